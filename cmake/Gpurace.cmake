@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helpers that every CMakeLists.txt of the project uses.
+
+add_library(gr_options INTERFACE)
+target_include_directories(gr_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_definitions(gr_options INTERFACE _GNU_SOURCE GPURACE_VERSION="${PROJECT_VERSION}")
+target_compile_options(gr_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+                       -Wvla -fno-strict-aliasing)
+if(GPURACE_WERROR)
+  target_compile_options(gr_options INTERFACE -Werror)
+endif()
+if(GPURACE_SANITIZE)
+  target_compile_options(gr_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                         -fno-omit-frame-pointer)
+  target_link_options(gr_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# gr_add_library(name sources...): a static library of the project.
+function(gr_add_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PUBLIC gr_options)
+endfunction()
+
+# gr_add_unit_test(name SOURCES ... LIBS ...): a cmocka program, one CTest test labelled "unit".
+function(gr_add_unit_test name)
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS;ARGS" ${ARGN})
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} gr_options cmocka)
+  add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static gr_status fill(gr_error *err, gr_status code, const char *file, unsigned line, unsigned col,
+                      const char *fmt, va_list ap) {
+    if (err) {
+        err->code = code;
+        err->line = line;
+        err->col = col;
+        snprintf(err->file, sizeof err->file, "%s", file ? file : "");
+        vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    }
+    return code;
+}
+
+gr_status gr_fail(gr_error *err, gr_status code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fill(err, code, NULL, 0, 0, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+gr_status gr_fail_at(gr_error *err, gr_status code, const char *file, unsigned line, unsigned col,
+                     const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fill(err, code, file, line, col, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+const char *gr_error_text(const gr_error *err, char *buf, unsigned size) {
+    if (err->file[0] && err->line && err->col)
+        snprintf(buf, size, "%s:%u:%u: %s", err->file, err->line, err->col, err->msg);
+    else if (err->file[0] && err->line)
+        snprintf(buf, size, "%s:%u: %s", err->file, err->line, err->msg);
+    else if (err->file[0])
+        snprintf(buf, size, "%s: %s", err->file, err->msg);
+    else if (err->line)
+        snprintf(buf, size, "line %u, column %u: %s", err->line, err->col, err->msg);
+    else
+        snprintf(buf, size, "%s", err->msg);
+    return buf;
+}
+
+const char *gr_status_name(gr_status st) {
+    switch (st) {
+    case GR_OK: return "ok";
+    case GR_ERR_NOMEM: return "out of memory";
+    case GR_ERR_IO: return "input/output error";
+    case GR_ERR_SYNTAX: return "syntax error";
+    case GR_ERR_FORMAT: return "malformed container";
+    case GR_ERR_UNSUPPORTED: return "not supported";
+    case GR_ERR_ARGUMENT: return "invalid argument";
+    case GR_ERR_NOT_FOUND: return "not found";
+    case GR_ERR_LIMIT: return "limit reached";
+    case GR_ERR_INTERNAL: return "internal error";
+    }
+    return "unknown status";
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// str — string building, string interning, whole files.
+#ifndef GR_BASE_STR_H
+#define GR_BASE_STR_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A growing, always terminated text buffer. `oom` stays set once memory ran out; the text is then cut short.
+typedef struct StrBuf {
+    char *data;
+    size_t len, cap;
+    bool oom;
+} StrBuf;
+
+void gr_str_free(StrBuf *s);
+void gr_str_add(StrBuf *s, const char *text);
+void gr_str_addn(StrBuf *s, const char *text, size_t len);
+void gr_str_addc(StrBuf *s, char c);
+void gr_str_addf(StrBuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Hands out the text (never NULL unless memory is out) and leaves *s empty; the caller frees it with free().
+char *gr_str_take(StrBuf *s);
+
+// Equal strings become equal pointers, valid as long as the arena. Capacity grows as needed.
+typedef struct Interner {
+    Arena *arena;
+    const char **slots;
+    size_t count, cap;
+} Interner;
+
+void gr_intern_init(Interner *in, Arena *arena);
+void gr_intern_free(Interner *in); // frees the table, not the strings
+const char *gr_intern(Interner *in, const char *s, size_t len);
+
+uint64_t gr_hash_bytes(const void *data, size_t len); // FNV-1a with a final mix; stable across runs and machines
+
+// Reads a whole file; *out is terminated with a NUL that *len does not count; the caller frees it.
+gr_status gr_file_read(const char *path, char **out, size_t *len, gr_error *err);
+
+// Writes a whole file, through a temporary name and a rename, so that a reader never sees half of it.
+gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unit tests of src/base.
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void arena_hands_out_zeroed_aligned_memory(void **state) {
+    (void)state;
+    Arena a;
+    gr_arena_init(&a);
+    for (size_t n = 1; n < 300000; n = n * 3 + 1) {
+        unsigned char *p = gr_arena_alloc(&a, n);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xa5, n);
+    }
+    assert_null(gr_arena_array(&a, SIZE_MAX / 2, 4));
+    assert_string_equal(gr_arena_printf(&a, "%d-%s", 7, "x"), "7-x");
+    gr_arena_free(&a);
+}
+
+static void intern_makes_equal_strings_one_pointer(void **state) {
+    (void)state;
+    Arena a;
+    Interner in;
+    gr_arena_init(&a);
+    gr_intern_init(&in, &a);
+    const char *first = gr_intern(&in, "ld.global", 2);
+    assert_string_equal(first, "ld");
+    char buf[16];
+    for (int i = 0; i < 5000; i++) {
+        int n = snprintf(buf, sizeof buf, "%%r%d", i);
+        assert_string_equal(gr_intern(&in, buf, (size_t)n), buf);
+    }
+    assert_ptr_equal(gr_intern(&in, "ld", 2), first);
+    gr_intern_free(&in);
+    gr_arena_free(&a);
+}
+
+static void map_survives_growth_and_removal(void **state) {
+    (void)state;
+    Map m = {0};
+    for (uint64_t i = 0; i < 10000; i++)
+        assert_true(gr_map_put_u64(&m, i * 64, (void *)(uintptr_t)(i + 1)));
+    for (uint64_t i = 0; i < 10000; i += 2)
+        assert_ptr_equal(gr_map_remove_u64(&m, i * 64), (void *)(uintptr_t)(i + 1));
+    for (uint64_t i = 0; i < 10000; i++)
+        assert_ptr_equal(gr_map_get_u64(&m, i * 64), i % 2 ? (void *)(uintptr_t)(i + 1) : NULL);
+    for (uint64_t i = 0; i < 10000; i += 2)
+        assert_true(gr_map_put_u64(&m, i * 64, (void *)(uintptr_t)(i + 7)));
+    assert_ptr_equal(gr_map_get_u64(&m, 128), (void *)(uintptr_t)9);
+    assert_null(gr_map_get(&m, "absent"));
+    assert_true(gr_map_put(&m, "name", &m));
+    assert_ptr_equal(gr_map_get(&m, "name"), &m);
+    gr_map_free(&m);
+}
+
+static void rng_streams_are_stable_and_independent(void **state) {
+    (void)state;
+    Rng a = gr_rng_fork(1, 2, 3), b = gr_rng_fork(1, 2, 3), c = gr_rng_fork(1, 2, 4);
+    uint64_t x = gr_rng_next(&a);
+    assert_int_equal(x, gr_rng_next(&b));
+    assert_int_not_equal(x, gr_rng_next(&c));
+    for (int i = 0; i < 1000; i++)
+        assert_true(gr_rng_below(&a, 7) < 7);
+}
+
+static void errors_read_well(void **state) {
+    (void)state;
+    gr_error e;
+    char buf[128];
+    assert_int_equal(gr_fail_at(&e, GR_ERR_SYNTAX, "a.ptx", 3, 9, "expected %s", "';'"), GR_ERR_SYNTAX);
+    assert_string_equal(gr_error_text(&e, buf, sizeof buf), "a.ptx:3:9: expected ';'");
+    assert_int_equal(gr_fail(NULL, GR_ERR_IO, "dropped"), GR_ERR_IO);
+}
+
+static void files_are_read_and_written_whole(void **state) {
+    (void)state;
+    char path[] = "/tmp/gr_test_base_XXXXXX", *text;
+    size_t len;
+    gr_error e;
+    close(mkstemp(path));
+    assert_int_equal(gr_file_write(path, "a\0b", 3, &e), GR_OK);
+    assert_int_equal(gr_file_read(path, &text, &len, &e), GR_OK);
+    assert_int_equal(len, 3);
+    assert_memory_equal(text, "a\0b", 4);
+    free(text);
+    unlink(path);
+    assert_int_equal(gr_file_read(path, &text, &len, &e), GR_ERR_IO);
+    assert_non_null(strstr(e.msg, path));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
+        cmocka_unit_test(intern_makes_equal_strings_one_pointer),
+        cmocka_unit_test(map_survives_growth_and_removal),
+        cmocka_unit_test(rng_streams_are_stable_and_independent),
+        cmocka_unit_test(errors_read_well),
+        cmocka_unit_test(files_are_read_and_written_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
