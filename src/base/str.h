@@ -37,7 +37,8 @@ void gr_intern_init(Interner *in, Arena *arena);
 void gr_intern_free(Interner *in); // frees the table, not the strings
 const char *gr_intern(Interner *in, const char *s, size_t len);
 
-uint64_t gr_hash_bytes(const void *data, size_t len); // FNV-1a with a final mix; stable across runs and machines
+// FNV-1a with a final mix; stable across runs and machines.
+uint64_t gr_hash_bytes(const void *data, size_t len);
 
 // Reads a whole file; *out is terminated with a NUL that *len does not count; the caller frees it.
 gr_status gr_file_read(const char *path, char **out, size_t *len, gr_error *err);

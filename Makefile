@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door; CMake does the work. See README.md.
+#   make            build into build/ (the command is build/gpurace)
+#   make test       build and run the tests        make soak   the long ones too
+#   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
+#   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make install PREFIX=/usr/local
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+WERROR ?= OFF
+CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
+
+.PHONY: all setup build test soak demo bench sanitize install format clean
+all: build
+
+build: ; @tools/setup.sh build
+	@$(MAKE) --no-print-directory compile
+
+# What everything but `make` itself starts with: the toolkit's compilers are needed too.
+setup: ; @tools/setup.sh test
+	@$(MAKE) --no-print-directory compile
+
+.PHONY: compile
+compile:
+	@cmake --preset release -DGPURACE_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
+	@rm -f build.log
+	@cmake --build build -j$(JOBS)
+
+test: setup
+	$(CTEST) -LE slow
+
+soak: setup
+	$(CTEST)
+
+demo: setup
+	@tools/demo.sh
+
+bench: setup
+	@cmake --build build --target bench
+
+sanitize:
+	@tools/setup.sh test
+	cmake --preset asan+ubsan
+	cmake --build build-asan -j$(JOBS)
+	ctest --test-dir build-asan -j$(JOBS) --output-on-failure -L unit
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format-14 -i
+
+clean:
+	rm -rf build-dev build-asan
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda -exec rm -rf {} +; fi

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds the CUDA toolkit's headers, which the build needs, and its compilers, which only tests and examples need.
+#
+#   GPURACE_CUDA_INCLUDE  folder of cuda.h and cuda_runtime_api.h; an error if there is none
+#   GPURACE_NVCC          nvcc, empty if there is none
+#   GPURACE_PTXAS         ptxas, empty if there is none
+#
+# Looked for in: $CUDA_HOME, nvcc on PATH, /usr/local/cuda, build/cuda (where tools/setup.sh unpacks NVIDIA's
+# packages). The headers and the compilers come from the same toolkit whenever it has both.
+set(roots $ENV{CUDA_HOME})
+find_program(_gr_path_nvcc nvcc NO_CMAKE_PATH NO_CMAKE_SYSTEM_PATH NO_CACHE)
+if(_gr_path_nvcc)
+  get_filename_component(_gr_path_nvcc ${_gr_path_nvcc} REALPATH)
+  get_filename_component(_gr_path_nvcc ${_gr_path_nvcc} DIRECTORY)
+  list(APPEND roots ${_gr_path_nvcc}/..)
+endif()
+list(APPEND roots /usr/local/cuda ${CMAKE_SOURCE_DIR}/build/cuda ${CMAKE_BINARY_DIR}/cuda)
+
+set(GPURACE_NVCC "")
+set(GPURACE_PTXAS "")
+set(GPURACE_CUDA_INCLUDE "")
+foreach(root IN LISTS roots)
+  get_filename_component(root ${root} ABSOLUTE)
+  if(NOT GPURACE_NVCC AND EXISTS ${root}/bin/nvcc AND EXISTS ${root}/bin/ptxas)
+    set(GPURACE_NVCC ${root}/bin/nvcc)
+    set(GPURACE_PTXAS ${root}/bin/ptxas)
+    if(EXISTS ${root}/include/cuda.h)
+      set(GPURACE_CUDA_INCLUDE ${root}/include)
+    endif()
+  endif()
+  if(NOT GPURACE_CUDA_INCLUDE AND EXISTS ${root}/include/cuda.h AND EXISTS ${root}/include/cuda_runtime_api.h)
+    set(GPURACE_CUDA_INCLUDE ${root}/include)
+  endif()
+endforeach()
+
+if(NOT GPURACE_CUDA_INCLUDE)
+  message(FATAL_ERROR "The CUDA headers (cuda.h, cuda_runtime_api.h) were not found. Run tools/setup.sh, "
+                      "or set CUDA_HOME to a CUDA 13 toolkit.")
+endif()
+message(STATUS "CUDA headers: ${GPURACE_CUDA_INCLUDE}")
+message(STATUS "nvcc: ${GPURACE_NVCC}")

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpurace — the command: picks a row of commands.def by name and calls it.
+//
+// Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
+#include <stdio.h>
+#include <string.h>
+
+#define COMMAND(name, function, summary) int function(int argc, char **argv);
+#include "commands.def"
+#undef COMMAND
+
+typedef struct Command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} Command;
+
+static const Command commands[] = {
+#define COMMAND(name, function, summary) {#name, summary, function},
+#include "commands.def"
+#undef COMMAND
+};
+
+enum { EXIT_USAGE = 2, NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+static const Command *find_command(const char *name) {
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static void print_usage(FILE *out) {
+    fputs("usage: gpurace COMMAND [options]\n\n"
+          "Finds data races in CUDA programs.\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`gpurace COMMAND --help` describes a command; `gpurace --version` prints the version.\n", out);
+}
+
+static int unknown_command(const char *name) {
+    fprintf(stderr, "gpurace: unknown command '%s'; `gpurace help` lists them\n", name);
+    return EXIT_USAGE;
+}
+
+int gr_cmd_help(int argc, char **argv) {
+    if (argc < 2 || argv[1][0] == '-') {
+        print_usage(stdout);
+        return 0;
+    }
+    const Command *c = find_command(argv[1]);
+    if (!c)
+        return unknown_command(argv[1]);
+    char help[] = "--help";
+    return c->run(2, (char *[]){argv[1], help, NULL});
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("gpurace " GPURACE_VERSION);
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    const Command *c = find_command(argv[1]);
+    return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+}

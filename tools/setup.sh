@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# setup.sh [build|test] — makes sure that what gpurace needs is installed; fast and silent when it is.
+#
+#   build  what `make` needs: compilers, libraries, CUDA headers (no nvcc)
+#   test   that, and what the tests, the demo and the benchmarks need: nvcc and ptxas too   (default)
+#
+# Debian packages are installed with apt-get when we are root or can use sudo, else the command to type is printed.
+# The CUDA toolkit is the machine's own if it has one (nvcc on PATH, or /usr/local/cuda); otherwise NVIDIA's own
+# packages from PyPI are unpacked into build/cuda, so that build/cuda/bin/nvcc works.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+goal=${1:-test}
+case $goal in build | test) ;; *) echo "usage: tools/setup.sh [build|test]" >&2; exit 2 ;; esac
+
+cuda_version='13.0.*'
+cuda_dir=build/cuda
+
+build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
+                libjansson-dev libcmocka-dev python3)
+test_packages=(g++ libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
+
+say() { echo "setup: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+# as_root COMMAND...: runs it as root; fails when that is not possible.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        env DEBIAN_FRONTEND=noninteractive "$@"
+    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+        sudo env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        return 1
+    fi
+}
+
+install_debian() {
+    local missing=() p
+    if ! command -v dpkg-query >/dev/null; then
+        for p in cmake ninja gcc clang-19 python3; do
+            command -v $p >/dev/null || missing+=("$p")
+        done
+        [ ${#missing[@]} = 0 ] || say "not a Debian system and not found: ${missing[*]}; the Debian packages are: $*"
+        return 0
+    fi
+    for p in "$@"; do
+        dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    say "installing ${missing[*]}"
+    if ! { as_root apt-get update -q && as_root apt-get install -y -q --no-install-recommends "${missing[@]}"; } >&2; then
+        die "some packages are missing; as root, type: apt-get install ${missing[*]}"
+    fi
+}
+
+# has_headers DIR, has_nvcc DIR: whether a toolkit folder holds what building or testing needs.
+has_headers() { [ -f "$1/include/cuda.h" ] && [ -f "$1/include/cuda_runtime_api.h" ] && [ -f "$1/include/crt/host_defines.h" ]; }
+has_nvcc() { [ -x "$1/bin/nvcc" ] && [ -x "$1/bin/ptxas" ]; }
+
+# The toolkit folders to look in, the same as cmake/FindGpuraceCuda.cmake does.
+toolkits() {
+    local nvcc
+    if [ -n "${CUDA_HOME:-}" ]; then echo "$CUDA_HOME"; fi
+    if nvcc=$(command -v nvcc); then dirname "$(dirname "$(readlink -f "$nvcc")")"; fi
+    echo /usr/local/cuda
+    echo $cuda_dir
+}
+
+toolkit_found() {
+    local dir
+    while read -r dir; do
+        if has_headers "$dir" && { [ $goal = build ] || has_nvcc "$dir"; }; then return 0; fi
+    done < <(toolkits)
+    return 1
+}
+
+# A Python that has pip: Debian's own needs the package python3-pip.
+find_pip() {
+    local py
+    for py in python3 /usr/bin/python3; do
+        if "$py" -m pip --version >/dev/null 2>&1; then echo "$py"; return 0; fi
+    done
+    return 1
+}
+
+fetch_cuda() {
+    local py wheels=(nvidia-cuda-runtime nvidia-cuda-crt) new=build/cuda.new
+    [ $goal = build ] || wheels+=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-cccl)
+    py=$(find_pip) || { install_debian python3-pip; py=$(find_pip) || die "python3 -m pip does not work"; }
+    say "no CUDA toolkit found: fetching ${wheels[*]} ($cuda_version) from PyPI into $cuda_dir"
+    rm -rf $new
+    mkdir -p build
+    "$py" -m pip install --quiet --disable-pip-version-check --no-deps --target $new \
+        "${wheels[@]/%/==$cuda_version}" 2>&1 | grep -v "Running pip as the 'root' user" >&2 || true
+    local top=$new/nvidia/cu13
+    has_headers $top || die "the packages from PyPI could not be installed; is this machine online?"
+    # The wheels leave out what a toolkit's installer adds: nvcc links with -Llib64 -lcudart.
+    ln -s lib $top/lib64
+    ln -s libcudart.so.13 $top/lib/libcudart.so
+    if [ $goal = test ]; then
+        chmod +x $top/bin/* $top/nvvm/bin/*
+        has_nvcc $top || die "nvidia-cuda-nvcc $cuda_version holds no nvcc"
+    fi
+    rm -rf $cuda_dir
+    mv $top $cuda_dir
+    rm -rf $new
+}
+
+packages=("${build_packages[@]}")
+[ $goal = build ] || packages+=("${test_packages[@]}")
+install_debian "${packages[@]}"
+toolkit_found || fetch_cuda
