@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cfg — basic blocks of one function, with dominators and post-dominators.
 //
-// Block 0 is the entry. A virtual exit block (the last one, without statements) is the successor of every block
-// that ends in ret or exit, and of blocks that trap, so that every block has a post-dominator; blocks that cannot
-// reach the exit (infinite loops) get an edge to it for post-dominance only (`to_exit`).
+// Block 0 is the entry. A virtual exit block (the last one, without statements) is the successor of every
+// block that ends in ret or exit, and of blocks that trap, so that every block has a post-dominator; blocks
+// that cannot reach the exit (infinite loops) get an edge to it for post-dominance only (`to_exit`).
 // Dominators: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm".
 #ifndef GR_PTX_CFG_H
 #define GR_PTX_CFG_H
@@ -29,7 +29,8 @@ typedef struct Cfg {
     uint32_t n_order;
 } Cfg;
 
-// Builds the graph in `arena`. A branch to a label of another function is GR_ERR_SYNTAX. `brx.idx` goes to each of its targets.
+// Builds the graph in `arena`. A branch to a label of another function is GR_ERR_SYNTAX. `brx.idx` goes to
+// each of its targets.
 gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err);
 
 uint32_t gr_cfg_block_of(const Cfg *g, const PtxStmt *s); // UINT32_MAX when not found

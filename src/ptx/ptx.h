@@ -3,9 +3,10 @@
 //
 // The IR is the text made navigable, no more: each statement of the source is one PtxStmt in a doubly linked
 // list, in source order, so that a pass inserts statements anywhere and the printer gives back what came in.
-// Names are resolved: a register is one PtxReg object however often and in whatever nested scope it appears, a
-// variable one PtxVar, a label one PtxLabel. Opcodes and modifiers are split at the dots, interned, and known
-// ones carry an enum value besides; unknown ones pass through unchanged (PTX_OP_UNKNOWN, PTX_MOD_UNKNOWN).
+// Names are resolved: a register is one PtxReg object however often and in whatever nested scope it appears,
+// a variable one PtxVar, a label one PtxLabel. Opcodes and modifiers are split at the dots, interned, and
+// known ones carry an enum value besides; unknown ones pass through unchanged (PTX_OP_UNKNOWN,
+// PTX_MOD_UNKNOWN).
 //
 //     @!%p1 ld.relaxed.gpu.global.v2.u32 {%r1, %r2}, [%rd4+8];
 //      |     |  |                         |           |
@@ -15,8 +16,8 @@
 //      |     op: PTX_OP_LD
 //      guard: reg %p1, negated
 //
-// Everything lives in the module's arena and dies with gr_ptx_free. Sources: PTX ISA 9.0, chapters 4 (syntax),
-// 5 (state spaces, types), 9 (instructions), 11 (directives).
+// Everything lives in the module's arena and dies with gr_ptx_free. Sources: PTX ISA 9.0, chapters 4
+// (syntax), 5 (state spaces, types), 9 (instructions), 11 (directives).
 #ifndef GR_PTX_PTX_H
 #define GR_PTX_PTX_H
 
@@ -41,18 +42,19 @@ typedef enum PtxOp {
 
 // What an opcode's row says of it.
 enum PtxOpFlags {
-    PTX_F_READS = 1,       // reads memory through its address operand(s)
-    PTX_F_WRITES = 2,      // writes memory
-    PTX_F_ATOMIC = 4,      // atom, red and their relatives
-    PTX_F_BRANCH = 8,      // may transfer control inside the function
-    PTX_F_EXIT = 16,       // ends the thread or the function: ret, exit, trap
-    PTX_F_CALL = 32,       //
-    PTX_F_BARRIER = 64,    // execution barrier, of warp, CTA or cluster
-    PTX_F_FENCE = 128,     //
-    PTX_F_COLLECTIVE = 256, // takes a member mask or converged warp: shfl, vote, match, redux, bar.warp.sync, wmma
-    PTX_F_ASYNC = 512,     // performs its accesses later: cp.async, cp.async.bulk, st.async
-    PTX_F_NO_DST = 1024,   // the first operand is not a destination (st, red, bra, bar, …)
-    PTX_F_DST2 = 2048,     // may have a second destination after '|' (setp, shfl, match)
+    PTX_F_READS = 1,    // reads memory through its address operand(s)
+    PTX_F_WRITES = 2,   // writes memory
+    PTX_F_ATOMIC = 4,   // atom, red and their relatives
+    PTX_F_BRANCH = 8,   // may transfer control inside the function
+    PTX_F_EXIT = 16,    // ends the thread or the function: ret, exit, trap
+    PTX_F_CALL = 32,    //
+    PTX_F_BARRIER = 64, // execution barrier, of warp, CTA or cluster
+    PTX_F_FENCE = 128,  //
+    PTX_F_COLLECTIVE =
+        256,           // takes a member mask or converged warp: shfl, vote, match, redux, bar.warp.sync, wmma
+    PTX_F_ASYNC = 512, // performs its accesses later: cp.async, cp.async.bulk, st.async
+    PTX_F_NO_DST = 1024, // the first operand is not a destination (st, red, bra, bar, …)
+    PTX_F_DST2 = 2048,   // may have a second destination after '|' (setp, shfl, match)
 };
 
 // Modifiers: modifiers.def, one row each: MOD(enum suffix, "text"), the text without its dot, "::" included
@@ -68,27 +70,75 @@ typedef enum PtxMod {
 // Fundamental types (PTX ISA 5.2). Order: the widths table in types.c follows it.
 typedef enum PtxType {
     PTX_NOTYPE,
-    PTX_B8, PTX_B16, PTX_B32, PTX_B64, PTX_B128,
-    PTX_U8, PTX_U16, PTX_U32, PTX_U64,
-    PTX_S8, PTX_S16, PTX_S32, PTX_S64,
-    PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_TF32, PTX_F32, PTX_F64, PTX_F32X2,
-    PTX_E4M3, PTX_E5M2, PTX_E4M3X2, PTX_E5M2X2,
-    PTX_U16X2, PTX_S16X2, PTX_U8X4, PTX_S8X4,
+    PTX_B8,
+    PTX_B16,
+    PTX_B32,
+    PTX_B64,
+    PTX_B128,
+    PTX_U8,
+    PTX_U16,
+    PTX_U32,
+    PTX_U64,
+    PTX_S8,
+    PTX_S16,
+    PTX_S32,
+    PTX_S64,
+    PTX_F16,
+    PTX_F16X2,
+    PTX_BF16,
+    PTX_BF16X2,
+    PTX_TF32,
+    PTX_F32,
+    PTX_F64,
+    PTX_F32X2,
+    PTX_E4M3,
+    PTX_E5M2,
+    PTX_E4M3X2,
+    PTX_E5M2X2,
+    PTX_U16X2,
+    PTX_S16X2,
+    PTX_U8X4,
+    PTX_S8X4,
     PTX_PRED,
     PTX_TYPE_OTHER, // a type this table has not heard of; the modifier's text tells
 } PtxType;
 
 typedef enum PtxSpace {
     PTX_GENERIC, // none written on ld/st/atom means generic
-    PTX_REG, PTX_SREG, PTX_CONST, PTX_GLOBAL, PTX_LOCAL, PTX_PARAM, PTX_PARAM_ENTRY, PTX_PARAM_FUNC,
-    PTX_SHARED, PTX_SHARED_CTA, PTX_SHARED_CLUSTER, PTX_TMEM, PTX_SPACE_OTHER,
+    PTX_REG,
+    PTX_SREG,
+    PTX_CONST,
+    PTX_GLOBAL,
+    PTX_LOCAL,
+    PTX_PARAM,
+    PTX_PARAM_ENTRY,
+    PTX_PARAM_FUNC,
+    PTX_SHARED,
+    PTX_SHARED_CTA,
+    PTX_SHARED_CLUSTER,
+    PTX_TMEM,
+    PTX_SPACE_OTHER,
 } PtxSpace;
 
 typedef enum PtxSem { // memory semantics as written; PTX_SEM_NONE on ld/st means weak, on atom/red relaxed
-    PTX_SEM_NONE, PTX_WEAK, PTX_RELAXED, PTX_ACQUIRE, PTX_RELEASE, PTX_ACQ_REL, PTX_SC, PTX_VOLATILE, PTX_MMIO,
+    PTX_SEM_NONE,
+    PTX_WEAK,
+    PTX_RELAXED,
+    PTX_ACQUIRE,
+    PTX_RELEASE,
+    PTX_ACQ_REL,
+    PTX_SC,
+    PTX_VOLATILE,
+    PTX_MMIO,
 } PtxSem;
 
-typedef enum PtxScope { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_CLUSTER, PTX_SCOPE_GPU, PTX_SCOPE_SYS } PtxScope;
+typedef enum PtxScope {
+    PTX_SCOPE_NONE,
+    PTX_SCOPE_CTA,
+    PTX_SCOPE_CLUSTER,
+    PTX_SCOPE_GPU,
+    PTX_SCOPE_SYS
+} PtxScope;
 
 // ---- Objects ---------------------------------------------------------------------------------------------
 
@@ -105,32 +155,33 @@ typedef struct PtxLabel {
     uint32_t uses;
 } PtxLabel;
 
-// A variable: module scope (.global .const .shared, .extern .shared), function scope (.local .shared .param) or
-// a formal parameter.
+// A variable: module scope (.global .const .shared, .extern .shared), function scope (.local .shared .param)
+// or a formal parameter.
 typedef struct PtxVar {
     const char *name;
     PtxSpace space;
     PtxType type;
     uint8_t vec;
-    uint32_t align;      // 0: natural
-    uint64_t count;      // number of elements over all dimensions; 0 for "[]"
-    uint8_t ndims;       // 0 for a scalar
-    uint64_t dims[4];    // 0 for an empty first dimension
+    uint32_t align;   // 0: natural
+    uint64_t count;   // number of elements over all dimensions; 0 for "[]"
+    uint8_t ndims;    // 0 for a scalar
+    uint64_t dims[4]; // 0 for an empty first dimension
     bool is_extern, is_visible, is_weak, is_common, is_managed, is_ptr;
-    const char *attrs;   // anything else between the space and the name, verbatim (.attribute(...), .ptr .global .align 4), or NULL
+    const char *attrs;    // anything else between the space and the name, verbatim (.attribute(...), .ptr
+                          // .global .align 4), or NULL
     struct PtxInit *init; // initializer elements in order, or NULL
     uint32_t n_init;
     struct PtxFunc *func; // owner, NULL at module scope
-    uint64_t size;       // in bytes: count * vec * width
-    uint32_t line;       // PTX line
+    uint64_t size;        // in bytes: count * vec * width
+    uint32_t line;        // PTX line
 } PtxVar;
 
 // One scalar of an initializer, flattened: a number, or the address of a symbol plus an offset.
 typedef struct PtxInit {
-    uint64_t bits;       // the value in the element's own type; or the offset
-    const char *symbol;  // NULL for a number
-    bool generic;        // generic(symbol)
-    uint8_t mask_byte;   // mask operator 0xFF00(sym): shift in bytes + 1, 0 when not used
+    uint64_t bits;      // the value in the element's own type; or the offset
+    const char *symbol; // NULL for a number
+    bool generic;       // generic(symbol)
+    uint8_t mask_byte;  // mask operator 0xFF00(sym): shift in bytes + 1, 0 when not used
 } PtxInit;
 
 typedef enum PtxOperandKind {
@@ -142,13 +193,14 @@ typedef enum PtxOperandKind {
     PTX_O_VAR,     // address of a variable or its name as an operand (param0 in a call): var, offset
     PTX_O_FUNC,    // a function's name: text (resolved late: gr_ptx_find_func)
     PTX_O_LABEL,   // label
-    PTX_O_ADDRESS, // [base + offset]: sub[0] is the base (REG, VAR, INT, SREG) when n_sub > 0, `offset` bytes; further sub
-                   // operands are what else stands inside the brackets ([tensorMap, {c0, c1}])
-    PTX_O_VECTOR,  // {a, b, …}: sub[]
-    PTX_O_PAREN,   // (a, b): sub[], in calls
-    PTX_O_PAIR,    // a|b: sub[0], sub[1]
-    PTX_O_SINK,    // _
-    PTX_O_RAW,     // anything else, verbatim: text
+    PTX_O_ADDRESS, // [base + offset]: sub[0] is the base (REG, VAR, INT, SREG) when n_sub > 0, `offset`
+                   // bytes; further sub operands are what else stands inside the brackets ([tensorMap, {c0,
+                   // c1}])
+    PTX_O_VECTOR, // {a, b, …}: sub[]
+    PTX_O_PAREN,  // (a, b): sub[], in calls
+    PTX_O_PAIR,   // a|b: sub[0], sub[1]
+    PTX_O_SINK,   // _
+    PTX_O_RAW,    // anything else, verbatim: text
 } PtxOperandKind;
 
 typedef struct PtxOperand {
@@ -170,13 +222,15 @@ typedef struct PtxOperand {
 typedef struct PtxLoc {
     uint32_t file; // index as in .file; 0 none
     uint32_t line, col;
-    const char *function;            // the inlined function's (mangled) name from .debug_str, NULL when not inlined
+    const char *function; // the inlined function's (mangled) name from .debug_str, NULL when not inlined
     const struct PtxLoc *inlined_at; // NULL at the outermost position
     uint32_t id;                     // dense within the module, from 1
 } PtxLoc;
 
-// How an inserted statement is marked. Untagged statements are the program's own. In text a tag is the comment
-// "/*@gr*/" or "/*@gr:SITE*/" before the statement; the parser reads it back, every other PTX consumer skips it.
+// How an inserted statement is marked. Untagged statements are the program's own. In text a tag is the
+// comment
+// "/*@gr*/" or "/*@gr:SITE*/" before the statement; the parser reads it back, every other PTX consumer skips
+// it.
 typedef struct PtxTag {
     bool inserted;
     uint32_t site; // the site it serves, 0 none
@@ -203,7 +257,7 @@ typedef struct PtxRegDecl {
     struct {
         const char *name;
         uint32_t count; // 0: a single register of that name; else name0 … name<count-1>
-    } *names;
+    } * names;
     uint32_t n_names;
     const char *type_text;
 } PtxRegDecl;
@@ -212,16 +266,16 @@ typedef struct PtxInstr {
     PtxOp op;
     uint16_t n_mods, n_operands;
     struct PtxFunc *callee; // for a direct call, once resolved
-    PtxReg *guard;       // NULL: unconditional
+    PtxReg *guard;          // NULL: unconditional
     bool guard_negated;
-    const char *opcode;  // text of the first component
+    const char *opcode; // text of the first component
     struct {
         PtxMod id;
         const char *text; // without the dot
-    } *mods;
+    } * mods;
     PtxOperand *operands;
     // Summary of the modifiers, in source order where several may occur.
-    PtxType type[4]; // the types written, first to last; PTX_NOTYPE past the end
+    PtxType type[4];        // the types written, first to last; PTX_NOTYPE past the end
     PtxSpace space, space2; // first and second state space written (cp.async, cvta.to): GENERIC when none
     PtxSem sem;
     PtxScope scope;
@@ -262,20 +316,27 @@ typedef struct PtxFunc {
     PtxTag tag;    // inserted functions (a device runtime) are tagged as a whole
     PtxVar **rets, **params;
     uint32_t n_rets, n_params;
-    bool reg_params;        // old style: parameters in registers (.reg), not .param
+    bool reg_params; // old style: parameters in registers (.reg), not .param
     bool noreturn;
-    const char *directives; // performance directives between ')' and '{', verbatim (".maxntid 256, 1, 1 .minnctapersm 2")
+    const char *directives; // performance directives between ')' and '{', verbatim (".maxntid 256, 1, 1
+                            // .minnctapersm 2")
     uint32_t maxntid[3], reqntid[3], reqcluster[3]; // 0 when not written
     bool explicit_cluster;
-    PtxStmt *first, *last;  // the body, outer braces excluded
-    PtxReg **regs;          // all registers used or declared singly, by index
+    PtxStmt *first, *last; // the body, outer braces excluded
+    PtxReg **regs;         // all registers used or declared singly, by index
     uint32_t n_regs, cap_regs;
     uint32_t line;
     struct PtxModule *module;
     uint32_t index; // dense within the module
 } PtxFunc;
 
-typedef enum PtxItemKind { PTX_ITEM_FUNC, PTX_ITEM_VAR, PTX_ITEM_FILE, PTX_ITEM_SECTION, PTX_ITEM_RAW } PtxItemKind;
+typedef enum PtxItemKind {
+    PTX_ITEM_FUNC,
+    PTX_ITEM_VAR,
+    PTX_ITEM_FILE,
+    PTX_ITEM_SECTION,
+    PTX_ITEM_RAW
+} PtxItemKind;
 
 // One top-level item, in source order.
 typedef struct PtxItem {
@@ -302,9 +363,9 @@ typedef struct PtxModule {
     uint32_t version_major, version_minor;
     const char **targets; // "sm_90", "debug", …
     uint32_t n_targets;
-    uint32_t sm;        // 90 of "sm_90", "sm_90a", "sm_100f"
-    char sm_suffix;     // 0, 'a' or 'f'
-    bool debug;         // .target …, debug (a -G build): labels are referred to by DWARF, keep them
+    uint32_t sm;    // 90 of "sm_90", "sm_90a", "sm_100f"
+    char sm_suffix; // 0, 'a' or 'f'
+    bool debug;     // .target …, debug (a -G build): labels are referred to by DWARF, keep them
     uint32_t address_size;
     PtxItem *items, *last_item;
     PtxFunc **funcs; // definitions and declarations
@@ -313,7 +374,7 @@ typedef struct PtxModule {
     uint32_t n_vars, cap_vars;
     PtxFile *files;
     uint32_t n_files;
-    PtxSite *sites; // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
+    PtxSite *sites;   // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
     uint32_t n_sites; // highest site number
 } PtxModule;
 
@@ -339,8 +400,8 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
 void gr_ptx_free(PtxModule *m);
 
 enum PtxPrintFlags {
-    PTX_PRINT_RENUMBER_REGS = 1,  // every register gets a new name
-    PTX_PRINT_RENAME_LABELS = 2,  // every code label gets a new name (refused for debug modules)
+    PTX_PRINT_RENUMBER_REGS = 1, // every register gets a new name
+    PTX_PRINT_RENAME_LABELS = 2, // every code label gets a new name (refused for debug modules)
     PTX_PRINT_NO_TAGS = 4,
 };
 
@@ -364,8 +425,9 @@ bool gr_ptx_instr_has(const PtxInstr *i, PtxMod mod);
 // ---- Sites and positions ---------------------------------------------------------------------------------
 
 // Numbers the program's own (untagged) memory accesses from 1, in source order over the module: every ld, st,
-// atom, red and their relatives except ld/st.param; local and const ones included (a site exists; engines filter).
-// As passes insert only tagged statements and keep the others in order, a rewritten module yields the same numbers.
+// atom, red and their relatives except ld/st.param; local and const ones included (a site exists; engines
+// filter). As passes insert only tagged statements and keep the others in order, a rewritten module yields
+// the same numbers.
 gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err);
 
 // The path of file `index`, or NULL.
@@ -381,10 +443,10 @@ PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type);
 // A new label of the function with a name nobody uses; place it with gr_ptx_insert_label.
 PtxLabel *gr_ptx_new_label(PtxFunc *f);
 
-// Parses statements written as PTX text and inserts them before `at` (NULL: at the end of the body), tagged with
-// `site`. In the text, $0 … $9 stand for ops[0] … ops[9]; registers of the function may be used by name. This
-// is how passes write code: readable PTX, checked by the same parser. Returns the first inserted statement in *first if
-// not NULL. Labels defined in the text are renamed to fresh ones.
+// Parses statements written as PTX text and inserts them before `at` (NULL: at the end of the body), tagged
+// with `site`. In the text, $0 … $9 stand for ops[0] … ops[9]; registers of the function may be used by name.
+// This is how passes write code: readable PTX, checked by the same parser. Returns the first inserted
+// statement in *first if not NULL. Labels defined in the text are renamed to fresh ones.
 gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                         unsigned n_ops, PtxStmt **first, gr_error *err);
 void gr_ptx_insert_label(PtxFunc *f, PtxStmt *at, PtxLabel *label);
@@ -392,8 +454,9 @@ void gr_ptx_insert_label(PtxFunc *f, PtxStmt *at, PtxLabel *label);
 PtxOperand gr_ptx_reg_operand(PtxReg *r);
 PtxOperand gr_ptx_int_operand(int64_t v);
 
-// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function, tagged as
-// inserted: how a device runtime gets into a program's module. Raises version and target of dst where needed.
+// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function, tagged
+// as inserted: how a device runtime gets into a program's module. Raises version and target of dst where
+// needed.
 gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *err);
 
 // Raises .version / .target to at least these. Never lowers; keeps an 'a' or 'f' suffix.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine — the one table of functions that an engine is. The injection calls nothing else.
+//
+// An engine rewrites modules, hears what the program asks of the driver, and leaves what it found in the
+// results file. Every function may be NULL. All are called with the injection's lock held, on the program's
+// threads, before or after the driver call as their names say; none may abort, and a failure of one is named
+// in the verdict, never in the program.
+#ifndef GR_INJECT_ENGINE_H
+#define GR_INJECT_ENGINE_H
+
+#include "base/status.h"
+#include "ptx/ptx.h"
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct GrSession GrSession; // the injection's own state: options, results file, driver entry points
+
+// A module of the program on its way into the driver, or loaded.
+typedef struct GrModule {
+    uint64_t number;           // from 1, in order of loading
+    const char *name;          // of its PTX in the fatbinary, or "module 3"
+    const PtxModule *original; // NULL when it had no PTX
+    bool rewritten;
+    uint32_t n_sites;
+    uint32_t *checked_sites; // per site, filled by rewrite: GrSiteStatus
+    void *records; // the module's area in the results file, `record_bytes` long, zeroed; NULL when none was
+                   // asked for
+    uint64_t record_bytes;
+    void *engine_data; // the engine's own
+} GrModule;
+
+// What became of a site, for the coverage part of the verdict. sites.def: SITE_STATUS(id, "text").
+typedef enum GrSiteStatus {
+#define SITE_STATUS(id, text) GR_SITE_##id,
+#include "inject/sites.def"
+#undef SITE_STATUS
+    GR_SITE_STATUS_COUNT
+} GrSiteStatus;
+
+typedef struct GrLaunch {
+    uint64_t number; // from 1
+    const GrModule *module;
+    const char *kernel;
+    CUfunction func;
+    uint32_t grid[3], block[3], shared_bytes;
+    CUstream stream;
+    void **params, **extra;
+} GrLaunch;
+
+typedef struct GrEngine {
+    const char *name;     // --engine NAME
+    const char *summary;  // one line for --help
+    const char *evidence; // what its word is worth: "value changed"
+    bool cpu_only;
+
+    gr_status (*begin)(GrSession *s, void **self, gr_error *err);
+    // Changes `ptx` in place. Sets m->checked_sites and m->record_bytes. On failure the original is loaded
+    // and the module is named unchecked.
+    gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
+    // The module is in the driver: `get_global` finds the device address of one of its variables.
+    gr_status (*loaded)(void *self, GrModule *m,
+                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                size_t *size),
+                        void *handle, gr_error *err);
+    void (*unloaded)(void *self, GrModule *m);
+    void (*context_begin)(void *self, CUcontext ctx);
+    void (*context_end)(void *self, CUcontext ctx);
+    void (*allocated)(void *self, CUdeviceptr addr, size_t size);
+    void (*freed)(void *self, CUdeviceptr addr);
+    void (*before_launch)(void *self, const GrLaunch *l);
+    bool (*instead_of_launch)(void *self, const GrLaunch *l,
+                              CUresult *result); // true: it did the launch itself
+    void (*after_launch)(void *self, const GrLaunch *l, CUresult result);
+    void (*copied)(void *self, CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream);
+    void (*synchronized)(void *self);
+    void (*finish)(void *self); // the program ends
+} GrEngine;
+
+// All engines of this build, terminated by NULL: engines.c of the library, another list in tests.
+extern const GrEngine *const gr_engines[];
+const GrEngine *gr_engine_find(const char *name);
+
+// ---- What the injection offers to an engine --------------------------------------------------------------
+
+struct GrOptions; // cli/options.h: the table of options, parsed
+const struct GrOptions *gr_session_options(const GrSession *s);
+// A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
+void *gr_session_driver(const GrSession *s, const char *name);
+// Something the engine could not do or did not understand: counted and named in the verdict.
+void gr_session_note(GrSession *s, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory — the unified virtual address space of all CPU devices and of the host memory they can reach.
+//
+// One region of address space is reserved at a fixed address, so that the same sequence of allocations gets
+// the same addresses in every run. Its bytes come from one sparse memory file that is mapped twice:
+//
+//     user view   GR_VM_BASE …      what programs hold as device pointers. Plain device memory is not
+//     accessible here (a host that
+//                                   follows a cudaMalloc pointer faults, as on a GPU); managed and pinned
+//                                   memory is.
+//     device view (anywhere)        where the VM itself reads and writes: never protected, so that the user
+//     view of managed
+//                                   memory can be protected to watch the host (a later engine does that).
+//
+// An allocation is exact to the byte: one byte past its end is out of bounds even where padding follows. Host
+// memory that is registered (or, as under HMM, any pageable host memory handed in) is a range whose two views
+// coincide.
+#ifndef GR_VM_MEMORY_H
+#define GR_VM_MEMORY_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum VmMemKind {
+    VM_MEM_DEVICE,   // cuMemAlloc, module globals and constants
+    VM_MEM_MANAGED,  // cuMemAllocManaged, __managed__
+    VM_MEM_PINNED,   // cuMemAllocHost, cuMemHostAlloc
+    VM_MEM_HOST,     // registered host memory
+    VM_MEM_HEAP,     // device malloc
+    VM_MEM_INTERNAL, // parameter buffers and the like: not the program's
+} VmMemKind;
+
+typedef struct VmRange {
+    uint64_t addr, size; // as the program sees it
+    ptrdiff_t delta;     // device view = (char *)addr + delta
+    VmMemKind kind;
+    int device;      // index of the owning device, -1 for host memory
+    unsigned flags;  // free for the driver (host alloc flags, …)
+    uint64_t serial; // number of this allocation since the start: stable names for buffers in reports
+    bool read_only;  // constants: stores fault
+    void *user;      // free for the driver
+} VmRange;
+
+typedef struct VmMem VmMem;
+
+gr_status gr_vm_mem_create(VmMem **out, gr_error *err);
+void gr_vm_mem_destroy(VmMem *m);
+
+// `align` is a power of two, at least 256 is used for device memory. Zero-sized requests are GR_ERR_ARGUMENT.
+// The bytes are zero. GR_ERR_NOMEM when the device's memory (see gr_vm_mem_limit) is used up.
+gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
+                          gr_error *err);
+// `addr` must be the start of a range. Freed addresses are reused only when nothing else is left, so that use
+// after free faults.
+gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err);
+gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
+                             gr_error *err);
+gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err);
+
+// The range that holds `addr`, or NULL.
+VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
+// Where the tool itself may touch [addr, addr+size): NULL when any byte of it is outside one range.
+void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size);
+// Bytes of device memory of `device` in use, and the total.
+void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total);
+// Increases by one with each alloc, free, register and unregister: caches of ranges compare it.
+uint64_t gr_vm_mem_generation(const VmMem *m);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// vm — a CUDA device whose processor is an interpreter of PTX. Knows no CUDA API and no engine.
+//
+// Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside
+// gr_vm_run, on the caller's thread: the driver decides when that is, which makes asynchrony a matter of
+// seeds. All launches that were started and have not ended run concurrently. None of these functions is
+// thread safe; the driver holds one lock.
+#ifndef GR_VM_VM_H
+#define GR_VM_VM_H
+
+#include "vm/memory.h"
+#include "vm/observer.h"
+
+typedef struct VmDevice VmDevice;
+typedef struct VmModule VmModule;
+typedef struct VmFunc VmFunc;
+typedef struct VmLaunch VmLaunch;
+
+typedef struct VmConfig {
+    uint64_t seed;
+    int index;             // device ordinal
+    VmMem *mem;            // shared by all devices
+    uint64_t watchdog_ns;  // virtual time after which a launch ends with VM_FAULT_TIMEOUT; 0: never
+    uint32_t split_one_in; // before a memory access, split a converged warp about once in so many accesses;
+                           // 0: never
+    uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
+    uint32_t sm_count;     // 0: default
+    uint64_t heap_bytes;   // device malloc heap; 0: 8 MiB
+    uint64_t printf_bytes; // not a limit of ours: 0 is 1 MiB, as CUDA
+} VmConfig;
+
+// What a device is: read by the driver for its attributes.
+typedef struct VmProps {
+    uint32_t cc_major, cc_minor; // 9.0
+    uint32_t sm_count, warp_size, max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+    uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, shared_reserved, regs_per_block;
+    uint32_t max_grid[3], max_block[3];
+    uint64_t const_bytes, total_bytes;
+    uint32_t clock_khz;
+} VmProps;
+
+typedef enum VmFaultKind {
+    VM_FAULT_NONE,
+    VM_FAULT_ILLEGAL_ADDRESS,     // CUDA_ERROR_ILLEGAL_ADDRESS 700
+    VM_FAULT_MISALIGNED,          // 716
+    VM_FAULT_ILLEGAL_INSTRUCTION, // 715: an instruction this device does not have, named in msg
+    VM_FAULT_ADDRESS_SPACE,  // 717: a shared instruction on a generic address of another space and the like
+    VM_FAULT_INVALID_PC,     // 718
+    VM_FAULT_TRAP,           // 719 launch failed: trap, brkpt without a debugger
+    VM_FAULT_ASSERT,         // 710
+    VM_FAULT_STACK_OVERFLOW, // 719, as hardware reports it
+    VM_FAULT_TIMEOUT,        // 702: the watchdog
+    VM_FAULT_DEADLOCK,       // 702: no thread can make progress (a barrier that not all threads reach)
+    VM_FAULT_LIMIT,          // 2: out of memory for the launch's own needs
+} VmFaultKind;
+
+typedef struct VmFault {
+    VmFaultKind kind;
+    const char *kernel, *function; // names as in PTX
+    const char *file;              // source file, NULL without -lineinfo
+    uint32_t line, ptx_line;
+    uint32_t thread[3], block[3];
+    uint64_t address;
+    char msg[256]; // one sentence: "thread (3,0,0) of block (1,0,0) wrote 4 bytes at 0x…, 0 bytes past the
+                   // end of a 400-byte allocation"
+} VmFault;
+
+typedef struct VmFuncAttrs {
+    uint32_t max_threads; // per block
+    uint32_t regs;        // an estimate, never 0
+    uint64_t shared_static, local_bytes, const_bytes;
+    uint32_t ptx_version, binary_version; // 90 for 9.0
+    uint32_t reqntid[3], cluster[3];
+} VmFuncAttrs;
+
+typedef struct VmParam {
+    uint32_t offset, size;
+} VmParam;
+
+gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err);
+void gr_vm_destroy(VmDevice *d);
+const VmProps *gr_vm_props(const VmDevice *d);
+
+// Adds an ear. The observer is copied. Accesses cost more while anyone listens to them.
+gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);
+
+// Decodes and links modules (several for -rdc=true: .extern is resolved among them; .weak and .visible as PTX
+// ISA 11.6). They must outlive the VmModule. An instruction the device does not know is no error here: it
+// faults when reached, and gr_vm_module_unknown counts and names them. Unresolved .extern functions other
+// than the built-in ones (vprintf, malloc, free,
+// __assertfail) are GR_ERR_NOT_FOUND.
+gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err);
+void gr_vm_module_unload(VmModule *m); // frees its globals
+size_t gr_vm_module_unknown(const VmModule *m, const char *const **names);
+
+VmFunc *gr_vm_module_func(const VmModule *m,
+                          const char *name); // kernels and device functions; NULL when absent
+size_t gr_vm_module_kernels(const VmModule *m, VmFunc *const **out);
+// False when absent. *managed tells a __managed__ variable.
+bool gr_vm_module_global(const VmModule *m, const char *name, uint64_t *addr, uint64_t *size, bool *managed);
+
+const char *gr_vm_func_name(const VmFunc *f);
+VmModule *gr_vm_func_module(const VmFunc *f);
+const VmFuncAttrs *gr_vm_func_attrs(const VmFunc *f);
+size_t gr_vm_func_params(const VmFunc *f, const VmParam **out,
+                         uint32_t *total_bytes); // layout of the parameter buffer
+
+typedef struct VmLaunchParams {
+    VmFunc *func;
+    uint32_t grid[3], block[3], cluster[3]; // cluster {0,0,0}: none asked
+    uint32_t shared_dynamic;
+    const void *params; // packed as gr_vm_func_params says; copied
+    uint64_t launch;    // number, from 1
+    bool cooperative;   // all blocks resident, or GR_ERR_LIMIT
+} VmLaunchParams;
+
+// Checks the configuration and makes the launch runnable. Its blocks start inside gr_vm_run.
+gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err);
+
+typedef enum VmRunResult {
+    VM_RUN_IDLE,     // no launch is active
+    VM_RUN_PROGRESS, // the budget was used
+    VM_RUN_ENDED,    // at least one launch ended or faulted; ask gr_vm_launch_done
+} VmRunResult;
+
+// Runs active launches for about `steps` warp instructions. Returns early as soon as a launch ends. When
+// every thread of every launch sleeps, the clock jumps; when none can ever run again, the launch faults with
+// VM_FAULT_DEADLOCK.
+VmRunResult gr_vm_run(VmDevice *d, uint64_t steps);
+
+bool gr_vm_launch_done(const VmLaunch *l);
+const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
+uint64_t gr_vm_launch_start_ns(const VmLaunch *l);
+uint64_t gr_vm_launch_end_ns(const VmLaunch *l);
+uint64_t gr_vm_launch_instructions(const VmLaunch *l); // thread instructions executed
+void gr_vm_launch_free(VmLaunch *l);                   // also cancels one that runs
+
+uint64_t gr_vm_now_ns(const VmDevice *d);        // the virtual clock
+void gr_vm_advance_ns(VmDevice *d, uint64_t ns); // the driver: copies and API calls take time too
+
+// Where vprintf goes: called with whole formatted output of one call, in execution order. Default: stdout.
+void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len), void *user);
+
+uint32_t gr_vm_occupancy(const VmDevice *d, const VmFunc *f, uint32_t threads,
+                         uint64_t shared_dynamic); // blocks per SM
+
+#endif
