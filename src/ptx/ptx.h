@@ -22,6 +22,7 @@
 #define GR_PTX_PTX_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -147,6 +148,9 @@ typedef struct PtxReg {
     PtxType type;
     uint8_t vec;    // 1, or 2/4 for a vector register (.reg .v4 .f32)
     uint32_t index; // dense within the function, in order of first appearance
+    struct PtxRegDecl
+        *decl;       // the declaration it comes from; NULL for gr_ptx_new_reg's until printed and read again
+    uint32_t number; // the N of a register declared as prefix<count>
 } PtxReg;
 
 typedef struct PtxLabel {
@@ -171,9 +175,12 @@ typedef struct PtxVar {
                           // .global .align 4), or NULL
     struct PtxInit *init; // initializer elements in order, or NULL
     uint32_t n_init;
-    struct PtxFunc *func; // owner, NULL at module scope
-    uint64_t size;        // in bytes: count * vec * width
-    uint32_t line;        // PTX line
+    const char *init_text; // the initializer as written, '=' excluded; it is what is printed when not NULL
+    const char *type_text; // as written: tells more than `type` for .texref and types unknown
+    PtxReg *reg;           // for a formal parameter in register space (.reg): the register it is
+    struct PtxFunc *func;  // owner, NULL at module scope
+    uint64_t size;         // in bytes: count * vec * width
+    uint32_t line;         // PTX line
 } PtxVar;
 
 // One scalar of an initializer, flattened: a number, or the address of a symbol plus an offset.
@@ -196,11 +203,11 @@ typedef enum PtxOperandKind {
     PTX_O_ADDRESS, // [base + offset]: sub[0] is the base (REG, VAR, INT, SREG) when n_sub > 0, `offset`
                    // bytes; further sub operands are what else stands inside the brackets ([tensorMap, {c0,
                    // c1}])
-    PTX_O_VECTOR, // {a, b, …}: sub[]
-    PTX_O_PAREN,  // (a, b): sub[], in calls
-    PTX_O_PAIR,   // a|b: sub[0], sub[1]
-    PTX_O_SINK,   // _
-    PTX_O_RAW,    // anything else, verbatim: text
+    PTX_O_VECTOR,  // {a, b, …}: sub[]
+    PTX_O_PAREN,   // (a, b): sub[], in calls
+    PTX_O_PAIR,    // a|b: sub[0], sub[1]
+    PTX_O_SINK,    // _
+    PTX_O_RAW,     // anything else, verbatim: text
 } PtxOperandKind;
 
 typedef struct PtxOperand {
@@ -260,6 +267,7 @@ typedef struct PtxRegDecl {
     } * names;
     uint32_t n_names;
     const char *type_text;
+    uint32_t ordinal; // dense within the function
 } PtxRegDecl;
 
 typedef struct PtxInstr {
@@ -290,14 +298,15 @@ typedef struct PtxStmt {
     uint32_t site;      // for the program's own memory accesses: their site number, from 1; else 0
     const PtxLoc *loc;  // the position in effect, or NULL
     const char *text;   // verbatim text of RAW, PRAGMA, LOC, PROTOTYPE
+    PtxLabel *label;    // LABEL_DEF, PROTOTYPE, TARGETS: the label defined here
     union {
         PtxInstr *instr;
-        PtxLabel *label;
         PtxVar *var;
         PtxRegDecl *reg_decl;
         struct PtxProto *proto;
     };
-    PtxLabel **targets; // PTX_TARGETS
+    PtxLabel **targets;        // .branchtargets: n_targets labels; else NULL
+    const char **target_funcs; // .calltargets: n_targets names of functions; else NULL
     uint32_t n_targets;
 } PtxStmt;
 
@@ -318,6 +327,7 @@ typedef struct PtxFunc {
     uint32_t n_rets, n_params;
     bool reg_params; // old style: parameters in registers (.reg), not .param
     bool noreturn;
+    const char *attrs;      // ".attribute(…)" as written, or NULL
     const char *directives; // performance directives between ')' and '{', verbatim (".maxntid 256, 1, 1
                             // .minnctapersm 2")
     uint32_t maxntid[3], reqntid[3], reqcluster[3]; // 0 when not written
@@ -327,7 +337,10 @@ typedef struct PtxFunc {
     uint32_t n_regs, cap_regs;
     uint32_t line;
     struct PtxModule *module;
-    uint32_t index; // dense within the module
+    uint32_t index;           // dense within the module
+    struct PtxFunc *alias_of; // `.alias name, other`: gr_ptx_find_func(name) gives the other
+    uint32_t n_reg_decls;     // the highest ordinal of a declaration + 1
+    uint32_t fresh;           // the next number for gr_ptx_new_reg and gr_ptx_new_label
 } PtxFunc;
 
 typedef enum PtxItemKind {
@@ -374,8 +387,9 @@ typedef struct PtxModule {
     uint32_t n_vars, cap_vars;
     PtxFile *files;
     uint32_t n_files;
-    PtxSite *sites;   // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
-    uint32_t n_sites; // highest site number
+    Map func_map, var_map; // by name: gr_ptx_find_func, gr_ptx_find_var
+    PtxSite *sites;        // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
+    uint32_t n_sites;      // highest site number
 } PtxModule;
 
 // What a site does (design: "Sites").
@@ -387,9 +401,13 @@ struct PtxSite {
     PtxStmt *stmt;
     PtxAccess access;
     PtxSpace space;
-    uint32_t size; // bytes one lane touches
-    bool strong;   // anything but weak: .volatile, .relaxed, …, atom, red
-    bool async;
+    uint32_t
+        size; // bytes one lane touches; 0 when the instruction's text does not say (wmma, cp.async.bulk, tex)
+    bool strong; // anything but weak: .volatile, .relaxed, …, atom, red
+    bool async;  // performed later: cp.async, cp.async.bulk, st.async, red.async
+    bool copy; // cp.async and its kin: writes `space` what it reads from `src_space`; access is WRITE, or RMW
+               // when it reduces
+    PtxSpace src_space;
 };
 
 // ---- Parser and printer ----------------------------------------------------------------------------------
@@ -414,6 +432,12 @@ void gr_ptx_print_stmt(const PtxStmt *s, StrBuf *out);
 // ---- Tables ----------------------------------------------------------------------------------------------
 
 unsigned gr_ptx_op_flags(PtxOp op);
+// The same for one instruction, narrowed by its modifiers: cp.async.wait_all accesses nothing, bar.red has a
+// destination.
+unsigned gr_ptx_instr_flags(const PtxInstr *i);
+PtxOp gr_ptx_op_find(const char *text, size_t len);   // PTX_OP_UNKNOWN when not in the table
+PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; PTX_MOD_UNKNOWN likewise
+const char *gr_ptx_mod_text(PtxMod mod);
 const char *gr_ptx_op_text(PtxOp op);
 unsigned gr_ptx_type_bits(PtxType t); // 0 for NOTYPE and OTHER; 1 for PRED
 bool gr_ptx_type_is_float(PtxType t);
@@ -421,6 +445,9 @@ bool gr_ptx_type_is_signed(PtxType t);
 const char *gr_ptx_type_text(PtxType t);   // "u32"
 const char *gr_ptx_space_text(PtxSpace s); // "global"; "generic" for GENERIC
 bool gr_ptx_instr_has(const PtxInstr *i, PtxMod mod);
+// Sets type[], space, space2, sem, scope and vec from mods[]; call it after changing an instruction's
+// modifiers.
+void gr_ptx_instr_summarize(PtxInstr *i);
 
 // ---- Sites and positions ---------------------------------------------------------------------------------
 
