@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the example pairs under gpurace and compares what it reports with what their sources say.
+
+The truth stands in comments of examples/*.cu (examples/README.md explains them):
+
+    // EXPECT: races | clean       what the program is, once near its top
+    // SEEDS: 20 -- why            a racy program that needs more than the default five seeds
+    // RACE: class, class          an access on this line races; each class must be reported in one of the seeds
+    // RACE-MAYBE: class           may be reported too (after "; " on a RACE line, or alone)
+    // OTHER                       the other side of a race: may only be named as the conflicting access
+    // NEVER                       must not be reported, like every line without a label; said where it is surprising
+
+A racy program passes when every RACE was reported over its seeds and nothing else ever was. A repaired one passes
+when every run is clean, exits with 0 and printed its own PASS.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RACES_EXIT = 66
+DEFAULT_SEEDS = 5
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def race_classes():
+    return set(re.findall(r'^RACE_CLASS\(\w+, "([^"]+)"', read(os.path.join(ROOT, "src/device/races.def")), re.M))
+
+
+class Truth:
+    """The labels of one source file."""
+
+    def __init__(self, path, classes):
+        self.file = os.path.basename(path)
+        self.name = self.file[: -len(".cu")]
+        self.expect, self.seeds = None, DEFAULT_SEEDS
+        self.must, self.may, self.other, self.never = set(), set(), set(), set()
+        for number, line in enumerate(read(path).splitlines(), 1):
+            found = re.search(r"// EXPECT: (races|clean)$", line.rstrip())
+            self.expect = found.group(1) if found else self.expect
+            found = re.search(r"// SEEDS: (\d+)", line)
+            self.seeds = int(found.group(1)) if found else self.seeds
+            for label, names in re.findall(r"\b(RACE|RACE-MAYBE): ([^;/\n]+)", line):
+                for name in names.split(","):
+                    name = name.strip()
+                    if name not in classes:
+                        raise ValueError(f"{self.file}:{number}: no such class: {name!r}")
+                    (self.must if label == "RACE" else self.may).add((number, name))
+            if re.search(r"// OTHER\b", line):
+                self.other.add(number)
+            if re.search(r"// NEVER\b", line):
+                self.never.add(number)
+        labelled = {n for n, _ in self.must | self.may}
+        if self.expect is None:
+            raise ValueError(f"{self.file}: no EXPECT comment")
+        if (self.expect == "races") != bool(self.must):
+            raise ValueError(f"{self.file}: EXPECT: {self.expect}, but {len(self.must)} RACE labels")
+        if labelled & self.never or (self.expect == "clean" and (labelled or self.other)):
+            raise ValueError(f"{self.file}: labels contradict each other")
+        self.sides = labelled | self.other
+
+
+class Run:
+    """One run of gpurace: what it exited with, printed and reported."""
+
+    def __init__(self, args, program, seed, fmt="json"):
+        with tempfile.TemporaryDirectory(prefix="gpurace-examples-") as folder:
+            output = os.path.join(folder, "report")
+            command = [args.gpurace, "run", "--engine", "collider", "--device", args.device, "--seed", str(seed)]
+            command += ["--format", fmt, "--output", output, "--", program]
+            self.command = " ".join(command)
+            start = time.monotonic()
+            try:
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      timeout=args.timeout, errors="replace", check=False)
+                self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+            except subprocess.TimeoutExpired:
+                self.status, self.stdout, self.stderr = None, "", f"no end after {args.timeout} s"
+            self.seconds = time.monotonic() - start
+            try:
+                self.text = read(output).replace(folder, "")
+            except OSError:
+                self.text = ""
+
+    def report(self, schema):
+        if not self.text:
+            raise ValueError(f"no report; exit status {self.status}: {self.stderr.strip()[-600:]}")
+        report = json.loads(self.text)
+        if schema is not None:
+            import jsonschema
+
+            jsonschema.validate(report, schema)
+        return report
+
+
+def judge_races(truth, report):
+    """The (line, class) pairs that one report names, and what is wrong with it."""
+    found, problems = set(), []
+    for race in report["races"]:
+        accesses = race["accesses"]
+        first = accesses[0]
+        where = (first["line"], race["class"])
+        text = f"{race['class']} at {os.path.basename(first['file'])}:{first['line']}"
+        if os.path.basename(first["file"]) != truth.file or where not in truth.must | truth.may:
+            problems.append(f"reported, but not labelled: {text}")
+        else:
+            found.add(where)
+        for access in accesses[1:]:
+            if os.path.basename(access["file"]) != truth.file or access["line"] not in truth.sides:
+                problems.append(f"{text}: conflicting access named at {access['file']}:{access['line']}, not labelled")
+        if race["count"] < 1:
+            problems.append(f"{text}: count {race['count']}")
+    return found, problems
+
+
+def check_run(truth, run, schema):
+    """Judges one run: pairs found and problems."""
+    try:
+        report = run.report(schema)
+        verdict = report["verdict"]
+        found, problems = judge_races(truth, report)
+    except Exception as error:  # whatever a broken report raises is a finding about that run
+        return set(), [f"{type(error).__name__}: {str(error)[:800]}"]
+    expected_status = RACES_EXIT if report["races"] else 0
+    if run.status != expected_status:
+        problems.append(f"exit status {run.status}, expected {expected_status}: {run.stderr.strip()[-300:]}")
+    if verdict != ("races" if report["races"] else "clean"):
+        problems.append(f"verdict {verdict!r} with {len(report['races'])} races: {json.dumps(report['coverage'])[:400]}")
+    if truth.expect == "clean" and not re.search(r"\bPASS\b", run.stdout):
+        problems.append(f"did not print PASS but {run.stdout.strip()[-200:]!r}")
+    return found, problems
+
+
+def check_repeat(args, truth, program):
+    """A fixed seed's report must be the same, to the byte, each time."""
+    problems = []
+    for fmt in ("json", "text"):
+        runs = [Run(args, program, args.repeat_seed, fmt) for _ in range(args.repeat)]
+        texts = {run.text for run in runs}
+        if len(texts) != 1 or "" in texts:
+            problems.append(f"{len(texts)} different {fmt} reports in {args.repeat} runs with seed {args.repeat_seed}")
+        if len({run.stdout for run in runs}) != 1:
+            problems.append(f"the program's output differed in {args.repeat} runs with seed {args.repeat_seed}")
+    return problems
+
+
+def check_example(args, truth, schema, pool):
+    program = os.path.join(args.programs, truth.name)
+    if not os.access(program, os.X_OK):
+        return [f"{program} is not built (target examples)"], set(), {}, 0.0
+    racy = truth.expect == "races"
+    count = max(args.racy_seeds, truth.seeds) if racy and args.racy_seeds else args.racy_seeds if racy else args.clean_seeds
+    seeds = range(args.first_seed, args.first_seed + count)
+    problems, hits, seconds = [], {}, 0.0
+    runs = list(pool.map(lambda seed: (seed, Run(args, program, seed)), seeds))
+    for seed, run in runs:
+        found, wrong = check_run(truth, run, schema)
+        seconds += run.seconds
+        for where in found:
+            hits.setdefault(where, []).append(seed)
+        problems += [f"seed {seed}: {w}\n      again: {run.command}" for w in wrong]
+    missed = truth.must - set(hits) if count else set()
+    problems += [f"never reported in {count} seeds: {c} at {truth.file}:{n}" for n, c in sorted(missed)]
+    if args.repeat:
+        problems += check_repeat(args, truth, program)
+    return problems, missed, hits, seconds
+
+
+def parse_args(argv):
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--gpurace", default=os.path.join(ROOT, "build/gpurace"))
+    p.add_argument("--programs", default=os.path.join(ROOT, "build/examples"), help="folder of the built examples")
+    p.add_argument("--sources", default=os.path.join(ROOT, "examples"), help="folder of their sources")
+    p.add_argument("--schema", default=os.path.join(ROOT, "docs/report.schema.json"))
+    p.add_argument("--device", default="cpu")
+    p.add_argument("--racy-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each racy program; 0: none")
+    p.add_argument("--clean-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each repaired program; 0: none")
+    p.add_argument("--first-seed", type=int, default=1)
+    p.add_argument("--repeat", type=int, default=0, help="also: runs with one seed that must report the same")
+    p.add_argument("--repeat-seed", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--timeout", type=float, default=120)
+    p.add_argument("--verbose", action="store_true", help="for each label, how many of the seeds reported it")
+    p.add_argument("names", nargs="*", help="examples to run, such as histogram or scan_race; default: all")
+    return p.parse_args(argv)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    classes = race_classes()
+    truths = [Truth(os.path.join(args.sources, f), classes) for f in sorted(os.listdir(args.sources)) if f.endswith(".cu")]
+    if args.names:
+        known = {t.name for t in truths} | {re.sub("_(race|fixed)$", "", t.name) for t in truths}
+        unknown = set(args.names) - known
+        if unknown:
+            sys.exit(f"no such example: {', '.join(sorted(unknown))}")
+        truths = [t for t in truths if t.name in args.names or re.sub("_(race|fixed)$", "", t.name) in args.names]
+    schema = None
+    if os.path.exists(args.schema):
+        schema = json.loads(read(args.schema))
+    if not truths:
+        sys.exit(f"no examples in {args.sources}")
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, args.jobs)) as pool:
+        for truth in truths:
+            problems, missed, hits, seconds = check_example(args, truth, schema, pool)
+            bad += bool(problems)
+            summary = f"{len(truth.must) - len(missed)}/{len(truth.must)} races" if truth.must else "clean"
+            print(f"{'FAIL' if problems else 'ok  '} {truth.name:24} {summary:12} {seconds:7.2f} s", flush=True)
+            if args.verbose:
+                for where in sorted(truth.must | truth.may):
+                    label = "RACE" if where in truth.must else "maybe"
+                    print(f"      {label:5} line {where[0]:3} {where[1]:28} in {len(hits.get(where, []))} seeds")
+            for problem in problems[:12]:
+                print(f"    {problem}")
+            if len(problems) > 12:
+                print(f"    and {len(problems) - 12} more")
+    print(f"{len(truths) - bad} of {len(truths)} programs as their sources say")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
