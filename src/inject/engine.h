@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "ptx/ptx.h"
+#include "ptx/site_status.h"
 
 #include <cuda.h>
 #include <stdbool.h>
@@ -24,20 +25,12 @@ typedef struct GrModule {
     const PtxModule *original; // NULL when it had no PTX
     bool rewritten;
     uint32_t n_sites;
-    uint32_t *checked_sites; // per site, filled by rewrite: GrSiteStatus
+    GrSiteStatus *checked_sites; // per site, n_sites + 1 of them, filled by rewrite
     void *records; // the module's area in the results file, `record_bytes` long, zeroed; NULL when none was
                    // asked for
     uint64_t record_bytes;
     void *engine_data; // the engine's own
 } GrModule;
-
-// What became of a site, for the coverage part of the verdict. sites.def: SITE_STATUS(id, "text").
-typedef enum GrSiteStatus {
-#define SITE_STATUS(id, text) GR_SITE_##id,
-#include "inject/sites.def"
-#undef SITE_STATUS
-    GR_SITE_STATUS_COUNT
-} GrSiteStatus;
 
 typedef struct GrLaunch {
     uint64_t number; // from 1

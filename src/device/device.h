@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// device — the few things a device runtime needs of the GPU, as inline PTX: special registers, warp collectives and
+// scoped atomics. clang's own atomics for nvptx do not survive ptxas, hence the assembly.
+//
+// Everything here is relaxed: a device runtime must not order the program's accesses (design: "The added instructions
+// must order nothing"), so there is no fence, no barrier, no acquire and no release in this file.
+#ifndef GR_DEVICE_DEVICE_H
+#define GR_DEVICE_DEVICE_H
+
+#include <stdint.h>
+
+#define GR_GLOBAL __attribute__((address_space(1)))
+#define GR_INLINE static inline __attribute__((always_inline))
+
+GR_INLINE uint32_t gr_lane(void) {
+    uint32_t v;
+    __asm__("mov.u32 %0, %%laneid;" : "=r"(v));
+    return v;
+}
+
+GR_INLINE uint32_t gr_active_mask(void) {
+    uint32_t v;
+    __asm__ volatile("activemask.b32 %0;" : "=r"(v));
+    return v;
+}
+
+GR_INLINE uint32_t gr_match_any(uint32_t mask, uint64_t value) {
+    uint32_t v;
+    __asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(v) : "l"(value), "r"(mask));
+    return v;
+}
+
+GR_INLINE uint32_t gr_shuffle32(uint32_t mask, uint32_t value, uint32_t lane) {
+    uint32_t v;
+    __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(v) : "r"(value), "r"(lane), "r"(mask));
+    return v;
+}
+
+GR_INLINE uint64_t gr_shuffle64(uint32_t mask, uint64_t value, uint32_t lane) {
+    uint32_t lo = gr_shuffle32(mask, (uint32_t)value, lane);
+    uint32_t hi = gr_shuffle32(mask, (uint32_t)(value >> 32), lane);
+    return (uint64_t)hi << 32 | lo;
+}
+
+GR_INLINE void gr_count(GR_GLOBAL uint64_t *at, uint64_t n) {
+    __asm__ volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(n));
+}
+
+// The old value.
+GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, uint32_t desired) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
+                     : "=r"(old)
+                     : "l"(at), "r"(expected), "r"(desired));
+    return old;
+}
+
+GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
+    uint32_t v;
+    __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
+    return v;
+}
+
+GR_INLINE void gr_store32(GR_GLOBAL uint32_t *at, uint32_t v) {
+    __asm__ volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(at), "r"(v));
+}
+
+GR_INLINE void gr_store64(GR_GLOBAL uint64_t *at, uint64_t v) {
+    __asm__ volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(v));
+}
+
+// Whether a generic address lies in the shared window; *offset is then the offset in it.
+GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *offset) {
+    uint32_t yes;
+    __asm__("{ .reg .pred p; isspacep.shared p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(yes) : "l"(generic));
+    if (yes)
+        __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(*offset) : "l"(generic));
+    return (int)yes;
+}
+
+#define GR_SREG32(name, reg)                                                                                 \
+    GR_INLINE uint32_t name(void) {                                                                          \
+        uint32_t v;                                                                                          \
+        __asm__("mov.u32 %0, %%" reg ";" : "=r"(v));                                                         \
+        return v;                                                                                            \
+    }
+GR_SREG32(gr_tid_x, "tid.x")
+GR_SREG32(gr_tid_y, "tid.y")
+GR_SREG32(gr_tid_z, "tid.z")
+GR_SREG32(gr_ctaid_x, "ctaid.x")
+GR_SREG32(gr_ctaid_y, "ctaid.y")
+GR_SREG32(gr_ctaid_z, "ctaid.z")
+#undef GR_SREG32
+
+GR_INLINE uint64_t gr_grid_id(void) {
+    uint64_t v;
+    __asm__("mov.u64 %0, %%gridid;" : "=l"(v));
+    return v;
+}
+
+GR_INLINE void gr_breakpoint(void) { __asm__ volatile("brkpt;"); }
+GR_INLINE void gr_trap(void) { __asm__ volatile("trap;"); }
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// site_status — what became of a memory access site when an engine rewrote its module, for the coverage in the verdict.
+#ifndef GR_PTX_SITE_STATUS_H
+#define GR_PTX_SITE_STATUS_H
+
+typedef enum GrSiteStatus {
+#define SITE_STATUS(id, text) GR_SITE_##id,
+#include "ptx/site_status.def"
+#undef SITE_STATUS
+    GR_SITE_STATUS_COUNT
+} GrSiteStatus;
+
+#endif
