@@ -54,8 +54,12 @@ install_debian() {
     fi
 }
 
-# has_headers DIR, has_nvcc DIR: whether a toolkit folder holds what building or testing needs.
-has_headers() { [ -f "$1/include/cuda.h" ] && [ -f "$1/include/cuda_runtime_api.h" ] && [ -f "$1/include/crt/host_defines.h" ]; }
+# has_headers DIR, has_nvcc DIR: whether a toolkit folder holds what building or testing needs. CUDA 12 and older
+# will not do (Debian's own package is 11): the headers declare another version of the driver's interface.
+has_headers() {
+    [ -f "$1/include/cuda_runtime_api.h" ] && [ -f "$1/include/crt/host_defines.h" ] &&
+        grep -qsE '^#define CUDA_VERSION (1[3-9]|[2-9][0-9])[0-9]{3}' "$1/include/cuda.h"
+}
 has_nvcc() { [ -x "$1/bin/nvcc" ] && [ -x "$1/bin/ptxas" ]; }
 
 # The toolkit folders to look in, the same as cmake/FindGpuraceCuda.cmake does.

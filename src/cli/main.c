@@ -2,12 +2,10 @@
 // gpurace — the command: picks a row of commands.def by name and calls it.
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
+#include "cli/commands.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#define COMMAND(name, function, summary) int function(int argc, char **argv);
-#include "commands.def"
-#undef COMMAND
 
 typedef struct Command {
     const char *name, *summary;
@@ -16,7 +14,7 @@ typedef struct Command {
 
 static const Command commands[] = {
 #define COMMAND(name, function, summary) {#name, summary, function},
-#include "commands.def"
+#include "cli/commands.def"
 #undef COMMAND
 };
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpurace fatbin — what device code a file holds, and its PTX written out.
+#include "base/str.h"
+#include "cli/commands.h"
+#include "fatbin/elf.h"
+#include "fatbin/file.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "usage: gpurace fatbin [--extract-ptx DIR] FILE\n\n"
+    "Lists the device code in FILE: a program, a library, an object file, an archive, or a .fatbin, .cubin "
+    "or .ptx\n"
+    "file. Sizes are in bytes, unpacked and as stored.\n\n"
+    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list\n";
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *kind_name(const FatbinEntry *e, char buf[16]) {
+    if (e->kind == FATBIN_PTX)
+        return "PTX";
+    if (e->kind == FATBIN_CUBIN)
+        return "cubin";
+    snprintf(buf, 16, "kind %u", e->kind_raw);
+    return buf;
+}
+
+static void print_entry(size_t number, const FatbinEntry *e) {
+    char target[GR_FATBIN_TARGET_LEN], kind[16], version[16] = "-";
+    if (e->kind == FATBIN_PTX)
+        snprintf(version, sizeof version, "%u.%u", e->major, e->minor);
+    printf("%4zu  %-6s %-8s %-5s %-7s %9zu %9zu ", number, kind_name(e, kind), gr_fatbin_target(e, target),
+           version, gr_fatbin_packing_name(e->packing), e->size, e->packed_size);
+    if (e->flags & FATBIN_F_DEBUG)
+        fputs(" debug", stdout);
+    if (e->source)
+        printf(" %s", e->source);
+    if (e->options) {
+        size_t n = strlen(e->options);
+        while (n && e->options[n - 1] == ' ')
+            n--;
+        printf(" [%.*s]", (int)n, e->options + strspn(e->options, " "));
+    }
+    putchar('\n');
+}
+
+// A program's first line says how it will meet gpurace run.
+static void print_head(const char *path, ImageKind image) {
+    ExeInfo x;
+    if (image != IMAGE_ELF || gr_elf_classify(path, &x, NULL) != GR_OK || x.kind == EXE_FOREIGN) {
+        printf("%s\n", path);
+        return;
+    }
+    printf("%s: %s", path, gr_exe_kind_name(x.kind));
+    if (x.kind == EXE_SHARED_RUNTIME)
+        printf(" (%s)", x.runtime);
+    if (strcmp(x.culprit, path) != 0)
+        printf(", through %s", x.culprit);
+    putchar('\n');
+}
+
+// Where a container was found, on a line of its own; nothing where the file is the container.
+static void print_place(const FatbinPlace *p) {
+    if (p->member)
+        printf("%s: ", p->member);
+    if (*p->section)
+        puts(p->section);
+}
+
+// Returns how many entries are PTX.
+static size_t list_file(const char *path, const FatbinFile *f) {
+    size_t number = 0, ptx = 0;
+    print_head(path, f->image);
+    printf("%4s  %-6s %-8s %-5s %-7s %9s %9s  %s\n", "", "kind", "target", "ISA", "packing", "size", "stored",
+           "source [options]");
+    for (size_t i = 0; i < f->count; i++) {
+        const Fatbin *fb = f->places[i].fatbin;
+        print_place(&f->places[i]);
+        for (size_t k = 0; k < fb->count; k++) {
+            print_entry(++number, &fb->entries[k]);
+            ptx += fb->entries[k].kind == FATBIN_PTX;
+        }
+    }
+    return ptx;
+}
+
+static size_t count_entries(const FatbinFile *f) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->count; i++)
+        n += f->places[i].fatbin->count;
+    return n;
+}
+
+static gr_status write_ptx(const char *path, const char *dir, size_t number, const FatbinEntry *e,
+                           gr_error *err) {
+    gr_status st = GR_OK;
+    char target[GR_FATBIN_TARGET_LEN], *text = NULL;
+    StrBuf name = {0};
+    size_t len = 0;
+    gr_str_addf(&name, "%s/%s.%zu.%s.ptx", dir, base_name(path), number, gr_fatbin_target(e, target));
+    if (name.oom) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    GR_TRY(gr_fatbin_ptx(e, &text, &len, err));
+    GR_TRY(gr_file_write(name.data, text, len, err));
+    printf("wrote %s\n", name.data);
+done:
+    free(text);
+    gr_str_free(&name);
+    return st;
+}
+
+static gr_status extract_file(const char *path, const char *dir, const FatbinFile *f, gr_error *err) {
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return gr_fail(err, GR_ERR_IO, "%s: %s", dir, strerror(errno));
+    size_t number = 0;
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; k < f->places[i].fatbin->count; k++) {
+            const FatbinEntry *e = &f->places[i].fatbin->entries[k];
+            number++;
+            gr_status st = e->kind == FATBIN_PTX ? write_ptx(path, dir, number, e, err) : GR_OK;
+            if (st != GR_OK)
+                return st;
+        }
+    return GR_OK;
+}
+
+static gr_status run(const char *path, const char *dir, gr_error *err) {
+    gr_status st = GR_OK;
+    Arena arena;
+    FatbinFile f = {0};
+    gr_arena_init(&arena);
+    GR_TRY(gr_fatbin_open(path, &arena, &f, err));
+    if (count_entries(&f) == 0) {
+        st = gr_fail(err, GR_ERR_NOT_FOUND, "%s: no CUDA device code in it", path);
+        goto done;
+    }
+    size_t ptx = list_file(path, &f);
+    if (ptx == 0)
+        puts("No PTX: gpurace cannot check this device code. Compile it with PTX, as nvcc does unless "
+             "-gencode says"
+             " code=sm_NN alone.");
+    if (dir && ptx == 0)
+        st = gr_fail(err, GR_ERR_NOT_FOUND, "%s: no PTX to extract, only compiled code (cubin)", path);
+    else if (dir)
+        st = extract_file(path, dir, &f, err);
+done:
+    gr_fatbin_close(&f);
+    gr_arena_free(&arena);
+    return st;
+}
+
+int gr_cmd_fatbin(int argc, char **argv) {
+    static const struct option options[] = {
+        {"extract-ptx", required_argument, NULL, 'x'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    const char *dir = NULL;
+    optind = 1;
+    for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (c) {
+        case 'x': dir = optarg; break;
+        case 'h': fputs(usage, stdout); return 0;
+        default: fputs(usage, stderr); return EXIT_USAGE;
+        }
+    }
+    if (optind != argc - 1) {
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    gr_error err = {0};
+    if (run(argv[optind], dir, &err) == GR_OK)
+        return 0;
+    char text[1024];
+    fflush(stdout);
+    fprintf(stderr, "gpurace fatbin: %s\n", gr_error_text(&err, text, sizeof text));
+    return EXIT_FAILED;
+}
