@@ -81,6 +81,9 @@ struct GrOptions; // cli/options.h: the table of options, parsed
 const struct GrOptions *gr_session_options(const GrSession *s);
 // A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
 void *gr_session_driver(const GrSession *s, const char *name);
+// Makes m->records reachable by device code of the current context: *addr is where. The file itself is registered with
+// the driver where it can be; else device memory stands in and is copied back at synchronizations and at the end.
+gr_status gr_session_map_records(GrSession *s, GrModule *m, CUdeviceptr *addr, gr_error *err);
 // Something the engine could not do or did not understand: counted and named in the verdict.
 void gr_session_note(GrSession *s, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// options — the table of options, parsed: command line, GPURACE_OPTIONS, and back to text.
+//
+// One table (options.def) is all there is: a field of GrOptions, a command-line option and a key of the same
+// name per row. `gpurace run` merges its sources (defaults, then GPURACE_OPTIONS, then the command line) and
+// hands the result to libgpurace.so as text in the environment, which the same parser reads back.
+#ifndef GR_CLI_OPTIONS_H
+#define GR_CLI_OPTIONS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPT_RUN = 1, OPT_PTX = 2, OPT_REPRODUCE = 1024 };
+
+typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
+typedef uint64_t GrOpt_NUMBER;
+typedef bool GrOpt_YESNO, GrOpt_FLAG;
+
+typedef struct GrOptions {
+    Arena arena; // of the texts
+#define OPTION(id, name, type, deflt, commands, arg, help) GrOpt_##type id;
+#include "cli/options.def"
+#undef OPTION
+} GrOptions;
+
+// Where the launcher puts the merged options for libgpurace.so.
+#define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
+
+// The defaults.
+gr_status gr_options_init(GrOptions *o, gr_error *err);
+void gr_options_free(GrOptions *o);
+
+// Reads `key=value key=value …`; values may be quoted with ' or ". Keys are the options' names; an unknown
+// one is an error.
+gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
+
+// Reads the options of `command` (OPT_RUN, …) from argv[1] on: `--name value`, `--name=value`, `-o value` for
+// --output. Stops after `--`, or at the first word that is no option: its index is *rest. `--help` sets
+// *help and stops.
+gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
+                                gr_error *err);
+
+// Appends every option that is not at its default as `key='value'`, so that gr_options_parse_text reads it
+// back.
+void gr_options_to_text(const GrOptions *o, StrBuf *out);
+
+// Appends ` --name value` for the options that repeat a run: the engine, device and seed always, others when
+// not at their defaults, quoted for a shell.
+void gr_options_reproduce(const GrOptions *o, StrBuf *out);
+
+// Appends `word`, quoted for a POSIX shell where it needs it.
+void gr_shell_quote(const char *word, StrBuf *out);
+
+// The rows of `command` as help text, and all rows as the page docs/options.md.
+void gr_options_help(unsigned command, FILE *out);
+void gr_options_markdown(StrBuf *out);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/engines.h"
+
+#include <string.h>
+
+const GrEngine *const gr_engines[] = {
+#define ENGINE(id) &gr_engine_##id,
+#include "inject/engines.def"
+#undef ENGINE
+    NULL,
+};
+
+const GrEngine *gr_engine_find(const char *name) {
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if (!strcmp((*e)->name, name))
+            return *e;
+    return NULL;
+}
