@@ -16,7 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct GrSession GrSession; // the injection's own state: options, results file, driver entry points
+struct GrOptions; // cli/options.h: the table of options, parsed
+
+// The injection as an engine sees it. The injection's own structure begins with this one.
+typedef struct GrSession {
+    // A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
+    void *(*driver)(struct GrSession *s, const char *name);
+    // Something the engine could not do or did not understand: counted and named in the verdict.
+    void (*note)(struct GrSession *s, const char *what, const char *text);
+} GrSession;
 
 // A module of the program on its way into the driver, or loaded.
 typedef struct GrModule {
@@ -25,11 +33,12 @@ typedef struct GrModule {
     const PtxModule *original; // NULL when it had no PTX
     bool rewritten;
     uint32_t n_sites;
-    GrSiteStatus *checked_sites; // per site, n_sites + 1 of them, filled by rewrite
+    GrSiteStatus *checked_sites; // [n_sites + 1], made by the caller, filled by rewrite
     void *records; // the module's area in the results file, `record_bytes` long, zeroed; NULL when none was
                    // asked for
     uint64_t record_bytes;
-    void *engine_data; // the engine's own
+    CUdeviceptr records_device; // where device code writes the same area
+    void *engine_data;          // the engine's own
 } GrModule;
 
 typedef struct GrLaunch {
@@ -48,7 +57,8 @@ typedef struct GrEngine {
     const char *evidence; // what its word is worth: "value changed"
     bool cpu_only;
 
-    gr_status (*begin)(GrSession *s, void **self, gr_error *err);
+    // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
+    gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);
     // Changes `ptx` in place. Sets m->checked_sites and m->record_bytes. On failure the original is loaded
     // and the module is named unchecked.
     gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
@@ -74,18 +84,5 @@ typedef struct GrEngine {
 // All engines of this build, terminated by NULL: engines.c of the library, another list in tests.
 extern const GrEngine *const gr_engines[];
 const GrEngine *gr_engine_find(const char *name);
-
-// ---- What the injection offers to an engine --------------------------------------------------------------
-
-struct GrOptions; // cli/options.h: the table of options, parsed
-const struct GrOptions *gr_session_options(const GrSession *s);
-// A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
-void *gr_session_driver(const GrSession *s, const char *name);
-// Makes m->records reachable by device code of the current context: *addr is where. The file itself is registered with
-// the driver where it can be; else device memory stands in and is copied back at synchronizations and at the end.
-gr_status gr_session_map_records(GrSession *s, GrModule *m, CUdeviceptr *addr, gr_error *err);
-// Something the engine could not do or did not understand: counted and named in the verdict.
-void gr_session_note(GrSession *s, const char *what, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

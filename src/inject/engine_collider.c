@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
+#include "cli/options.h"
+#include "device/record.h"
+#include "inject/engines.h"
+#include "passes/collider.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct Collider {
+    GrSession *session;
+    ColliderOptions options;
+    regex_t kernel;
+    bool has_kernel, stop;
+} Collider;
+
+static bool kernel_matches(void *user, const char *kernel) {
+    return regexec(&((Collider *)user)->kernel, kernel, 0, NULL, 0) == 0;
+}
+
+static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
+
+static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    Collider *c = calloc(1, sizeof *c);
+    if (!c)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    c->session = s;
+    c->stop = o->stop;
+    c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
+                                   .read_delay_ns = clamp32(o->read_delay),
+                                   .write_delay_ns = clamp32(o->write_delay),
+                                   .same_value = o->same_value};
+    if (o->kernel[0]) {
+        int rc = regcomp(&c->kernel, o->kernel, REG_EXTENDED | REG_NOSUB);
+        if (rc) {
+            char why[128];
+            regerror(rc, &c->kernel, why, sizeof why);
+            free(c);
+            return gr_fail(err, GR_ERR_ARGUMENT, "--kernel %s: %s", o->kernel, why);
+        }
+        c->has_kernel = true;
+        c->options.wanted = kernel_matches;
+        c->options.user = c;
+    }
+    *self = c;
+    return GR_OK;
+}
+
+static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
+    // Module 0 is a file on its own (`gpurace ptx`): plain names.
+    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
+    return buf;
+}
+
+static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    ColliderOptions o = ((Collider *)self)->options;
+    char suffix[24];
+    o.suffix = suffix_of(m, suffix, sizeof suffix);
+    m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    return gr_collider_rewrite(ptx, &o, m->checked_sites, err);
+}
+
+static gr_status collider_loaded(void *self, GrModule *m,
+                                 gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                         size_t *size),
+                                 void *handle, gr_error *err) {
+    Collider *c = self;
+    char suffix[24], name[64];
+    gr_collider_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    CUdeviceptr at;
+    size_t size;
+    gr_status st = get_global(handle, name, &at, &size);
+    if (st != GR_OK)
+        return gr_fail(err, st, "the driver does not find %s", name);
+    if (size != sizeof(GrControl) || !m->records_device)
+        return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
+    GrControl control = {
+        .slots = m->records_device, .n_sites = m->n_sites, .seed = c->options.seed, .stop = c->stop};
+    CUresult (*copy)(CUdeviceptr, const void *, size_t) =
+        (CUresult(*)(CUdeviceptr, const void *, size_t))c->session->driver(c->session, "cuMemcpyHtoD");
+    CUresult rc = copy ? copy(at, &control, sizeof control) : CUDA_ERROR_NOT_FOUND;
+    return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+static void collider_finish(void *self) {
+    Collider *c = self;
+    if (c->has_kernel)
+        regfree(&c->kernel);
+    free(c);
+}
+
+const GrEngine gr_engine_collider = {
+    .name = "collider",
+    .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
+    .evidence = "value changed",
+    .begin = collider_begin,
+    .rewrite = collider_rewrite,
+    .loaded = collider_loaded,
+    .finish = collider_finish,
+};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider — the SuperCollider rewriting: every weak access is repeated after a delay; a changed value is a race.
+//
+// Source: Stephenson et al., "SuperCollider", PLDI 2026, figures 1 and 3, and its appendix A for why no report is false.
+// For a weak load and a weak store the pass makes (shown for shared space, 32 bits; all inserted lines are tagged):
+//
+//     ld.shared.u32 %r1, [%r2];                  activemask.b32 m;
+//     nanosleep.u32 delay;                       match.any.sync.b32 peers, %r2, m;
+//     ld.relaxed.sys.shared.u32 again, [%r2];    more than one peer?  -> __gr_report_warp
+//     setp.ne.b32 q, %r1, again;                 st.shared.u32 [%r2], %r1;
+//     @q bra report;                             nanosleep, ld.relaxed.sys, compare, report as for loads
+//
+// Bits are compared, never floats; every byte that is accessed and used, and no other. The delay is drawn per warp from a
+// generator in a register, seeded with the seed, the block, the warp and the clock. Reports are out of line, at the end of the
+// function. A pass knows no driver: module in, module out.
+#ifndef GR_PASSES_COLLIDER_H
+#define GR_PASSES_COLLIDER_H
+
+#include "ptx/ptx.h"
+#include "ptx/site_status.h"
+
+typedef struct ColliderOptions {
+    uint32_t seed;
+    uint32_t read_delay_ns, write_delay_ns; // largest delay; 0: none at all
+    bool same_value;                        // report lanes that store the same value to one address
+    // Kernels to instrument, by PTX name; NULL: all. Device functions are instrumented when a wanted kernel may reach them.
+    bool (*wanted)(void *user, const char *kernel);
+    void *user;
+    // Becomes part of every name linked in ("__gr7_report"), so that several rewritten modules can be linked together; "" for none.
+    const char *suffix;
+} ColliderOptions;
+
+// Rewrites `m` in place. `status` has m->n_sites + 1 elements, each set to what became of that site. On failure (a target that cannot be
+// raised, 32-bit addresses) the module is in an undefined state and must not be used; err says why.
+gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err);
+
+// Name of the control variable (GrControl) that a rewritten module carries, for a suffix, written to buf.
+const char *gr_collider_control_name(const char *suffix, char *buf, size_t size);
+
+#endif

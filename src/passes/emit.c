@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+PtxOperand gr_emit_label(PtxLabel *l) { return (PtxOperand){.kind = PTX_O_LABEL, .label = l}; }
+
+// The bytes of the following load that the program uses (PTX ISA 11.4, .pragma "used_bytes_mask"): nvcc widens loads over padding
+// and neighbours, and a neighbour's change is no race of this load.
+static uint64_t used_bytes(const PtxStmt *s, PtxStmt **pragma) {
+    for (PtxStmt *p = s->prev; p; p = p->prev) {
+        if (p->kind == PTX_LOC)
+            continue;
+        if (p->kind != PTX_PRAGMA || !p->text)
+            break;
+        const char *at = strstr(p->text, "used_bytes_mask");
+        *pragma = p; // several pragmas may stand before one instruction; code goes before the first
+        if (at)
+            return strtoull(at + strlen("used_bytes_mask"), NULL, 0);
+    }
+    return UINT64_MAX;
+}
+
+static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
+    const PtxOperand *list = o->kind == PTX_O_VECTOR ? o->sub : o;
+    a->n = o->kind == PTX_O_VECTOR ? o->n_sub : 1;
+    if (a->n == 0 || a->n > EMIT_MAX_ELEMENTS || a->bytes == 0 || a->n != a->stmt->instr->vec)
+        return false;
+    uint64_t byte_bits = a->bytes >= 8 ? 0xff : (1u << a->bytes) - 1;
+    for (unsigned k = 0; k < a->n; k++) {
+        const PtxOperand *e = &list[k];
+        a->value[k] = e;
+        if (e->kind == PTX_O_SINK) {
+            a->used[k] = 0;
+            continue;
+        }
+        if (e->kind != PTX_O_REG && e->kind != PTX_O_INT && e->kind != PTX_O_F32 && e->kind != PTX_O_F64)
+            return false;
+        if (e->kind == PTX_O_REG) {
+            unsigned bits = gr_ptx_type_bits(e->reg->type);
+            if (e->elem || e->negated || bits < 16 || bits > 64 || bits < a->bytes * 8)
+                return false;
+        }
+        uint64_t bytes = used >> (k * a->bytes) & byte_bits;
+        a->used[k] = 0;
+        for (unsigned b = 0; b < a->bytes && b < 8; b++)
+            if (bytes >> b & 1)
+                a->used[k] |= 0xffull << (b * 8);
+        // A register wider than the memory holds nothing but the extension above it, equal in both loads.
+        if (bytes == byte_bits)
+            a->used[k] = UINT64_MAX;
+    }
+    return true;
+}
+
+GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
+    *a = (Access){.func = site->func, .stmt = site->stmt, .before = site->stmt, .site = site};
+    const PtxInstr *i = site->stmt->instr;
+    switch (site->space) {
+    case PTX_CONST:
+    case PTX_LOCAL:
+    case PTX_PARAM:
+    case PTX_PARAM_ENTRY:
+    case PTX_PARAM_FUNC: return GR_SITE_PRIVATE;
+    case PTX_GLOBAL:
+    case PTX_GENERIC:
+    case PTX_SHARED:
+    case PTX_SHARED_CTA:
+    case PTX_SHARED_CLUSTER: break;
+    default: return GR_SITE_NOT_UNDERSTOOD;
+    }
+    if (site->strong)
+        return GR_SITE_STRONG;
+    bool load = i->op == PTX_OP_LD || i->op == PTX_OP_LDU;
+    if (site->async || (!load && i->op != PTX_OP_ST) || i->n_operands < 2)
+        return GR_SITE_NOT_UNDERSTOOD;
+    a->address_operand = &i->operands[load ? 1 : 0];
+    a->address = *a->address_operand;
+    if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)
+        return GR_SITE_NOT_UNDERSTOOD;
+    for (unsigned t = 0; t < 4 && i->type[t] != PTX_NOTYPE; t++)
+        a->type = i->type[t];
+    a->bytes = gr_ptx_type_bits(a->type) / 8;
+    PtxStmt *pragma = NULL;
+    uint64_t used = load ? used_bytes(site->stmt, &pragma) : UINT64_MAX;
+    if (pragma)
+        a->before = pragma;
+    a->after = site->stmt->next;
+    return read_elements(a, &i->operands[load ? 0 : 1], used) ? GR_SITE_CHECKED : GR_SITE_NOT_UNDERSTOOD;
+}
+
+gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
+                        ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return gr_fail(a->err, GR_ERR_INTERNAL, "inserted code for site %u does not fit", a->site->id);
+    return gr_ptx_insert(a->func, at, a->site->id, text, ops, n_ops, NULL, a->err);
+}
+
+gr_status gr_access_prepare(Access *a) {
+    gr_status st = GR_OK;
+    const PtxInstr *i = a->stmt->instr;
+    PtxOperand base = a->address.sub[0];
+    if (i->guard) {
+        a->guard = i->guard;
+        if (i->guard_negated) {
+            a->guard = gr_ptx_new_reg(a->func, PTX_PRED);
+            PtxOperand g = gr_ptx_reg_operand(i->guard);
+            GR_TRY(gr_access_put(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name));
+        }
+    }
+    if (a->site->space == PTX_GENERIC && base.kind == PTX_O_REG) {
+        // Local memory reached through a generic address never races (section 3.3).
+        PtxReg *shared = gr_ptx_new_reg(a->func, PTX_PRED);
+        GR_TRY(gr_access_put(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,
+                             shared->name, shared->name));
+        if (a->guard) {
+            PtxOperand g = gr_ptx_reg_operand(a->guard);
+            GR_TRY(gr_access_put(a, a->before, &g, 1, "and.pred %s, %s, $0;", shared->name, shared->name));
+        }
+        a->guard = shared;
+    }
+    if (base.kind == PTX_O_REG && i->op != PTX_OP_ST)
+        for (unsigned k = 0; k < a->n; k++) {
+            if (a->value[k]->kind != PTX_O_REG || a->value[k]->reg != base.reg)
+                continue;
+            unsigned bits = gr_ptx_type_bits(base.reg->type);
+            PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);
+            GR_TRY(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
+            PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
+            if (!copy || !sub)
+                return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+            *sub = gr_ptx_reg_operand(copy);
+            a->address.sub = sub;
+            break;
+        }
+done:
+    return st;
+}
+
+gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out) {
+    const PtxOperand *base = &a->address.sub[0];
+    *out = gr_ptx_new_reg(a->func, PTX_B64);
+    gr_status st = GR_OK;
+    if (base->kind == PTX_O_REG && gr_ptx_type_bits(base->reg->type) == 32)
+        GR_TRY(gr_access_put(a, at, base, 1, "cvt.u64.u32 %s, $0;", (*out)->name));
+    else
+        GR_TRY(gr_access_put(a, at, base, 1, "mov.u64 %s, $0;", (*out)->name));
+    if (a->address.offset)
+        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
+                             (long long)a->address.offset));
+done:
+    return st;
+}
+
+unsigned gr_access_compare_bits(const Access *a) {
+    for (unsigned k = 0; k < a->n; k++)
+        if (a->value[k]->kind == PTX_O_REG)
+            return gr_ptx_type_bits(a->value[k]->reg->type);
+    return a->bytes < 2 ? 16 : a->bytes * 8;
+}

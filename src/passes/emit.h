@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// emit — what every pass needs to add code around a memory access: guards, addresses, elements, out-of-line blocks.
+//
+// A pass writes PTX text; names of its own registers go into the text, the program's registers go in as operands ($0 …), because a
+// program's names may be shadowed in nested scopes.
+#ifndef GR_PASSES_EMIT_H
+#define GR_PASSES_EMIT_H
+
+#include "ptx/ptx.h"
+#include "ptx/site_status.h"
+
+enum { EMIT_MAX_ELEMENTS = 8 };
+
+// One memory access under instrumentation.
+typedef struct Access {
+    PtxFunc *func;
+    PtxStmt *stmt;   // the access itself
+    PtxStmt *before; // insert here for "before the access": its pragma, if it has one, else stmt
+    PtxStmt *after;  // insert before this for "after the access"; NULL: the end of the body
+    const PtxSite *site;
+    bool nested; // inside a { } scope of the program
+    const PtxOperand *address_operand;
+    PtxOperand address; // may be used after the access: a copy of the base if the access overwrites it
+    unsigned n;         // vector elements
+    unsigned bytes;     // per element
+    PtxType type;
+    const PtxOperand *value[EMIT_MAX_ELEMENTS]; // registers loaded, or operands stored
+    uint64_t used[EMIT_MAX_ELEMENTS]; // loads: bits of the element the program uses (pragma used_bytes_mask)
+    PtxReg *guard; // lanes for which the access happens (and may race); NULL: all active ones
+    gr_error *err;
+} Access;
+
+// Reads the access at `site`. GR_SITE_CHECKED when a pass may instrument it, else what the site is; NOT_UNDERSTOOD leaves it alone.
+GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
+
+// Inserts code: statements before `at`, tagged with the access's site. `fmt` is a printf format; $0 … stand for `ops`.
+gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
+                        ...) __attribute__((format(printf, 5, 6)));
+
+// Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
+// copy of the base register.
+gr_status gr_access_prepare(Access *a);
+
+// Emits code at `at` that leaves the 64-bit address of the access (as its space counts) in the new register *out.
+gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out);
+
+// The width in bits in which element values are compared: 16, 32, 64; of the register, not of the memory.
+unsigned gr_access_compare_bits(const Access *a);
+
+PtxOperand gr_emit_label(PtxLabel *l);
+
+#endif
