@@ -29,3 +29,7 @@ function(gr_add_unit_test name)
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
+
+# The Python that tests and tools run with: Debian's own when it is there, for its jsonschema package.
+find_program(GPURACE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(GPURACE_PYTHON python3 REQUIRED)

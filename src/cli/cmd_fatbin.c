@@ -129,11 +129,22 @@ static gr_status extract_file(const char *path, const char *dir, const FatbinFil
         for (size_t k = 0; k < f->places[i].fatbin->count; k++) {
             const FatbinEntry *e = &f->places[i].fatbin->entries[k];
             number++;
-            gr_status st = e->kind == FATBIN_PTX ? write_ptx(path, dir, number, e, err) : GR_OK;
+            gr_error why;
+            gr_status st = e->kind == FATBIN_PTX ? write_ptx(path, dir, number, e, &why) : GR_OK;
             if (st != GR_OK)
-                return st;
+                return gr_fail(err, st, "%s: entry %zu: %.380s", path, number, why.msg);
         }
     return GR_OK;
+}
+
+// The device code may sit in a library.
+static gr_status fail_empty(const char *path, const FatbinFile *f, gr_error *err) {
+    ExeInfo x;
+    if (f->image == IMAGE_ELF && gr_elf_classify(path, &x, NULL) == GR_OK && x.has_device_code)
+        return gr_fail(err, GR_ERR_NOT_FOUND,
+                       "%s: no CUDA device code in it, but in libraries that it needs, such as %.300s", path,
+                       x.culprit);
+    return gr_fail(err, GR_ERR_NOT_FOUND, "%s: no CUDA device code in it", path);
 }
 
 static gr_status run(const char *path, const char *dir, gr_error *err) {
@@ -143,7 +154,7 @@ static gr_status run(const char *path, const char *dir, gr_error *err) {
     gr_arena_init(&arena);
     GR_TRY(gr_fatbin_open(path, &arena, &f, err));
     if (count_entries(&f) == 0) {
-        st = gr_fail(err, GR_ERR_NOT_FOUND, "%s: no CUDA device code in it", path);
+        st = fail_empty(path, &f, err);
         goto done;
     }
     size_t ptx = list_file(path, &f);

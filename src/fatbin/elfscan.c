@@ -21,9 +21,9 @@ gr_status gr_elf_open(const char *path, ElfFile *out, gr_error *err) {
                        S_ISDIR(sb.st_mode) ? "is a directory" : "not a regular file");
     }
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (!elf) {
+    if (!elf) { // only a file that starts like an ELF file or an archive and does not go on like one
         close(fd);
-        return gr_fail(err, GR_ERR_FORMAT, "%s: %s", path, elf_errmsg(-1));
+        return gr_fail(err, GR_ERR_FORMAT, "%s: truncated ELF file or archive", path);
     }
     *out = (ElfFile){fd, elf};
     return GR_OK;
