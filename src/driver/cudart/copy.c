@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// copy — memcpy in one, two and three dimensions, to and from symbols, and between devices. Compiled twice
+// (see runtime.h).
+//
+// A copy whose direction is given uses the driver call of that direction, so that the driver can hold the
+// program to it; cudaMemcpyDefault and host to host leave the direction to the driver's unified address
+// space. Which copies return before they are done is the driver's to decide ("API synchronization behavior"
+// in both references).
+#include "driver/cudart/runtime.h"
+
+static CUdeviceptr dptr(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
+
+typedef struct Mode {
+    bool async;
+    cudaStream_t stream;
+} Mode;
+
+static const Mode sync_mode = {false, NULL};
+
+static Mode async_mode(cudaStream_t stream) { return (Mode){true, stream}; }
+
+static cudaError_t copy_line(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, Mode m) {
+    const DriverApi *d = &GR_RT_DRIVER;
+    CUresult r = CUDA_SUCCESS;
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (count == 0)
+        return cudaSuccess;
+    switch (kind) {
+    case cudaMemcpyHostToDevice:
+        r = m.async ? d->cuMemcpyHtoDAsync(dptr(dst), src, count, m.stream)
+                    : d->cuMemcpyHtoD(dptr(dst), src, count);
+        break;
+    case cudaMemcpyDeviceToHost:
+        r = m.async ? d->cuMemcpyDtoHAsync(dst, dptr(src), count, m.stream)
+                    : d->cuMemcpyDtoH(dst, dptr(src), count);
+        break;
+    case cudaMemcpyDeviceToDevice:
+        r = m.async ? d->cuMemcpyDtoDAsync(dptr(dst), dptr(src), count, m.stream)
+                    : d->cuMemcpyDtoD(dptr(dst), dptr(src), count);
+        break;
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault:
+        r = m.async ? d->cuMemcpyAsync(dptr(dst), dptr(src), count, m.stream)
+                    : d->cuMemcpy(dptr(dst), dptr(src), count);
+        break;
+    }
+    return gr_rt_translate(r);
+}
+
+static cudaError_t line(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, Mode m) {
+    cudaError_t e = gr_rt_enter();
+    return gr_rt_leave(e != cudaSuccess ? e : copy_line(dst, src, count, kind, m));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
+    return line(dst, src, count, kind, sync_mode);
+}
+
+cudaError_t CUDARTAPI cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                                      cudaStream_t stream) {
+    return line(dst, src, count, kind, async_mode(stream));
+}
+
+// ---- symbols
+
+typedef enum Side { TO_SYMBOL, FROM_SYMBOL } Side;
+
+static cudaError_t symbol_copy(Side side, const void *symbol, void *other, size_t count, size_t offset,
+                               enum cudaMemcpyKind kind, Mode m) {
+    CUdeviceptr address = 0;
+    size_t size = 0, end = 0;
+    const enum cudaMemcpyKind host = side == TO_SYMBOL ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    if (kind != host && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_symbol(symbol, &address, &size);
+    if (e != cudaSuccess)
+        return e;
+    if (__builtin_add_overflow(offset, count, &end) || end > size)
+        return cudaErrorInvalidValue;
+    void *at = (void *)(uintptr_t)(address + offset);
+    return side == TO_SYMBOL ? copy_line(at, other, count, kind, m) : copy_line(other, at, count, kind, m);
+}
+
+cudaError_t CUDARTAPI cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
+                                         enum cudaMemcpyKind kind) {
+    return gr_rt_leave(
+        symbol_copy(TO_SYMBOL, symbol, (void *)(uintptr_t)src, count, offset, kind, sync_mode));
+}
+
+cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
+                                              size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return gr_rt_leave(
+        symbol_copy(TO_SYMBOL, symbol, (void *)(uintptr_t)src, count, offset, kind, async_mode(stream)));
+}
+
+cudaError_t CUDARTAPI cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
+                                           enum cudaMemcpyKind kind) {
+    return gr_rt_leave(symbol_copy(FROM_SYMBOL, symbol, dst, count, offset, kind, sync_mode));
+}
+
+cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
+                                                enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return gr_rt_leave(symbol_copy(FROM_SYMBOL, symbol, dst, count, offset, kind, async_mode(stream)));
+}
+
+// ---- rectangles and boxes
+
+// Memory types of the two ends. UNIFIED lets the driver find out from the pointer, which is then given as a
+// device one.
+static bool ends_of(enum cudaMemcpyKind kind, CUmemorytype *src, CUmemorytype *dst) {
+    switch (kind) {
+    case cudaMemcpyHostToHost: *src = CU_MEMORYTYPE_HOST, *dst = CU_MEMORYTYPE_HOST; return true;
+    case cudaMemcpyHostToDevice: *src = CU_MEMORYTYPE_HOST, *dst = CU_MEMORYTYPE_DEVICE; return true;
+    case cudaMemcpyDeviceToHost: *src = CU_MEMORYTYPE_DEVICE, *dst = CU_MEMORYTYPE_HOST; return true;
+    case cudaMemcpyDeviceToDevice: *src = CU_MEMORYTYPE_DEVICE, *dst = CU_MEMORYTYPE_DEVICE; return true;
+    case cudaMemcpyDefault: *src = CU_MEMORYTYPE_UNIFIED, *dst = CU_MEMORYTYPE_UNIFIED; return true;
+    }
+    return false;
+}
+
+static cudaError_t rectangle(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                             size_t height, enum cudaMemcpyKind kind, Mode m) {
+    CUDA_MEMCPY2D c = {.srcHost = src,
+                       .srcDevice = dptr(src),
+                       .srcPitch = spitch,
+                       .dstHost = dst,
+                       .dstDevice = dptr(dst),
+                       .dstPitch = dpitch,
+                       .WidthInBytes = width,
+                       .Height = height};
+    if (!ends_of(kind, &c.srcMemoryType, &c.dstMemoryType))
+        return cudaErrorInvalidMemcpyDirection;
+    if (width > dpitch || width > spitch)
+        return cudaErrorInvalidPitchValue;
+    if (width == 0 || height == 0)
+        return cudaSuccess;
+    cudaError_t e = gr_rt_enter();
+    if (e != cudaSuccess)
+        return e;
+    // "Unaligned": cuMemcpy2D may refuse pitches that cuMemAllocPitch did not choose.
+    return gr_rt_translate(m.async ? GR_RT_DRIVER.cuMemcpy2DAsync(&c, m.stream)
+                                   : GR_RT_DRIVER.cuMemcpy2DUnaligned(&c));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                                   size_t height, enum cudaMemcpyKind kind) {
+    return gr_rt_leave(rectangle(dst, dpitch, src, spitch, width, height, kind, sync_mode));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
+                                        size_t width, size_t height, enum cudaMemcpyKind kind,
+                                        cudaStream_t stream) {
+    return gr_rt_leave(rectangle(dst, dpitch, src, spitch, width, height, kind, async_mode(stream)));
+}
+
+static cudaError_t box(const struct cudaMemcpy3DParms *p, Mode m) {
+    if (p == NULL)
+        return cudaErrorInvalidValue;
+    if (p->srcArray != NULL || p->dstArray != NULL) {
+        gr_rt_report_absent("cudaMemcpy3D with cudaArray");
+        return cudaErrorNotSupported;
+    }
+    CUDA_MEMCPY3D c = {.srcXInBytes = p->srcPos.x,
+                       .srcY = p->srcPos.y,
+                       .srcZ = p->srcPos.z,
+                       .srcHost = p->srcPtr.ptr,
+                       .srcDevice = dptr(p->srcPtr.ptr),
+                       .srcPitch = p->srcPtr.pitch,
+                       .srcHeight = p->srcPtr.ysize,
+                       .dstXInBytes = p->dstPos.x,
+                       .dstY = p->dstPos.y,
+                       .dstZ = p->dstPos.z,
+                       .dstHost = p->dstPtr.ptr,
+                       .dstDevice = dptr(p->dstPtr.ptr),
+                       .dstPitch = p->dstPtr.pitch,
+                       .dstHeight = p->dstPtr.ysize,
+                       .WidthInBytes = p->extent.width, // bytes, since no array takes part
+                       .Height = p->extent.height,
+                       .Depth = p->extent.depth};
+    if (!ends_of(p->kind, &c.srcMemoryType, &c.dstMemoryType))
+        return cudaErrorInvalidMemcpyDirection;
+    if (c.WidthInBytes > c.srcPitch || c.WidthInBytes > c.dstPitch)
+        return cudaErrorInvalidPitchValue;
+    if (c.WidthInBytes == 0 || c.Height == 0 || c.Depth == 0)
+        return cudaSuccess;
+    cudaError_t e = gr_rt_enter();
+    if (e != cudaSuccess)
+        return e;
+    return gr_rt_translate(m.async ? GR_RT_DRIVER.cuMemcpy3DAsync(&c, m.stream)
+                                   : GR_RT_DRIVER.cuMemcpy3D(&c));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+    return gr_rt_leave(box(p, sync_mode));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+    return gr_rt_leave(box(p, async_mode(stream)));
+}

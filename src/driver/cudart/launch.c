@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch — kernels and host functions into a stream. Compiled twice (see runtime.h).
+//
+// A kernel is passed to cuLaunchKernel as the CUkernel cast to CUfunction, which cuda.h documents: the driver
+// then uses the current context's instance. Arguments are passed as they are; their number and sizes are the
+// driver's business, which knows the kernel's parameter list.
+#include "driver/cudart/registration.h"
+
+#include <limits.h>
+
+#ifdef GR_RT_PER_THREAD
+#define __cudaLaunchKernel __cudaLaunchKernel_ptsz
+#endif
+
+static bool within(unsigned value, CUdevice device, CUdevice_attribute limit) {
+    int max = 0;
+    return GR_RT_DRIVER.cuDeviceGetAttribute(&max, limit, device) != CUDA_SUCCESS || value <= (unsigned)max;
+}
+
+static bool is_configuration_valid(dim3 grid, dim3 block) {
+    CUdevice device = 0;
+    if (GR_RT_DRIVER.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return true;
+    return within(grid.x, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+           within(grid.y, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
+           within(grid.z, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z) &&
+           within(block.x, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
+           within(block.y, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
+           within(block.z, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
+           within(block.x * block.y * block.z, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+}
+
+// The driver says "invalid value" of every argument; the runtime has an error of its own for the grid and
+// block, and for what is not a kernel.
+static cudaError_t launch_error(CUresult r, dim3 grid, dim3 block) {
+    if (r == CUDA_ERROR_INVALID_VALUE && !is_configuration_valid(grid, block))
+        return cudaErrorInvalidConfiguration;
+    if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_NOT_FOUND)
+        return cudaErrorInvalidDeviceFunction;
+    return gr_rt_translate(r);
+}
+
+static bool has_zero(dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
+
+static cudaError_t check(dim3 grid, dim3 block, size_t shared) {
+    if (has_zero(grid) || has_zero(block))
+        return cudaErrorInvalidConfiguration;
+    return shared > UINT_MAX ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+static cudaError_t launch(CUkernel kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                          cudaStream_t stream) {
+    cudaError_t e = check(grid, block, shared);
+    if (e != cudaSuccess)
+        return e;
+    CUresult r = GR_RT_DRIVER.cuLaunchKernel((CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y,
+                                             block.z, (unsigned)shared, stream, args, NULL);
+    return launch_error(r, grid, block);
+}
+
+cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
+                                         size_t sharedMem, cudaStream_t stream) {
+    CUkernel k = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_kernel_of_handle(kernel, &k);
+    if (e == cudaSuccess)
+        e = launch(k, gridDim, blockDim, args, sharedMem, stream);
+    return gr_rt_leave(e);
+}
+
+cudaError_t CUDARTAPI cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                       size_t sharedMem, cudaStream_t stream) {
+    CUkernel k = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_kernel(func, &k);
+    if (e == cudaSuccess)
+        e = launch(k, gridDim, blockDim, args, sharedMem, stream);
+    return gr_rt_leave(e);
+}
+
+cudaError_t CUDARTAPI cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                                  size_t sharedMem, cudaStream_t stream) {
+    CUkernel k = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_kernel(func, &k);
+    if (e == cudaSuccess)
+        e = check(gridDim, blockDim, sharedMem);
+    if (e == cudaSuccess)
+        e = launch_error(GR_RT_DRIVER.cuLaunchCooperativeKernel((CUfunction)k, gridDim.x, gridDim.y,
+                                                                gridDim.z, blockDim.x, blockDim.y, blockDim.z,
+                                                                (unsigned)sharedMem, stream, args),
+                         gridDim, blockDim);
+    return gr_rt_leave(e);
+}
+
+cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {
+    GR_RT_REQUIRE(config != NULL, cudaErrorInvalidValue);
+    CUkernel k = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_kernel(func, &k);
+    if (e == cudaSuccess)
+        e = check(config->gridDim, config->blockDim, config->dynamicSmemBytes);
+    if (e == cudaSuccess) {
+        CUlaunchConfig c = gr_rt_launch_config(config);
+        e = launch_error(GR_RT_DRIVER.cuLaunchKernelEx(&c, (CUfunction)k, args, NULL), config->gridDim,
+                         config->blockDim);
+    }
+    return gr_rt_leave(e);
+}
+
+cudaError_t CUDARTAPI cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+    GR_RT_REQUIRE(fn != NULL, cudaErrorInvalidValue);
+    GR_RT_CALL(cuLaunchHostFunc(stream, fn, userData));
+}
