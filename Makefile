@@ -7,7 +7,6 @@
 #   make install PREFIX=/usr/local
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-WERROR ?= OFF
 CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
 
 .PHONY: all setup build test soak demo bench sanitize install format clean
@@ -22,7 +21,7 @@ setup: ; @tools/setup.sh test
 
 .PHONY: compile
 compile:
-	@cmake --preset release -DGPURACE_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
+	@cmake --preset release $(if $(WERROR),-DGPURACE_WERROR=$(WERROR)) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
 	@rm -f build.log
 	@cmake --build build -j$(JOBS)
 

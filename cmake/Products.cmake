@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the project hands out: the command and its shared libraries, wherever under src/ they are made.
+#
+#   built                          installed
+#   build/gpurace                  PREFIX/bin/gpurace
+#   build/libgpurace.so            PREFIX/lib/gpurace/libgpurace.so
+#   build/cpu-device/libcuda.so.1  PREFIX/lib/gpurace/cpu-device/libcuda.so.1     (and libcudart.so.N)
+#
+# A shared library says where it goes by its LIBRARY_OUTPUT_DIRECTORY. Each is installed, and the test `symbols`
+# checks what it exports.
+
+# All shared libraries made in `dir` and below.
+function(gr_shared_libraries dir out)
+  get_property(targets DIRECTORY ${dir} PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(subdirs DIRECTORY ${dir} PROPERTY SUBDIRECTORIES)
+  set(found)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "SHARED_LIBRARY" OR type STREQUAL "MODULE_LIBRARY")
+      list(APPEND found ${target})
+    endif()
+  endforeach()
+  foreach(subdir IN LISTS subdirs)
+    gr_shared_libraries(${subdir} below)
+    list(APPEND found ${below})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+gr_shared_libraries(${CMAKE_SOURCE_DIR}/src GR_PRODUCT_LIBRARIES)
+foreach(target IN LISTS GR_PRODUCT_LIBRARIES)
+  get_target_property(dir ${target} LIBRARY_OUTPUT_DIRECTORY)
+  if(NOT dir)
+    message(FATAL_ERROR "${target}: a shared library needs a LIBRARY_OUTPUT_DIRECTORY, see cmake/Products.cmake")
+  endif()
+  file(RELATIVE_PATH dir ${CMAKE_BINARY_DIR} ${dir})
+  install(TARGETS ${target} LIBRARY DESTINATION lib/gpurace/${dir})
+endforeach()
+install(TARGETS gpurace RUNTIME DESTINATION bin)
+install(FILES README.md LICENSE DESTINATION share/doc/gpurace)
+install(DIRECTORY docs/ DESTINATION share/doc/gpurace)
