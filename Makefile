@@ -25,8 +25,9 @@ compile:
 	@rm -f build.log
 	@cmake --build build -j$(JOBS)
 
+# Labels: slow takes minutes, soak takes hours.
 test: setup
-	$(CTEST) -LE slow
+	$(CTEST) -LE soak
 
 soak: setup
 	$(CTEST)
@@ -39,9 +40,7 @@ bench: setup
 
 sanitize:
 	@tools/setup.sh test
-	cmake --preset asan+ubsan
-	cmake --build build-asan -j$(JOBS)
-	ctest --test-dir build-asan -j$(JOBS) --output-on-failure -L unit
+	@tools/check-sanitizers.sh
 
 install: build
 	cmake --install build --prefix $(PREFIX)

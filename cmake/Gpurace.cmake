@@ -5,7 +5,7 @@ add_library(gr_options INTERFACE)
 target_include_directories(gr_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_definitions(gr_options INTERFACE _GNU_SOURCE GPURACE_VERSION="${PROJECT_VERSION}")
 target_compile_options(gr_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-                       -Wvla -fno-strict-aliasing)
+                       -Wvla -Wno-format-zero-length -fno-strict-aliasing)
 if(GPURACE_WERROR)
   target_compile_options(gr_options INTERFACE -Werror)
 endif()
@@ -13,6 +13,12 @@ if(GPURACE_SANITIZE)
   target_compile_options(gr_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                          -fno-omit-frame-pointer)
   target_link_options(gr_options INTERFACE -fsanitize=address,undefined)
+  if(CMAKE_C_COMPILER_ID MATCHES Clang) # as a shared library, as gcc has it: our own shared libraries link with -z defs
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+                    OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
+    get_filename_component(asan ${asan} DIRECTORY)
+    target_link_options(gr_options INTERFACE -shared-libsan -Wl,-rpath,${asan})
+  endif()
 endif()
 
 # gr_add_library(name sources...): a static library of the project.
