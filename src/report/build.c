@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the records of a results file to a report.
+#include "device/record.h"
+#include "ptx/ptx.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A launch is attributed to a kernel through the logs; more of them than this are not looked at.
+enum { MAX_LOG_ENTRIES = 1 << 20 };
+
+typedef struct KernelInfo {
+    uint64_t process, index, module;
+    const char *name;
+} KernelInfo;
+
+typedef struct LaunchLog {
+    uint64_t process, first, count;
+    const uint32_t *kernels; // of each launch: index of its kernel + 1, 0 when unused
+} LaunchLog;
+
+typedef struct Process {
+    uint64_t number, unfinished;
+    bool ended;
+} Process;
+
+typedef struct Build {
+    GrReport *report;
+    const GrResultsView *view;
+    VEC(GrModuleInfo) modules;
+    VEC(KernelInfo) kernels;
+    VEC(LaunchLog) logs;
+    VEC(Process) processes;
+    bool nomem;
+} Build;
+
+void gr_report_init(GrReport *r) {
+    memset(r, 0, sizeof *r);
+    gr_arena_init(&r->arena);
+    r->engine = r->evidence = r->device = r->reproduce = "";
+}
+
+void gr_report_free(GrReport *r) {
+    gr_vec_free(&r->races);
+    gr_vec_free(&r->kernels);
+    gr_vec_free(&r->absent);
+    gr_vec_free(&r->notes);
+    gr_vec_free(&r->remarks);
+    gr_vec_free(&r->faults);
+    gr_vec_free(&r->reasons);
+    gr_arena_free(&r->arena);
+}
+
+// `text` lives in the report's arena, or is a constant.
+static bool count_text(GrCountedVec *v, const char *text, uint64_t n) {
+    for (size_t i = 0; i < v->len; i++)
+        if (!strcmp(v->data[i].text, text)) {
+            v->data[i].count += n;
+            return true;
+        }
+    GrCounted c = {text, n};
+    return gr_vec_push(v, c);
+}
+
+gr_status gr_report_reason(GrReport *r, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    char *copy = gr_arena_strdup(&r->arena, text);
+    return copy && count_text(&r->reasons, copy, 1) ? GR_OK : GR_ERR_NOMEM;
+}
+
+// ---- records ---------------------------------------------------------------------------------------------
+
+static Process *process_of(Build *b, uint64_t number) {
+    for (size_t i = 0; i < b->processes.len; i++)
+        if (b->processes.data[i].number == number)
+            return &b->processes.data[i];
+    Process p = {.number = number};
+    if (!gr_vec_push(&b->processes, p)) {
+        b->nomem = true;
+        return NULL;
+    }
+    return &b->processes.data[b->processes.len - 1];
+}
+
+static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
+    GrModuleInfo m;
+    gr_status st = gr_module_read(rec, &b->report->arena, &m, err);
+    if (st != GR_OK)
+        return st;
+    uint64_t need = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    if (m.slot_bytes && (m.slot_bytes < need || !gr_results_at(b->view, m.slots, need)))
+        m.slot_bytes = 0, b->report->damaged++; // its slots are past the end of the file
+    if (!gr_vec_push(&b->modules, m))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return GR_OK;
+}
+
+static const char *module_name(const Build *b, uint64_t process, uint64_t number, const char **unchecked) {
+    *unchecked = "its module was not seen";
+    for (size_t i = 0; i < b->modules.len; i++) {
+        const GrModuleInfo *m = &b->modules.data[i];
+        if (m->process == process && m->number == number) {
+            *unchecked = m->unchecked;
+            return m->name;
+        }
+    }
+    return "";
+}
+
+static GrKernelCoverage *coverage_of(Build *b, const char *name, const char *module, const char *unchecked) {
+    GrReport *r = b->report;
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        GrKernelCoverage *k = &r->kernels.data[i];
+        if (!strcmp(k->name, name) && !strcmp(k->module, module) && !k->unchecked == !unchecked)
+            return k;
+    }
+    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked};
+    if (!gr_vec_push(&r->kernels, k)) {
+        b->nomem = true;
+        return NULL;
+    }
+    return &r->kernels.data[r->kernels.len - 1];
+}
+
+// {u64 index, u64 module number, str name, u64 offset of its GrKernelCounts}
+static void take_kernel(Build *b, const GrRecord *rec) {
+    GrCursor c = gr_cursor(rec);
+    KernelInfo k = {.process = rec->process, .index = gr_get_u64(&c), .module = gr_get_u64(&c)};
+    k.name = gr_get_str(&c, &b->report->arena);
+    uint64_t offset = gr_get_u64(&c);
+    const void *at = gr_results_at(b->view, offset, sizeof(GrKernelCounts));
+    if (c.bad || !at) {
+        b->report->damaged++;
+        return;
+    }
+    if (!gr_vec_push(&b->kernels, k)) {
+        b->nomem = true;
+        return;
+    }
+    GrKernelCounts n;
+    memcpy(&n, at, sizeof n);
+    const char *unchecked, *module = module_name(b, k.process, k.module, &unchecked);
+    GrKernelCoverage *cov = coverage_of(b, k.name, module, unchecked);
+    if (!cov)
+        return;
+    if (!cov->launches) {
+        memcpy(cov->grid, n.grid, sizeof n.grid);
+        memcpy(cov->block, n.block, sizeof n.block);
+    }
+    cov->launches += n.launches;
+    cov->failed += n.failed;
+    *(unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
+    if (n.failed && gr_report_reason(b->report, "a launch of %s failed with CUDA error %d",
+                                     gr_demangle(k.name, &b->report->arena), (int)n.last_error) != GR_OK)
+        b->nomem = true;
+}
+
+// {u64 first launch, u64 count, u64 offset}
+static void take_log(Build *b, const GrRecord *rec) {
+    GrCursor c = gr_cursor(rec);
+    LaunchLog l = {.process = rec->process, .first = gr_get_u64(&c), .count = gr_get_u64(&c)};
+    uint64_t offset = gr_get_u64(&c);
+    if (c.bad || l.count > MAX_LOG_ENTRIES || offset % sizeof *l.kernels ||
+        !(l.kernels = gr_results_at(b->view, offset, l.count * sizeof *l.kernels)))
+        b->report->damaged++;
+    else if (!gr_vec_push(&b->logs, l))
+        b->nomem = true;
+}
+
+static void take_text(Build *b, const GrRecord *rec, GrCountedVec *to) {
+    GrCursor c = gr_cursor(rec);
+    const char *text = gr_get_str(&c, &b->report->arena);
+    if (c.bad)
+        b->report->damaged++;
+    else if (!count_text(to, text, 1))
+        b->nomem = true;
+}
+
+static void take_end(Build *b, const GrRecord *rec) {
+    GrCursor c = gr_cursor(rec);
+    Process *p = process_of(b, rec->process);
+    if (p) {
+        p->ended = true;
+        p->unfinished = gr_get_u64(&c);
+    }
+}
+
+static gr_status take_records(Build *b, gr_error *err) {
+    GrReport *r = b->report;
+    // Modules first: kernels refer to them, and another thread may have written its kernel record before.
+    for (size_t i = 0; i < b->view->records.len; i++) {
+        const GrRecord *rec = &b->view->records.data[i];
+        if (rec->kind != GR_RECORD_MODULE)
+            continue;
+        gr_status st = take_module(b, rec, err);
+        if (st == GR_ERR_NOMEM)
+            return st;
+        if (st != GR_OK)
+            r->damaged++;
+    }
+    for (size_t i = 0; i < b->view->records.len; i++) {
+        const GrRecord *rec = &b->view->records.data[i];
+        switch (rec->kind) {
+        case GR_RECORD_PROCESS_BEGIN: process_of(b, rec->process); break;
+        case GR_RECORD_PROCESS_END: take_end(b, rec); break;
+        case GR_RECORD_KERNEL: take_kernel(b, rec); break;
+        case GR_RECORD_LAUNCH_LOG: take_log(b, rec); break;
+        case GR_RECORD_ABSENT: take_text(b, rec, &r->absent); break;
+        case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
+        case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
+        case GR_RECORD_FAULT: take_text(b, rec, &r->faults); break;
+        case GR_RECORD_MODULE:
+        case GR_RECORD_AREA: break;
+        default: r->damaged++;
+        }
+    }
+    return b->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+}
+
+// ---- races -----------------------------------------------------------------------------------------------
+
+static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t launch) {
+    for (size_t i = 0; i < b->logs.len; i++) {
+        const LaunchLog *l = &b->logs.data[i];
+        if (l->process != process || launch < l->first || launch - l->first >= l->count)
+            continue;
+        uint64_t index = l->kernels[launch - l->first];
+        for (size_t k = 0; index && k < b->kernels.len; k++)
+            if (b->kernels.data[k].process == process && b->kernels.data[k].index == index - 1)
+                return b->kernels.data[k].name;
+    }
+    return NULL;
+}
+
+static const char *access_kind(const GrSiteInfo *s) {
+    switch (s->access) {
+    case PTX_ACCESS_READ: return "load";
+    case PTX_ACCESS_WRITE: return "store";
+    default: return "atomic";
+    }
+}
+
+// Only small numbers and the kernel's own can be %gridid as launches are numbered here: a GPU may count otherwise.
+static uint64_t launch_number(const Build *b, const GrModuleInfo *m, const GrSlot *slot, const char *kernel) {
+    const char *logged = kernel_of_launch(b, m->process, slot->launch);
+    return logged && kernel && !strcmp(logged, kernel) ? slot->launch : 0;
+}
+
+static void take_values(Build *b, const GrSlot *slot, GrRace *race) {
+    if (!slot->size || slot->size > GR_VALUE_BYTES)
+        return;
+    uint8_t *values = gr_arena_alloc(&b->report->arena, 2 * (size_t)GR_VALUE_BYTES);
+    if (!values) {
+        b->nomem = true;
+        return;
+    }
+    memcpy(values, slot->expected, GR_VALUE_BYTES);
+    memcpy(values + GR_VALUE_BYTES, slot->seen, GR_VALUE_BYTES);
+    race->expected = values;
+    race->seen = values + GR_VALUE_BYTES;
+    race->size = slot->size;
+}
+
+static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsigned class,
+                      const GrSlot *slot) {
+    const char *kernel = s->kernel ? s->kernel : kernel_of_launch(b, m->process, slot->launch);
+    GrAccess a = {.kind = access_kind(s),
+                  .at = s->at,
+                  .inlined = s->inlined,
+                  .n_inlined = s->n_inlined,
+                  .ptx_line = s->ptx_line,
+                  .size = s->size};
+    GrRace race = {.class = class,
+                   .kernel = kernel,
+                   .module = m->name,
+                   .count = slot->count,
+                   .n_sites = 1,
+                   .accesses = {a},
+                   .n_accesses = 1,
+                   .launch = launch_number(b, m, slot, kernel),
+                   .space = slot->space == 1 ? "shared" : "global"};
+    bool ready = slot->state ==
+                 GR_SLOT_READY; // else counted, but its first thread was stopped before it could say more
+    if (ready) {
+        GrAccess *first = &race.accesses[0];
+        first->has_thread = true;
+        memcpy(first->thread, slot->thread, sizeof first->thread);
+        memcpy(first->block, slot->block, sizeof first->block);
+        first->address = slot->address;
+        take_values(b, slot, &race);
+    }
+    if (class == GR_CLASS_INTRA_WARP || class == GR_CLASS_INTRA_WARP_SAME) {
+        // The instruction races with itself: both sides are known.
+        race.accesses[1] = race.accesses[0];
+        race.accesses[1].has_thread = false;
+        race.accesses[0].lanes = race.accesses[1].lanes = ready ? slot->lanes : 0;
+        race.n_accesses = 2;
+    }
+    return race;
+}
+
+static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
+
+static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+// By place in the source, so that the report reads like it. 0: one race.
+static int compare_places(const GrRace *a, const GrRace *b) {
+    const GrAccess *x = &a->accesses[0], *y = &b->accesses[0];
+    int d;
+    if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
+        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
+        (d = compare_texts(a->kernel, b->kernel)) || (d = compare_numbers(a->class, b->class)) ||
+        (d = compare_texts(x->kind, y->kind)) || (d = compare_texts(a->space, b->space)))
+        return d;
+    if (!x->at.line)
+        return (d = compare_numbers(x->ptx_line, y->ptx_line)) ? d : compare_texts(a->module, b->module);
+    return 0;
+}
+
+typedef struct Found {
+    GrRace race;
+    size_t order; // of discovery: qsort is not stable
+} Found;
+
+static int compare_found(const void *a, const void *b) {
+    const Found *x = a, *y = b;
+    int d = compare_places(&x->race, &y->race);
+    return d ? d : compare_numbers(x->order, y->order);
+}
+
+static gr_status take_races(Build *b, gr_error *err) {
+    VEC(Found) all = {0};
+    gr_status st = GR_OK;
+    for (size_t i = 0; i < b->modules.len; i++) {
+        const GrModuleInfo *m = &b->modules.data[i];
+        for (uint64_t site = 1; m->slot_bytes && site <= m->n_sites; site++)
+            for (unsigned class = 0; class < GR_CLASS_COUNT; class ++) {
+                GrSlot slot;
+                memcpy(&slot, b->view->data + m->slots + (site * GR_CLASS_COUNT + class) * sizeof slot,
+                       sizeof slot);
+                if (!slot.count)
+                    continue;
+                Found f = {race_of(b, m, &m->sites[site], class, &slot), all.len};
+                if (!gr_vec_push(&all, f)) {
+                    st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+                    goto done;
+                }
+            }
+    }
+    if (all.len)
+        qsort(all.data, all.len, sizeof *all.data, compare_found);
+    GrReport *r = b->report;
+    for (size_t i = 0; i < all.len; i++) {
+        GrRace *last = r->races.len ? &r->races.data[r->races.len - 1] : NULL;
+        if (last && !compare_places(last, &all.data[i].race)) {
+            last->count += all.data[i].race.count;
+            last->n_sites++;
+        } else if (!gr_vec_push(&r->races, all.data[i].race)) {
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
+    }
+done:
+    gr_vec_free(&all);
+    return st;
+}
+
+// ---- coverage and verdict --------------------------------------------------------------------------------
+
+static int compare_kernels(const void *a, const void *b) {
+    const GrKernelCoverage *x = a, *y = b;
+    int d = strcmp(x->name, y->name);
+    return d ? d : strcmp(x->module, y->module);
+}
+
+// Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.
+static void take_coverage(Build *b) {
+    GrReport *r = b->report;
+    for (size_t i = 0; i < b->modules.len; i++) {
+        const GrModuleInfo *m = &b->modules.data[i];
+        bool again = false;
+        for (size_t j = 0; j < i && !again; j++)
+            again = m->hash && b->modules.data[j].hash == m->hash && b->modules.data[j].process != m->process;
+        for (uint32_t k = 0; k < m->n_kernels; k++)
+            coverage_of(b, m->kernels[k], m->name, m->unchecked);
+        if (again)
+            continue;
+        (*(m->unchecked ? &r->modules_unchecked : &r->modules_checked))++;
+        for (uint32_t s = 1; s <= m->n_sites; s++)
+            r->sites[m->sites[s].status < GR_SITE_STATUS_COUNT ? m->sites[s].status : GR_SITE_UNSEEN]++;
+    }
+    if (r->kernels.len)
+        qsort(r->kernels.data, r->kernels.len, sizeof *r->kernels.data, compare_kernels);
+}
+
+static void add_reason(Build *b, const char *text) {
+    char *copy = gr_arena_strdup(&b->report->arena, text);
+    if (!copy || !count_text(&b->report->reasons, copy, 1))
+        b->nomem = true;
+}
+
+static void add_reasonf(Build *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_reasonf(Build *b, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    add_reason(b, text);
+}
+
+static void judge_processes(Build *b) {
+    uint64_t unended = 0, unfinished = 0;
+    for (size_t i = 0; i < b->processes.len; i++) {
+        unended += !b->processes.data[i].ended;
+        unfinished += b->processes.data[i].unfinished;
+    }
+    if (unended)
+        add_reasonf(b, "%llu process%s that used CUDA did not end in an orderly way",
+                    (unsigned long long)unended, unended == 1 ? "" : "es");
+    if (unfinished)
+        add_reasonf(b, "%llu launch%s had not finished when the program ended",
+                    (unsigned long long)unfinished, unfinished == 1 ? "" : "es");
+}
+
+static void judge(Build *b) {
+    GrReport *r = b->report;
+    if (!b->processes.len)
+        add_reason(b, "the program did not use CUDA");
+    else if (!b->modules.len)
+        add_reason(b, "no CUDA module was loaded");
+    else if (!r->launches_checked && !r->launches_unchecked)
+        add_reason(b, "no kernel was launched");
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const GrKernelCoverage *k = &r->kernels.data[i];
+        if (k->launches && k->unchecked)
+            add_reasonf(b, "kernel %s was not checked: %s", gr_demangle(k->name, &r->arena), k->unchecked);
+    }
+    if (r->sites[GR_SITE_NOT_UNDERSTOOD])
+        add_reasonf(b, "%llu memory accesses were not understood and not checked",
+                    (unsigned long long)r->sites[GR_SITE_NOT_UNDERSTOOD]);
+    judge_processes(b);
+    for (size_t i = 0; i < r->faults.len; i++)
+        add_reason(b, r->faults.data[i].text);
+    for (size_t i = 0; i < r->notes.len; i++)
+        add_reason(b, r->notes.data[i].text);
+    for (size_t i = 0; i < r->absent.len; i++)
+        add_reasonf(b, "%s is not supported on this device, and the program called it",
+                    r->absent.data[i].text);
+    if (r->dropped)
+        add_reasonf(b, "%llu record%s could not be written", (unsigned long long)r->dropped,
+                    r->dropped == 1 ? "" : "s");
+    if (r->damaged)
+        add_reason(b, "the results file is damaged: something may be missing");
+    r->verdict = r->races.len     ? GR_VERDICT_RACES
+                 : r->reasons.len ? GR_VERDICT_INCONCLUSIVE
+                                  : GR_VERDICT_CLEAN;
+}
+
+gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err) {
+    Build b = {.report = r, .view = view};
+    r->dropped = view->dropped;
+    r->damaged = view->damaged;
+    gr_status st;
+    GR_TRY(take_records(&b, err));
+    GR_TRY(take_races(&b, err));
+    take_coverage(&b);
+    r->processes = b.processes.len;
+    judge(&b);
+    if (b.nomem)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    gr_vec_free(&b.modules);
+    gr_vec_free(&b.kernels);
+    gr_vec_free(&b.logs);
+    gr_vec_free(&b.processes);
+    return st;
+}
+
+const char *gr_verdict_name(GrVerdict v) {
+    return v == GR_VERDICT_CLEAN ? "clean" : v == GR_VERDICT_RACES ? "races" : "inconclusive";
+}

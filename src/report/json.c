@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as JSON: docs/report.schema.json describes it.
+#include "report/report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// "_new" functions of jansson return NULL when memory is out, and its setters pass that on: one check at the end.
+
+// JSON takes UTF-8 only; a path may be anything.
+static json_t *text_json(const char *s) {
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    StrBuf plain = {0};
+    for (; *s; s++)
+        gr_str_addc(&plain, (unsigned char)*s < 128 ? *s : '?');
+    j = json_string(plain.data ? plain.data : "");
+    gr_str_free(&plain);
+    return j;
+}
+
+static json_t *text_or_null(const char *s) { return s && *s ? text_json(s) : json_null(); }
+static json_t *number_or_null(uint64_t n) { return n ? json_integer((json_int_t)n) : json_null(); }
+static json_t *triple(const uint32_t v[3]) { return json_pack("[i,i,i]", (int)v[0], (int)v[1], (int)v[2]); }
+
+static json_t *hex(uint64_t v) {
+    char buf[32];
+    snprintf(buf, sizeof buf, "0x%llx", (unsigned long long)v);
+    return json_string(buf);
+}
+
+static json_t *value(const GrRace *race, const uint8_t *bytes) {
+    StrBuf s = {0};
+    if (!race->size)
+        return json_null();
+    gr_str_add(&s, "0x");
+    for (uint32_t i = race->size; i-- > 0;)
+        gr_str_addf(&s, "%02x", bytes[i]);
+    json_t *j = json_string(s.data);
+    gr_str_free(&s);
+    return j;
+}
+
+static bool set(json_t *object, const char *key, json_t *v) {
+    return json_object_set_new(object, key, v) == 0;
+}
+
+static json_t *frame_json(const GrFrame *f, Arena *arena) {
+    json_t *o = json_object();
+    bool ok = set(o, "file", text_or_null(f->file)) && set(o, "line", number_or_null(f->line)) &&
+              set(o, "column", number_or_null(f->col)) &&
+              set(o, "function", text_or_null(gr_demangle(f->function, arena)));
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) {
+    json_t *o = frame_json(&a->at, arena), *inlined = json_array();
+    bool ok = o && inlined && set(o, "kind", text_json(a->kind));
+    // A device function's name is the access's own; else it is the kernel's.
+    if (ok && !a->at.function)
+        ok = set(o, "function", text_or_null(gr_demangle(race->kernel, arena)));
+    for (uint32_t i = 0; ok && i < a->n_inlined; i++)
+        ok = json_array_append_new(inlined, frame_json(&a->inlined[i], arena)) == 0;
+    ok = ok && set(o, "inlined_at", json_incref(inlined)) &&
+         set(o, "ptx_line", number_or_null(a->ptx_line)) && set(o, "size", json_integer(a->size)) &&
+         set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
+         set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
+         set(o, "address", a->has_thread || a->lanes ? hex(a->address) : json_null());
+    if (ok && a->lanes) {
+        json_t *lanes = json_array();
+        for (int i = 0; ok && i < 32; i++)
+            ok = !(a->lanes >> i & 1) || json_array_append_new(lanes, json_integer(i)) == 0;
+        ok = set(o, "lanes", lanes) && ok;
+    }
+    json_decref(inlined);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
+    json_t *o = json_object(), *accesses = json_array();
+    bool ok = o && accesses && set(o, "class", json_string(gr_race_class_name(race->class))) &&
+              set(o, "meaning", json_string(gr_race_class_meaning(race->class))) &&
+              set(o, "engine", text_json(r->engine)) && set(o, "evidence", text_json(r->evidence)) &&
+              set(o, "kernel", text_or_null(gr_demangle(race->kernel, arena))) &&
+              set(o, "module", text_or_null(race->module)) &&
+              set(o, "launch", number_or_null(race->launch)) && set(o, "space", text_json(race->space)) &&
+              set(o, "count", json_integer((json_int_t)race->count)) &&
+              set(o, "instructions", json_integer(race->n_sites)) &&
+              set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
+    for (unsigned i = 0; ok && i < race->n_accesses; i++)
+        ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
+    ok = ok && set(o, "accesses", json_incref(accesses));
+    json_decref(accesses);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *texts_json(const GrCountedVec *v) {
+    json_t *a = json_array();
+    for (size_t i = 0; i < v->len; i++)
+        if (json_array_append_new(a, text_json(v->data[i].text))) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+static json_t *kernels_json(const GrReport *r, Arena *arena) {
+    json_t *a = json_array();
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const GrKernelCoverage *k = &r->kernels.data[i];
+        json_t *o = json_object();
+        bool ok = set(o, "name", text_json(gr_demangle(k->name, arena))) &&
+                  set(o, "module", text_or_null(k->module)) &&
+                  set(o, "checked", json_boolean(!k->unchecked)) &&
+                  set(o, "why_not", text_or_null(k->unchecked)) &&
+                  set(o, "launches", json_integer((json_int_t)k->launches)) &&
+                  set(o, "failed", json_integer((json_int_t)k->failed));
+        if (ok && k->launches)
+            ok = set(o, "grid", triple(k->grid)) && set(o, "block", triple(k->block));
+        if (!ok || json_array_append_new(a, json_incref(o))) {
+            json_decref(o);
+            json_decref(a);
+            return NULL;
+        }
+        json_decref(o);
+    }
+    return a;
+}
+
+static json_t *sites_json(const GrReport *r) {
+    static const char *const names[] = {
+#define SITE_STATUS(id, text) #id,
+#include "ptx/site_status.def"
+#undef SITE_STATUS
+    };
+    json_t *o = json_object();
+    for (unsigned i = 0; i < GR_SITE_STATUS_COUNT; i++) {
+        char name[64];
+        size_t n = 0;
+        for (; names[i][n] && n < sizeof name - 1; n++)
+            name[n] = (char)(names[i][n] >= 'A' && names[i][n] <= 'Z' ? names[i][n] + 32 : names[i][n]);
+        name[n] = 0;
+        if (!set(o, name, json_integer((json_int_t)r->sites[i]))) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+static json_t *coverage_json(const GrReport *r, Arena *arena) {
+    json_t *o = json_object();
+    bool ok = o &&
+              set(o, "modules",
+                  json_pack("{s:I,s:I}", "checked", (json_int_t)r->modules_checked, "unchecked",
+                            (json_int_t)r->modules_unchecked)) &&
+              set(o, "kernels", kernels_json(r, arena)) &&
+              set(o, "launches",
+                  json_pack("{s:I,s:I}", "checked", (json_int_t)r->launches_checked, "unchecked",
+                            (json_int_t)r->launches_unchecked)) &&
+              set(o, "accesses", sites_json(r)) && set(o, "absent_entry_points", texts_json(&r->absent)) &&
+              set(o, "notes", texts_json(&r->notes)) && set(o, "remarks", texts_json(&r->remarks)) &&
+              set(o, "faults", texts_json(&r->faults)) &&
+              set(o, "dropped_records", json_integer((json_int_t)r->dropped));
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
+    Arena arena;
+    gr_arena_init(&arena);
+    json_t *o = json_object(), *races = json_array();
+    bool ok = o && races;
+    for (size_t i = 0; ok && i < r->races.len; i++)
+        ok = json_array_append_new(races, race_json(r, &r->races.data[i], &arena)) == 0;
+    ok = ok && set(o, "tool", json_string("gpurace " GPURACE_VERSION)) &&
+         set(o, "engine", text_json(r->engine)) && set(o, "evidence", text_json(r->evidence)) &&
+         set(o, "device", text_json(r->device)) && set(o, "seed", json_integer((json_int_t)r->seed)) &&
+         set(o, "reproduce", text_json(r->reproduce)) &&
+         set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
+         set(o, "reasons", texts_json(&r->reasons)) && set(o, "coverage", coverage_json(r, &arena)) &&
+         set(o, "races", json_incref(races));
+    char *text = ok ? json_dumps(o, JSON_INDENT(2)) : NULL;
+    if (text) {
+        gr_str_add(out, text);
+        gr_str_addc(out, '\n');
+    }
+    free(text);
+    json_decref(races);
+    json_decref(o);
+    gr_arena_free(&arena);
+    return text && !out->oom ? GR_OK
+                             : gr_fail(err, GR_ERR_NOMEM, "out of memory (or a name that is no UTF-8)");
+}

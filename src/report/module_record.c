@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/module_record.h"
+
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- writing ---------------------------------------------------------------------------------------------
+
+typedef struct Texts {
+    Map numbers;
+    StrBuf out; // the texts, length-prefixed
+    uint32_t count;
+    bool failed;
+} Texts;
+
+static uint32_t number_of(Texts *t, const char *s) {
+    if (!s)
+        return 0;
+    uintptr_t known = (uintptr_t)gr_map_get(&t->numbers, s);
+    if (known)
+        return (uint32_t)known;
+    if (!gr_map_put(&t->numbers, s, (void *)(uintptr_t)(t->count + 1))) {
+        t->failed = true;
+        return 0;
+    }
+    gr_put_str(&t->out, s);
+    return ++t->count;
+}
+
+static void write_frame(Texts *t, StrBuf *out, const GrFrame *f) {
+    gr_put_u32(out, number_of(t, f->function));
+    gr_put_u32(out, number_of(t, f->file));
+    gr_put_u32(out, f->line);
+    gr_put_u32(out, f->col);
+}
+
+static void write_site(Texts *t, StrBuf *out, const GrSiteInfo *s) {
+    write_frame(t, out, &s->at);
+    gr_put_u32(out, number_of(t, s->kernel));
+    gr_put_u32(out, number_of(t, s->type));
+    gr_put_u32(out, s->ptx_line);
+    gr_put_u32(out, s->size);
+    gr_put_u32(out, s->access | (uint32_t)s->space << 8 | (uint32_t)s->status << 16);
+    gr_put_u32(out, s->n_inlined);
+    for (uint32_t i = 0; i < s->n_inlined; i++)
+        write_frame(t, out, &s->inlined[i]);
+}
+
+void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
+    Texts texts = {0};
+    StrBuf body = {0};
+    for (uint32_t i = 0; i < m->n_kernels; i++)
+        gr_put_u32(&body, number_of(&texts, m->kernels[i]));
+    for (uint32_t i = 1; i <= m->n_sites; i++)
+        write_site(&texts, &body, &m->sites[i]);
+    gr_put_u64(out, m->number);
+    gr_put_u64(out, m->hash);
+    gr_put_str(out, m->name);
+    gr_put_u32(out, m->unchecked != NULL);
+    gr_put_str(out, m->unchecked);
+    gr_put_u64(out, m->slots);
+    gr_put_u64(out, m->slot_bytes);
+    gr_put_u32(out, texts.count);
+    gr_str_addn(out, texts.out.data ? texts.out.data : "", texts.out.len);
+    gr_put_u32(out, m->n_kernels);
+    gr_put_u32(out, m->n_sites);
+    gr_str_addn(out, body.data ? body.data : "", body.len);
+    out->oom |= texts.failed || texts.out.oom || body.oom;
+    gr_map_free(&texts.numbers);
+    gr_str_free(&texts.out);
+    gr_str_free(&body);
+}
+
+// ---- reading ---------------------------------------------------------------------------------------------
+
+typedef struct Reading {
+    GrCursor c;
+    Arena *arena;
+    const char **texts; // [0] NULL
+    uint32_t n_texts;
+} Reading;
+
+static const char *text(Reading *r) {
+    uint32_t n = gr_get_u32(&r->c);
+    if (n > r->n_texts)
+        r->c.bad = true;
+    return n <= r->n_texts ? r->texts[n] : NULL;
+}
+
+// A count of things that take at least `each` bytes: more than the payload can hold is nonsense.
+static uint32_t count_of(Reading *r, size_t each) {
+    uint32_t n = gr_get_u32(&r->c);
+    if (n > (size_t)(r->c.end - r->c.p) / each) {
+        r->c.bad = true;
+        return 0;
+    }
+    return n;
+}
+
+static GrFrame read_frame(Reading *r) {
+    const char *function = text(r), *file = text(r);
+    uint32_t line = gr_get_u32(&r->c);
+    return (GrFrame){function, file, line, gr_get_u32(&r->c)};
+}
+
+static bool read_site(Reading *r, GrSiteInfo *s) {
+    s->at = read_frame(r);
+    s->kernel = text(r);
+    s->type = text(r);
+    s->ptx_line = gr_get_u32(&r->c);
+    s->size = gr_get_u32(&r->c);
+    uint32_t packed = gr_get_u32(&r->c);
+    s->access = (uint8_t)packed;
+    s->space = (uint8_t)(packed >> 8);
+    s->status = (uint8_t)(packed >> 16);
+    s->n_inlined = count_of(r, 16);
+    GrFrame *f = GR_NEW_ARRAY(r->arena, GrFrame, s->n_inlined + 1);
+    if (!f)
+        return false;
+    for (uint32_t i = 0; i < s->n_inlined; i++)
+        f[i] = read_frame(r);
+    s->inlined = f;
+    return !r->c.bad;
+}
+
+gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out, gr_error *err) {
+    Reading r = {.c = gr_cursor(record), .arena = arena};
+    *out = (GrModuleInfo){.process = record->process};
+    out->number = gr_get_u64(&r.c);
+    out->hash = gr_get_u64(&r.c);
+    out->name = gr_get_str(&r.c, arena);
+    bool unchecked = gr_get_u32(&r.c) != 0;
+    const char *why = gr_get_str(&r.c, arena);
+    out->unchecked = unchecked ? why : NULL;
+    out->slots = gr_get_u64(&r.c);
+    out->slot_bytes = gr_get_u64(&r.c);
+    r.n_texts = count_of(&r, 4);
+    r.texts = GR_NEW_ARRAY(arena, const char *, (size_t)r.n_texts + 1);
+    if (!r.texts)
+        goto nomem;
+    for (uint32_t i = 1; i <= r.n_texts; i++)
+        r.texts[i] = gr_get_str(&r.c, arena);
+    out->n_kernels = count_of(&r, 4);
+    out->n_sites = count_of(&r, 40);
+    out->kernels = GR_NEW_ARRAY(arena, const char *, (size_t)out->n_kernels + 1);
+    out->sites = GR_NEW_ARRAY(arena, GrSiteInfo, (size_t)out->n_sites + 1);
+    if (!out->kernels || !out->sites)
+        goto nomem;
+    for (uint32_t i = 0; i < out->n_kernels; i++) {
+        out->kernels[i] = text(&r);
+        if (!out->kernels[i])
+            r.c.bad = true;
+    }
+    for (uint32_t i = 1; i <= out->n_sites && !r.c.bad; i++)
+        if (!read_site(&r, &out->sites[i]) && !r.c.bad)
+            goto nomem;
+    return r.c.bad ? gr_fail(err, GR_ERR_FORMAT, "a module's record makes no sense") : GR_OK;
+nomem:
+    return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}

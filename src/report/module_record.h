@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// module_record — what a results file says of one loaded module: written by the injection, read by the report.
+//
+// Texts are stored once and referred to by number (0: none), since thousands of sites share few of them.
+#ifndef GR_REPORT_MODULE_RECORD_H
+#define GR_REPORT_MODULE_RECORD_H
+
+#include "base/arena.h"
+#include "report/reader.h"
+
+typedef struct GrFrame {
+    const char *function, *file; // NULL when not known
+    uint32_t line, col;          // 0 when not known
+} GrFrame;
+
+typedef struct GrSiteInfo {
+    GrFrame at;
+    const GrFrame *inlined; // where `at` was inlined, innermost first
+    uint32_t n_inlined;
+    const char *kernel; // NULL when the site is in a device function
+    const char *type;   // "f32"
+    uint32_t ptx_line, size;
+    uint8_t access, space, status; // PtxAccess, PtxSpace, GrSiteStatus
+} GrSiteInfo;
+
+typedef struct GrModuleInfo {
+    uint64_t process, number, hash;
+    const char *name, *unchecked; // why it is not checked, NULL when it is
+    const char **kernels;
+    uint32_t n_kernels, n_sites;
+    GrSiteInfo *sites;          // [0] unused, [1] to [n_sites]
+    uint64_t slots, slot_bytes; // the GrSlot array's place in the file
+} GrModuleInfo;
+
+// Appends the record's payload.
+void gr_module_write(const GrModuleInfo *m, StrBuf *out);
+
+// Everything it hands out lives in `arena`. GR_ERR_FORMAT when the payload makes no sense.
+gr_status gr_module_read(const GrRecord *r, Arena *arena, GrModuleInfo *out, gr_error *err);
+
+#endif

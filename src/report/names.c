@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, values and source lines, as people read them.
+#include "device/record.h"
+#include "report/report.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *meaning;
+} classes[] = {
+#define RACE_CLASS(id, text, meaning) {text, meaning},
+#include "device/races.def"
+#undef RACE_CLASS
+};
+
+const char *gr_race_class_name(unsigned class) { return class < GR_CLASS_COUNT ? classes[class].name : "?"; }
+const char *gr_race_class_meaning(unsigned class) {
+    return class < GR_CLASS_COUNT ? classes[class].meaning : "";
+}
+
+// The C++ library is opened when a mangled name comes up: the command itself needs none.
+const char *gr_demangle(const char *name, Arena *arena) {
+    static char *(*demangle)(const char *, char *, size_t *, int *);
+    static bool tried;
+    if (!name || strncmp(name, "_Z", 2))
+        return name;
+    if (!tried) {
+        tried = true;
+        void *lib = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        if (lib)
+            *(void **)&demangle = dlsym(lib, "__cxa_demangle");
+    }
+    int status = -1;
+    char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
+    char *copy = status == 0 && text ? gr_arena_strdup(arena, text) : NULL;
+    free(text);
+    return copy ? copy : name;
+}
+
+// ---- source lines ----------------------------------------------------------------------------------------
+
+static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {
+    gr_str_addf(out, "  %c %5u | ", marked ? '>' : ' ', number);
+    for (size_t i = 0; i < len && i < 200; i++) {
+        char c = text[i];
+        if (c == '\t')
+            c = ' '; // one column each, so that the caret stands right
+        gr_str_addc(out, (unsigned char)c < ' ' || c == 127 ? '?' : c);
+    }
+    gr_str_addc(out, '\n');
+}
+
+void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out) {
+    enum { AROUND = 1 };
+    char *text;
+    size_t len;
+    if (!path || !line || gr_file_read(path, &text, &len, NULL) != GR_OK)
+        return;
+    uint32_t number = 1;
+    const char *end = text + len;
+    for (const char *p = text; p < end && number <= line + AROUND; number++) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        size_t n = (size_t)((nl ? nl : end) - p);
+        if (number + AROUND >= line)
+            add_line(p, n, number, number == line, out);
+        if (number == line && col && col <= n + 1 && col < 200)
+            gr_str_addf(out, "          | %*s^\n", (int)col - 1, "");
+        p = nl ? nl + 1 : end;
+    }
+    free(text);
+}
+
+// ---- values ----------------------------------------------------------------------------------------------
+
+static void add_float(double v, int digits, StrBuf *out) {
+    // Bit patterns of integers look like denormals or huge numbers: those say nothing.
+    if (v == 0 || !isfinite(v) || fabs(v) < 1e-20 || fabs(v) > 1e20)
+        return;
+    gr_str_addf(out, ", as a float %.*g", digits, v);
+}
+
+void gr_value_text(const uint8_t *bytes, uint32_t size, StrBuf *out) {
+    gr_str_add(out, "0x");
+    for (uint32_t i = size; i-- > 0;)
+        gr_str_addf(out, "%02x", bytes[i]);
+    if (size > 8)
+        return;
+    uint64_t v = 0;
+    memcpy(&v, bytes, size);
+    gr_str_addf(out, " (%llu", (unsigned long long)v);
+    if (size == 4) {
+        float f;
+        memcpy(&f, bytes, sizeof f);
+        add_float((double)f, 9, out);
+    } else if (size == 8) {
+        double d;
+        memcpy(&d, bytes, sizeof d);
+        add_float(d, 17, out);
+    }
+    gr_str_addc(out, ')');
+}

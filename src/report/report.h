@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// report — what a run found and what its verdict is worth: built from a results file, written as text or JSON.
+//
+// The model is independent of engines and of the file: races with their accesses, the coverage, and the reasons why a
+// verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers,
+// no times, no paths of ours. Races at one source position (copies made by unrolling and inlining into one kernel) are
+// one race; without line information they are kept apart by their line in the PTX.
+#ifndef GR_REPORT_REPORT_H
+#define GR_REPORT_REPORT_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "report/module_record.h"
+
+#include "ptx/site_status.h"
+
+typedef enum GrVerdict { GR_VERDICT_CLEAN, GR_VERDICT_RACES, GR_VERDICT_INCONCLUSIVE } GrVerdict;
+
+typedef struct GrAccess {
+    const char *kind; // "load", "store", "atomic"
+    GrFrame at;
+    const GrFrame *inlined;
+    uint32_t n_inlined, ptx_line, size;
+    bool has_thread;
+    uint32_t thread[3], block[3];
+    uint64_t address;
+    uint32_t lanes; // of the warp, for accesses that several lanes do together; 0 else
+} GrAccess;
+
+typedef struct GrRace {
+    unsigned class; // GrRaceClass
+    const char *kernel, *module, *space;
+    uint64_t launch, count; // launch 0: not known
+    uint32_t n_sites;       // instructions that were merged into this one
+    GrAccess accesses[2];   // the observer's first; the other side when it is known
+    unsigned n_accesses;
+    uint32_t size; // bytes of expected and seen
+    const uint8_t *expected, *seen;
+} GrRace;
+
+typedef struct GrKernelCoverage {
+    const char *name, *module, *unchecked; // why it is not checked, NULL when it is
+    uint64_t launches, failed;
+    uint32_t grid[3], block[3]; // of the first launch
+} GrKernelCoverage;
+
+// A text and how often it came.
+typedef struct GrCounted {
+    const char *text;
+    uint64_t count;
+} GrCounted;
+typedef VEC(GrCounted) GrCountedVec;
+
+typedef struct GrReport {
+    Arena arena;
+    // What was run, set by the caller before gr_report_build.
+    const char *engine, *evidence, *device, *reproduce;
+    uint64_t seed;
+    // From the results.
+    GrVerdict verdict;
+    VEC(GrRace) races;
+    VEC(GrKernelCoverage) kernels;
+    uint64_t modules_checked, modules_unchecked, launches_checked, launches_unchecked;
+    uint64_t sites[GR_SITE_STATUS_COUNT];
+    GrCountedVec absent, notes, remarks, faults;
+    GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
+    uint64_t processes, dropped, damaged;
+} GrReport;
+
+void gr_report_init(GrReport *r);
+void gr_report_free(GrReport *r);
+
+// Adds a reason that only the launcher knows ("the program was killed by signal 11"), before gr_report_build.
+gr_status gr_report_reason(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Reads everything out of `view` and decides the verdict.
+gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err);
+
+void gr_report_text(const GrReport *r, StrBuf *out);
+gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
+
+const char *gr_verdict_name(GrVerdict v);
+// What a race class is called ("lost update") and what it means.
+const char *gr_race_class_name(unsigned class);
+const char *gr_race_class_meaning(unsigned class);
+
+// The name of a kernel or function as the source spells it, demangled when a C++ library is at hand; in `arena`.
+const char *gr_demangle(const char *name, Arena *arena);
+
+// Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
+void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out);
+
+// Appends `size` little endian bytes as 0x…, as an unsigned number and, where they make a plausible one, as a float.
+void gr_value_text(const uint8_t *bytes, uint32_t size, StrBuf *out);
+
+#endif

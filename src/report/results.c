@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload) {
+    uint64_t head[4] = {h->kind, h->size, h->process, h->size ? gr_hash_bytes(payload, (size_t)h->size) : 0};
+    return gr_hash_bytes(head, sizeof head);
+}
+
+static bool write_all(int fd, const void *data, size_t len, uint64_t offset) {
+    const char *p = data;
+    while (len) {
+        ssize_t n = pwrite(fd, p, len, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+gr_status gr_results_create(const char *path, gr_error *err) {
+    char page[GR_RESULTS_HEADER] = {0};
+    GrResultsHeader h = {
+        .version = GR_RESULTS_VERSION, .header_size = GR_RESULTS_HEADER, .end = GR_RESULTS_HEADER};
+    memcpy(h.magic, GR_RESULTS_MAGIC, sizeof h.magic);
+    memcpy(page, &h, sizeof h);
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return gr_fail(err, GR_ERR_IO, "cannot create %s: %s", path, strerror(errno));
+    bool ok = write_all(fd, page, sizeof page, 0);
+    if (close(fd) || !ok)
+        return gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    return GR_OK;
+}
+
+gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
+    *out = (GrResults){0};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    off_t size = lseek(fd, 0, SEEK_END);
+    void *page = MAP_FAILED;
+    if (size >= GR_RESULTS_HEADER)
+        page = mmap(NULL, GR_RESULTS_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (page == MAP_FAILED)
+        return gr_fail(err, GR_ERR_IO, "cannot map %s", path);
+    out->header = page;
+    out->path = strdup(path);
+    if (!out->path || memcmp(out->header->magic, GR_RESULTS_MAGIC, sizeof out->header->magic) ||
+        out->header->version != GR_RESULTS_VERSION) {
+        gr_results_detach(out);
+        return gr_fail(err, GR_ERR_FORMAT, "%s is no results file of this gpurace", path);
+    }
+    out->process = __atomic_add_fetch(&out->header->processes, 1, __ATOMIC_RELAXED);
+    return GR_OK;
+}
+
+void gr_results_detach(GrResults *r) {
+    if (r->header)
+        munmap(r->header, GR_RESULTS_HEADER);
+    free(r->path);
+    *r = (GrResults){0};
+}
+
+void gr_results_count_dropped(GrResults *r) {
+    if (r->header)
+        __atomic_add_fetch(&r->header->dropped, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t align_up(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }
+
+static uint64_t reserve(GrResults *r, uint64_t size) {
+    return __atomic_fetch_add(&r->header->end, align_up(size, GR_RESULTS_GRID), __ATOMIC_RELAXED);
+}
+
+static bool write_record(GrResults *r, int fd, uint64_t offset, GrRecordKind kind, const void *payload,
+                         size_t size) {
+    GrRecordHeader h = {.magic = GR_RECORD_MAGIC, .kind = kind, .size = size, .process = r->process};
+    h.hash = gr_record_hash(&h, payload);
+    size_t total = (size_t)align_up(sizeof h + size, GR_RESULTS_GRID);
+    char small[1024], *whole = total <= sizeof small ? small : malloc(total);
+    if (!whole)
+        return false;
+    memset(whole, 0, total);
+    memcpy(whole, &h, sizeof h);
+    if (size)
+        memcpy(whole + sizeof h, payload, size);
+    bool ok = write_all(fd, whole, total, offset);
+    if (whole != small)
+        free(whole);
+    return ok;
+}
+
+void gr_results_append(GrResults *r, GrRecordKind kind, const StrBuf *payload) {
+    if (!r->header)
+        return;
+    int keep = errno, fd = payload->oom ? -1 : open(r->path, O_WRONLY | O_CLOEXEC);
+    uint64_t offset = fd < 0 ? 0 : reserve(r, sizeof(GrRecordHeader) + payload->len);
+    if (fd < 0 || !write_record(r, fd, offset, kind, payload->data, payload->len))
+        gr_results_count_dropped(r);
+    if (fd >= 0)
+        close(fd);
+    errno = keep;
+}
+
+void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset) {
+    if (!r->header)
+        return NULL;
+    int keep = errno, fd = -1;
+    void *area = MAP_FAILED;
+    if (size == 0 || size > (uint64_t)1 << 40)
+        goto done;
+    fd = open(r->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        goto done;
+    // The AREA record, a gap up to the alignment, and the bytes: one reservation, so that a reader finds the
+    // next record behind them.
+    uint64_t place[3], head = sizeof(GrRecordHeader) + sizeof place;
+    uint64_t start = reserve(r, head + GR_RESULTS_AREA_ALIGN + align_up(size, GR_RESULTS_AREA_ALIGN));
+    place[0] = align_up(start + head, GR_RESULTS_AREA_ALIGN);
+    place[1] =
+        start +
+        align_up(head + GR_RESULTS_AREA_ALIGN + align_up(size, GR_RESULTS_AREA_ALIGN), GR_RESULTS_GRID) -
+        place[0];
+    place[2] = size;
+    // Blocks are really allocated: on a full disk a store into a hole would kill the user's program (SIGBUS).
+    if (posix_fallocate(fd, (off_t)place[0], (off_t)size) ||
+        !write_record(r, fd, start, GR_RECORD_AREA, place, sizeof place))
+        goto done;
+    area = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)place[0]);
+    *offset = place[0];
+done:
+    if (fd >= 0)
+        close(fd);
+    if (area == MAP_FAILED)
+        gr_results_count_dropped(r);
+    errno = keep;
+    return area == MAP_FAILED ? NULL : area;
+}
+
+void gr_put_u32(StrBuf *b, uint32_t v) { gr_str_addn(b, (const char *)&v, sizeof v); }
+void gr_put_u64(StrBuf *b, uint64_t v) { gr_str_addn(b, (const char *)&v, sizeof v); }
+
+void gr_put_str(StrBuf *b, const char *s) {
+    size_t n = s ? strlen(s) : 0;
+    if (n > UINT32_MAX)
+        n = 0;
+    gr_put_u32(b, (uint32_t)n);
+    gr_str_addn(b, s ? s : "", n);
+}

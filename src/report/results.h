@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// results — the file in which a run leaves what it found, whatever becomes of the program.
+//
+//     +--------+--------+--------+------------------------+--------+
+//     | header | record | AREA   | raw bytes, page aligned | record | …        16-byte grid
+//     +--------+--------+--------+------------------------+--------+
+//       end ──────────────────────────────────────────────────────────▶ next free byte
+//
+// Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in
+// the header page that all of them map, and then writes them; nobody waits for anybody. A record is one
+// pwrite, complete once that returns, and carries a hash: what a killed process left half done is recognized
+// and counted by the reader. Areas are mapped by the process that reserved them; device code writes race slots
+// there, so they need no end of any kind. No descriptor is kept open, because programs close what they do not
+// know; the path is opened for each append. What cannot be written is counted in the header (`dropped`),
+// which is already on disk then.
+#ifndef GR_REPORT_RESULTS_H
+#define GR_REPORT_RESULTS_H
+
+#include "base/status.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Where the launcher puts the file's path for libgpurace.so.
+#define GR_RESULTS_ENV "GPURACE_RESULTS"
+
+typedef enum GrRecordKind {
+#define RECORD(id, number, name) GR_RECORD_##id = (number),
+#include "report/records.def"
+#undef RECORD
+} GrRecordKind;
+
+enum {
+    GR_RESULTS_VERSION = 1,
+    GR_RESULTS_HEADER = 4096,
+    GR_RESULTS_GRID = 16,
+    GR_RESULTS_AREA_ALIGN = 65536, // the largest page size of the machines we run on
+    GR_RECORD_MAGIC = 0x43455247,  // "GREC"
+};
+#define GR_RESULTS_MAGIC "GPURACE\x01"
+
+typedef struct GrResultsHeader {
+    char magic[8];
+    uint32_t version, header_size;
+    uint64_t end;       // atomic
+    uint64_t dropped;   // atomic: records and areas that could not be written
+    uint64_t processes; // atomic: numbers handed out to processes, from 1
+} GrResultsHeader;
+
+typedef struct GrRecordHeader {
+    uint32_t magic, kind;
+    uint64_t size; // of the payload that follows, without the padding to the grid
+    uint64_t hash; // of kind, size, process and payload
+    uint64_t process;
+} GrRecordHeader;
+
+uint64_t gr_record_hash(const GrRecordHeader *h, const void *payload);
+
+// The counters of one kernel, in an area.
+typedef struct GrKernelCounts {
+    uint64_t launches, failed, first_launch;
+    uint32_t grid[3], block[3]; // of the first launch
+    int32_t last_error;         // CUresult of the last failed launch
+    uint32_t reserved;
+} GrKernelCounts;
+
+typedef struct GrResults {
+    GrResultsHeader *header;
+    char *path;
+    uint64_t process; // this process's number
+} GrResults;
+
+// Creates the file, empty. The launcher does it, before the program starts.
+gr_status gr_results_create(const char *path, gr_error *err);
+
+// Maps the header of an existing file and takes a process number.
+gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err);
+void gr_results_detach(GrResults *r);
+
+// Appends a record; what fails is counted as dropped. `payload` is taken as built (its oom flag drops it).
+void gr_results_append(GrResults *r, GrRecordKind kind, const StrBuf *payload);
+
+// Reserves and maps `size` zeroed bytes, aligned to a page; *offset is their place in the file. NULL (and one more
+// dropped) when that is not possible. Unmap with munmap if ever.
+void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset);
+
+void gr_results_count_dropped(GrResults *r);
+
+// ---- Payloads: little endian numbers and length-prefixed texts -------------------------------------------------
+
+void gr_put_u32(StrBuf *b, uint32_t v);
+void gr_put_u64(StrBuf *b, uint64_t v);
+void gr_put_str(StrBuf *b, const char *s); // NULL is stored as ""
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, both
+// sides where they are known, what the verdict covers, and how to see it again.
+#include "device/record.h"
+#include "report/report.h"
+
+#include <string.h>
+
+static const char rule[] =
+    "================================================================================\n";
+
+static void add_place(const GrFrame *f, StrBuf *out) {
+    gr_str_addf(out, "%s:%u", f->file, f->line);
+    if (f->col)
+        gr_str_addf(out, ":%u", f->col);
+}
+
+static void add_where(const GrAccess *a, const char *module, StrBuf *out) {
+    if (a->at.file && a->at.line)
+        add_place(&a->at, out);
+    else
+        gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
+}
+
+static void add_triple(const char *what, const uint32_t v[3], StrBuf *out) {
+    gr_str_addf(out, "%s (%u,%u,%u)", what, v[0], v[1], v[2]);
+}
+
+static void add_lanes(uint32_t lanes, StrBuf *out) {
+    for (unsigned i = 0; i < 32; i++)
+        if (lanes >> i & 1)
+            gr_str_addf(out, " %u", i);
+}
+
+static void add_function(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
+    if (race->kernel)
+        gr_str_addf(out, "in kernel %s", gr_demangle(race->kernel, arena));
+    if (a->at.function && (!race->kernel || strcmp(a->at.function, race->kernel)))
+        gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_demangle(a->at.function, arena));
+}
+
+// The values: what should have been there by program order, and what was.
+static void add_values(const GrRace *race, StrBuf *out) {
+    if (!race->size)
+        return;
+    static const char *const before[] = {[GR_CLASS_CLOBBERED_READ] = "first read ",
+                                         [GR_CLASS_LOST_UPDATE] = "stored     ",
+                                         [GR_CLASS_INTRA_WARP] = "one lane stored ",
+                                         [GR_CLASS_INTRA_WARP_SAME] = "all lanes stored "};
+    static const char *const after[] = {[GR_CLASS_CLOBBERED_READ] = "then saw   ",
+                                        [GR_CLASS_LOST_UPDATE] = "then saw   ",
+                                        [GR_CLASS_INTRA_WARP] = "another stored  ",
+                                        [GR_CLASS_INTRA_WARP_SAME] = NULL};
+    gr_str_addf(out, "    %s", before[race->class]);
+    gr_value_text(race->expected, race->size, out);
+    if (after[race->class]) {
+        gr_str_addf(out, "\n    %s", after[race->class]);
+        gr_value_text(race->seen, race->size, out);
+    }
+    gr_str_addc(out, '\n');
+}
+
+static void add_other_side(const GrRace *race, StrBuf *out) {
+    if (race->n_accesses < 2) {
+        gr_str_add(out, "    other side: a store by another thread, not known (this engine sees one side)\n");
+        return;
+    }
+    gr_str_add(out, "    other side: the same instruction, in other lanes of the warp");
+    if (race->accesses[1].lanes) {
+        gr_str_add(out, "; at this address:");
+        add_lanes(race->accesses[1].lanes, out);
+    }
+    gr_str_addc(out, '\n');
+}
+
+static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
+    const GrRace *race = &r->races.data[i];
+    const GrAccess *a = &race->accesses[0];
+    gr_str_add(out, rule);
+    add_where(a, race->module, out);
+    gr_str_addf(out, ": data race: %s ", gr_race_class_name(race->class));
+    add_function(race, a, arena, out);
+    gr_str_addf(out, "\n\n    %s\n\n", gr_race_class_meaning(race->class));
+    gr_source_excerpt(a->at.file, a->at.line, a->at.col, out);
+    for (uint32_t f = 0; f < a->n_inlined; f++) {
+        gr_str_add(out, "    inlined at ");
+        add_place(&a->inlined[f], out);
+        if (a->inlined[f].function)
+            gr_str_addf(out, " in %s", gr_demangle(a->inlined[f].function, arena));
+        gr_str_addc(out, '\n');
+    }
+    gr_str_addf(out, "    %s of %u byte%s", a->kind, a->size, a->size == 1 ? "" : "s");
+    if (a->has_thread) {
+        add_triple(", thread", a->thread, out);
+        add_triple(", block", a->block, out);
+        gr_str_addf(out,
+                    strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
+                    race->space, (unsigned long long)a->address);
+    }
+    if (race->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
+    gr_str_addc(out, '\n');
+    add_values(race, out);
+    add_other_side(race, out);
+    gr_str_addf(
+        out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
+        race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");
+    if (race->n_sites > 1)
+        gr_str_addf(out, ", at %u instructions of this line", race->n_sites);
+    gr_str_addf(out, "\n    evidence: %s (engine %s)\n", r->evidence, r->engine);
+}
+
+static void add_list(const char *head, const GrCountedVec *v, StrBuf *out) {
+    for (size_t i = 0; i < v->len; i++) {
+        gr_str_addf(out, "%s%s", head, v->data[i].text);
+        if (v->data[i].count > 1)
+            gr_str_addf(out, " (%llu times)", (unsigned long long)v->data[i].count);
+        gr_str_addc(out, '\n');
+    }
+}
+
+static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
+    size_t checked = 0, launched = 0, idle = 0;
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const GrKernelCoverage *k = &r->kernels.data[i];
+        launched += k->launches != 0;
+        checked += k->launches && !k->unchecked;
+        idle += !k->launches;
+    }
+    gr_str_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched, checked,
+                idle);
+    gr_str_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,
+                (unsigned long long)r->launches_unchecked);
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const GrKernelCoverage *k = &r->kernels.data[i];
+        if (!k->launches)
+            continue;
+        gr_str_addf(out, "            %s: %llu", gr_demangle(k->name, arena),
+                    (unsigned long long)k->launches);
+        add_triple(k->launches == 1 ? ", grid" : ", the first of them with grid", k->grid, out);
+        add_triple(" block", k->block, out);
+        if (k->failed)
+            gr_str_addf(out, ", %llu failed", (unsigned long long)k->failed);
+        if (k->unchecked)
+            gr_str_addf(out, ", not checked: %s", k->unchecked);
+        gr_str_addc(out, '\n');
+    }
+}
+
+static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
+    static const char *const texts[] = {
+#define SITE_STATUS(id, text) text,
+#include "ptx/site_status.def"
+#undef SITE_STATUS
+    };
+    gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
+                (unsigned long long)r->seed);
+    gr_str_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,
+                (unsigned long long)r->modules_unchecked);
+    add_kernels(r, arena, out);
+    gr_str_addf(out, "  accesses  %llu checked", (unsigned long long)r->sites[GR_SITE_CHECKED]);
+    for (unsigned i = 0; i < GR_SITE_STATUS_COUNT; i++)
+        if (i != GR_SITE_CHECKED && r->sites[i])
+            gr_str_addf(out, "; %llu %s", (unsigned long long)r->sites[i], texts[i]);
+    gr_str_addc(out, '\n');
+    add_list("  remark    ", &r->remarks, out);
+}
+
+void gr_report_text(const GrReport *r, StrBuf *out) {
+    Arena arena; // of demangled names
+    gr_arena_init(&arena);
+    for (size_t i = 0; i < r->races.len; i++)
+        add_race(r, i, &arena, out);
+    gr_str_add(out, rule);
+    gr_str_addf(out, "gpurace: verdict: %s", gr_verdict_name(r->verdict));
+    if (r->races.len)
+        gr_str_addf(out, " (%zu)", r->races.len);
+    gr_str_addc(out, '\n');
+    add_list(r->races.len ? "  besides   " : "  because   ", &r->reasons, out);
+    add_coverage(r, &arena, out);
+    gr_str_addf(out, "  again     %s\n", r->reproduce);
+    gr_arena_free(&arena);
+}

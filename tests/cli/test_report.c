@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report against golden files: a results file made by hand becomes golden/*.txt and *.json, byte for byte, whatever
+// the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
+#include "device/record.h"
+#include "ptx/ptx.h"
+#include "report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static gr_error err;
+static char path[64];
+
+static int new_file(void **state) {
+    (void)state;
+    strcpy(path, "/tmp/gpurace-test-report-XXXXXX");
+    close(mkstemp(path));
+    return gr_results_create(path, &err) == GR_OK ? 0 : -1;
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static void append(GrResults *r, GrRecordKind kind, StrBuf *b) {
+    gr_results_append(r, kind, b);
+    gr_str_free(b);
+}
+
+static void append_text(GrResults *r, GrRecordKind kind, const char *text) {
+    StrBuf b = {0};
+    gr_put_str(&b, text);
+    append(r, kind, &b);
+}
+
+static const GrFrame caller = {"_Z6reducePf", "golden/sample.cu", 8, 12};
+
+enum { SITES = 6 };
+
+// Two kernels and a device function; site 5 has no line.
+static GrSiteInfo sites[SITES + 1] = {
+    [1] = {{"_Z6reducePf", "golden/sample.cu", 7, 17},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "f32",
+           31,
+           4,
+           PTX_ACCESS_READ,
+           PTX_SHARED,
+           GR_SITE_CHECKED},
+    [2] = {{"add_up", "golden/sample.cu", 3, 5},
+           &caller,
+           1,
+           NULL,
+           "u32",
+           35,
+           4,
+           PTX_ACCESS_WRITE,
+           PTX_GLOBAL,
+           GR_SITE_CHECKED},
+    [3] = {{"_Z6reducePf", "golden/sample.cu", 7, 17},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "f32",
+           39,
+           4,
+           PTX_ACCESS_READ,
+           PTX_SHARED,
+           GR_SITE_CHECKED},
+    [4] = {{"_Z6reducePf", "golden/sample.cu", 9, 1},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "u32",
+           41,
+           4,
+           PTX_ACCESS_RMW,
+           PTX_GLOBAL,
+           GR_SITE_STRONG},
+    [5] = {{"plain", NULL, 0, 0},
+           NULL,
+           0,
+           "plain",
+           "b8",
+           60,
+           1,
+           PTX_ACCESS_WRITE,
+           PTX_GENERIC,
+           GR_SITE_CHECKED},
+    [6] =
+        {{"plain", NULL, 0, 0}, NULL, 0, "plain", "b8", 61, 1, PTX_ACCESS_WRITE, PTX_LOCAL, GR_SITE_PRIVATE},
+};
+
+static GrSlot *add_module(GrResults *r, uint64_t number, const char *name, const char *unchecked) {
+    static const char *kernels[] = {"_Z6reducePf", "plain", "never"};
+    GrModuleInfo m = {.number = number,
+                      .hash = 77 + number,
+                      .name = name,
+                      .unchecked = unchecked,
+                      .kernels = kernels,
+                      .n_kernels = 3,
+                      .n_sites = SITES,
+                      .sites = sites};
+    if (unchecked)
+        m.n_kernels = m.n_sites = 0;
+    m.slot_bytes = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    GrSlot *slots = gr_results_area(r, m.slot_bytes, &m.slots);
+    assert_non_null(slots);
+    StrBuf b = {0};
+    gr_module_write(&m, &b);
+    append(r, GR_RECORD_MODULE, &b);
+    return slots;
+}
+
+static void add_kernel(GrResults *r, uint64_t index, uint64_t module, const char *name, GrKernelCounts n) {
+    StrBuf b = {0};
+    uint64_t offset;
+    GrKernelCounts *counts = gr_results_area(r, sizeof n, &offset);
+    assert_non_null(counts);
+    *counts = n;
+    gr_put_u64(&b, index);
+    gr_put_u64(&b, module);
+    gr_put_str(&b, name);
+    gr_put_u64(&b, offset);
+    append(r, GR_RECORD_KERNEL, &b);
+}
+
+static void add_log(GrResults *r, const uint32_t *kernels, uint64_t n) {
+    StrBuf b = {0};
+    uint64_t offset;
+    uint32_t *log = gr_results_area(r, n * sizeof *log, &offset);
+    assert_non_null(log);
+    memcpy(log, kernels, n * sizeof *log);
+    gr_put_u64(&b, 1);
+    gr_put_u64(&b, n);
+    gr_put_u64(&b, offset);
+    append(r, GR_RECORD_LAUNCH_LOG, &b);
+}
+
+static void set_slot(GrSlot *slots, uint32_t site, GrRaceClass class, GrSlot s, uint64_t expected,
+                     uint64_t seen) {
+    s.state = GR_SLOT_READY;
+    memcpy(s.expected, &expected, 8);
+    memcpy(s.seen, &seen, 8);
+    slots[site * GR_CLASS_COUNT + class] = s;
+}
+
+static void end_process(GrResults *r, uint64_t unfinished) {
+    StrBuf b = {0};
+    gr_put_u64(&b, unfinished);
+    append(r, GR_RECORD_PROCESS_END, &b);
+}
+
+static void make_racy_run(GrResults *r) {
+    append_text(r, GR_RECORD_PROCESS_BEGIN, "");
+    GrSlot *slots = add_module(r, 1, "sample.cu", NULL);
+    add_kernel(r, 0, 1, "_Z6reducePf",
+               (GrKernelCounts){.launches = 3, .grid = {4, 1, 1}, .block = {64, 1, 1}});
+    add_kernel(r, 1, 1, "plain", (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}});
+    add_log(r, (const uint32_t[]){1, 2, 1, 1}, 4);
+    set_slot(slots, 1, GR_CLASS_CLOBBERED_READ,
+             (GrSlot){.count = 40,
+                      .launch = 1,
+                      .address = 0x84,
+                      .thread = {33, 0, 0},
+                      .block = {2, 0, 0},
+                      .space = 1,
+                      .size = 4},
+             0x3f800000, 0x40200000);
+    set_slot(slots, 3, GR_CLASS_CLOBBERED_READ,
+             (GrSlot){.count = 2, .launch = 3, .address = 0x88, .thread = {1, 0, 0}, .space = 1, .size = 4},
+             1, 2);
+    set_slot(slots, 2, GR_CLASS_LOST_UPDATE,
+             (GrSlot){.count = 1, .launch = 3, .address = 0x7f0000001000, .thread = {5, 1, 0}, .size = 4}, 7,
+             8);
+    set_slot(slots, 5, GR_CLASS_INTRA_WARP,
+             (GrSlot){.count = 9, .launch = 2, .address = 0x7f0000002003, .lanes = 0x80000005, .size = 1}, 1,
+             255);
+    slots[5 * GR_CLASS_COUNT + GR_CLASS_INTRA_WARP_SAME].count = 3; // stopped before it could say more
+}
+
+static void build(GrReport *report, const char *device) {
+    GrResultsView v;
+    assert_int_equal(gr_results_open(path, &v, &err), GR_OK);
+    report->engine = "collider";
+    report->evidence = "value changed";
+    report->device = device;
+    report->seed = 1;
+    report->reproduce = "gpurace run --engine collider --device cpu --seed 1 -- ./sample";
+    assert_int_equal(gr_report_build(report, &v, &err), GR_OK);
+    gr_results_close(&v);
+}
+
+static void compare_file(const char *name, const StrBuf *now) {
+    char file[64];
+    snprintf(file, sizeof file, "golden/%s", name);
+    if (getenv("UPDATE_GOLDEN"))
+        assert_int_equal(gr_file_write(file, now->data, now->len, &err), GR_OK);
+    char *golden;
+    size_t len;
+    assert_int_equal(gr_file_read(file, &golden, &len, &err), GR_OK);
+    assert_string_equal(now->data, golden);
+    free(golden);
+}
+
+static void compare_report(const char *name) {
+    char file[64];
+    GrReport report;
+    gr_report_init(&report);
+    build(&report, "cpu");
+    StrBuf text = {0}, json = {0};
+    gr_report_text(&report, &text);
+    assert_int_equal(gr_report_json(&report, &json, &err), GR_OK);
+    snprintf(file, sizeof file, "%s.txt", name);
+    compare_file(file, &text);
+    snprintf(file, sizeof file, "%s.json", name);
+    compare_file(file, &json);
+    gr_str_free(&text);
+    gr_str_free(&json);
+    gr_report_free(&report);
+}
+
+static void test_races(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    make_racy_run(&r);
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    compare_report("races");
+}
+
+static void test_clean(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    add_module(&r, 1, "sample.cu", NULL);
+    add_kernel(&r, 0, 1, "plain", (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}});
+    append_text(&r, GR_RECORD_REMARK, "the host polls: this run may not be repeatable");
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    compare_report("clean");
+}
+
+static void test_inconclusive(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    add_kernel(&r, 0, 2, "_Z4coldi", // its module's record comes later
+               (GrKernelCounts){
+                   .launches = 2, .failed = 1, .last_error = 700, .grid = {1, 1, 1}, .block = {1, 1, 1}});
+    add_module(&r, 2, "module 2", "it holds no PTX");
+    append_text(&r, GR_RECORD_ABSENT, "cuGraphCreate");
+    append_text(&r, GR_RECORD_NOTE, "something was not understood");
+    append_text(&r, GR_RECORD_NOTE, "something was not understood");
+    append_text(&r, GR_RECORD_FAULT, "kernel cold: illegal address");
+    gr_results_count_dropped(&r);
+    end_process(&r, 1);
+    gr_results_detach(&r);
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, ""); // a second process, which never ends
+    gr_results_detach(&r);
+    compare_report("inconclusive");
+}
+
+static void test_nothing_happened(void **state) {
+    (void)state;
+    GrReport report;
+    gr_report_init(&report);
+    build(&report, "cpu");
+    assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+    assert_string_equal(report.reasons.data[0].text, "the program did not use CUDA");
+    gr_report_free(&report);
+}
+
+// Two processes that did the same (a program run by MPI): one race, counts added, modules counted once.
+static void test_processes_merge(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        GrResults r;
+        assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+        make_racy_run(&r);
+        end_process(&r, 0);
+        gr_results_detach(&r);
+    }
+    GrReport report;
+    gr_report_init(&report);
+    build(&report, "cpu");
+    assert_int_equal(report.races.len, 4);
+    assert_int_equal(report.races.data[2].count, 2);
+    assert_int_equal(report.races.data[3].n_sites, 4);
+    assert_int_equal(report.races.data[3].count, 84);
+    assert_int_equal(report.modules_checked, 1);
+    assert_int_equal(report.launches_checked, 8);
+    assert_int_equal(report.verdict, GR_VERDICT_RACES);
+    gr_report_free(&report);
+}
+
+// Every changed byte of a module's record gives a report or an error, never a crash; nonsense is never "clean".
+static void test_hostile_payloads(void **state) {
+    (void)state;
+    GrModuleInfo m = {.number = 1,
+                      .name = "m",
+                      .kernels = (const char *[]){"k"},
+                      .n_kernels = 1,
+                      .n_sites = SITES,
+                      .sites = sites};
+    StrBuf b = {0};
+    gr_module_write(&m, &b);
+    for (size_t i = 0; i < b.len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            b.data[i] ^= (char)(1 << bit);
+            Arena arena;
+            gr_arena_init(&arena);
+            GrModuleInfo back;
+            GrRecord rec = {GR_RECORD_MODULE, 1, (const uint8_t *)b.data, b.len};
+            gr_module_read(&rec, &arena, &back, &err);
+            rec.size = i;
+            assert_int_equal(gr_module_read(&rec, &arena, &back, &err), GR_ERR_FORMAT);
+            gr_arena_free(&arena);
+            b.data[i] ^= (char)(1 << bit);
+        }
+    gr_str_free(&b);
+}
+
+static void test_values(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t bits;
+        uint32_t size;
+        const char *text;
+    } cases[] = {
+        {0x3fc00000, 4, "0x3fc00000 (1069547520, as a float 1.5)"},
+        {5, 4, "0x00000005 (5)"},
+        {0x7fc00000, 4, "0x7fc00000 (2143289344)"},
+        {0x4000000000000000, 8, "0x4000000000000000 (4611686018427387904, as a float 2)"},
+        {0xff, 1, "0xff (255)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        StrBuf b = {0};
+        gr_value_text((const uint8_t *)&cases[i].bits, cases[i].size, &b);
+        assert_string_equal(b.data, cases[i].text);
+        gr_str_free(&b);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, new_file, remove_file)
+
+int main(void) {
+    if (chdir(GOLDEN_DIR))
+        return 1;
+    const struct CMUnitTest tests[] = {
+        TEST(test_races),
+        TEST(test_clean),
+        TEST(test_inconclusive),
+        TEST(test_nothing_happened),
+        TEST(test_processes_merge),
+        cmocka_unit_test(test_hostile_payloads),
+        cmocka_unit_test(test_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
