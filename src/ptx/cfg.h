@@ -21,12 +21,18 @@ typedef struct CfgBlock {
     bool to_exit;
 } CfgBlock;
 
+typedef struct CfgLeader {
+    const PtxStmt *stmt;
+    uint32_t block;
+} CfgLeader;
+
 typedef struct Cfg {
     const PtxFunc *func;
     CfgBlock *blocks;
     uint32_t n_blocks; // exit block included: blocks[n_blocks - 1]
     uint32_t *order;   // reverse post-order of the reachable blocks
     uint32_t n_order;
+    CfgLeader *leaders; // first statements by address, for gr_cfg_block_of
 } Cfg;
 
 // Builds the graph in `arena`. A branch to a label of another function is GR_ERR_SYNTAX. `brx.idx` goes to

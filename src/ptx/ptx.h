@@ -146,17 +146,18 @@ typedef enum PtxScope {
 typedef struct PtxReg {
     const char *name; // with its '%', as the source spells it
     PtxType type;
-    uint8_t vec;    // 1, or 2/4 for a vector register (.reg .v4 .f32)
-    uint32_t index; // dense within the function, in order of first appearance
-    struct PtxRegDecl
-        *decl;       // the declaration it comes from; NULL for gr_ptx_new_reg's until printed and read again
-    uint32_t number; // the N of a register declared as prefix<count>
+    uint8_t vec;             // 1, or 2/4 for a vector register (.reg .v4 .f32)
+    uint32_t index;          // dense within the function, in order of first appearance
+    struct PtxRegDecl *decl; // where it is declared; NULL for gr_ptx_new_reg's and for .reg parameters
+    uint32_t entry, number;  // decl->names[entry]; and the N of one declared as prefix<count>
+    bool is_param;           // a formal parameter in register space
 } PtxReg;
 
 typedef struct PtxLabel {
     const char *name;
     struct PtxStmt *stmt; // the PTX_LABEL statement; NULL until seen, and for labels that live in a .section
     uint32_t uses;
+    uint32_t index; // dense within the function
 } PtxLabel;
 
 // A variable: module scope (.global .const .shared, .extern .shared), function scope (.local .shared .param)
@@ -267,7 +268,7 @@ typedef struct PtxRegDecl {
     } * names;
     uint32_t n_names;
     const char *type_text;
-    uint32_t ordinal; // dense within the function
+    uint32_t ordinal; // of names[0], dense within the function; the others follow
 } PtxRegDecl;
 
 typedef struct PtxInstr {
@@ -339,8 +340,10 @@ typedef struct PtxFunc {
     struct PtxModule *module;
     uint32_t index;           // dense within the module
     struct PtxFunc *alias_of; // `.alias name, other`: gr_ptx_find_func(name) gives the other
-    uint32_t n_reg_decls;     // the highest ordinal of a declaration + 1
-    uint32_t fresh;           // the next number for gr_ptx_new_reg and gr_ptx_new_label
+    uint32_t n_reg_names;     // how many names .reg declarations have introduced (PtxRegDecl.ordinal)
+    uint32_t n_labels;
+    uint32_t fresh; // the next number for gr_ptx_new_reg and gr_ptx_new_label
+    Map reg_names;  // cache of gr_ptx_insert
 } PtxFunc;
 
 typedef enum PtxItemKind {
@@ -438,6 +441,15 @@ unsigned gr_ptx_instr_flags(const PtxInstr *i);
 PtxOp gr_ptx_op_find(const char *text, size_t len);   // PTX_OP_UNKNOWN when not in the table
 PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; PTX_MOD_UNKNOWN likewise
 const char *gr_ptx_mod_text(PtxMod mod);
+
+// The parts of a call: operands stand in the order (rets), callee, (params), prototype-or-targets, each optional but the callee.
+typedef struct PtxCallParts {
+    const PtxOperand *rets;   // PAREN or NULL
+    const PtxOperand *callee; // FUNC, or REG for an indirect call
+    const PtxOperand *params; // PAREN or NULL
+    const PtxLabel *proto;    // label of the .callprototype or .calltargets statement (label->stmt), or NULL
+} PtxCallParts;
+PtxCallParts gr_ptx_call_parts(const PtxInstr *i);
 const char *gr_ptx_op_text(PtxOp op);
 unsigned gr_ptx_type_bits(PtxType t); // 0 for NOTYPE and OTHER; 1 for PRED
 bool gr_ptx_type_is_float(PtxType t);
@@ -479,6 +491,7 @@ gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text
 void gr_ptx_insert_label(PtxFunc *f, PtxStmt *at, PtxLabel *label);
 
 PtxOperand gr_ptx_reg_operand(PtxReg *r);
+PtxOperand gr_ptx_label_operand(PtxLabel *l);
 PtxOperand gr_ptx_int_operand(int64_t v);
 
 // Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function, tagged

@@ -112,17 +112,11 @@ PtxMod gr_ptx_mod_find(const char *text, size_t len) {
     return PTX_MOD_UNKNOWN;
 }
 
-unsigned gr_ptx_op_flags(PtxOp op) {
-    return (unsigned)op < PTX_OP_COUNT ? ops[op].flags : 0;
-}
+unsigned gr_ptx_op_flags(PtxOp op) { return (unsigned)op < PTX_OP_COUNT ? ops[op].flags : 0; }
 
-const char *gr_ptx_op_text(PtxOp op) {
-    return (unsigned)op < PTX_OP_COUNT ? ops[op].text : "";
-}
+const char *gr_ptx_op_text(PtxOp op) { return (unsigned)op < PTX_OP_COUNT ? ops[op].text : ""; }
 
-const char *gr_ptx_mod_text(PtxMod mod) {
-    return (unsigned)mod < PTX_MOD_COUNT ? mods[mod] : "";
-}
+const char *gr_ptx_mod_text(PtxMod mod) { return (unsigned)mod < PTX_MOD_COUNT ? mods[mod] : ""; }
 
 bool gr_ptx_instr_has(const PtxInstr *i, PtxMod mod) {
     for (unsigned k = 0; k < i->n_mods; k++)
@@ -157,6 +151,20 @@ void gr_ptx_instr_summarize(PtxInstr *i) {
         if (m.vec)
             i->vec = m.vec;
     }
+}
+
+PtxCallParts gr_ptx_call_parts(const PtxInstr *i) {
+    PtxCallParts c = {0};
+    for (unsigned k = 0; k < i->n_operands; k++) {
+        const PtxOperand *o = &i->operands[k];
+        if (o->kind == PTX_O_PAREN)
+            *(c.callee ? &c.params : &c.rets) = o;
+        else if (!c.callee)
+            c.callee = o;
+        else if (o->kind == PTX_O_LABEL)
+            c.proto = o->label;
+    }
+    return c;
 }
 
 unsigned gr_ptx_instr_flags(const PtxInstr *i) {

@@ -64,25 +64,17 @@ static const char *const spaces[] = {
 };
 _Static_assert(sizeof spaces / sizeof *spaces == PTX_SPACE_OTHER + 1, "one row per PtxSpace");
 
-unsigned gr_ptx_type_bits(PtxType t) {
-    return (unsigned)t <= PTX_TYPE_OTHER ? types[t].bits : 0;
-}
+unsigned gr_ptx_type_bits(PtxType t) { return (unsigned)t <= PTX_TYPE_OTHER ? types[t].bits : 0; }
 
-bool gr_ptx_type_is_float(PtxType t) {
-    return (unsigned)t <= PTX_TYPE_OTHER && types[t].kind == KIND_FLOAT;
-}
+bool gr_ptx_type_is_float(PtxType t) { return (unsigned)t <= PTX_TYPE_OTHER && types[t].kind == KIND_FLOAT; }
 
 bool gr_ptx_type_is_signed(PtxType t) {
     return (unsigned)t <= PTX_TYPE_OTHER && types[t].kind == KIND_SIGNED;
 }
 
-const char *gr_ptx_type_text(PtxType t) {
-    return (unsigned)t <= PTX_TYPE_OTHER ? types[t].text : "";
-}
+const char *gr_ptx_type_text(PtxType t) { return (unsigned)t <= PTX_TYPE_OTHER ? types[t].text : ""; }
 
-const char *gr_ptx_space_text(PtxSpace s) {
-    return (unsigned)s <= PTX_SPACE_OTHER ? spaces[s] : "";
-}
+const char *gr_ptx_space_text(PtxSpace s) { return (unsigned)s <= PTX_SPACE_OTHER ? spaces[s] : ""; }
 
 PtxType gr_ptx_type_find(const char *text, size_t len) {
     for (unsigned t = PTX_NOTYPE + 1; t < PTX_TYPE_OTHER; t++)

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0
+// body — the statements of a function (PTX ISA 4.3).
+#include "ptx/parser.h"
+#include "ptx/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MODS = 1024 };
+
+PtxStmt *gr_parse_new_stmt(Parser *p, PtxStmtKind kind, PtxTag tag) {
+    PtxStmt *s = GR_NEW(p->arena, PtxStmt);
+    if (!s)
+        return NULL;
+    s->kind = kind;
+    s->loc = p->loc;
+    if (p->inserting) {
+        s->tag = (PtxTag){.inserted = true, .site = p->site};
+    } else {
+        s->tag = tag;
+        s->line = p->lex.line;
+        s->col = lex_col(&p->lex);
+    }
+    s->prev = p->last;
+    *(p->last ? &p->last->next : &p->first) = s;
+    p->last = s;
+    return s;
+}
+
+// ---- Directives ------------------------------------------------------------------------------------------
+
+static gr_status add_reg_name(Parser *p, PtxRegDecl *d, uint32_t k, Slice name) {
+    if (!d->names[k].count) {
+        PtxReg *r = gr_parse_make_reg(p->f, d->names[k].name, d->type, d->vec);
+        if (!r || !gr_sym_bind(&p->syms, name.s, name.len, SYM_REG, r))
+            return gr_parse_nomem(p);
+        r->decl = d;
+        r->entry = k;
+        return GR_OK;
+    }
+    RegRange *range = GR_NEW(&p->scratch, RegRange);
+    if (!range || !gr_sym_bind(&p->syms, name.s, name.len, SYM_RANGE, range))
+        return gr_parse_nomem(p);
+    *range = (RegRange){.decl = d, .entry = k, .next = p->ranges};
+    p->ranges = range;
+    return GR_OK;
+}
+
+// .reg .v4 .f32 %a, %b<7>; — the cursor is after ".reg".
+static gr_status parse_reg(Parser *p, PtxTag tag) {
+    Lexer *l = &p->lex;
+    PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_REG, tag);
+    PtxRegDecl *d = GR_NEW(p->arena, PtxRegDecl);
+    if (!s || !d)
+        return gr_parse_nomem(p);
+    s->reg_decl = d;
+    PtxVar shape = {.vec = 1};
+    gr_status st = gr_parse_var_type(p, &shape);
+    if (st != GR_OK)
+        return st;
+    d->type = shape.type;
+    d->type_text = shape.type_text;
+    d->vec = shape.vec;
+    d->ordinal = p->f->n_reg_names;
+    VEC(Slice) names = {0};
+    VEC(uint32_t) counts = {0};
+    do {
+        lex_skip(l);
+        Slice name = lex_word(l);
+        uint32_t count = 0;
+        if (name.len < 2 && !(name.len == 1 && *name.s != '%' && *name.s != '$')) {
+            st = gr_lex_expected(l, "a register's name");
+            goto done;
+        }
+        if (lex_accept(l, '<')) {
+            GR_TRY(gr_lex_u32(l, &count, "a number of registers"));
+            GR_TRY(gr_lex_expect(l, '>'));
+            if (!count) {
+                st = gr_lex_fail(l, "a range of no registers");
+                goto done;
+            }
+        }
+        if (!gr_vec_push(&names, name) || !gr_vec_push(&counts, count)) {
+            st = gr_parse_nomem(p);
+            goto done;
+        }
+    } while (lex_accept(l, ','));
+    GR_TRY(gr_lex_expect(l, ';'));
+    d->n_names = (uint32_t)names.len;
+    p->f->n_reg_names += d->n_names;
+    if (!(d->names = gr_arena_array(p->arena, names.len, sizeof *d->names))) {
+        st = gr_parse_nomem(p);
+        goto done;
+    }
+    for (uint32_t k = 0; k < d->n_names; k++) {
+        d->names[k].name = gr_arena_strndup(p->arena, names.data[k].s, names.data[k].len);
+        d->names[k].count = counts.data[k];
+        if (!d->names[k].name) {
+            st = gr_parse_nomem(p);
+            goto done;
+        }
+        GR_TRY(add_reg_name(p, d, k, names.data[k]));
+    }
+done:
+    gr_vec_free(&names);
+    gr_vec_free(&counts);
+    return st;
+}
+
+static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
+    v->func = p->f;
+    PtxStmt *s = gr_parse_new_stmt(p, PTX_DECL_VAR, tag);
+    if (!s || !gr_sym_bind(&p->syms, v->name, strlen(v->name), SYM_VAR, v))
+        return gr_parse_nomem(p);
+    s->var = v;
+    s->line = v->line;
+    return GR_OK;
+}
+
+// A directive nobody knows, verbatim from `b`: up to and including a ';' on its line, else the line.
+static gr_status parse_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag) {
+    PtxStmt *s = gr_parse_new_stmt(p, kind, tag);
+    if (!s)
+        return gr_parse_nomem(p);
+    const char *e = p->lex.p;
+    bool quoted = false;
+    for (; *e && *e != '\n' && (quoted || *e != ';'); e++)
+        quoted ^= *e == '"';
+    if (*e == ';')
+        e++;
+    gr_lex_advance(&p->lex, e);
+    while (e > b && lex_is(e[-1], CH_SPACE))
+        e--;
+    s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
+    return s->text ? GR_OK : gr_parse_nomem(p);
+}
+
+static gr_status parse_section(Parser *p, const char *b, PtxTag tag) {
+    PtxStmt *s = gr_parse_new_stmt(p, PTX_RAW, tag);
+    if (!s)
+        return gr_parse_nomem(p);
+    const char *e = strchr(p->lex.p, '}');
+    if (!e)
+        return gr_lex_fail(&p->lex, ".section is not closed");
+    gr_lex_advance(&p->lex, e + 1);
+    s->text = gr_arena_strndup(p->arena, b, (size_t)(e + 1 - b));
+    return s->text ? GR_OK : gr_parse_nomem(p);
+}
+
+static gr_status parse_directive(Parser *p, PtxTag tag) {
+    Lexer *l = &p->lex;
+    uint32_t line = l->line;
+    const char *b = l->p++;
+    Slice word = lex_word(l);
+    while (*l->p == ':' && l->p[1] == ':') { // .shared::cta
+        l->p += 2;
+        lex_word(l);
+        word.len = (size_t)(l->p - word.s);
+    }
+    if (slice_is(word, "loc"))
+        return gr_parse_loc(p, tag);
+    if (slice_is(word, "reg"))
+        return parse_reg(p, tag);
+    Linkage linkage = {0};
+    for (;;) {
+        if (slice_is(word, "extern"))
+            linkage.is_extern = true;
+        else if (slice_is(word, "visible"))
+            linkage.is_visible = true;
+        else if (slice_is(word, "weak"))
+            linkage.is_weak = true;
+        else
+            break;
+        gr_status st = gr_lex_expect(l, '.');
+        if (st != GR_OK)
+            return st;
+        word = lex_word(l);
+    }
+    PtxSpace space = gr_ptx_space_find(word.s, word.len);
+    if (space == PTX_GENERIC && slice_is(word, "tex"))
+        space = PTX_SPACE_OTHER;
+    if (space != PTX_GENERIC)
+        return gr_parse_variables(p, &linkage, space, tag, line, add_body_var);
+    if (slice_is(word, "section"))
+        return parse_section(p, b, tag);
+    if (!word.len)
+        return gr_lex_expected(l, "a directive");
+    return parse_raw(p, b, slice_is(word, "pragma") ? PTX_PRAGMA : PTX_RAW, tag);
+}
+
+// ---- Labels and what they may carry ----------------------------------------------------------------------
+
+static gr_status parse_targets(Parser *p, PtxStmt *s, bool functions) {
+    Lexer *l = &p->lex;
+    VEC(const void *) list = {0};
+    gr_status st = GR_OK;
+    do {
+        lex_skip(l);
+        Slice name = lex_word(l);
+        if (!name.len) {
+            st = gr_lex_expected(l, functions ? "a function's name" : "a label");
+            goto done;
+        }
+        const void *item = functions ? (const void *)gr_parse_intern(p, name.s, name.len)
+                                     : (const void *)gr_parse_label_ref(p, name, false);
+        if (!item || !gr_vec_push(&list, item)) {
+            st = gr_parse_nomem(p);
+            goto done;
+        }
+    } while (lex_accept(l, ','));
+    GR_TRY(gr_lex_expect(l, ';'));
+    const void **copy = GR_NEW_ARRAY(p->arena, const void *, list.len);
+    if (!copy) {
+        st = gr_parse_nomem(p);
+        goto done;
+    }
+    memcpy(copy, list.data, list.len * sizeof *copy);
+    s->n_targets = (uint32_t)list.len;
+    if (functions)
+        s->target_funcs = (const char **)copy;
+    else
+        s->targets = (PtxLabel **)copy;
+done:
+    gr_vec_free(&list);
+    return st;
+}
+
+// .callprototype (rets) _ (params) .noreturn; — the cursor is after the word. The text from `b` is kept for the printer.
+static gr_status parse_prototype(Parser *p, PtxStmt *s, const char *b) {
+    Lexer *l = &p->lex;
+    PtxProto *proto = GR_NEW(p->arena, PtxProto);
+    if (!proto)
+        return gr_parse_nomem(p);
+    s->proto = proto;
+    gr_status st;
+    lex_skip(l);
+    if (*l->p == '(' && (st = gr_parse_params(p, &proto->rets, &proto->n_rets)) != GR_OK)
+        return st;
+    lex_skip(l);
+    Slice name = lex_word(l);
+    if (!name.len)
+        return gr_lex_expected(l, "'_'");
+    proto->name = gr_parse_intern(p, name.s, name.len);
+    lex_skip(l);
+    if (*l->p == '(' && (st = gr_parse_params(p, &proto->params, &proto->n_params)) != GR_OK)
+        return st;
+    for (lex_skip(l); *l->p && *l->p != ';'; lex_skip(l)) { // .noreturn .abi_preserve 4
+        if (*l->p == '.') {
+            l->p++;
+            proto->noreturn |= slice_is(lex_word(l), "noreturn");
+        } else if (lex_is(*l->p, CH_DIGIT)) {
+            Num n;
+            if ((st = gr_lex_number(l, &n)) != GR_OK)
+                return st;
+        } else {
+            return gr_lex_expected(l, "';'");
+        }
+    }
+    if ((st = gr_lex_expect(l, ';')) != GR_OK)
+        return st;
+    s->text = gr_arena_strndup(p->arena, b, (size_t)(l->p - b));
+    return s->text && proto->name ? GR_OK : gr_parse_nomem(p);
+}
+
+static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
+    Lexer *l = &p->lex;
+    gr_status st = gr_parse_label_def(p, name, s);
+    if (st != GR_OK)
+        return st;
+    // Only a directive that needs the label is looked for: a tag comment behind the label must be left to its statement.
+    const char *look = l->p;
+    while (lex_is(*look, CH_SPACE))
+        look++;
+    if (*look != '.')
+        return GR_OK;
+    static const struct {
+        const char *word;
+        PtxStmtKind kind;
+        bool functions;
+    } carried[] = {{".callprototype", PTX_PROTOTYPE, false},
+                   {".branchtargets", PTX_TARGETS, false},
+                   {".calltargets", PTX_TARGETS, true}};
+    for (size_t k = 0; k < sizeof carried / sizeof *carried; k++) {
+        size_t n = strlen(carried[k].word);
+        if (strncmp(look, carried[k].word, n) != 0 || lex_is(look[n], CH_WORD))
+            continue;
+        gr_lex_advance(l, look + n);
+        s->kind = carried[k].kind;
+        return s->kind == PTX_PROTOTYPE ? parse_prototype(p, s, look)
+                                        : parse_targets(p, s, carried[k].functions);
+    }
+    return GR_OK;
+}
+
+// ---- Instructions ----------------------------------------------------------------------------------------
+
+// The opcode with its modifiers, which inline assembly may set off with white space: "ld .global .u32".
+static gr_status parse_opcode(Parser *p, PtxInstr *i, Slice word) {
+    Lexer *l = &p->lex;
+    i->op = gr_ptx_op_find(word.s, word.len);
+    i->opcode = i->op ? gr_ptx_op_text(i->op) : gr_parse_intern(p, word.s, word.len);
+    if (!i->opcode)
+        return gr_parse_nomem(p);
+    Slice mods[MAX_MODS];
+    unsigned n = 0;
+    for (;;) {
+        if (*l->p != '.') {
+            lex_skip(l);
+            if (*l->p != '.')
+                break;
+        }
+        const char *b = ++l->p;
+        while (lex_is(*l->p, CH_MOD))
+            l->p++;
+        if (l->p == b)
+            return gr_lex_expected(l, "a modifier");
+        if (n == MAX_MODS)
+            return gr_lex_fail(l, "more than %d modifiers", MAX_MODS);
+        mods[n++] = (Slice){b, (size_t)(l->p - b)};
+    }
+    i->n_mods = (uint16_t)n;
+    if (n && !(i->mods = gr_arena_array(p->arena, n, sizeof *i->mods)))
+        return gr_parse_nomem(p);
+    for (unsigned k = 0; k < n; k++) {
+        i->mods[k].id = gr_ptx_mod_find(mods[k].s, mods[k].len);
+        i->mods[k].text =
+            i->mods[k].id ? gr_ptx_mod_text(i->mods[k].id) : gr_parse_intern(p, mods[k].s, mods[k].len);
+        if (!i->mods[k].text)
+            return gr_parse_nomem(p);
+    }
+    gr_ptx_instr_summarize(i);
+    return GR_OK;
+}
+
+static gr_status parse_call_list(Parser *p) {
+    size_t base = p->ops.len;
+    gr_status st = gr_lex_expect(&p->lex, '(');
+    if (st == GR_OK && !lex_accept(&p->lex, ')')) {
+        do
+            st = gr_parse_operand(p, false, 1);
+        while (st == GR_OK && lex_accept(&p->lex, ','));
+        if (st == GR_OK)
+            st = gr_lex_expect(&p->lex, ')');
+    }
+    PtxOperand o = {.kind = PTX_O_PAREN};
+    if (st == GR_OK)
+        st = gr_parse_take_operands(p, base, &o.sub, &o.n_sub);
+    if (st == GR_OK && !gr_vec_push(&p->ops, o))
+        st = gr_parse_nomem(p);
+    return st;
+}
+
+// call (rets), callee, (params), prototype; — the first, third and fourth are optional (9.7.12.5).
+static gr_status parse_call(Parser *p) {
+    Lexer *l = &p->lex;
+    gr_status st = GR_OK;
+    lex_skip(l);
+    if (*l->p == '(') {
+        if ((st = parse_call_list(p)) != GR_OK || (st = gr_lex_expect(l, ',')) != GR_OK)
+            return st;
+        lex_skip(l);
+    }
+    const char *b = l->p;
+    Slice name = lex_word(l);
+    if (!name.len)
+        return gr_lex_expected(l, "the function to call");
+    PtxReg *reg = gr_parse_find_reg(p, name);
+    bool argument = p->inserting && name.len == 2 && *name.s == '$' && lex_is(name.s[1], CH_DIGIT);
+    if (reg || argument) {
+        l->p = b;
+        if ((st = gr_parse_operand(p, false, 1)) != GR_OK)
+            return st;
+    } else {
+        PtxOperand callee = {.kind = PTX_O_FUNC, .text = gr_parse_intern(p, name.s, name.len)};
+        if (!callee.text || !gr_vec_push(&p->ops, callee))
+            return gr_parse_nomem(p);
+    }
+    if (!lex_accept(l, ','))
+        return GR_OK;
+    lex_skip(l);
+    if (*l->p == '(') {
+        if ((st = parse_call_list(p)) != GR_OK)
+            return st;
+        if (!lex_accept(l, ','))
+            return GR_OK;
+    }
+    return gr_parse_operand(p, true, 0);
+}
+
+// The operands of an opcode that is in no table: when they do not read as operands, verbatim.
+static gr_status parse_unknown_operands(Parser *p, size_t base) {
+    Lexer saved = p->lex;
+    gr_status st = GR_OK;
+    do
+        st = gr_parse_operand(p, false, 0);
+    while (st == GR_OK && lex_accept(&p->lex, ','));
+    if (st == GR_ERR_NOMEM)
+        return st;
+    lex_skip(&p->lex);
+    if (st == GR_OK && *p->lex.p == ';')
+        return GR_OK;
+    const char *e = strchr(saved.p, ';');
+    if (!e || memchr(saved.p, '}', (size_t)(e - saved.p)) != NULL)
+        return st == GR_OK ? gr_lex_expected(&p->lex, "';'") : st;
+    p->lex = saved;
+    lex_skip(&p->lex);
+    PtxOperand raw = {.kind = PTX_O_RAW, .text = gr_parse_intern(p, p->lex.p, (size_t)(e - p->lex.p))};
+    gr_lex_advance(&p->lex, e);
+    p->ops.len = base;
+    return raw.text && gr_vec_push(&p->ops, raw) ? GR_OK : gr_parse_nomem(p);
+}
+
+static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
+    Lexer *l = &p->lex;
+    PtxInstr *i = s->instr;
+    size_t base = p->ops.len;
+    gr_status st = parse_opcode(p, i, word);
+    if (st != GR_OK)
+        return st;
+    lex_skip(l);
+    if (*l->p != ';') {
+        if (i->op == PTX_OP_CALL) {
+            st = parse_call(p);
+        } else if (i->op == PTX_OP_UNKNOWN) {
+            st = parse_unknown_operands(p, base);
+        } else {
+            bool branch = i->op == PTX_OP_BRA || i->op == PTX_OP_BRX;
+            do {
+                // brx.idx's first operand is its index.
+                st = gr_parse_operand(p, branch && (i->op == PTX_OP_BRA || p->ops.len > base), 0);
+            } while (st == GR_OK && lex_accept(l, ','));
+        }
+        if (st != GR_OK)
+            return st;
+    }
+    if ((st = gr_lex_expect(l, ';')) != GR_OK)
+        return st;
+    return gr_parse_take_operands(p, base, &i->operands, &i->n_operands);
+}
+
+static gr_status parse_statement(Parser *p, PtxTag tag) {
+    Lexer *l = &p->lex;
+    if (*l->p == '.')
+        return parse_directive(p, tag);
+    PtxStmt *s = gr_parse_new_stmt(p, PTX_INSTR, tag);
+    if (!s)
+        return gr_parse_nomem(p);
+    PtxReg *guard = NULL;
+    bool negated = false, guarded = *l->p == '@';
+    if (guarded) {
+        l->p++;
+        gr_status st = gr_parse_guard(p, &guard, &negated);
+        if (st != GR_OK)
+            return st;
+        lex_skip(l);
+    }
+    Slice word = lex_word(l);
+    if (!word.len || *word.s == '%') {
+        l->p = word.s;
+        return gr_lex_expected(l, "a statement");
+    }
+    if (!guarded) {
+        const char *look = l->p;
+        while (lex_is(*look, CH_SPACE))
+            look++;
+        if (*look == ':' && look[1] != ':') {
+            gr_lex_advance(l, look);
+            s->kind = PTX_LABEL_DEF;
+            l->p++;
+            return parse_label(p, word, s);
+        }
+    }
+    if (!(s->instr = GR_NEW(p->arena, PtxInstr)))
+        return gr_parse_nomem(p);
+    s->instr->guard = guard;
+    s->instr->guard_negated = negated;
+    return parse_instr(p, s, word);
+}
+
+gr_status gr_parse_body(Parser *p) {
+    Lexer *l = &p->lex;
+    unsigned depth = 0;
+    gr_status st = GR_OK;
+    for (;;) {
+        l->tag = (PtxTag){0};
+        lex_skip(l);
+        PtxTag tag = l->tag;
+        switch (*l->p) {
+        case 0:
+            if (l->p >= l->end && p->inserting && depth == 0) {
+                gr_parse_scope_close(p);
+                return gr_parse_labels_end(p);
+            }
+            return gr_lex_expected(l, "'}'");
+        case '{':
+            if (!gr_parse_new_stmt(p, PTX_SCOPE_OPEN, tag))
+                return gr_parse_nomem(p);
+            l->p++;
+            depth++;
+            st = gr_parse_scope_open(p);
+            break;
+        case '}':
+            if (depth == 0 && p->inserting)
+                return gr_lex_expected(l, "a statement");
+            if (depth == 0) {
+                l->p++;
+                gr_parse_scope_close(p);
+                return gr_parse_labels_end(p);
+            }
+            if (!gr_parse_new_stmt(p, PTX_SCOPE_CLOSE, tag))
+                return gr_parse_nomem(p);
+            l->p++;
+            depth--;
+            gr_parse_scope_close(p);
+            break;
+        case ';': l->p++; break; // an empty statement, as inline assembly leaves them
+        default: st = parse_statement(p, tag); break;
+        }
+        if (st != GR_OK)
+            return st;
+    }
+}

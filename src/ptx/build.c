@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// build — how passes change the IR: new registers and labels, statements from PTX text, linking a runtime.
+#include "ptx/parser.h"
+#include "ptx/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Names made here are %gr<N> and $GR_<N>; a module that already has some (it was rewritten and read back) must not see them again.
+void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
+    const char *n = !strncmp(name, "%gr", 3) ? name + 3 : !strncmp(name, "$GR_", 4) ? name + 4 : NULL;
+    if (!n || !lex_is(*n, CH_DIGIT))
+        return;
+    unsigned long v = strtoul(n, NULL, 10);
+    if (v < UINT32_MAX / 2 && f->fresh <= v)
+        f->fresh = (uint32_t)v + 1;
+}
+
+PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type) {
+    return gr_parse_make_reg(f, gr_arena_printf(&f->module->arena, "%%gr%u", f->fresh++), type, 1);
+}
+
+PtxLabel *gr_ptx_new_label(PtxFunc *f) {
+    LabelSym *l = GR_NEW(&f->module->arena, LabelSym);
+    if (!l || !(l->label.name = gr_arena_printf(&f->module->arena, "$GR_%u", f->fresh++)))
+        return NULL;
+    l->label.index = f->n_labels++;
+    l->defined = true;
+    return &l->label;
+}
+
+PtxOperand gr_ptx_reg_operand(PtxReg *r) { return (PtxOperand){.kind = PTX_O_REG, .reg = r}; }
+
+PtxOperand gr_ptx_label_operand(PtxLabel *l) {
+    l->uses++;
+    return (PtxOperand){.kind = PTX_O_LABEL, .label = l};
+}
+
+PtxOperand gr_ptx_int_operand(int64_t v) {
+    return (PtxOperand){.kind = PTX_O_INT, .bits = (uint64_t)v, .is_signed = true};
+}
+
+// ---- Names as seen from a statement ----------------------------------------------------------------------
+
+// Calls `match` on the declarations visible at `at` (NULL: at the end of the body), innermost first, until it is true.
+static PtxStmt *visible_decl(PtxFunc *f, PtxStmt *at, const char *name,
+                             bool (*match)(PtxStmt *, const char *)) {
+    unsigned closed = 0; // scopes that ended before `at`: what they declare is not visible
+    for (PtxStmt *s = at ? at->prev : f->last; s; s = s->prev) {
+        if (s->kind == PTX_SCOPE_CLOSE)
+            closed++;
+        else if (s->kind == PTX_SCOPE_OPEN)
+            closed -= closed > 0;
+        else if (!closed && match(s, name))
+            return s;
+    }
+    return NULL;
+}
+
+// The entry of `d` that declares `name`; its number in *number. -1 when none does.
+static int decl_entry(const PtxRegDecl *d, const char *name, uint32_t *number) {
+    for (uint32_t k = 0; k < d->n_names; k++) {
+        if (!d->names[k].count) {
+            if (!strcmp(d->names[k].name, name))
+                return (int)k;
+            continue;
+        }
+        size_t len = strlen(d->names[k].name);
+        if (strncmp(d->names[k].name, name, len) != 0 || !lex_is(name[len], CH_DIGIT) ||
+            (name[len] == '0' && name[len + 1]))
+            continue;
+        char *end;
+        unsigned long v = strtoul(name + len, &end, 10);
+        if (!*end && v < d->names[k].count) {
+            *number = (uint32_t)v;
+            return (int)k;
+        }
+    }
+    return -1;
+}
+
+static bool declares_reg(PtxStmt *s, const char *name) {
+    uint32_t number;
+    return s->kind == PTX_DECL_REG && decl_entry(s->reg_decl, name, &number) >= 0;
+}
+
+static bool declares_var(PtxStmt *s, const char *name) {
+    return s->kind == PTX_DECL_VAR && !strcmp(s->var->name, name);
+}
+
+static PtxReg *declared_reg(PtxFunc *f, PtxRegDecl *d, const char *name) {
+    uint32_t number = 0;
+    uint32_t entry = (uint32_t)decl_entry(d, name, &number);
+    for (uint32_t k = 0; k < f->n_regs; k++)
+        if (f->regs[k]->decl == d && f->regs[k]->entry == entry && f->regs[k]->number == number)
+            return f->regs[k];
+    PtxReg *r = gr_parse_make_reg(f, gr_arena_strdup(&f->module->arena, name), d->type, d->vec);
+    if (r) {
+        r->decl = d;
+        r->entry = entry;
+        r->number = number;
+    }
+    return r;
+}
+
+// Looking through the statements is slow on large functions, so a name that only one declaration introduces, outside
+// nested scopes, is looked up once.
+PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name) {
+    PtxReg *r = gr_map_get(&f->reg_names, name);
+    if (r)
+        return r;
+    for (uint32_t k = 0; k < f->n_regs; k++)
+        if (!f->regs[k]->decl && !strcmp(f->regs[k]->name, name))
+            r = f->regs[k]; // made by a pass, or a parameter: unique, unless shadowed
+    PtxStmt *decl = visible_decl(f, at, name, declares_reg);
+    if (decl)
+        r = declared_reg(f, decl->reg_decl, name);
+    if (!r)
+        return NULL;
+    unsigned n = 0, depth = 0, nested = 0;
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        depth += s->kind == PTX_SCOPE_OPEN;
+        depth -= s->kind == PTX_SCOPE_CLOSE;
+        if (declares_reg(s, name)) {
+            n++;
+            nested += depth > 0;
+        }
+    }
+    if (n == (r->decl != NULL) && !nested)
+        gr_map_put(&f->reg_names, r->name, r); // a cache: no matter if memory is out
+    return r;
+}
+
+PtxVar *gr_build_find_var(PtxFunc *f, PtxStmt *at, const char *name) {
+    PtxStmt *decl = visible_decl(f, at, name, declares_var);
+    if (decl)
+        return decl->var;
+    for (uint32_t k = 0; k < f->n_params; k++)
+        if (!strcmp(f->params[k]->name, name))
+            return f->params[k];
+    for (uint32_t k = 0; k < f->n_rets; k++)
+        if (!strcmp(f->rets[k]->name, name))
+            return f->rets[k];
+    return NULL;
+}
+
+PtxLabel *gr_build_find_label(PtxFunc *f, const char *name) {
+    for (PtxStmt *s = f->first; s; s = s->next)
+        if (s->label && !strcmp(s->label->name, name))
+            return s->label;
+    return NULL;
+}
+
+// ---- Inserting -------------------------------------------------------------------------------------------
+
+static void splice(PtxFunc *f, PtxStmt *at, PtxStmt *first, PtxStmt *last) {
+    PtxStmt *before = at ? at->prev : f->last;
+    first->prev = before;
+    last->next = at;
+    *(before ? &before->next : &f->first) = first;
+    *(at ? &at->prev : &f->last) = last;
+}
+
+gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
+                        unsigned n_ops, PtxStmt **first, gr_error *err) {
+    Parser p;
+    gr_status st = gr_parser_init(&p, f->module, text, strlen(text), "inserted text", err);
+    p.inserting = true;
+    p.f = f;
+    p.at = at;
+    p.args = ops;
+    p.n_args = n_ops;
+    p.site = site;
+    p.loc = at ? at->loc : f->last ? f->last->loc : NULL;
+    GR_TRY(gr_parse_scope_open(&p));
+    GR_TRY(gr_parse_body(&p));
+    if (first)
+        *first = p.first;
+    if (!p.first)
+        goto done;
+    splice(f, at, p.first, p.last);
+    for (PtxStmt *s = p.first; s != at; s = s->next)
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL) {
+            PtxCallParts c = gr_ptx_call_parts(s->instr);
+            if (c.callee && c.callee->kind == PTX_O_FUNC)
+                s->instr->callee = gr_ptx_find_func(f->module, c.callee->text);
+        }
+done:
+    gr_parser_free(&p);
+    return st;
+}
+
+void gr_ptx_insert_label(PtxFunc *f, PtxStmt *at, PtxLabel *label) {
+    PtxStmt *s = GR_NEW(&f->module->arena, PtxStmt);
+    if (!s)
+        return;
+    s->kind = PTX_LABEL_DEF;
+    s->tag.inserted = true;
+    s->label = label;
+    s->loc = at ? at->loc : NULL;
+    label->stmt = s;
+    splice(f, at, s, s);
+}
+
+// ---- Linking ---------------------------------------------------------------------------------------------
+
+void gr_ptx_raise(PtxModule *m, uint32_t version_major, uint32_t version_minor, uint32_t sm) {
+    if (m->version_major < version_major ||
+        (m->version_major == version_major && m->version_minor < version_minor)) {
+        m->version_major = version_major;
+        m->version_minor = version_minor;
+    }
+    if (m->sm >= sm)
+        return;
+    for (uint32_t k = 0; k < m->n_targets; k++) {
+        if (strncmp(m->targets[k], "sm_", 3) != 0)
+            continue;
+        char suffix[2] = {m->sm_suffix, 0};
+        const char *text = gr_arena_printf(&m->arena, "sm_%u%s", sm, suffix);
+        if (text) {
+            m->targets[k] = text;
+            m->sm = sm;
+        }
+    }
+}
+
+// Whether `dst` needs this item of the runtime.
+static bool lacks(const PtxModule *dst, const PtxItem *i) {
+    if (i->kind == PTX_ITEM_VAR) {
+        const PtxVar *v = gr_ptx_find_var(dst, i->var->name);
+        return !v || (v->is_extern && !i->var->is_extern);
+    }
+    if (i->kind != PTX_ITEM_FUNC)
+        return false; // .file and .section would renumber the program's own
+    const PtxFunc *f = gr_ptx_find_func(dst, i->func->name);
+    return !f || (!f->has_body && i->func->has_body);
+}
+
+static bool is_position(const PtxStmt *s) { return s->kind == PTX_LOC; }
+
+// The runtime is printed and read again into dst: the text is the one form in which nothing of src is shared.
+static gr_status print_missing(const PtxModule *dst, const PtxModule *src, StrBuf *out, gr_error *err) {
+    PtxModule part = *src; // the header is cut off again below
+    PtxItem *items = NULL, **tail = &items;
+    gr_status st = GR_OK;
+    for (const PtxItem *i = src->items; i; i = i->next) {
+        if (!lacks(dst, i))
+            continue;
+        PtxItem *copy = malloc(sizeof *copy);
+        if (!copy) {
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
+        *copy = *i;
+        copy->next = NULL;
+        *tail = copy;
+        tail = &copy->next;
+    }
+    part.items = items;
+    part.version_major = part.version_minor = 0;
+    st = gr_ptx_print(&part, PTX_PRINT_NO_TAGS, out, err);
+done:
+    while (items) {
+        PtxItem *next = items->next;
+        free(items);
+        items = next;
+    }
+    return st;
+}
+
+gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *err) {
+    StrBuf text = {0};
+    Parser p = {0};
+    gr_status st = GR_OK;
+    uint32_t old_funcs = dst->n_funcs;
+    GR_TRY(print_missing(dst, src, &text, err));
+    const char *body = strstr(text.data, "\n\n"); // behind .version, .target and .address_size
+    if (!body || !body[2])
+        goto raise;
+    st = gr_parser_init(&p, dst, body, strlen(body), "device runtime", err);
+    p.linking = true;
+    GR_TRY(st);
+    GR_TRY(gr_parse_module(&p));
+    for (PtxItem *i = p.items; i; i = i->next)
+        i->tag.inserted = true;
+    for (uint32_t k = old_funcs; k < dst->n_funcs; k++) {
+        PtxFunc *f = dst->funcs[k];
+        f->tag.inserted = true;
+        // Line numbers of another file's text, without its .file, would mislead.
+        for (PtxStmt *s = f->first, *next; s; s = next) {
+            next = s->next;
+            s->loc = NULL;
+            if (!is_position(s))
+                continue;
+            *(s->prev ? &s->prev->next : &f->first) = s->next;
+            *(s->next ? &s->next->prev : &f->last) = s->prev;
+        }
+    }
+    if (p.items) {
+        PtxItem **at = &dst->items;
+        while (*at && (*at)->kind != PTX_ITEM_FUNC)
+            at = &(*at)->next;
+        p.last_item->next = *at;
+        if (!*at)
+            dst->last_item = p.last_item;
+        *at = p.items;
+    }
+    gr_ptx_resolve_calls(dst);
+raise:
+    gr_ptx_raise(dst, src->version_major, src->version_minor, src->sm);
+done:
+    gr_parser_free(&p);
+    gr_str_free(&text);
+    return st;
+}

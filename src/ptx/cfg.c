@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/cfg.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef VEC(uint32_t) Edges;
+
+typedef struct Builder {
+    Cfg *g;
+    Arena *arena;
+    Map of_stmt;  // PtxStmt * of a leader -> block + 1
+    Edges *succs; // per block
+    gr_error *err;
+} Builder;
+
+static const uint32_t NONE = UINT32_MAX;
+
+static bool is_instr(const PtxStmt *s) { return s->kind == PTX_INSTR; }
+
+// Control never falls out of the bottom of such a statement.
+static bool never_falls_through(const PtxStmt *s) {
+    if (!is_instr(s) || s->instr->guard)
+        return false;
+    const PtxInstr *i = s->instr;
+    return (gr_ptx_op_flags(i->op) & (PTX_F_EXIT | PTX_F_BRANCH)) ||
+           (i->op == PTX_OP_CALL && i->callee && i->callee->noreturn);
+}
+
+static bool ends_block(const PtxStmt *s) {
+    return is_instr(s) &&
+           ((gr_ptx_op_flags(s->instr->op) & (PTX_F_EXIT | PTX_F_BRANCH)) || never_falls_through(s));
+}
+
+static gr_status nomem(const Builder *b) { return gr_fail(b->err, GR_ERR_NOMEM, "out of memory"); }
+
+static int by_address(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t)((const CfgLeader *)a)->stmt, y = (uintptr_t)((const CfgLeader *)b)->stmt;
+    return (x > y) - (x < y);
+}
+
+static gr_status find_blocks(Builder *b, const PtxFunc *f) {
+    uint32_t n = 0;
+    bool leader = true, had_instr = false;
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        // Labels in a row start one block; so does a label behind anything that runs.
+        if (s->kind == PTX_LABEL_DEF && had_instr)
+            leader = true;
+        if (leader) {
+            if (!gr_map_put_u64(&b->of_stmt, (uintptr_t)s, (void *)(uintptr_t)++n))
+                return nomem(b);
+            leader = had_instr = false;
+        }
+        had_instr |= is_instr(s);
+        if (ends_block(s))
+            leader = true;
+    }
+    b->g->n_blocks = n + 1;
+    b->g->blocks = GR_NEW_ARRAY(b->arena, CfgBlock, n + 1);
+    b->succs = calloc(n + 1, sizeof *b->succs);
+    if (!b->g->blocks || !b->succs)
+        return nomem(b);
+    CfgBlock *cur = NULL;
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        uintptr_t id = (uintptr_t)gr_map_get_u64(&b->of_stmt, (uintptr_t)s);
+        if (id) {
+            cur = &b->g->blocks[id - 1];
+            cur->first = s;
+        }
+        cur->last = s;
+    }
+    if (!(b->g->leaders = GR_NEW_ARRAY(b->arena, CfgLeader, n + 1)))
+        return nomem(b);
+    for (uint32_t k = 0; k <= n; k++) {
+        b->g->blocks[k].id = k;
+        b->g->leaders[k] = (CfgLeader){b->g->blocks[k].first, k};
+    }
+    qsort(b->g->leaders, n, sizeof *b->g->leaders, by_address);
+    return GR_OK;
+}
+
+static gr_status add_edge(Builder *b, uint32_t from, uint32_t to) {
+    Edges *e = &b->succs[from];
+    for (size_t k = 0; k < e->len && k < 8; k++) // a full search would be quadratic for large brx tables
+        if (e->data[k] == to)
+            return GR_OK;
+    return gr_vec_push(e, to) ? GR_OK : nomem(b);
+}
+
+// The block that starts at a label: its own statement, or that of the first of the labels in a row with it.
+static uint32_t block_of_label(const Builder *b, const PtxLabel *l) {
+    for (PtxStmt *s = l->stmt; s; s = s->prev) {
+        uintptr_t id = (uintptr_t)gr_map_get_u64(&b->of_stmt, (uintptr_t)s);
+        if (id)
+            return (uint32_t)id - 1;
+    }
+    return NONE;
+}
+
+static gr_status branch_to(Builder *b, uint32_t from, const PtxStmt *s, const PtxLabel *l) {
+    uint32_t to = l ? block_of_label(b, l) : NONE;
+    if (to == NONE)
+        return gr_fail_at(b->err, GR_ERR_SYNTAX, b->g->func->module->name, s->line, s->col,
+                          "branch to '%s', which is not in function '%s'", l ? l->name : "?",
+                          b->g->func->name);
+    return add_edge(b, from, to);
+}
+
+static gr_status find_edges(Builder *b) {
+    uint32_t exit = b->g->n_blocks - 1;
+    gr_status st = GR_OK;
+    for (uint32_t k = 0; k < exit && st == GR_OK; k++) {
+        const PtxStmt *s = b->g->blocks[k].last;
+        const PtxInstr *i = is_instr(s) ? s->instr : NULL;
+        unsigned flags = i ? gr_ptx_op_flags(i->op) : 0;
+        // Fall-through comes first, so that reverse post-order keeps the text's order where it can.
+        if (!never_falls_through(s))
+            st = add_edge(b, k, k + 1); // off the end is a return (9.7.12.4): the exit is next
+        else if (!(flags & PTX_F_BRANCH))
+            st = add_edge(b, k, exit);
+        if (st != GR_OK || !i)
+            continue;
+        if (i->guard && (flags & PTX_F_EXIT))
+            st = add_edge(b, k, exit);
+        if (!(flags & PTX_F_BRANCH) || !i->n_operands)
+            continue;
+        const PtxLabel *target = i->operands[i->n_operands - 1].label;
+        if (i->op == PTX_OP_BRX && target && target->stmt && target->stmt->targets) {
+            for (uint32_t t = 0; t < target->stmt->n_targets && st == GR_OK; t++)
+                st = branch_to(b, k, s, target->stmt->targets[t]);
+        } else {
+            st = branch_to(b, k, s, target);
+        }
+    }
+    return st;
+}
+
+// Copies the edges into the arena and inverts them. `count` is used as a scratch array of n_blocks.
+static gr_status freeze_edges(Builder *b, uint32_t *count) {
+    Cfg *g = b->g;
+    memset(count, 0, g->n_blocks * sizeof *count);
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        CfgBlock *blk = &g->blocks[k];
+        blk->n_succs = (uint32_t)b->succs[k].len;
+        if (!(blk->succs = GR_NEW_ARRAY(b->arena, uint32_t, blk->n_succs + 1)))
+            return nomem(b);
+        if (blk->n_succs)
+            memcpy(blk->succs, b->succs[k].data, blk->n_succs * sizeof(uint32_t));
+        for (uint32_t e = 0; e < blk->n_succs; e++)
+            count[blk->succs[e]]++;
+    }
+    for (uint32_t k = 0; k < g->n_blocks; k++)
+        if (!(g->blocks[k].preds = GR_NEW_ARRAY(b->arena, uint32_t, count[k] + 1)))
+            return nomem(b);
+    for (uint32_t k = 0; k < g->n_blocks; k++)
+        for (uint32_t e = 0; e < g->blocks[k].n_succs; e++) {
+            CfgBlock *to = &g->blocks[g->blocks[k].succs[e]];
+            to->preds[to->n_preds++] = k;
+        }
+    return GR_OK;
+}
+
+// ---- Orders and dominators -------------------------------------------------------------------------------
+
+// One direction of the graph. Backwards, blocks with to_exit have the exit as one more successor.
+typedef struct View {
+    const Cfg *g;
+    bool backwards;
+    uint32_t root;
+    uint32_t *rpo, *order; // position by block, block by position
+    uint32_t n_order;
+} View;
+
+static const uint32_t *edges(const View *v, uint32_t k, uint32_t *n) {
+    const CfgBlock *b = &v->g->blocks[k];
+    *n = v->backwards ? b->n_preds : b->n_succs;
+    return v->backwards ? b->preds : b->succs;
+}
+
+// Depth-first from `from`, appending to order in post-order. `stack` holds 2 * n_blocks words.
+static void visit(View *v, uint32_t from, uint32_t *stack, uint32_t *post, uint32_t *n_post) {
+    uint32_t sp = 0;
+    stack[0] = from;
+    stack[1] = 0;
+    v->rpo[from] = 0;
+    for (;;) {
+        uint32_t n, blk = stack[2 * sp];
+        const uint32_t *e = edges(v, blk, &n);
+        uint32_t next = stack[2 * sp + 1];
+        while (next < n && v->rpo[e[next]] != NONE)
+            next++;
+        if (next < n) {
+            stack[2 * sp + 1] = next + 1;
+            sp++;
+            stack[2 * sp] = e[next];
+            stack[2 * sp + 1] = 0;
+            v->rpo[e[next]] = 0;
+            continue;
+        }
+        post[(*n_post)++] = blk;
+        if (!sp--)
+            return;
+    }
+}
+
+static void reverse_order(View *v, const uint32_t *post, uint32_t n_post) {
+    v->n_order = n_post;
+    for (uint32_t k = 0; k < n_post; k++) {
+        v->order[k] = post[n_post - 1 - k];
+        v->rpo[v->order[k]] = k;
+    }
+}
+
+static uint32_t intersect(const uint32_t *rpo, const uint32_t *idom, uint32_t a, uint32_t b) {
+    while (a != b) {
+        while (rpo[a] > rpo[b])
+            a = idom[a];
+        while (rpo[b] > rpo[a])
+            b = idom[b];
+    }
+    return a;
+}
+
+// Cooper, Harvey and Kennedy's iteration, figure 3.
+static void dominators(const View *v, uint32_t *idom) {
+    for (uint32_t k = 0; k < v->g->n_blocks; k++)
+        idom[k] = NONE;
+    idom[v->root] = v->root;
+    View against = *v; // edges against the view's direction
+    against.backwards = !v->backwards;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t k = 1; k < v->n_order; k++) {
+            uint32_t blk = v->order[k], n, best = NONE;
+            const uint32_t *e = edges(&against, blk, &n);
+            for (uint32_t x = 0; x < n; x++)
+                if (v->rpo[e[x]] != NONE && idom[e[x]] != NONE)
+                    best = best == NONE ? e[x] : intersect(v->rpo, idom, e[x], best);
+            if (v->backwards && v->g->blocks[blk].to_exit)
+                best = best == NONE ? v->root : intersect(v->rpo, idom, v->root, best);
+            if (best != idom[blk]) {
+                idom[blk] = best;
+                changed = true;
+            }
+        }
+    }
+    idom[v->root] = NONE;
+}
+
+// Backwards order: from the exit; then, while blocks are left that never reach it, one of them per infinite loop is given
+// an edge there. The latest in forward order is taken, which is in the innermost part of the loop's text.
+static void backwards_order(View *v, uint32_t *stack, uint32_t *post, uint32_t *pieces) {
+    Cfg *g = (Cfg *)v->g;
+    // Each piece is a post-order of its own; a later piece hangs below the exit, so in post-order it precedes it.
+    uint32_t n_pieces = 0, n_post = 0;
+    pieces[n_pieces++] = 0;
+    visit(v, v->root, stack, post, &n_post);
+    for (uint32_t k = g->n_order + g->n_blocks; k-- > 0;) { // blocks nobody reaches come last
+        uint32_t blk = k >= g->n_blocks ? g->order[k - g->n_blocks] : k;
+        if (v->rpo[blk] != NONE)
+            continue;
+        g->blocks[blk].to_exit = true;
+        pieces[n_pieces++] = n_post;
+        visit(v, blk, stack, post, &n_post);
+    }
+    // Reverse post-order of the whole with the extra edges: the exit's piece must come first in it, the others may follow
+    // in any order (no edge leads from the exit's piece into theirs but the new ones from the exit itself).
+    uint32_t n = 0;
+    for (uint32_t piece = 0; piece < n_pieces; piece++) {
+        uint32_t lo = pieces[piece], hi = piece + 1 < n_pieces ? pieces[piece + 1] : n_post;
+        for (uint32_t k = hi; k-- > lo;) {
+            v->order[n] = post[k];
+            v->rpo[post[k]] = n++;
+        }
+    }
+    v->n_order = n;
+}
+
+gr_status gr_cfg_build(const PtxFunc *f, Arena *arena, Cfg *out, gr_error *err) {
+    *out = (Cfg){.func = f};
+    Builder b = {.g = out, .arena = arena, .err = err};
+    uint32_t *mem = NULL;
+    gr_status st = GR_OK;
+    GR_TRY(find_blocks(&b, f));
+    size_t n = out->n_blocks;
+    if (!(mem = malloc(n * 8 * sizeof *mem)) || !(out->order = GR_NEW_ARRAY(arena, uint32_t, n))) {
+        st = nomem(&b);
+        goto done;
+    }
+    if (n > 1) {
+        GR_TRY(find_edges(&b));
+    }
+    GR_TRY(freeze_edges(&b, mem));
+    uint32_t *rpo = mem, *order = mem + n, *idom = mem + 2 * n, *post = mem + 3 * n, *stack = mem + 4 * n,
+             *pieces = mem + 6 * n, n_post = 0;
+    memset(rpo, 0xff, n * sizeof *rpo);
+    View fwd = {.g = out, .root = 0, .rpo = rpo, .order = out->order};
+    visit(&fwd, 0, stack, post, &n_post);
+    reverse_order(&fwd, post, n_post);
+    out->n_order = fwd.n_order;
+    dominators(&fwd, idom);
+    for (uint32_t k = 0; k < n; k++) {
+        out->blocks[k].rpo = rpo[k];
+        out->blocks[k].idom = idom[k];
+    }
+    memset(rpo, 0xff, n * sizeof *rpo);
+    View back = {.g = out, .backwards = true, .root = (uint32_t)n - 1, .rpo = rpo, .order = order};
+    backwards_order(&back, stack, post, pieces);
+    dominators(&back, idom);
+    for (uint32_t k = 0; k < n; k++)
+        out->blocks[k].ipdom = k == n - 1 ? NONE : idom[k];
+done:
+    if (b.succs)
+        for (uint32_t k = 0; k < out->n_blocks; k++)
+            gr_vec_free(&b.succs[k]);
+    free(b.succs);
+    free(mem);
+    gr_map_free(&b.of_stmt);
+    return st;
+}
+
+uint32_t gr_cfg_block_of(const Cfg *g, const PtxStmt *s) {
+    for (; s; s = s->prev) {
+        size_t lo = 0, hi = g->n_blocks - 1;
+        while (lo < hi) {
+            size_t mid = (lo + hi) / 2;
+            if ((uintptr_t)g->leaders[mid].stmt < (uintptr_t)s)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo < g->n_blocks - 1 && g->leaders[lo].stmt == s)
+            return g->leaders[lo].block;
+    }
+    return NONE;
+}
+
+bool gr_cfg_dominates(const Cfg *g, uint32_t a, uint32_t b) {
+    while (b != NONE && b != a)
+        b = g->blocks[b].idom;
+    return b == a;
+}
+
+bool gr_cfg_postdominates(const Cfg *g, uint32_t a, uint32_t b) {
+    while (b != NONE && b != a)
+        b = g->blocks[b].ipdom;
+    return b == a;
+}

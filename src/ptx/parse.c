@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// parse — gr_ptx_parse and the module level (PTX ISA 11.1, 11.5, 11.6).
+#include "ptx/parser.h"
+#include "ptx/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+gr_status gr_parse_nomem(Parser *p) { return gr_fail(p->lex.err, GR_ERR_NOMEM, "out of memory"); }
+
+const char *gr_parse_intern(Parser *p, const char *s, size_t len) {
+    return gr_intern(&p->m->strings, s, len);
+}
+
+gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, const char *name,
+                         gr_error *err) {
+    *p = (Parser){.m = m, .arena = &m->arena};
+    gr_arena_init(&p->scratch);
+    p->lex = (Lexer){.p = text, .end = text + len, .line_start = text, .line = 1, .name = name, .err = err};
+    gr_sym_init(&p->syms, &p->scratch);
+    gr_sym_init(&p->labels, &p->scratch);
+    return GR_OK;
+}
+
+void gr_parser_free(Parser *p) {
+    for (RegRange *r = p->ranges; r; r = r->next)
+        gr_map_free(&r->sparse);
+    gr_sym_free(&p->syms);
+    gr_sym_free(&p->labels);
+    gr_locs_free(p->locs);
+    gr_vec_free(&p->ops);
+    gr_arena_free(&p->scratch);
+}
+
+// ---- Items -----------------------------------------------------------------------------------------------
+
+static PtxItem *add_item(Parser *p, PtxItemKind kind, PtxTag tag, uint32_t line) {
+    PtxItem *i = GR_NEW(p->arena, PtxItem);
+    if (!i)
+        return NULL;
+    *i = (PtxItem){.kind = kind, .tag = tag, .line = line};
+    *(p->last_item ? &p->last_item->next : &p->items) = i;
+    p->last_item = i;
+    return i;
+}
+
+static gr_status add_text(Parser *p, PtxItemKind kind, PtxTag tag, uint32_t line, const char *b,
+                          const char *e) {
+    gr_lex_advance(&p->lex, e);
+    while (e > b && lex_is(e[-1], CH_SPACE))
+        e--;
+    PtxItem *i = add_item(p, kind, tag, line);
+    if (!i || !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
+        return gr_parse_nomem(p);
+    return GR_OK;
+}
+
+static gr_status add_module_var(Parser *p, PtxVar *v, PtxTag tag) {
+    PtxModule *m = p->m;
+    if (m->n_vars == m->cap_vars) {
+        uint32_t cap = m->cap_vars ? m->cap_vars * 2 : 16;
+        PtxVar **vars = GR_NEW_ARRAY(p->arena, PtxVar *, cap);
+        if (!vars)
+            return gr_parse_nomem(p);
+        if (m->n_vars)
+            memcpy(vars, m->vars, m->n_vars * sizeof *vars);
+        m->vars = vars;
+        m->cap_vars = cap;
+    }
+    m->vars[m->n_vars++] = v;
+    PtxItem *i = add_item(p, PTX_ITEM_VAR, tag, v->line);
+    if (!i)
+        return gr_parse_nomem(p);
+    i->var = v;
+    const PtxVar *known = gr_map_get(&m->var_map, v->name);
+    if ((!known || known->is_extern) && !gr_map_put(&m->var_map, v->name, v))
+        return gr_parse_nomem(p);
+    return gr_sym_bind(&p->syms, v->name, strlen(v->name), SYM_VAR, v) ? GR_OK : gr_parse_nomem(p);
+}
+
+// ---- Directives ------------------------------------------------------------------------------------------
+
+// "9.0" digit by digit: to the number lexer it is a floating-point literal.
+static gr_status parse_version_number(Parser *p) {
+    Lexer *l = &p->lex;
+    uint32_t part[2] = {0, 0};
+    lex_skip(l);
+    for (int k = 0; k < 2; k++) {
+        if (!lex_is(*l->p, CH_DIGIT))
+            return gr_lex_expected(l, "a version such as 9.0");
+        for (; lex_is(*l->p, CH_DIGIT); l->p++)
+            part[k] = part[k] * 10 + (uint32_t)(*l->p - '0');
+        if (k == 0 && *l->p++ != '.') {
+            l->p--;
+            return gr_lex_expected(l, "'.' and a minor version");
+        }
+        if (part[k] > 1000)
+            return gr_lex_fail(l, "there is no PTX version %u", part[k]);
+    }
+    p->m->version_major = part[0];
+    p->m->version_minor = part[1];
+    return GR_OK;
+}
+
+static void read_sm(PtxModule *m, const char *target) {
+    if (strncmp(target, "sm_", 3) != 0)
+        return;
+    char *end;
+    m->sm = (uint32_t)strtoul(target + 3, &end, 10);
+    m->sm_suffix = *end;
+}
+
+static gr_status parse_target(Parser *p) {
+    Lexer *l = &p->lex;
+    PtxModule *m = p->m;
+    VEC(const char *) list = {0};
+    gr_status st = GR_OK;
+    do {
+        lex_skip(l);
+        Slice word = lex_word(l);
+        if (!word.len) {
+            st = gr_lex_expected(l, "a target such as sm_90");
+            goto done;
+        }
+        const char *text = gr_parse_intern(p, word.s, word.len);
+        if (!text || !gr_vec_push(&list, text)) {
+            st = gr_parse_nomem(p);
+            goto done;
+        }
+        read_sm(m, text);
+        m->debug |= slice_is(word, "debug");
+    } while (lex_accept(l, ','));
+    if (!(m->targets = GR_NEW_ARRAY(p->arena, const char *, list.len))) {
+        st = gr_parse_nomem(p);
+        goto done;
+    }
+    memcpy(m->targets, list.data, list.len * sizeof *m->targets);
+    m->n_targets = (uint32_t)list.len;
+done:
+    gr_vec_free(&list);
+    return st;
+}
+
+// .file 1 "path"[, time, size]
+static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line) {
+    Lexer *l = &p->lex;
+    PtxModule *m = p->m;
+    uint32_t index, ignored;
+    Slice path;
+    gr_status st;
+    if ((st = gr_lex_u32(l, &index, "a file number")) != GR_OK || (st = gr_lex_string(l, &path)) != GR_OK)
+        return st;
+    const char *e = l->p;
+    while (lex_accept(l, ',')) {
+        if ((st = gr_lex_u32(l, &ignored, "a number")) != GR_OK)
+            return st;
+        e = l->p;
+    }
+    if (!(m->n_files & (m->n_files - 1))) { // grows at powers of two
+        PtxFile *files = GR_NEW_ARRAY(p->arena, PtxFile, m->n_files ? m->n_files * 2 : 1);
+        if (!files)
+            return gr_parse_nomem(p);
+        if (m->n_files)
+            memcpy(files, m->files, m->n_files * sizeof *files);
+        m->files = files;
+    }
+    PtxFile *f = &m->files[m->n_files++];
+    f->index = index;
+    PtxItem *i = add_item(p, PTX_ITEM_FILE, tag, line);
+    if (!i || !(f->path = gr_arena_strndup(p->arena, path.s, path.len)) ||
+        !(i->text = gr_arena_strndup(p->arena, b, (size_t)(e - b))))
+        return gr_parse_nomem(p);
+    return GR_OK;
+}
+
+// .section .debug_str { … } — DWARF data, verbatim. Braces do not nest in it.
+static gr_status parse_section(Parser *p, const char *b, PtxTag tag, uint32_t line) {
+    Lexer *l = &p->lex;
+    const char *e = l->p;
+    while ((e = strpbrk(e, "}/\"")) != NULL && *e != '}') {
+        if (*e == '"') {
+            e = strchr(e + 1, '"');
+        } else if (e[1] == '/') {
+            e = strchr(e, '\n');
+        } else if (e[1] == '*') {
+            e = strstr(e + 2, "*/");
+        }
+        if (!e)
+            break;
+        e++;
+    }
+    if (!e)
+        return gr_lex_fail(l, ".section is not closed");
+    return add_text(p, PTX_ITEM_SECTION, tag, line, b, e + 1);
+}
+
+// .alias name, other; (11.6.7)
+static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line) {
+    Lexer *l = &p->lex;
+    gr_status st;
+    lex_skip(l);
+    Slice name = lex_word(l);
+    if ((st = gr_lex_expect(l, ',')) != GR_OK)
+        return st;
+    lex_skip(l);
+    Slice other = lex_word(l);
+    if (!name.len || !other.len)
+        return gr_lex_expected(l, "a function's name");
+    const char *from = gr_parse_intern(p, name.s, name.len), *to = gr_parse_intern(p, other.s, other.len);
+    if (!from || !to)
+        return gr_parse_nomem(p);
+    PtxFunc *target = gr_map_get(&p->m->func_map, to);
+    if (!target)
+        return gr_lex_fail(l, "function '%s' is not declared", to);
+    if (!gr_map_put(&p->m->func_map, from, target))
+        return gr_parse_nomem(p);
+    if ((st = gr_lex_expect(l, ';')) != GR_OK)
+        return st;
+    return add_text(p, PTX_ITEM_RAW, tag, line, b, l->p);
+}
+
+static gr_status parse_raw(Parser *p, const char *b, PtxTag tag, uint32_t line) {
+    const char *e = p->lex.p;
+    bool quoted = false;
+    for (; *e && *e != '\n' && (quoted || *e != ';'); e++)
+        quoted ^= *e == '"';
+    return add_text(p, PTX_ITEM_RAW, tag, line, b, *e == ';' ? e + 1 : e);
+}
+
+static gr_status parse_item(Parser *p, PtxTag tag) {
+    Lexer *l = &p->lex;
+    const char *b = l->p;
+    uint32_t line = l->line;
+    if (!strncmp(b, "@@DWARF", 7)) { // debugging data of PTX before 2.0, a line each
+        const char *e = strchr(b, '\n');
+        return add_text(p, PTX_ITEM_RAW, tag, line, b, e ? e : l->end);
+    }
+    if (*b != '.')
+        return gr_lex_expected(l, "a directive");
+    Linkage linkage = {0};
+    for (;;) {
+        if (*l->p != '.')
+            return gr_lex_expected(l, "a directive");
+        const char *dot = l->p++;
+        Slice word = lex_word(l);
+        bool *flag = slice_is(word, "extern")    ? &linkage.is_extern
+                     : slice_is(word, "visible") ? &linkage.is_visible
+                     : slice_is(word, "weak")    ? &linkage.is_weak
+                     : slice_is(word, "common")  ? &linkage.is_common
+                                                 : NULL;
+        if (flag) {
+            *flag = true;
+            lex_skip(l);
+            continue;
+        }
+        if (slice_is(word, "entry") || slice_is(word, "func"))
+            return gr_parse_function(p, &linkage, word.s[0] == 'e', tag, line);
+        PtxSpace space = gr_ptx_space_find(word.s, word.len);
+        if (space == PTX_GENERIC && slice_is(word, "tex"))
+            space = PTX_SPACE_OTHER;
+        if (space == PTX_REG || space == PTX_LOCAL || space == PTX_PARAM) {
+            l->p = dot;
+            return gr_lex_fail(l, ".%s stands outside a function", gr_ptx_space_text(space));
+        }
+        if (space != PTX_GENERIC)
+            return gr_parse_variables(p, &linkage, space, tag, line, add_module_var);
+        if (slice_is(word, "file"))
+            return parse_file(p, b, tag, line);
+        if (slice_is(word, "section"))
+            return parse_section(p, b, tag, line);
+        if (slice_is(word, "alias"))
+            return parse_alias(p, b, tag, line);
+        if (slice_is(word, "version"))
+            return gr_lex_fail(l, ".version stands only at the beginning of a module");
+        if (!word.len || dot != b)
+            return gr_lex_expected(l, "a function or a variable");
+        return parse_raw(p, b, tag, line); // .pragma, a later .target, what is to come
+    }
+}
+
+static bool accept_directive(Lexer *l, const char *word) {
+    lex_skip(l);
+    size_t n = strlen(word);
+    if (strncmp(l->p, word, n) != 0 || lex_is(l->p[n], CH_WORD))
+        return false;
+    l->p += n;
+    return true;
+}
+
+static gr_status parse_header(Parser *p) {
+    Lexer *l = &p->lex;
+    gr_status st;
+    if (!accept_directive(l, ".version"))
+        return gr_lex_expected(l, ".version");
+    if ((st = parse_version_number(p)) != GR_OK)
+        return st;
+    if (!accept_directive(l, ".target"))
+        return gr_lex_expected(l, ".target");
+    if ((st = parse_target(p)) != GR_OK)
+        return st;
+    if (accept_directive(l, ".address_size")) {
+        st = gr_lex_u32(l, &p->m->address_size, "32 or 64");
+        if (st == GR_OK && p->m->address_size != 32 && p->m->address_size != 64)
+            st = gr_lex_fail(l, "the address size is %u, not 32 or 64", p->m->address_size);
+    }
+    return st;
+}
+
+gr_status gr_parse_module(Parser *p) {
+    Lexer *l = &p->lex;
+    gr_status st = GR_OK;
+    for (;;) {
+        l->tag = (PtxTag){0};
+        lex_skip(l);
+        PtxTag tag = l->tag;
+        if (l->p >= l->end)
+            return GR_OK;
+        if (*l->p == ';') { // ".func f;" leaves none, but hand-written files have them
+            l->p++;
+            continue;
+        }
+        if ((st = parse_item(p, tag)) != GR_OK)
+            return st;
+    }
+}
+
+void gr_ptx_resolve_calls(PtxModule *m) {
+    for (uint32_t k = 0; k < m->n_funcs; k++) {
+        for (PtxStmt *s = m->funcs[k]->first; s; s = s->next) {
+            if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
+                continue;
+            PtxCallParts c = gr_ptx_call_parts(s->instr);
+            if (c.callee && c.callee->kind == PTX_O_FUNC)
+                s->instr->callee = gr_ptx_find_func(m, c.callee->text);
+        }
+    }
+}
+
+gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
+    *out = NULL;
+    while (len && !text[len - 1])
+        len--;
+    PtxModule *m = calloc(1, sizeof *m);
+    char *copy = malloc(len + 1);
+    if (!m || !copy) {
+        free(m);
+        free(copy);
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    memcpy(copy, text, len);
+    copy[len] = 0;
+    gr_arena_init(&m->arena);
+    gr_intern_init(&m->strings, &m->arena);
+    Parser p = {0};
+    gr_status st = gr_parser_init(&p, m, copy, len, name ? name : "", err);
+    m->name = gr_arena_strdup(&m->arena, name ? name : "");
+    if (!m->name)
+        st = gr_parse_nomem(&p);
+    if (st == GR_OK)
+        st = parse_header(&p);
+    if (st == GR_OK)
+        st = gr_parse_module(&p);
+    m->items = p.items;
+    m->last_item = p.last_item;
+    if (st == GR_OK)
+        st = gr_locs_finish(&p);
+    if (st == GR_OK) {
+        gr_ptx_resolve_calls(m);
+        st = gr_ptx_number_sites(m, err);
+    }
+    gr_parser_free(&p);
+    free(copy);
+    if (st == GR_OK)
+        *out = m;
+    else
+        gr_ptx_free(m);
+    return st;
+}
+
+void gr_ptx_free(PtxModule *m) {
+    if (!m)
+        return;
+    for (uint32_t k = 0; k < m->n_funcs; k++)
+        gr_map_free(&m->funcs[k]->reg_names);
+    gr_map_free(&m->func_map);
+    gr_map_free(&m->var_map);
+    gr_intern_free(&m->strings);
+    gr_arena_free(&m->arena);
+    free(m);
+}
+
+const char *gr_ptx_file(const PtxModule *m, uint32_t index) {
+    for (uint32_t k = 0; k < m->n_files; k++)
+        if (m->files[k].index == index)
+            return m->files[k].path;
+    return NULL;
+}
+
+PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name) { return gr_map_get(&m->func_map, name); }
+
+PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name) { return gr_map_get(&m->var_map, name); }
