@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# gr_vm_alu: the arithmetic of the CPU device. The kernels are compiled once per instruction set; alu.c chooses
+# among them at run time.
+set(ALU_KERNELS alu_int.c alu_bit.c alu_cmp.c alu_float.c)
+set(ALU_OBJECTS)
+
+function(gr_alu_isa name)
+  add_library(gr_vm_alu_${name} OBJECT ${ALU_KERNELS})
+  target_link_libraries(gr_vm_alu_${name} PRIVATE gr_options)
+  target_compile_definitions(gr_vm_alu_${name} PRIVATE ALU_ISA=${name})
+  # No contraction: PTX says where a multiplication and an addition are fused. Exceptions and errno are not used.
+  target_compile_options(gr_vm_alu_${name} PRIVATE ${ARGN} $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=off
+                         -fno-trapping-math -fno-math-errno -Wno-psabi)
+endfunction()
+
+gr_alu_isa(base)
+list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_base>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  gr_alu_isa(v3 -march=x86-64-v3)
+  gr_alu_isa(v4 -march=x86-64-v4)
+  list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_v3> $<TARGET_OBJECTS:gr_vm_alu_v4>)
+endif()
+
+gr_add_library(gr_vm_alu alu.c alu_select.c ${ALU_OBJECTS})
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_definitions(gr_vm_alu PRIVATE ALU_X86_LEVELS)
+endif()
+target_link_libraries(gr_vm_alu PUBLIC gr_ptx m)

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// alu_select — from an instruction to its kernel: matches the spelling against the rows of alu_spec.def, builds the
+// kernel's key, and finds the kernel in the tables of the chosen instruction set.
+//
+// A row that matches but has no kernel is refused like an instruction nobody knows, so that it faults by name.
+
+#include "vm/alu_select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Spec {
+    const char *spelling, *operands, *kernel;
+    bool approximate;
+} Spec;
+
+#define APPROX               1
+#define SPEC(sp, ops, k, at) {sp, ops, k, at},
+static const Spec specs[] = {
+#include "vm/alu_spec.def"
+};
+#undef SPEC
+#undef APPROX
+
+// What matching an instruction against a row yields.
+typedef struct Match {
+    PtxType t, u;
+    unsigned n_types;
+    unsigned flags; // AluFlags
+    unsigned bool_op;
+    char word[16]; // K's
+} Match;
+
+static const struct {
+    const char *text;
+    unsigned flag;
+} flag_names[] = {
+    {"rn", ALU_RN},
+    {"rz", ALU_RZ},
+    {"rm", ALU_RM},
+    {"rp", ALU_RP},
+    {"ftz", ALU_FTZ},
+    {"sat", ALU_SAT},
+    {"relu", ALU_RELU},
+    {"NaN", ALU_NAN},
+    {"abs", ALU_ABS},
+    {"xorsign", ALU_XORSIGN},
+    {"oob", ALU_OOB},
+    {"rna", ALU_RNA},
+    {"satfinite", ALU_SATFINITE},
+    {"rs", ALU_RS},
+};
+
+bool gr_alu_flag(const char *text, unsigned *flags) {
+    for (size_t j = 0; j < sizeof flag_names / sizeof *flag_names; j++)
+        if (!strcmp(text, flag_names[j].text)) {
+            *flags |= flag_names[j].flag;
+            return true;
+        }
+    return false;
+}
+
+// Is `word` one of the comma-separated words of list[0 .. len)?
+static bool in_list(const char *list, size_t len, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = list, *end = list + len; p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        size_t item = (size_t)((comma ? comma : end) - p);
+        if (item == n && !memcmp(p, word, n))
+            return true;
+        p += item + 1;
+    }
+    return false;
+}
+
+static bool equals(const char *token, size_t len, const char *word) {
+    return strlen(word) == len && !memcmp(token, word, len);
+}
+
+// Whether modifier `mod` fits one token of a spelling; what it says goes to *m.
+static bool fits(const char *token, size_t len, const char *mod, const PtxInstr *i, Match *m) {
+    if (len > 2 && token[1] == ':') {
+        if (!in_list(token + 2, len - 2, mod))
+            return false;
+        if (token[0] == 'K') {
+            snprintf(m->word, sizeof m->word, "%s", mod);
+            return true;
+        }
+        PtxType t = m->n_types < 4 ? i->type[m->n_types] : PTX_NOTYPE;
+        m->n_types++;
+        *(token[0] == 'T' ? &m->t : &m->u) = t;
+        return true;
+    }
+    if (equals(token, len, "R"))
+        return in_list("rn,rz,rm,rp", 11, mod) && gr_alu_flag(mod, &m->flags);
+    if (equals(token, len, "B")) {
+        static const char *const ops[] = {
+            [ALU_BOOL_AND] = "and", [ALU_BOOL_OR] = "or", [ALU_BOOL_XOR] = "xor"};
+        for (unsigned j = ALU_BOOL_AND; j <= ALU_BOOL_XOR; j++)
+            if (!strcmp(mod, ops[j])) {
+                m->bool_op = j;
+                return true;
+            }
+        return false;
+    }
+    if (!equals(token, len, mod))
+        return false;
+    return true;
+}
+
+static bool match(const char *spelling, const PtxInstr *i, Match *m) {
+    memset(m, 0, sizeof *m);
+    size_t len = strcspn(spelling, " ");
+    if (!equals(spelling, len, i->opcode))
+        return false;
+    unsigned at = 0;
+    for (const char *p = spelling + len; *p;) {
+        p++; // the space
+        len = strcspn(p, " ");
+        bool optional = *p == '[';
+        const char *token = optional ? p + 1 : p;
+        size_t n = optional ? len - 2 : len;
+        p += len;
+        if (at < i->n_mods && fits(token, n, i->mods[at].text, i, m)) {
+            if (optional)
+                gr_alu_flag(i->mods[at].text, &m->flags);
+            at++;
+        } else if (!optional) {
+            return false;
+        }
+    }
+    return at == i->n_mods;
+}
+
+static PtxType bits_type(unsigned bits) {
+    switch (bits) {
+    case 1: return PTX_PRED;
+    case 8: return PTX_B8;
+    case 16: return PTX_B16;
+    case 32: return PTX_B32;
+    case 64: return PTX_B64;
+    default: return PTX_B128;
+    }
+}
+
+static PtxType operand_type(char c, const Match *m) {
+    switch (c) {
+    case 'T': return m->t;
+    case 'U': return m->u;
+    case 'W':
+        return gr_ptx_type_is_signed(m->t) ? (gr_ptx_type_bits(m->t) == 16 ? PTX_S32 : PTX_S64)
+                                           : (gr_ptx_type_bits(m->t) == 16 ? PTX_U32 : PTX_U64);
+    case 'u': return PTX_U32;
+    case 's': return PTX_S32;
+    case 'h': return PTX_B16;
+    case 'f': return PTX_F32;
+    case 'p':
+    case 'c': return PTX_PRED;
+    default: return PTX_NOTYPE;
+    }
+}
+
+// Destination and source types; false when the instruction has another number of operands.
+static bool set_operands(const Spec *s, const Match *m, const PtxInstr *i, VmAlu *out) {
+    const char *p = s->operands;
+    out->dst = operand_type(*p++, m);
+    if (i->n_operands == 0)
+        return false;
+    if (*p == '?') {
+        p++;
+        if (i->operands[0].kind == PTX_O_PAIR)
+            out->dst2 = PTX_PRED;
+    } else if (i->operands[0].kind == PTX_O_PAIR) {
+        return false;
+    }
+    for (; *p; p++) {
+        if (*p == 'c' && !m->bool_op)
+            continue;
+        out->src[out->n_src++] = operand_type(*p, m);
+    }
+    return i->n_operands == 1u + out->n_src;
+}
+
+// Fills the template; $f is left to the caller, who tries several.
+static void kernel_key(const char *template, const Match *m, const char *flags, char *key, size_t size) {
+    size_t n = 0;
+    for (const char *p = template; *p && n + 1 < size; p++) {
+        if (*p != '$') {
+            key[n++] = *p;
+            continue;
+        }
+        const char *text = "";
+        char number[8];
+        PtxType t = m->t;
+        switch (*++p) {
+        case 't': text = gr_ptx_type_text(t); break;
+        case 'u': text = gr_ptx_type_text(m->u); break;
+        case 'b': text = gr_ptx_type_text(bits_type(gr_ptx_type_bits(t))); break;
+        case 'n':
+            t = m->u;
+            text = t == PTX_B16 ? "u16" : t == PTX_B32 ? "u32" : t == PTX_B64 ? "u64" : gr_ptx_type_text(t);
+            break;
+        case 'w':
+            snprintf(number, sizeof number, "%u", gr_ptx_type_bits(t));
+            text = number;
+            break;
+        case 'k': text = m->word; break;
+        case 'f': text = flags; break;
+        }
+        n += (size_t)snprintf(key + n, size - n, "%s", text);
+        if (n >= size)
+            n = size - 1;
+    }
+    key[n] = 0;
+}
+
+static const AluKernel *find_kernel(const Spec *s, const Match *m) {
+    char key[64];
+    const AluKernel *k = NULL;
+    if (m->flags == 0 || m->flags == ALU_FTZ || !strstr(s->kernel, "$f")) {
+        kernel_key(s->kernel, m, m->flags & ALU_FTZ ? "_ftz" : "", key, sizeof key);
+        k = gr_alu_kernel(key);
+    }
+    if (!k) {
+        kernel_key(s->kernel, m, "_any", key, sizeof key);
+        k = gr_alu_kernel(key);
+    }
+    return k;
+}
+
+// The relations for which a comparison holds (PTX ISA 9.3.1): unsigned names included.
+static uint64_t relations(const char *word) {
+    static const struct {
+        const char *text;
+        uint64_t set;
+    } names[] = {
+        {"eq", ALU_EQUAL},
+        {"ne", ALU_LESS | ALU_GREATER},
+        {"lt", ALU_LESS},
+        {"le", ALU_LESS | ALU_EQUAL},
+        {"gt", ALU_GREATER},
+        {"ge", ALU_GREATER | ALU_EQUAL},
+        {"lo", ALU_LESS},
+        {"ls", ALU_LESS | ALU_EQUAL},
+        {"hi", ALU_GREATER},
+        {"hs", ALU_GREATER | ALU_EQUAL},
+        {"equ", ALU_EQUAL | ALU_UNORDERED},
+        {"neu", ALU_LESS | ALU_GREATER | ALU_UNORDERED},
+        {"ltu", ALU_LESS | ALU_UNORDERED},
+        {"leu", ALU_LESS | ALU_EQUAL | ALU_UNORDERED},
+        {"gtu", ALU_GREATER | ALU_UNORDERED},
+        {"geu", ALU_GREATER | ALU_EQUAL | ALU_UNORDERED},
+        {"num", ALU_LESS | ALU_EQUAL | ALU_GREATER},
+        {"nan", ALU_UNORDERED},
+    };
+    for (size_t j = 0; j < sizeof names / sizeof *names; j++)
+        if (!strcmp(word, names[j].text))
+            return names[j].set;
+    return 0;
+}
+
+// set's value for true: all ones, or 1.0 in a floating-point type (9.7.6.1).
+static uint32_t true_value(PtxType t) {
+    switch (t) {
+    case PTX_F32: return 0x3f800000;
+    case PTX_F16: return 0x3c00;
+    case PTX_BF16: return 0x3f80;
+    case PTX_F16X2: return 0x3c003c00;
+    case PTX_BF16X2: return 0x3f803f80;
+    case PTX_U16:
+    case PTX_S16: return 0xffff;
+    default: return 0xffffffff;
+    }
+}
+
+static uint64_t comparison_imm(const Match *m, const PtxInstr *i, const VmAlu *out, bool is_set) {
+    uint64_t imm = relations(m->word) | m->bool_op;
+    if (m->bool_op && i->operands[i->n_operands - 1].negated)
+        imm |= ALU_BOOL_NOT;
+    if (out->dst2 == PTX_PRED)
+        imm |= ALU_BOOL_Q;
+    if (m->flags & ALU_FTZ)
+        imm |= ALU_CMP_FTZ;
+    return is_set ? imm | (uint64_t)true_value(m->t) << 32 : imm;
+}
+
+// lop3's table is an immediate after its three sources; the form with a predicate destination (lop3.and d|p, a, b,
+// c, lut, q) is not executed.
+static bool select_lop3(const PtxInstr *i, VmAlu *out) {
+    if (i->n_mods != 1 || i->type[0] != PTX_B32 || i->n_operands != 5 || i->operands[4].kind != PTX_O_INT)
+        return false;
+    const AluKernel *k = gr_alu_kernel("lop3.b32");
+    if (!k)
+        return false;
+    *out = (VmAlu){.exec = {k->exec[0], k->exec[1]},
+                   .dst = PTX_B32,
+                   .n_src = 3,
+                   .src = {PTX_B32, PTX_B32, PTX_B32},
+                   .imm = i->operands[4].bits & 255};
+    return true;
+}
+
+bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
+    if (i->op == PTX_OP_LOP3)
+        return select_lop3(i, out);
+    for (const Spec *s = specs; s < specs + sizeof specs / sizeof *specs; s++) {
+        Match m;
+        if (s->spelling[0] != i->opcode[0] || !match(s->spelling, i, &m))
+            continue;
+        memset(out, 0, sizeof *out);
+        if (!set_operands(s, &m, i, out))
+            continue;
+        const AluKernel *k = find_kernel(s, &m);
+        if (!k)
+            continue;
+        out->exec[0] = k->exec[0];
+        out->exec[1] = k->exec[1];
+        out->approximate = s->approximate;
+        bool is_set = i->op == PTX_OP_SET;
+        out->imm = is_set || i->op == PTX_OP_SETP ? comparison_imm(&m, i, out, is_set) : m.flags;
+        return true;
+    }
+    return false;
+}
