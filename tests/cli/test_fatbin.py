@@ -3,7 +3,7 @@
 """`gpurace fatbin` on what nvcc makes: the PTX it extracts is what `nvcc -ptx` says, in every way of embedding it;
 and on what is no such file: the message says what is wrong.
 
-usage: test_fatbin.py GPURACE [NVCC] [unittest options]; without NVCC the tests that compile are skipped.
+usage: test_fatbin.py GPURACE MAKE_FATBIN [NVCC] [unittest options]; without NVCC the tests that compile are skipped.
 """
 import os
 import re
@@ -12,10 +12,9 @@ import sys
 import tempfile
 import unittest
 
-GPURACE = NVCC = None
+GPURACE = MAKE_FATBIN = NVCC = None
 
 KERNEL = """
-#include <cstdio>
 __device__ int total;
 static __global__ void add(const int *p, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x; // a comment
@@ -186,6 +185,18 @@ class Containers(Files):
         self.assertEqual(done.returncode, 1)
         self.assertIn("broken.fatbin: entry 2: corrupt fatbin: the payload is not a zstd frame", done.stderr)
 
+    def test_nvidias_linker_reads_what_we_build(self):
+        """nvlink makes the same code from PTX in a container of ours as from nvcc's."""
+        ptx, theirs, ours = self.path("a.ptx"), self.path("theirs.fatbin"), self.path("ours.fatbin")
+        compile_cuda("-ptx", "-rdc=true", "-arch=compute_90", "-o", ptx, self.source)
+        compile_cuda("-fatbin", "-rdc=true", "-arch=compute_90", "-o", theirs, self.source)
+        self.assertEqual(run(MAKE_FATBIN, ptx, ours, 90, "--compile-only ").returncode, 0)
+        nvlink = os.path.join(os.path.dirname(os.path.realpath(NVCC)), "nvlink")
+        for blob in (theirs, ours):
+            done = run(nvlink, "-arch=sm_90", blob, "-o", blob + ".cubin")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.read(theirs + ".cubin"), self.read(ours + ".cubin"))
+
     def test_how_programs_use_cuda(self):
         host = self.path("host.cc", "int other(); int main() { return other(); }\n")
         library = self.path("libother.so")
@@ -222,6 +233,6 @@ for mode in MODES:
     add_mode(*mode)
 
 if __name__ == "__main__":
-    GPURACE = sys.argv[1]
-    NVCC = sys.argv[2] if len(sys.argv) > 2 and not sys.argv[2].startswith("-") else None
-    unittest.main(argv=sys.argv[:1] + sys.argv[3 if NVCC else 2:])
+    GPURACE, MAKE_FATBIN = sys.argv[1:3]
+    NVCC = sys.argv[3] if len(sys.argv) > 3 and not sys.argv[3].startswith("-") else None
+    unittest.main(argv=sys.argv[:1] + sys.argv[4 if NVCC else 3:])
