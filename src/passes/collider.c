@@ -2,8 +2,7 @@
 #include "passes/collider.h"
 
 #include "base/str.h"
-#include "device/record.h"
-#include "passes/emit.h"
+#include "passes/collider_access.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,58 +10,12 @@
 
 extern const char gr_collider_runtime_ptx[];
 
-enum { META_SPACE = 8, META_SIZE = 16, META_WANT_SAME = 1 << 24 }; // src/device/collider.c
-
-// One function under rewriting.
-typedef struct Work {
-    PtxModule *module;
-    const ColliderOptions *o;
-    PtxReg *random; // the generator's state; NULL until the first delay needs it
-    gr_error *err;
-} Work;
-
 const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
     return buf;
 }
 
-// ---- Pieces ------------------------------------------------------------------------------------------------
-
-// "@%p3 " or nothing.
-static const char *guard_text(const Access *a, char *buf, size_t size) {
-    snprintf(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
-    return buf;
-}
-
-// A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
-static gr_status own_guard(Access *a) {
-    if (!a->guard || a->guard != a->stmt->instr->guard)
-        return GR_OK;
-    PtxReg *copy = gr_ptx_new_reg(a->func, PTX_PRED);
-    PtxOperand g = gr_ptx_reg_operand(a->guard);
-    a->guard = copy;
-    return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
-}
-
-// A delay of up to `max_ns`, drawn once per warp: all lanes of a converged warp hold the same generator state.
-static gr_status put_delay(Work *w, Access *a, uint32_t max_ns) {
-    char guard[64];
-    guard_text(a, guard, sizeof guard);
-    if (max_ns == 0)
-        return GR_OK;
-    if (max_ns == 1)
-        return gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 1;", guard);
-    if (!w->random)
-        w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32);
-    // Numerical Recipes' generator; its high bits are the good ones, and mul.hi takes them.
-    return gr_access_put(a, a->after, NULL, 0,
-                         "mad.lo.u32 %s, %s, 1664525, 1013904223; mul.hi.u32 %s, %s, %u; %snanosleep.u32 %s;",
-                         w->random->name, w->random->name, delay->name, w->random->name,
-                         max_ns == UINT32_MAX ? max_ns : max_ns + 1, guard, delay->name);
-}
-
-static gr_status put_random_seed(Work *w, PtxFunc *f) {
+static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
     if (!w->random)
         return GR_OK;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
@@ -78,293 +31,6 @@ static gr_status put_random_seed(Work *w, PtxFunc *f) {
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
-// Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
-static void repeat_mods(const Access *a, const char *type, char *buf, size_t size) {
-    const PtxInstr *i = a->stmt->instr;
-    const char *space = "";
-    for (unsigned k = 0; k < i->n_mods; k++)
-        if (i->mods[k].text && (!strncmp(i->mods[k].text, "shared", 6) || !strcmp(i->mods[k].text, "global")))
-            space = i->mods[k].text;
-    char vec[16] = "";
-    if (a->n > 1)
-        snprintf(vec, sizeof vec, ".v%u", a->n);
-    snprintf(buf, size, "ld.relaxed.sys%s%s%s.%s", *space ? "." : "", space, vec, type);
-}
-
-static uint32_t meta_of(const Work *w, const Access *a, GrRaceClass class) {
-    uint32_t space = a->site->space == PTX_GLOBAL ? 0 : a->site->space == PTX_GENERIC ? 2 : 1;
-    return (uint32_t) class | space << META_SPACE | a->bytes << META_SIZE |
-           (w->o->same_value ? META_WANT_SAME : 0);
-}
-
-// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
-// so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
-typedef struct Detour {
-    PtxStmt *at;
-    PtxLabel *back;
-    bool inline_;
-} Detour;
-
-static gr_status open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d) {
-    gr_status st = GR_OK;
-    d->inline_ = a->nested;
-    d->back = gr_ptx_new_label(a->func);
-    d->at = d->inline_ ? at : NULL;
-    PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
-    if (!d->back || !away)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-    PtxOperand target = gr_emit_label(away);
-    GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
-    if (!d->inline_) {
-        gr_ptx_insert_label(a->func, at, d->back);
-        gr_ptx_insert_label(a->func, NULL, away);
-    }
-done:
-    return st;
-}
-
-static gr_status close_detour(Access *a, Detour *d) {
-    if (d->inline_) {
-        gr_ptx_insert_label(a->func, d->at, d->back);
-        return GR_OK;
-    }
-    PtxOperand target = gr_emit_label(d->back);
-    return gr_access_put(a, NULL, &target, 1, "bra $0;");
-}
-
-// A 64-bit copy of a register or literal of `bits` bits.
-static gr_status put_widen(Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
-    *out = gr_ptx_new_reg(a->func, PTX_B64);
-    if (bits == 64)
-        return gr_access_put(a, at, &value, 1, "mov.b64 %s, $0;", (*out)->name);
-    PtxReg *t = gr_ptx_new_reg(a->func, bits == 32 ? PTX_B32 : PTX_B16);
-    return gr_access_put(a, at, &value, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, t->name, bits,
-                         (*out)->name, t->name);
-}
-
-// ---- Repeat and compare --------------------------------------------------------------------------------------
-
-// Compares before[] with after[] (registers of `bits` bits, `mask` bits of each), and reports `class` where they differ.
-static gr_status put_compare(Work *w, Access *a, const PtxOperand *before, const PtxOperand *after,
-                             unsigned bits, GrRaceClass class) {
-    gr_status st = GR_OK;
-    PtxReg *differs = gr_ptx_new_reg(a->func, PTX_PRED);
-    PtxOperand old[EMIT_MAX_ELEMENTS], new[EMIT_MAX_ELEMENTS];
-    unsigned where[EMIT_MAX_ELEMENTS], n = 0;
-    for (unsigned k = 0; k < a->n; k++) {
-        if (!a->used[k])
-            continue;
-        old[n] = before[k];
-        new[n] = after[k];
-        if (a->used[k] != UINT64_MAX) {
-            PtxType t = bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16;
-            PtxReg *x = gr_ptx_new_reg(a->func, t), *y = gr_ptx_new_reg(a->func, t);
-            PtxOperand both[2] = {old[n], new[n]};
-            unsigned long long mask = a->used[k] & (bits == 64 ? UINT64_MAX : (1ull << bits) - 1);
-            GR_TRY(gr_access_put(a, a->after, both, 2, "and.b%u %s, $0, 0x%llx; and.b%u %s, $1, 0x%llx;",
-                                 bits, x->name, mask, bits, y->name, mask));
-            old[n] = gr_ptx_reg_operand(x);
-            new[n] = gr_ptx_reg_operand(y);
-        }
-        where[n++] = k;
-    }
-    for (unsigned k = 0; k < n; k++) {
-        PtxOperand both[2] = {old[k], new[k]};
-        if (k == 0 && n == 1 && a->guard)
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs->name,
-                                 a->guard->name));
-        else if (k == 0)
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs->name));
-        else
-            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs->name,
-                                 differs->name));
-    }
-    if (n > 1 && a->guard)
-        GR_TRY(gr_access_put(a, a->after, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
-                             a->guard->name));
-
-    Detour d;
-    GR_TRY(open_detour(a, a->after, differs, &d));
-    PtxReg *address, *expected, *seen;
-    GR_TRY(gr_access_address64(a, d.at, &address));
-    GR_TRY(put_widen(a, d.at, old[n - 1], bits, &expected));
-    GR_TRY(put_widen(a, d.at, new[n - 1], bits, &seen));
-    if (n > 1) { // report the first element that differs
-        PtxReg *offset = gr_ptx_new_reg(a->func, PTX_B64);
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, %u;", offset->name, where[n - 1] * a->bytes));
-        for (unsigned k = n - 1; k-- > 0;) {
-            PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y;
-            PtxOperand both[2] = {old[k], new[k]};
-            GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
-            GR_TRY(put_widen(a, d.at, old[k], bits, &x));
-            GR_TRY(put_widen(a, d.at, new[k], bits, &y));
-            GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                                 "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s; selp.b64 %s, %u, %s, %s;",
-                                 expected->name, x->name, expected->name, p->name, seen->name, y->name,
-                                 seen->name, p->name, offset->name, where[k] * a->bytes, offset->name,
-                                 p->name));
-        }
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %s;", address->name, address->name,
-                             offset->name));
-    } else if (where[0]) {
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
-                             where[0] * a->bytes));
-    }
-    GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                         "{ .param .b32 p0; .param .b32 p1; .param .b64 p2; .param .b64 p3; .param .b64 p4;"
-                         "st.param.b32 [p0], %u; st.param.b32 [p1], %u; st.param.b64 [p2], %s;"
-                         "st.param.b64 [p3], %s; st.param.b64 [p4], %s;"
-                         "call __gr%s_report, (p0, p1, p2, p3, p4); }",
-                         a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
-                         w->o->suffix));
-    GR_TRY(close_detour(a, &d));
-done:
-    return st;
-}
-
-// The repeated load, into fresh registers of type `reg_type`; elements nobody uses go to the sink.
-static gr_status put_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again) {
-    char mods[96], guard[64];
-    const char *g = guard_text(a, guard, sizeof guard);
-    repeat_mods(a, type, mods, sizeof mods);
-    StrBuf list = {0};
-    for (unsigned k = 0; k < a->n; k++) {
-        PtxReg *r = a->used[k] ? gr_ptx_new_reg(a->func, reg_type) : NULL;
-        again[k] = r ? gr_ptx_reg_operand(r) : (PtxOperand){.kind = PTX_O_SINK};
-        gr_str_addf(&list, "%s%s", k ? ", " : "", r ? r->name : "_");
-    }
-    gr_status st = list.oom ? gr_fail(a->err, GR_ERR_NOMEM, "out of memory")
-                            : gr_access_put(a, a->after, &a->address, 1,
-                                            a->n > 1 ? "%s%s {%s}, $0;" : "%s%s %s, $0;", g, mods, list.data);
-    gr_str_free(&list);
-    return st;
-}
-
-// Figure 1: load, delay, load again, compare.
-static gr_status rewrite_load(Work *w, Access *a) {
-    gr_status st = GR_OK;
-    bool any = false;
-    PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
-    for (unsigned k = 0; k < a->n; k++) {
-        any = any || a->used[k];
-        before[k] = *a->value[k];
-    }
-    if (!any)
-        return GR_OK;
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(own_guard(a));
-    GR_TRY(put_delay(w, a, w->o->read_delay_ns));
-    unsigned bits = gr_access_compare_bits(a);
-    // The repeat has the original's type and register width, so that both extend alike.
-    GR_TRY(put_repeat(a, gr_ptx_type_text(a->type),
-                      bits == 64   ? PTX_B64
-                      : bits == 32 ? PTX_B32
-                                   : PTX_B16,
-                      again));
-    GR_TRY(put_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ));
-done:
-    return st;
-}
-
-// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
-static gr_status put_stored(Access *a, unsigned bits, PtxOperand *stored) {
-    gr_status st = GR_OK;
-    for (unsigned k = 0; k < a->n; k++) {
-        PtxOperand v = *a->value[k];
-        unsigned have = v.kind == PTX_O_REG ? gr_ptx_type_bits(v.reg->type) : 0;
-        if (have == a->bytes * 8) {
-            stored[k] = v;
-            continue;
-        }
-        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-        stored[k] = gr_ptx_reg_operand(r);
-        if (v.kind == PTX_O_INT) {
-            uint64_t x = v.bits & (a->bytes >= 8 ? UINT64_MAX : (1ull << a->bytes * 8) - 1);
-            GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.b%u %s, 0x%llx;", bits, r->name,
-                                 (unsigned long long)x));
-        } else if (v.kind != PTX_O_REG) {
-            GR_TRY(gr_access_put(a, a->before, &v, 1, "mov.f%u %s, $0;", bits, r->name));
-        } else if (have == bits) { // 8 of 16
-            GR_TRY(gr_access_put(a, a->before, &v, 1, "and.b16 %s, $0, 0xff;", r->name));
-        } else {
-            PtxReg *t = gr_ptx_new_reg(a->func, have == 64 ? PTX_B64 : PTX_B32);
-            GR_TRY(gr_access_put(a, a->before, &v, 1, "mov.b%u %s, $0; cvt.u%u.u%u %s, %s;", have, t->name,
-                                 bits, have, r->name, t->name));
-            if (a->bytes == 1)
-                GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.b16 %s, %s, 0xff;", r->name, r->name));
-        }
-    }
-done:
-    return st;
-}
-
-// Figure 3b: before the store, do lanes of this warp target one address? The addresses are equal where the base registers are.
-static gr_status put_warp_check(Work *w, Access *a, const PtxOperand *stored, unsigned bits) {
-    gr_status st = GR_OK;
-    const PtxOperand *base = &a->address.sub[0];
-    PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = gr_ptx_new_reg(a->func, PTX_B32);
-    PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B32), *shared = gr_ptx_new_reg(a->func, PTX_PRED);
-    char guard[64];
-    const char *g = guard_text(a, guard, sizeof guard);
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
-    if (base->kind == PTX_O_REG)
-        GR_TRY(gr_access_put(a, a->before, base, 1, "%smatch.any.sync.b%u %s, $0, %s;", g,
-                             gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
-    else
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.b32 %s, %s;", peers->name, mask->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name,
-                         peers->name, rest->name, rest->name, peers->name));
-    if (a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name,
-                             rest->name, a->guard->name));
-    else
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
-
-    Detour d;
-    GR_TRY(open_detour(a, a->before, shared, &d));
-    PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
-    GR_TRY(gr_access_address64(a, d.at, &address));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
-    for (unsigned k = 0; k < a->n && k * a->bytes < GR_VALUE_BYTES; k++) {
-        PtxReg *wide, *into = half[k * a->bytes / 8];
-        GR_TRY(put_widen(a, d.at, stored[k], bits, &wide));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                             wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
-    }
-    unsigned size = a->n * a->bytes > 8 ? 8 : a->n * a->bytes; // the runtime shows the half that differs
-    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << META_SIZE)) | size << META_SIZE;
-    GR_TRY(gr_access_put(
-        a, d.at, NULL, 0,
-        "{ .param .b32 p0; .param .b32 p1; .param .b64 p2; .param .b32 p3; .param .b64 p4; .param .b64 p5;"
-        "st.param.b32 [p0], %u; st.param.b32 [p1], %u; st.param.b64 [p2], %s; st.param.b32 [p3], %s;"
-        "st.param.b64 [p4], %s; st.param.b64 [p5], %s;"
-        "call __gr%s_report_warp, (p0, p1, p2, p3, p4, p5); }",
-        a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name, w->o->suffix));
-    GR_TRY(close_detour(a, &d));
-done:
-    return st;
-}
-
-// Figure 3: the intra-warp check, the store, delay, load back, compare.
-static gr_status rewrite_store(Work *w, Access *a) {
-    gr_status st = GR_OK;
-    unsigned bits = a->bytes < 2 ? 16 : a->bytes * 8;
-    PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
-    char type[16];
-    snprintf(type, sizeof type, "b%u", a->bytes * 8);
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(own_guard(a));
-    GR_TRY(put_stored(a, bits, stored));
-    GR_TRY(put_warp_check(w, a, stored, bits));
-    GR_TRY(put_delay(w, a, w->o->write_delay_ns));
-    GR_TRY(put_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
-    GR_TRY(put_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE));
-done:
-    return st;
-}
-
-// ---- Functions and modules -----------------------------------------------------------------------------------
-
 static bool ends_thread(const PtxStmt *s) {
     while (s && (s->kind == PTX_LOC || s->kind == PTX_PRAGMA))
         s = s->prev;
@@ -374,8 +40,10 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
-static gr_status rewrite_function(Work *w, PtxFunc *f, GrSiteStatus *status) {
+static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
+    DefUse uses;
+    GR_TRY(gr_defuse_build(f, &uses, w->err));
     w->random = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last))
@@ -395,10 +63,15 @@ static gr_status rewrite_function(Work *w, PtxFunc *f, GrSiteStatus *status) {
             continue;
         a.nested = depth > 0;
         a.err = w->err;
-        GR_TRY(site->access == PTX_ACCESS_READ ? rewrite_load(w, &a) : rewrite_store(w, &a));
+        Speculation spec;
+        if (site->access == PTX_ACCESS_READ)
+            GR_TRY(gr_collider_load(w, &a, gr_speculated(&uses, s, &spec) ? &spec : NULL));
+        else
+            GR_TRY(gr_collider_store(w, &a));
     }
     GR_TRY(put_random_seed(w, f));
 done:
+    gr_defuse_free(&uses);
     return st;
 }
 
@@ -464,7 +137,7 @@ done:
 
 gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
-    Work w = {.module = m, .o = o, .err = err};
+    ColliderWork w = {.module = m, .o = o, .err = err};
     uint32_t n_funcs = m->n_funcs; // before the runtime is linked in
     bool *marked = calloc(n_funcs ? n_funcs : 1, sizeof *marked);
     if (!marked)

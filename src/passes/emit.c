@@ -87,7 +87,7 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
     uint64_t used = load ? used_bytes(site->stmt, &pragma) : UINT64_MAX;
     if (pragma)
         a->before = pragma;
-    a->after = site->stmt->next;
+    a->after = a->report = site->stmt->next;
     return read_elements(a, &i->operands[load ? 0 : 1], used) ? GR_SITE_CHECKED : GR_SITE_NOT_UNDERSTOOD;
 }
 
@@ -128,7 +128,8 @@ gr_status gr_access_prepare(Access *a) {
     }
     if (base.kind == PTX_O_REG && i->op != PTX_OP_ST)
         for (unsigned k = 0; k < a->n; k++) {
-            if (a->value[k]->kind != PTX_O_REG || a->value[k]->reg != base.reg)
+            bool overwritten = a->value[k]->kind == PTX_O_REG && a->value[k]->reg == base.reg;
+            if (!overwritten && a->report == a->after)
                 continue;
             unsigned bits = gr_ptx_type_bits(base.reg->type);
             PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);

@@ -17,6 +17,7 @@ typedef struct Access {
     PtxStmt *stmt;   // the access itself
     PtxStmt *before; // insert here for "before the access": its pragma, if it has one, else stmt
     PtxStmt *after;  // insert before this for "after the access"; NULL: the end of the body
+    PtxStmt *report; // branch to a report before this; `after`, or further on when the value may be discarded
     const PtxSite *site;
     bool nested; // inside a { } scope of the program
     const PtxOperand *address_operand;
@@ -37,6 +38,7 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
 gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));
 
+// Makes the address survive until `report`, which is set before this is called, even if the program changes its base register.
 // Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
 // copy of the base register.
 gr_status gr_access_prepare(Access *a);

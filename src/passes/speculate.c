@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/speculate.h"
+
+#include <string.h>
+
+typedef struct Use {
+    struct Use *next;
+    PtxStmt *stmt;
+    bool guard;
+} Use;
+
+struct DefUseReg {
+    uint32_t defs;
+    Use *uses;
+};
+
+static gr_status add_use(DefUse *d, const PtxReg *r, PtxStmt *s, bool guard, gr_error *err) {
+    if (!r || r->index >= d->n_regs)
+        return GR_OK;
+    Use *u = GR_NEW(&d->arena, Use);
+    if (!u)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *u = (Use){.next = d->regs[r->index].uses, .stmt = s, .guard = guard};
+    d->regs[r->index].uses = u;
+    return GR_OK;
+}
+
+// Registers of an operand; `def`: they are written, unless they stand inside brackets.
+static gr_status walk_operand(DefUse *d, const PtxOperand *o, PtxStmt *s, bool def, gr_error *err) {
+    gr_status st = GR_OK;
+    if (o->kind == PTX_O_REG && def) {
+        if (o->reg->index < d->n_regs)
+            d->regs[o->reg->index].defs++;
+    } else if (o->kind == PTX_O_REG) {
+        GR_TRY(add_use(d, o->reg, s, false, err));
+    }
+    for (unsigned k = 0; k < o->n_sub; k++)
+        GR_TRY(walk_operand(d, &o->sub[k], s, def && o->kind != PTX_O_ADDRESS, err));
+done:
+    return st;
+}
+
+gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err) {
+    gr_status st = GR_OK;
+    *out = (DefUse){.n_regs = f->n_regs};
+    gr_arena_init(&out->arena);
+    out->regs = GR_NEW_ARRAY(&out->arena, struct DefUseReg, f->n_regs ? f->n_regs : 1);
+    if (!out->regs)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->tag.inserted)
+            continue;
+        const PtxInstr *i = s->instr;
+        GR_TRY(add_use(out, i->guard, s, true, err));
+        bool has_dst = !(gr_ptx_op_flags(i->op) & PTX_F_NO_DST);
+        for (unsigned k = 0; k < i->n_operands; k++)
+            GR_TRY(walk_operand(out, &i->operands[k], s, k == 0 && has_dst, err));
+    }
+done:
+    return st;
+}
+
+void gr_defuse_free(DefUse *d) { gr_arena_free(&d->arena); }
+
+// Arithmetic whose only effect is its destination.
+static bool is_pure(const PtxInstr *i) {
+    switch (i->op) {
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_MUL:
+    case PTX_OP_MAD:
+    case PTX_OP_FMA:
+    case PTX_OP_NEG:
+    case PTX_OP_ABS:
+    case PTX_OP_MIN:
+    case PTX_OP_MAX:
+    case PTX_OP_AND:
+    case PTX_OP_OR:
+    case PTX_OP_XOR:
+    case PTX_OP_NOT:
+    case PTX_OP_SHL:
+    case PTX_OP_SHR:
+    case PTX_OP_CVT:
+    case PTX_OP_MOV: return !i->guard && i->operands[0].kind == PTX_O_REG && !gr_ptx_instr_has(i, PTX_MOD_cc);
+    default: return false;
+    }
+}
+
+// Where the straight line that starts behind `s` ends: no branch, label, call, barrier or other memory write may lie between the
+// load and the selp, or the value's fate would be decided elsewhere.
+static bool in_line(const PtxStmt *s, const PtxStmt *target) {
+    for (const PtxStmt *p = s->next; p; p = p->next) {
+        if (p == target)
+            return true;
+        if (p->kind == PTX_LABEL_DEF || p->kind == PTX_SCOPE_OPEN || p->kind == PTX_SCOPE_CLOSE)
+            return false;
+        if (p->kind == PTX_INSTR && !p->tag.inserted &&
+            gr_ptx_op_flags(p->instr->op) &
+                (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_CALL | PTX_F_BARRIER | PTX_F_COLLECTIVE))
+            return false;
+    }
+    return false;
+}
+
+static bool later(const PtxStmt *a, const PtxStmt *b) {
+    for (const PtxStmt *p = b; p; p = p->next)
+        if (p == a)
+            return true;
+    return false;
+}
+
+static bool keep(const DefUse *d, Speculation *out, const PtxOperand *pred, bool negated, PtxStmt *s) {
+    if (pred->kind != PTX_O_REG || pred->reg->index >= d->n_regs || d->regs[pred->reg->index].defs != 1 ||
+        out->n == SPEC_MAX)
+        return false;
+    out->keep[out->n].pred = pred->reg;
+    out->keep[out->n++].negated = negated != pred->negated;
+    if (!out->last || later(s, out->last))
+        out->last = s;
+    return true;
+}
+
+// Whether everything done with register `r` ends in selp. `depth` bounds chains.
+static bool follow(const DefUse *d, PtxStmt *load, const PtxReg *r, Speculation *out, unsigned depth) {
+    if (depth > 16 || r->index >= d->n_regs || d->regs[r->index].defs != 1 || !d->regs[r->index].uses)
+        return false;
+    for (const Use *u = d->regs[r->index].uses; u; u = u->next) {
+        const PtxInstr *i = u->stmt->instr;
+        if (u->guard || !in_line(load, u->stmt))
+            return false;
+        if (i->op == PTX_OP_SELP && !i->guard && i->n_operands == 4) {
+            bool a = i->operands[1].kind == PTX_O_REG && i->operands[1].reg == r;
+            bool b = i->operands[2].kind == PTX_O_REG && i->operands[2].reg == r;
+            if (a == b || !keep(d, out, &i->operands[3], b, u->stmt))
+                return false;
+        } else if (!is_pure(i) || !follow(d, load, i->operands[0].reg, out, depth + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
+    *out = (Speculation){0};
+    if (s->kind != PTX_INSTR || s->instr->n_operands < 2)
+        return false;
+    const PtxOperand *dst = &s->instr->operands[0];
+    const PtxOperand *list = dst->kind == PTX_O_VECTOR ? dst->sub : dst;
+    unsigned n = dst->kind == PTX_O_VECTOR ? dst->n_sub : 1;
+    bool any = false;
+    for (unsigned k = 0; k < n; k++) {
+        if (list[k].kind == PTX_O_SINK)
+            continue;
+        if (list[k].kind != PTX_O_REG || !follow(d, s, list[k].reg, out, 0))
+            return false;
+        any = true;
+    }
+    return any && out->n > 0;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// speculate — finds loads that the compiler hoisted out of their guard.
+//
+// nvcc turns `if (t == 0) v = s[0];` into a load by every thread and a selp. For a lane that then throws the value away the
+// load is not an access of the program, and reporting its race would be a false alarm. A load is speculated when everything that is
+// ever done with its value, through pure arithmetic, ends in selp instructions of the same straight line of code; the
+// lanes that keep the value are those for which one of the selp chooses it.
+#ifndef GR_PASSES_SPECULATE_H
+#define GR_PASSES_SPECULATE_H
+
+#include "ptx/ptx.h"
+
+enum { SPEC_MAX = 8 };
+
+// Who defines and who uses each register of a function, by PtxReg.index. Valid until the function gains registers that are looked up.
+typedef struct DefUse {
+    Arena arena;
+    struct DefUseReg *regs;
+    uint32_t n_regs;
+} DefUse;
+
+// Indexes the program's own statements of `f`.
+gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err);
+void gr_defuse_free(DefUse *d);
+
+typedef struct Speculation {
+    unsigned n; // the value is kept where any of these holds
+    struct {
+        PtxReg *pred;
+        bool negated;
+    } keep[SPEC_MAX];
+    PtxStmt *last; // behind this statement all of them are known
+} Speculation;
+
+// Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not.
+bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out);
+
+#endif
