@@ -199,10 +199,11 @@ static gr_status put_compare(ColliderWork *w, Access *a, const PtxOperand *befor
                              where[0] * a->bytes));
     }
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                         "{ .param .b32 p0; .param .b32 p1; .param .b64 p2; .param .b64 p3; .param .b64 p4;"
-                         "st.param.b32 [p0], %u; st.param.b32 [p1], %u; st.param.b64 [p2], %s;"
-                         "st.param.b64 [p3], %s; st.param.b64 [p4], %s;"
-                         "call __gr%s_report, (p0, p1, p2, p3, p4); }",
+                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b64 "
+                         "__gr_a3; .param .b64 __gr_a4;"
+                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], %s;"
+                         "st.param.b64 [__gr_a3], %s; st.param.b64 [__gr_a4], %s;"
+                         "call __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
                          a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
                          w->o->suffix));
     GR_TRY(close_detour(a, &d));
@@ -323,13 +324,15 @@ static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *st
     }
     unsigned size = a->n * a->bytes > 8 ? 8 : a->n * a->bytes; // the runtime shows the half that differs
     uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << META_SIZE)) | size << META_SIZE;
-    GR_TRY(gr_access_put(
-        a, d.at, NULL, 0,
-        "{ .param .b32 p0; .param .b32 p1; .param .b64 p2; .param .b32 p3; .param .b64 p4; .param .b64 p5;"
-        "st.param.b32 [p0], %u; st.param.b32 [p1], %u; st.param.b64 [p2], %s; st.param.b32 [p3], %s;"
-        "st.param.b64 [p4], %s; st.param.b64 [p5], %s;"
-        "call __gr%s_report_warp, (p0, p1, p2, p3, p4, p5); }",
-        a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name, w->o->suffix));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0,
+                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
+                         "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
+                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
+                         "%s; st.param.b32 [__gr_a3], %s;"
+                         "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
+                         "call __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
+                         a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name,
+                         w->o->suffix));
     GR_TRY(close_detour(a, &d));
 done:
     return st;

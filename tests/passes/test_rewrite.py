@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rewrites PTX files with an engine's pass and checks the text: test_rewrite.py GPURACE PTXAS DIR [--update]
+
+accesses.ptx holds every shape of access that a pass must not be fooled by. Its kernel after rewriting must equal
+accesses.collider.expect line for line (--update writes that file), must assemble, and must come out the same when parsed and
+printed again. Bad modules must be refused with the reason.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+gpurace, ptxas, here = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+failures = 0
+
+
+def check(ok, what):
+    global failures
+    print(("ok   " if ok else "FAIL ") + what)
+    failures += not ok
+
+
+def rewrite(path, *options):
+    return subprocess.run([gpurace, "ptx", *options, str(path)], capture_output=True, text=True)
+
+
+def kernel(text):
+    """The kernel's statements; declarations of inserted registers are the printer's business."""
+    body = text[text.index(".visible .entry k(") :]
+    return "".join(line + "\n" for line in body.splitlines() if not line.startswith("\t/*@gr*/ .reg"))
+
+
+def write(folder, name, text):
+    path = pathlib.Path(folder) / name
+    path.write_text(text)
+    return path
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    source = here / "accesses.ptx"
+    done = rewrite(source)
+    golden = here / "accesses.collider.expect"
+    if "--update" in sys.argv:
+        golden.write_text(kernel(done.stdout))
+    check(done.returncode == 0 and kernel(done.stdout) == golden.read_text(), "the rewritten kernel is as expected")
+    check("28 checked" in done.stderr and "2 strong" in done.stderr, "standard error counts the sites")
+    out = write(tmp, "out.ptx", done.stdout)
+    if ptxas:
+        run = subprocess.run([ptxas, "-arch=sm_90", out, "-o", f"{tmp}/o"], capture_output=True, text=True)
+        check(run.returncode == 0, "ptxas takes it " + run.stderr[:300])
+    again = rewrite(out, "--engine", "none")
+    check(again.stdout == done.stdout, "parsed and printed again it is the same, tags included")
+
+    for option, absent in ((("--read-delay", "0", "--write-delay", "0"), "nanosleep"), (("--kernel", "other"), "@gr:")):
+        run = rewrite(source, *option)
+        check(run.returncode == 0 and absent not in run.stdout, f"{' '.join(option)} leaves out {absent}")
+    one, two = rewrite(source, "--seed", "1").stdout, rewrite(source, "--seed", "2").stdout
+    check(one != two, "the seed is part of the code")
+
+    head = ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k(){ .reg .b32 %r<3>; .reg .pred %p1;"
+    old = write(tmp, "old.ptx", head + "shfl.down.b32 %r1|%p1, %r2, 1, 31; ret; }")
+    run = rewrite(old)
+    check(run.returncode == 1 and "shfl without .sync" in run.stderr and "compute_75" in run.stderr,
+          "a module that cannot be raised is refused with the reason")
+    young = write(tmp, "young.ptx", head + "ld.global.u32 %r1, [4]; ret; }")
+    check(".target sm_70" in rewrite(young).stdout, "an older target is raised")
+    narrow = write(tmp, "narrow.ptx", ".version 7.0\n.target sm_70\n.address_size 32\n.visible .entry k(){ ret; }")
+    check("32-bit addresses" in rewrite(narrow).stderr, "32-bit modules are refused")
+    bad = write(tmp, "bad.ptx", ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n  add.s32 %r1, ;\n}\n")
+    run = rewrite(bad)
+    check(run.returncode == 1 and "bad.ptx:6:" in run.stderr, "malformed PTX: line and column " + run.stderr.strip())
+    check(rewrite(f"{tmp}/absent.ptx").returncode == 1, "a missing file is an error")
+    check(rewrite(source, "--engine", "nonesuch").returncode != 0, "an unknown engine is an error")
+
+sys.exit(failures != 0)
