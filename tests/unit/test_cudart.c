@@ -401,8 +401,10 @@ static void errors_stay_until_taken_and_belong_to_a_thread(void **state) {
     assert_int_equal(cudaGetLastError(), cudaSuccess);
     fake_fail("cuMemAlloc", (CUresult)916); // a result that the runtime has no error for
     assert_int_equal(cudaMalloc(&p, 4), cudaErrorUnknown);
+    assert_int_equal(cudaGetLastError(), cudaErrorUnknown);
     fake_fail("cuStreamQuery", CUDA_ERROR_NOT_READY);
-    assert_int_equal(cudaStreamQuery(NULL), cudaErrorNotReady);
+    assert_int_equal(cudaStreamQuery(NULL), cudaErrorNotReady); // an answer, not an error
+    assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
 }
 
 static void *peek_elsewhere(void *unused) {

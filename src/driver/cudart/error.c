@@ -57,7 +57,9 @@ static void drop_stale(void) {
 }
 
 cudaError_t gr_rt_leave(cudaError_t e) {
-    if (e != cudaSuccess) {
+    // The answer of a query that is not done yet is no error, and not reported as the last one (CUDA programming guide,
+    // "Error Checking").
+    if (e != cudaSuccess && e != cudaErrorNotReady) {
         drop_stale();
         if (!is_sticky(last_error)) {
             last_error = e;
