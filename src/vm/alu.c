@@ -12,7 +12,7 @@
 #endif
 
 // One table per kernel source and instruction set; ALU_ISAS is set by alu.cmake.
-#define ALU_FILES(X, isa) X(int, isa) X(bit, isa) X(cmp, isa) X(float, isa)
+#define ALU_FILES(X, isa) X(int, isa) X(bit, isa) X(cmp, isa) X(float, isa) X(cvt, isa)
 
 #define DECLARE(file, isa) extern const AluTable gr_alu_##file##_##isa;
 ALU_FILES(DECLARE, base)

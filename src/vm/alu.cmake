@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gr_vm_alu: the arithmetic of the CPU device. The kernels are compiled once per instruction set; alu.c chooses
 # among them at run time.
-set(ALU_KERNELS alu_int.c alu_bit.c alu_cmp.c alu_float.c)
+set(ALU_KERNELS alu_int.c alu_bit.c alu_cmp.c alu_float.c alu_cvt.c)
 set(ALU_OBJECTS)
 
 function(gr_alu_isa name)
@@ -21,7 +21,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_v3> $<TARGET_OBJECTS:gr_vm_alu_v4>)
 endif()
 
-gr_add_library(gr_vm_alu alu.c alu_select.c ${ALU_OBJECTS})
+gr_add_library(gr_vm_alu alu.c alu_select.c alu_cvt_select.c ${ALU_OBJECTS})
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_definitions(gr_vm_alu PRIVATE ALU_X86_LEVELS)
 endif()

@@ -303,6 +303,8 @@ static bool select_lop3(const PtxInstr *i, VmAlu *out) {
 bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
     if (i->op == PTX_OP_LOP3)
         return select_lop3(i, out);
+    if (i->op == PTX_OP_CVT)
+        return gr_alu_select_cvt(i, out);
     for (const Spec *s = specs; s < specs + sizeof specs / sizeof *specs; s++) {
         Match m;
         if (s->spelling[0] != i->opcode[0] || !match(s->spelling, i, &m))

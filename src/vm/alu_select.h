@@ -8,4 +8,7 @@
 // Adds the flag of a modifier's text to *flags; false when it is none.
 bool gr_alu_flag(const char *text, unsigned *flags);
 
+// cvt and cvt.pack.
+bool gr_alu_select_cvt(const PtxInstr *i, VmAlu *out);
+
 #endif
