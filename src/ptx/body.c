@@ -418,6 +418,8 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
     if (st != GR_OK)
         return st;
     lex_skip(l);
+    if (*l->p == '}' || !*l->p)
+        return gr_lex_expected(l, "';'");
     if (*l->p != ';') {
         if (i->op == PTX_OP_CALL) {
             st = parse_call(p);

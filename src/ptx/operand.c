@@ -367,8 +367,11 @@ static gr_status parse_address(Parser *p, unsigned depth) {
     o.offset += first->kind == PTX_O_VAR ? first->offset : 0;
     if (first->kind == PTX_O_VAR)
         first->offset = 0;
+    lex_skip(&p->lex);
+    o.plus_zero = *p->lex.p == '+' || *p->lex.p == '-';
     if ((st = parse_offset(p, &o.offset)) != GR_OK)
         return st;
+    o.plus_zero = o.plus_zero && !o.offset;
     while (lex_accept(&p->lex, ','))
         if ((st = gr_parse_operand(p, false, depth + 1)) != GR_OK)
             return st;
