@@ -270,8 +270,8 @@ static gr_status parse_item(Parser *p, PtxTag tag) {
             return parse_section(p, b, tag, line);
         if (slice_is(word, "alias"))
             return parse_alias(p, b, tag, line);
-        if (slice_is(word, "version"))
-            return gr_lex_fail(l, ".version stands only at the beginning of a module");
+        if (slice_is(word, "version") || slice_is(word, "address_size"))
+            return gr_lex_fail(l, ".%.*s stands only at the beginning of a module", (int)word.len, word.s);
         if (!word.len || dot != b)
             return gr_lex_expected(l, "a function or a variable");
         return parse_raw(p, b, tag, line); // .pragma, a later .target, what is to come

@@ -370,10 +370,11 @@ static void put_func(Printer *p, const PtxFunc *f) {
 
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err) {
     if ((flags & (PTX_PRINT_RENUMBER_REGS | PTX_PRINT_RENAME_LABELS)) && m->debug)
-        return gr_fail(err, GR_ERR_ARGUMENT,
-                       "%s: registers and labels of a debug module cannot be renamed, its DWARF data refers to "
-                       "them by name",
-                       m->name);
+        return gr_fail(
+            err, GR_ERR_ARGUMENT,
+            "%s: registers and labels of a debug module cannot be renamed, its DWARF data refers to "
+            "them by name",
+            m->name);
     Printer p = {.out = out, .flags = flags};
     gr_str_addf(out, ".version %u.%u\n.target ", m->version_major, m->version_minor);
     for (uint32_t k = 0; k < m->n_targets; k++)

@@ -216,7 +216,8 @@ typedef struct PtxOperand {
     bool negated;   // !p, or -x on a register
     bool is_signed; // INT: written with a minus or without a U suffix
     char elem;
-    bool plus_zero; // ADDRESS: "+0" was written; without optimization ptxas makes other code of [a+0] than of [a]
+    bool
+        plus_zero; // ADDRESS: "+0" was written; without optimization ptxas makes other code of [a+0] than of [a]
     uint16_t n_sub;
     struct PtxOperand *sub;
     PtxReg *reg;

@@ -453,7 +453,7 @@ static void test_errors(void **state) {
     check_error(BODY("mov.u32 %r1, nobody;\n}"), 6, 14, "'nobody' is not declared");
     check_error(BODY("@%p2 ret;"), 6, 2, "predicate '%p2' is not declared");
     check_error(BODY("bra nowhere;\n}"), 6, 5, "label 'nowhere' is not defined");
-    check_error(BODY("L: L: ret; }"), 6, 5, "defined twice");
+    check_error(BODY("L: L: ret; }"), 6, 4, "defined twice");
     check_error(BODY("{ ret;"), 6, 7, "expected '}', found the end");
     check_error(BODY("ld.global.u32 %r1, [%r2;"), 6, 24, "expected ']'");
     check_error(BODY("mov.u32 %r1, 0f3F8;"), 6, 14, "exactly 8 hexadecimal digits");
