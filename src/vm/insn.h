@@ -33,26 +33,35 @@ struct VmInsn {
     uint32_t d, a, b, c; // byte offsets of destination and sources in the frame
     uint32_t d2, e;      // second destination (carry-out predicates, setp's q, shfl's p), fourth source
     uint64_t imm;        // whatever the handler wants: an offset, a lookup table, a comparison
-    VmExec body[2];      // guarded instructions: exec runs the guard, body the instruction
     uint32_t guard;      // slot of the guard predicate
     uint8_t guard_negated;
-    uint8_t tagged; // inserted by a pass
-    uint16_t flags; // decoder's own
-    uint32_t site;
+    uint8_t tagged;       // inserted by a pass
+    uint16_t weight;      // instructions of the program that it stands for: 0 when tagged
     const VmInsn *target; // branches
+    VmExec body[2];       // guarded instructions: exec runs the guard, body the instruction
     const PtxStmt *stmt;
-    void *extra; // wide instructions keep the rest of their operands here
+    void *extra;          // wide instructions keep the rest of their operands here
+    const VmInsn *rejoin; // where lanes that part here are expected to meet again; NULL: after the function
+    uint32_t site;
+    uint32_t pad[5];
 };
+
+_Static_assert(sizeof(VmInsn) == 128, "two cache lines");
 
 // The part of a warp that handlers of arithmetic see. The scheduler's part is in warp.h.
 struct VmWarp {
     uint8_t *frame;  // registers of the running split's activation
     uint32_t mask;   // active lanes
-    uint32_t live;   // lanes that exist and have not exited
+    uint32_t live;   // lanes of this activation that have not exited
     uint32_t cc;     // condition code CC.CF, a bit per lane
     uint8_t partial; // mask != live: which of exec[] runs
     uint8_t stop;    // VmStop, when a handler returned NULL
-    struct VmWarpRest *rest;
+    // Memory instructions count this down; at zero something wants to hear of the access (hooks.c).
+    int32_t budget;
+    const VmInsn *join; // the next rejoin point of the running split
+    struct VmCache *caches;
+    uint8_t *shared;
+    uint64_t shared_bytes;
 };
 
 #define VM_PRED(w, off) (*(uint32_t *)((w)->frame + (off)))

@@ -60,8 +60,17 @@ gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags
                              gr_error *err);
 gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err);
 
+// How much device memory `device` has (16 GiB unless told).
+void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
+
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
+// The range that ends last at or before `addr`, or NULL; and the one that starts first after it: what faults
+// name.
+VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);
+VmRange *gr_vm_mem_after(const VmMem *m, uint64_t addr);
+// The range freed most recently that held `addr`: false when none is remembered.
+bool gr_vm_mem_was_freed(const VmMem *m, uint64_t addr, uint64_t *start, uint64_t *size);
 // Where the tool itself may touch [addr, addr+size): NULL when any byte of it is outside one range.
 void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size);
 // Bytes of device memory of `device` in use, and the total.

@@ -25,6 +25,7 @@ typedef struct VmConfig {
                            // 0: never
     uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
     uint32_t sm_count;     // 0: default
+    uint32_t stack_bytes;  // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;   // device malloc heap; 0: 8 MiB
     uint64_t printf_bytes; // not a limit of ours: 0 is 1 MiB, as CUDA
 } VmConfig;
@@ -80,6 +81,10 @@ typedef struct VmParam {
 gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err);
 void gr_vm_destroy(VmDevice *d);
 const VmProps *gr_vm_props(const VmDevice *d);
+
+// cudaLimitStackSize: for launches made from now on. 0: the default.
+void gr_vm_set_stack(VmDevice *d, uint32_t bytes);
+uint32_t gr_vm_stack(const VmDevice *d);
 
 // Adds an ear. The observer is copied. Accesses cost more while anyone listens to them.
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);

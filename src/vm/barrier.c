@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// barrier — bar and barrier of a block, cluster barriers (clusters of one block), fences.
+//
+// Threads are counted, not warps: a barrier for all threads is complete when every thread of the block that has
+// not exited is at it. With a thread count, a warp whose lanes all arrive together counts as a full warp, as
+// in hardware, so that the ragged last warp of a block can take part.
+#include "vm/exec.h"
+#include "vm/warp.h"
+
+#include "vm/sync_insn.h"
+
+static uint32_t bits(uint32_t m) { return (uint32_t)__builtin_popcount(m); }
+
+static void write_result(VmWarpRest *r, const VmSplit *p, const VmBarrier *b) {
+    const VmBarrierInfo *info = p->pc->extra;
+    if (info->kind != VM_BAR_RED)
+        return;
+    uint8_t *frame = p->act->frame;
+    (void)r;
+    if (info->op == VM_BAR_POPC) {
+        for (uint32_t m = p->mask; m; m &= m - 1)
+            ((uint32_t *)(void *)(frame + p->pc->d))[__builtin_ctz(m)] = b->popc;
+        return;
+    }
+    uint32_t *pred = (uint32_t *)(void *)(frame + p->pc->d);
+    bool v = info->op == VM_BAR_AND ? !b->not_all : b->popc != 0;
+    *pred = (*pred & ~p->mask) | (v ? p->mask : 0);
+}
+
+static void release(VmBlock *blk, uint32_t n) {
+    VmBarrier b = blk->barrier[n];
+    blk->barrier[n] = (VmBarrier){0};
+    for (uint32_t k = 0; k < blk->n_warps; k++) {
+        VmWarpRest *r = &blk->warps[k];
+        bool any = false;
+        for (uint32_t s = 0; r->live && s < r->n_splits; s++) {
+            VmSplit *p = &r->splits[s];
+            if (p->state != VM_SPLIT_BARRIER || p->barrier != n)
+                continue;
+            write_result(r, p, &b);
+            uint32_t cur = r->cur;
+            r->cur = s;
+            gr_vm_report_sync(r, p->pc, p->mask, VM_SYNC_BARRIER_RELEASE, n, PTX_SEM_NONE, PTX_SCOPE_CTA);
+            r->cur = cur;
+            p->pc++;
+            gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+            any = true;
+        }
+        if (any && r->n_splits > 1)
+            gr_vm_merge_ready(r);
+    }
+}
+
+static bool complete(const VmBlock *blk, const VmBarrier *b) {
+    return b->used && b->arrived >= (b->expected ? b->expected : blk->live_threads);
+}
+
+void gr_vm_barrier_recheck(VmBlock *blk) {
+    for (uint32_t n = 0; n < VM_BARRIERS; n++)
+        if (blk->barrier[n].used && !blk->barrier[n].expected && complete(blk, &blk->barrier[n]))
+            release(blk, n);
+    gr_vm_cluster_check(blk);
+}
+
+// The lanes whose value at `slot` is that of the first active one.
+static uint32_t same_as_first(const VmWarp *w, uint32_t slot, uint32_t *first) {
+    const uint32_t *v = VM_U32(w, slot);
+    uint32_t same = 0;
+    *first = v[__builtin_ctz(w->mask)];
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        same |= (uint32_t)(v[__builtin_ctz(m)] == *first) << __builtin_ctz(m);
+    return same;
+}
+
+VM_HANDLER(gr_vm_x_barrier) {
+    VmWarpRest *r = rest_of(w);
+    const VmBarrierInfo *info = i->extra;
+    uint32_t n, count = 0, same = same_as_first(w, i->a, &n);
+    if (same != w->mask) // different barriers: part, and come here again
+        return gr_vm_diverge(w, same, i, i, i->rejoin);
+    if (n >= VM_BARRIERS)
+        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, "used barrier %u; there are %u", n,
+                           VM_BARRIERS);
+    if (info->counted) {
+        same_as_first(w, i->b, &count);
+        if (count % VM_LANES || count > 1024 || (!count && info->kind == VM_BAR_ARRIVE))
+            return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, "used barrier %u for %u threads", n,
+                               count);
+    }
+    VmBlock *blk = r->block;
+    VmBarrier *b = &blk->barrier[n];
+    if (b->used && b->expected != count)
+        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0,
+                           "used barrier %u for %u threads while others wait at it for %u", n,
+                           count ? count : blk->live_threads, b->expected ? b->expected : blk->live_threads);
+    b->used = true;
+    b->expected = count;
+    b->arrived += count && w->mask == r->live ? VM_LANES : bits(w->mask);
+    if (info->kind == VM_BAR_RED) {
+        uint32_t p = VM_PRED(w, i->c);
+        b->popc += bits(p & w->mask);
+        b->not_all |= (~p & w->mask) != 0;
+    }
+    gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_ARRIVE, n, PTX_SEM_NONE, PTX_SCOPE_CTA);
+    if (info->kind == VM_BAR_ARRIVE) {
+        if (complete(blk, b))
+            release(blk, n);
+        return stop_at(w, i + 1, VM_STOP_SWITCH);
+    }
+    VmSplit *p = split_of(w);
+    p->pc = i;
+    p->barrier = (uint8_t)n;
+    gr_vm_split_set_state(r, r->cur, VM_SPLIT_BARRIER);
+    if (complete(blk, b))
+        release(blk, n);
+    w->stop = VM_STOP_WAIT;
+    return NULL;
+}
+
+VM_HANDLER(gr_vm_x_fence) {
+    gr_vm_report_sync(rest_of(w), i, w->mask, VM_SYNC_FENCE, 0, (PtxSem)(i->imm >> 8),
+                      (PtxScope)(i->imm & 0xff));
+    return i + 1;
+}
+
+// ---- Clusters of one block ---------------------------------------------------------------------------------
+
+void gr_vm_cluster_check(VmBlock *blk) {
+    if (!blk->cluster_arrived || blk->cluster_arrived < blk->live_threads)
+        return;
+    blk->cluster_arrived = 0;
+    for (uint32_t k = 0; k < blk->n_warps; k++) {
+        VmWarpRest *r = &blk->warps[k];
+        r->cluster_done |= r->cluster_arrived;
+        r->cluster_arrived = 0;
+        for (uint32_t s = 0; r->live && s < r->n_splits; s++)
+            if (r->splits[s].state == VM_SPLIT_CLUSTER)
+                gr_vm_split_set_state(r, s, VM_SPLIT_READY); // it looks again
+    }
+}
+
+VM_HANDLER(gr_vm_x_cluster_arrive) {
+    VmWarpRest *r = rest_of(w);
+    r->cluster_arrived |= w->mask;
+    r->block->cluster_arrived += bits(w->mask);
+    gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_ARRIVE, VM_BARRIERS, PTX_SEM_NONE, PTX_SCOPE_CLUSTER);
+    gr_vm_cluster_check(r->block);
+    return stop_at(w, i + 1, VM_STOP_SWITCH);
+}
+
+VM_HANDLER(gr_vm_x_cluster_wait) {
+    VmWarpRest *r = rest_of(w);
+    if (w->mask & ~r->cluster_done) {
+        split_of(w)->pc = i;
+        gr_vm_split_set_state(r, r->cur, VM_SPLIT_CLUSTER);
+        w->stop = VM_STOP_WAIT;
+        return NULL;
+    }
+    r->cluster_done &= ~w->mask;
+    gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_RELEASE, VM_BARRIERS, PTX_SEM_NONE, PTX_SCOPE_CLUSTER);
+    return i + 1;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// block — blocks come and go: their warps, frames, stacks and shared memory are kept for the next one.
+//
+// All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
+// their constants, parameters and thread indices; only what depends on the block is written again.
+#include "vm/warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *own(VmLaunch *l, size_t bytes) {
+    void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    if (!p || !gr_vec_push(&l->owned, p)) {
+        free(p);
+        return NULL;
+    }
+    memset(p, 0, bytes);
+    return p;
+}
+
+// ---- Activations -------------------------------------------------------------------------------------------
+
+// Frames carry a 64-byte header, whose first word links free ones.
+static uint8_t *new_frame(VmWarpRest *r, VmFunc *f) {
+    VmLaunch *l = r->launch;
+    void **pool = &l->frame_pools[f->index];
+    uint8_t *raw = *pool;
+    if (raw) {
+        memcpy(pool, raw, sizeof *pool);
+        return raw + 64;
+    }
+    raw = own(l, 64 + (size_t)f->frame_bytes);
+    if (!raw)
+        return NULL;
+    gr_vm_fill(raw + 64, f->fills, f->n_static, r, NULL);
+    return raw + 64;
+}
+
+VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller) {
+    VmLaunch *l = r->launch;
+    VmActivation *a = l->free_acts;
+    if (a)
+        l->free_acts = a->next_free;
+    else {
+        a = own(l, sizeof *a);
+        if (!a)
+            return NULL;
+    }
+    *a = (VmActivation){.func = f, .caller = caller};
+    if (caller)
+        a->sp = caller->sp + caller->func->local_bytes + VM_CALL_BYTES;
+    a->frame = new_frame(r, f);
+    if (!a->frame) {
+        a->next_free = l->free_acts;
+        l->free_acts = a;
+        return NULL;
+    }
+    gr_vm_fill(a->frame, f->fills + f->n_static, f->n_warp, r, a);
+    if (caller)
+        gr_vm_fill(a->frame, f->fills + f->n_static + f->n_warp, f->n_block, r, a);
+    return a;
+}
+
+void gr_vm_activation_free(VmLaunch *l, VmActivation *a) {
+    uint8_t *raw = a->frame - 64;
+    memcpy(raw, &l->frame_pools[a->func->index], sizeof(void *));
+    l->frame_pools[a->func->index] = raw;
+    a->next_free = l->free_acts;
+    l->free_acts = a;
+}
+
+uint8_t *gr_vm_local(VmWarpRest *r) {
+    if (!r->local && r->launch->stack_bytes)
+        r->local = own(r->launch, (size_t)r->launch->stack_bytes * VM_LANES);
+    return r->local;
+}
+
+// ---- Blocks ------------------------------------------------------------------------------------------------
+
+static bool new_warp(VmBlock *b, uint32_t index) {
+    VmWarpRest *r = &b->warps[index];
+    VmLaunch *l = b->launch;
+    uint32_t first = index * VM_LANES, have = l->threads - first;
+    r->block = b;
+    r->launch = l;
+    r->index = index;
+    r->exists = have >= VM_LANES ? UINT32_MAX : (UINT32_C(1) << have) - 1;
+    r->ready_slot = UINT32_MAX;
+    for (unsigned k = 0; k < sizeof r->joins / sizeof *r->joins; k++) {
+        r->joins[k].parent = r->free_joins;
+        r->free_joins = &r->joins[k];
+    }
+    r->hot.caches = l->caches;
+    r->hot.shared = b->shared;
+    r->hot.shared_bytes = b->shared_bytes;
+    r->root = gr_vm_activation(r, l->kernel, NULL);
+    return r->root != NULL;
+}
+
+static VmBlock *new_block(VmLaunch *l) {
+    VmBlock *b = own(l, sizeof *b);
+    if (!b)
+        return NULL;
+    b->launch = l;
+    b->n_warps = l->warps_per_block;
+    b->shared_bytes = l->shared_bytes;
+    b->shared = own(l, l->shared_bytes + 64u);
+    b->warps = own(l, b->n_warps * sizeof *b->warps);
+    if (!b->shared || !b->warps)
+        return NULL;
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        if (!new_warp(b, k))
+            return NULL;
+    return b;
+}
+
+static void start_warp(VmBlock *b, VmWarpRest *r) {
+    r->live = r->exists;
+    r->hot.cc = 0;
+    r->executed = 0;
+    r->patience = 1024;
+    r->rotate = (uint32_t)gr_rng_next(&b->launch->rng);
+    r->clock_fresh = false;
+    r->moving = false;
+    r->cluster_arrived = r->cluster_done = 0;
+    r->root->lanes = r->exists;
+    gr_vm_fill(r->root->frame, r->root->func->fills + r->root->func->n_static + r->root->func->n_warp,
+               r->root->func->n_block, r, r->root);
+    r->n_splits = 1;
+    r->cur = 0;
+    r->splits[0] = (VmSplit){.pc = b->launch->kernel->code, .act = r->root, .mask = r->exists};
+    r->n_ready = 0;
+    r->n_sleeping = 0;
+    r->splits[0].state = VM_SPLIT_BARRIER; // so that the change of state counts it
+    gr_vm_split_set_state(r, 0, VM_SPLIT_READY);
+}
+
+gr_status gr_vm_start_block(VmLaunch *l, gr_error *err) {
+    VmBlock *b = l->free_blocks;
+    if (b)
+        l->free_blocks = b->next_free;
+    else {
+        b = new_block(l);
+        if (!b)
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory for a block of %s", l->kernel->name);
+    }
+    b->linear = l->next_block++;
+    b->ctaid[0] = (uint32_t)(b->linear % l->grid[0]);
+    b->ctaid[1] = (uint32_t)(b->linear / l->grid[0] % l->grid[1]);
+    b->ctaid[2] = (uint32_t)(b->linear / l->grid[0] / l->grid[1]);
+    b->sm = (uint32_t)(b->linear % l->device->props.sm_count);
+    b->live_warps = b->n_warps;
+    b->live_threads = l->threads;
+    b->moving = 0;
+    b->cluster_arrived = 0;
+    memset(b->barrier, 0, sizeof b->barrier);
+    b->prev = NULL;
+    b->next = l->blocks;
+    if (b->next)
+        b->next->prev = b;
+    l->blocks = b;
+    l->resident++;
+    for (size_t k = 0; k < l->device->observers.len; k++) {
+        const VmObserver *o = &l->device->observers.data[k];
+        if (o->block_begin)
+            o->block_begin(o->user, l->number, b->linear);
+    }
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        start_warp(b, &b->warps[k]);
+    return GR_OK;
+}
+
+void gr_vm_block_end(VmBlock *b) {
+    VmLaunch *l = b->launch;
+    for (size_t k = 0; k < l->device->observers.len; k++) {
+        const VmObserver *o = &l->device->observers.data[k];
+        if (o->block_end)
+            o->block_end(o->user, l->number, b->linear);
+    }
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        l->blocks = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    b->next_free = l->free_blocks;
+    l->free_blocks = b;
+    l->resident--;
+    if (++l->ended_blocks == l->n_blocks)
+        l->done = true;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// collective — shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA 9.7.9.6, 9.7.13).
+//
+// A .sync collective is executed when all lanes of its member mask that have not exited are at an instruction
+// of the same kind with the same mask, wherever that instruction is; the lanes that came early wait as splits
+// of their own. Then the result is computed for all of them at once, and those at the same place go on
+// together.
+#include "vm/exec.h"
+#include "vm/sync_insn.h"
+#include "vm/warp.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Lanes {
+    uint32_t mask; // who is here
+    uint64_t a[VM_LANES], d[VM_LANES];
+    uint32_t b[VM_LANES], c[VM_LANES];
+    uint32_t pred; // predicate source
+    uint32_t p;    // second result
+    const VmCollectiveInfo *info[VM_LANES];
+} Lanes;
+
+// ---- What lanes compute ------------------------------------------------------------------------------------
+
+// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: the
+// lane's own here, and the launch counts it.
+static void shfl(Lanes *x, unsigned lane, VmLaunch *launch) {
+    uint32_t bval = x->b[lane] & 31, cval = x->c[lane] & 31, seg = x->c[lane] >> 8 & 31;
+    int min = (int)(lane & seg), max = (int)((lane & seg) | (cval & ~seg)), j;
+    bool p;
+    switch (x->info[lane]->op) {
+    case VM_SHFL_UP:
+        j = (int)lane - (int)bval;
+        p = j >= max;
+        break;
+    case VM_SHFL_DOWN:
+        j = (int)(lane + bval);
+        p = j <= max;
+        break;
+    case VM_SHFL_BFLY:
+        j = (int)(lane ^ bval);
+        p = j <= max;
+        break;
+    default: j = min | (int)(bval & ~seg); p = j <= max;
+    }
+    if (!p)
+        j = (int)lane;
+    if (!(x->mask >> (j & 31) & 1)) {
+        launch->undefined_collectives++;
+        j = (int)lane;
+    }
+    x->d[lane] = x->a[j & 31];
+    x->p |= (uint32_t)p << lane;
+}
+
+static uint64_t vote(const Lanes *x, unsigned lane) {
+    uint32_t yes = x->pred & x->mask;
+    switch (x->info[lane]->op) {
+    case VM_VOTE_ALL: return yes == x->mask;
+    case VM_VOTE_ANY: return yes != 0;
+    case VM_VOTE_UNI: return yes == x->mask || !yes;
+    default: return yes;
+    }
+}
+
+static void match(Lanes *x, unsigned lane) {
+    uint32_t same = 0;
+    for (uint32_t m = x->mask; m; m &= m - 1)
+        same |= (uint32_t)(x->a[__builtin_ctz(m)] == x->a[lane]) << __builtin_ctz(m);
+    if (x->info[lane]->op == VM_MATCH_ANY)
+        x->d[lane] = same;
+    else {
+        x->d[lane] = same == x->mask ? same : 0;
+        x->p |= (uint32_t)(same == x->mask) << lane;
+    }
+}
+
+static float as_float(uint32_t v) {
+    float f;
+    memcpy(&f, &v, 4);
+    return f;
+}
+
+static uint32_t redux_f32(const VmCollectiveInfo *info, uint32_t a, uint32_t b) {
+    if (info->abs) {
+        a &= 0x7fffffff;
+        b &= 0x7fffffff;
+    }
+    float x = as_float(a), y = as_float(b);
+    if (isnan(x) || isnan(y)) {
+        if (info->nan || (isnan(x) && isnan(y)))
+            return 0x7fffffff;
+        return isnan(x) ? b : a;
+    }
+    if (x == y) // +0 > -0
+        return info->op == VM_REDUX_MIN ? (a >> 31 ? a : b) : (a >> 31 ? b : a);
+    return (x < y) == (info->op == VM_REDUX_MIN) ? a : b;
+}
+
+static uint32_t redux2(const VmCollectiveInfo *info, uint32_t a, uint32_t b) {
+    if (info->type == PTX_F32)
+        return redux_f32(info, a, b);
+    bool less = info->type == PTX_S32 ? (int32_t)a < (int32_t)b : a < b;
+    switch (info->op) {
+    case VM_REDUX_ADD: return a + b;
+    case VM_REDUX_MIN: return less ? a : b;
+    case VM_REDUX_MAX: return less ? b : a;
+    case VM_REDUX_AND: return a & b;
+    case VM_REDUX_OR: return a | b;
+    default: return a ^ b;
+    }
+}
+
+static uint64_t redux(const Lanes *x, unsigned lane) {
+    const VmCollectiveInfo *info = x->info[lane];
+    unsigned first = (unsigned)__builtin_ctz(x->mask);
+    uint32_t v = (uint32_t)x->a[first];
+    if (info->type == PTX_F32 && info->abs)
+        v &= 0x7fffffff;
+    for (uint32_t m = x->mask & (x->mask - 1); m; m &= m - 1)
+        v = redux2(info, v, (uint32_t)x->a[__builtin_ctz(m)]);
+    return v;
+}
+
+static void compute(Lanes *x, VmLaunch *launch) {
+    uint32_t leader = (uint32_t)__builtin_ctz(x->mask);
+    for (uint32_t m = x->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        switch (x->info[l]->kind) {
+        case VM_COLL_SHFL: shfl(x, l, launch); break;
+        case VM_COLL_VOTE: x->d[l] = vote(x, l); break;
+        case VM_COLL_MATCH: match(x, l); break;
+        case VM_COLL_REDUX: x->d[l] = redux(x, l); break;
+        case VM_COLL_ELECT:
+            x->d[l] = leader;
+            x->p |= (uint32_t)(l == leader) << l;
+            break;
+        default: break;
+        }
+    }
+}
+
+// ---- Reading and writing registers -------------------------------------------------------------------------
+
+static void gather(Lanes *x, const uint8_t *frame, const VmInsn *i, uint32_t mask) {
+    const VmCollectiveInfo *info = i->extra;
+    const uint32_t *a32 = (const uint32_t *)(const void *)(frame + i->a);
+    const uint64_t *a64 = (const uint64_t *)(const void *)(frame + i->a);
+    x->mask |= mask;
+    if (info->bytes == 0)
+        x->pred = (x->pred & ~mask) | (*a32 & mask);
+    for (uint32_t m = mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        x->info[l] = info;
+        if (info->bytes == 4)
+            x->a[l] = a32[l];
+        else if (info->bytes == 8)
+            x->a[l] = a64[l];
+        if (info->kind == VM_COLL_SHFL) {
+            x->b[l] = ((const uint32_t *)(const void *)(frame + i->b))[l];
+            x->c[l] = ((const uint32_t *)(const void *)(frame + i->c))[l];
+        }
+    }
+}
+
+static void scatter(const Lanes *x, uint8_t *frame, const VmInsn *i, uint32_t mask) {
+    const VmCollectiveInfo *info = i->extra;
+    uint32_t *d = (uint32_t *)(void *)(frame + i->d), *p = (uint32_t *)(void *)(frame + i->d2);
+    if (info->has_d && info->d_is_pred) {
+        uint32_t v = 0;
+        for (uint32_t m = mask; m; m &= m - 1)
+            v |= (uint32_t)(x->d[__builtin_ctz(m)] != 0) << __builtin_ctz(m);
+        *d = (*d & ~mask) | v;
+    } else if (info->has_d)
+        for (uint32_t m = mask; m; m &= m - 1)
+            d[__builtin_ctz(m)] = (uint32_t)x->d[__builtin_ctz(m)];
+    if (info->has_d2)
+        *p = (*p & ~mask) | (x->p & mask);
+}
+
+static void report(VmWarpRest *r, const VmInsn *i, uint32_t mask) {
+    const VmCollectiveInfo *info = i->extra;
+    if (info->kind == VM_COLL_BARRIER)
+        gr_vm_report_sync(r, i, mask, VM_SYNC_WARP, 0, PTX_SEM_NONE, PTX_SCOPE_CTA);
+}
+
+// ---- Meeting -----------------------------------------------------------------------------------------------
+
+static const VmCollectiveInfo *info_of(const VmSplit *p) { return p->pc->extra; }
+
+static bool together(const VmSplit *p, const VmSplit *q) {
+    return q->state == VM_SPLIT_COLLECTIVE && q->member == p->member && info_of(q)->kind == info_of(p)->kind;
+}
+
+// Executes the collective that split number s waits in, if nobody is missing.
+static bool try_meet(VmWarpRest *r, uint32_t s) {
+    VmSplit key = r->splits[s];
+    uint32_t here = 0;
+    for (uint32_t k = 0; k < r->n_splits; k++)
+        if (together(&key, &r->splits[k]))
+            here |= r->splits[k].mask;
+    if (key.member & r->live & ~here)
+        return false;
+    Lanes x;
+    memset(&x, 0, sizeof x);
+    for (uint32_t k = 0; k < r->n_splits; k++)
+        if (together(&key, &r->splits[k]))
+            gather(&x, r->splits[k].act->frame, r->splits[k].pc, r->splits[k].mask);
+    compute(&x, r->launch);
+    for (uint32_t k = 0; k < r->n_splits; k++) {
+        VmSplit *p = &r->splits[k];
+        if (!together(&key, p))
+            continue;
+        scatter(&x, p->act->frame, p->pc, p->mask);
+        uint32_t cur = r->cur;
+        r->cur = k;
+        report(r, p->pc, p->mask);
+        r->cur = cur;
+        p->pc++;
+        gr_vm_split_set_state(r, k, VM_SPLIT_READY);
+    }
+    if (r->n_splits > 1)
+        gr_vm_merge_ready(r);
+    return true;
+}
+
+void gr_vm_collective_recheck(VmWarpRest *r) {
+    for (uint32_t s = 0; s < r->n_splits; s++)
+        if (r->splits[s].state == VM_SPLIT_COLLECTIVE && try_meet(r, s))
+            s = UINT32_MAX; // splits have moved: from the start
+}
+
+static uint32_t lanes_with(const uint32_t *member, uint32_t mask, uint32_t value) {
+    uint32_t same = 0;
+    for (uint32_t m = mask; m; m &= m - 1)
+        same |= (uint32_t)(member[__builtin_ctz(m)] == value) << __builtin_ctz(m);
+    return same;
+}
+
+VM_HANDLER(gr_vm_x_collective) {
+    VmWarpRest *r = rest_of(w);
+    const VmCollectiveInfo *info = i->extra;
+    const uint32_t *member = VM_U32(w, i->e);
+    uint32_t left = w->mask;
+    bool all_here = true;
+    for (uint32_t m = left; m && info->sync; m &= ~lanes_with(member, m, member[__builtin_ctz(m)])) {
+        uint32_t value = member[__builtin_ctz(m)], same = lanes_with(member, m, value);
+        all_here &= !(value & r->live & ~same);
+        if (same & ~value) // undefined behaviour (PTX ISA): a lane outside its own mask
+            r->launch->undefined_collectives++;
+    }
+    if (all_here) { // everybody is in this split already
+        Lanes x;
+        while (left) {
+            uint32_t same = info->sync ? lanes_with(member, left, member[__builtin_ctz(left)]) : left;
+            x.mask = x.pred = x.p = 0;
+            gather(&x, w->frame, i, same);
+            compute(&x, r->launch);
+            scatter(&x, w->frame, i, same);
+            report(r, i, same);
+            left &= ~same;
+        }
+        return i + 1;
+    }
+    // Each group of one mask waits by itself.
+    uint32_t first = member[__builtin_ctz(left)];
+    uint32_t same = lanes_with(member, left, first);
+    if (same != left)
+        return gr_vm_diverge(w, same, i, i, i->rejoin);
+    VmSplit *p = split_of(w);
+    p->pc = i;
+    p->member = first;
+    gr_vm_split_set_state(r, r->cur, VM_SPLIT_COLLECTIVE);
+    try_meet(r, r->cur);
+    w->stop = VM_STOP_WAIT;
+    return NULL;
+}
+
+VM_HANDLER(gr_vm_x_activemask) {
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        VM_U32(w, i->d)[__builtin_ctz(m)] = w->mask;
+    return i + 1;
+}

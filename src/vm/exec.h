@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec — the handlers that are not arithmetic, by name, for the decoder. Internal.
+#ifndef GR_VM_EXEC_H
+#define GR_VM_EXEC_H
+
+#include "vm/insn.h"
+
+#define VM_HANDLER(name) const VmInsn *name(VmWarp *w, const VmInsn *i)
+
+// exec_ctl.c
+VM_HANDLER(gr_vm_x_unknown); // extra: the instruction's text
+VM_HANDLER(gr_vm_x_end);     // past the last statement of a function
+VM_HANDLER(gr_vm_x_guard);
+VM_HANDLER(gr_vm_x_guard_control);
+VM_HANDLER(gr_vm_x_bra);
+VM_HANDLER(gr_vm_x_bra_if);
+VM_HANDLER(gr_vm_x_brx); // a: index; extra: VmBranchTable
+VM_HANDLER(gr_vm_x_rejoin);
+VM_HANDLER(gr_vm_x_exit);
+VM_HANDLER(gr_vm_x_exit_if);
+VM_HANDLER(gr_vm_x_trap);
+VM_HANDLER(gr_vm_x_nop);
+VM_HANDLER(gr_vm_x_nanosleep); // a: nanoseconds
+
+// exec_call.c
+VM_HANDLER(gr_vm_x_call); // extra: VmCallInfo
+VM_HANDLER(gr_vm_x_ret);
+
+// exec_move.c
+VM_HANDLER(gr_vm_x_mov_pred);
+VM_HANDLER(gr_vm_x_mov16);
+VM_HANDLER(gr_vm_x_mov32);
+VM_HANDLER(gr_vm_x_mov64);
+VM_HANDLER(gr_vm_x_mov128);
+VM_HANDLER(gr_vm_x_pack); // extra: VmPack
+VM_HANDLER(gr_vm_x_unpack);
+VM_HANDLER(gr_vm_x_add64); // cvta: d = a + imm
+VM_HANDLER(gr_vm_x_isspacep);
+VM_HANDLER(gr_vm_x_ldp); // extra: VmMemInfo; a: area, b: stride, imm: offset
+VM_HANDLER(gr_vm_x_stp);
+
+// barrier.c
+VM_HANDLER(gr_vm_x_barrier); // extra: VmBarrierInfo
+VM_HANDLER(gr_vm_x_barrier_warp);
+VM_HANDLER(gr_vm_x_fence);
+VM_HANDLER(gr_vm_x_cluster_arrive);
+VM_HANDLER(gr_vm_x_cluster_wait);
+
+// collective.c
+VM_HANDLER(gr_vm_x_collective); // extra: VmCollectiveInfo
+VM_HANDLER(gr_vm_x_activemask);
+
+// atom.c
+VM_HANDLER(gr_vm_x_atom);
+
+typedef struct VmBranchTable {
+    uint32_t n;
+    const VmInsn *target[];
+} VmBranchTable;
+
+typedef struct VmPack {
+    uint32_t n;    // elements
+    uint8_t bytes; // of one element
+    uint8_t lane;  // bytes of the whole
+    uint32_t slot[16];
+    uint8_t reg_bytes[16];
+} VmPack;
+
+#endif

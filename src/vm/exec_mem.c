@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec_mem — loads and stores of every kind, one lane at a time: what mem_kernels.c leaves over. Here are the
+// checks and the faults.
+#include "vm/exec_mem.h"
+
+#include "vm/exec.h"
+#include "vm/mem_kernels.h"
+#include "vm/warp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ---- Where addresses are -----------------------------------------------------------------------------------
+
+static const char *verb(const VmMemInfo *info) {
+    switch (info->access) {
+    case PTX_ACCESS_READ: return "read";
+    case PTX_ACCESS_WRITE: return "wrote";
+    default: return "updated";
+    }
+}
+
+// What there is near a bad global address, in words.
+static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char *out, size_t cap) {
+    uint64_t start, bytes;
+    const VmRange *r = gr_vm_mem_before(m, address), *next = gr_vm_mem_after(m, address);
+    if (r && address - r->addr < r->size)
+        snprintf(out, cap, "the last %llu of them past the end of a %llu-byte allocation",
+                 (unsigned long long)(size - (r->addr + r->size - address)), (unsigned long long)r->size);
+    else if (gr_vm_mem_was_freed(m, address, &start, &bytes))
+        snprintf(out, cap, "in a %llu-byte allocation that was freed", (unsigned long long)bytes);
+    else if (r && address - (r->addr + r->size) < 1 << 20)
+        snprintf(out, cap, "%llu bytes past the end of a %llu-byte allocation",
+                 (unsigned long long)(address - (r->addr + r->size)), (unsigned long long)r->size);
+    else if (next && next->addr - address < 1 << 20)
+        snprintf(out, cap, "%llu bytes before a %llu-byte allocation",
+                 (unsigned long long)(next->addr - address), (unsigned long long)next->size);
+    else if (address < 1 << 16)
+        snprintf(out, cap, "a null pointer plus %llu", (unsigned long long)address);
+    else
+        snprintf(out, cap, "near no allocation");
+}
+
+static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size) {
+    char near[120];
+    neighbourhood(rest_of(w)->launch->device->mem, address, size, near, sizeof near);
+    gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes at 0x%llx, %s",
+                verb(i->extra), size, (unsigned long long)address, near);
+    return false;
+}
+
+static bool fault_window(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset, uint64_t have,
+                         const char *what) {
+    const VmMemInfo *info = i->extra;
+    gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, offset,
+                "%s %u bytes at offset 0x%llx of %llu bytes of %s", verb(info), info->size,
+                (unsigned long long)offset, (unsigned long long)have, what);
+    return false;
+}
+
+static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
+    const VmMemInfo *info = i->extra;
+    VmCache *c = &w->caches[i->e];
+    if (address >= c->lo && address < c->hi && c->hi - address >= info->size)
+        return (uint8_t *)(uintptr_t)address + c->delta;
+    VmRange *r = gr_vm_mem_find(rest_of(w)->launch->device->mem, address);
+    if (!r || r->size - (address - r->addr) < info->size) {
+        fault_global(w, i, lane, address, info->size);
+        return NULL;
+    }
+    if (r->read_only && info->access != PTX_ACCESS_READ) {
+        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address,
+                    "%s %u bytes of constant memory at 0x%llx", verb(info), info->size,
+                    (unsigned long long)address);
+        return NULL;
+    }
+    *c = (VmCache){r->addr, r->addr + r->size, r->delta};
+    return (uint8_t *)(uintptr_t)address + r->delta;
+}
+
+static uint8_t *shared_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {
+    const VmMemInfo *info = i->extra;
+    if (offset > w->shared_bytes || w->shared_bytes - offset < info->size) {
+        fault_window(w, i, lane, offset, w->shared_bytes, "shared memory");
+        return NULL;
+    }
+    return w->shared + offset;
+}
+
+static uint8_t *local_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {
+    const VmMemInfo *info = i->extra;
+    VmWarpRest *r = rest_of(w);
+    uint32_t have = r->launch->stack_bytes;
+    uint8_t *stacks = gr_vm_local(r);
+    if (!stacks || offset > have || have - offset < info->size) {
+        fault_window(w, i, lane, offset, have, "local memory");
+        return NULL;
+    }
+    return stacks + (size_t)lane * have + offset;
+}
+
+static uint8_t *generic_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
+    if (address - VM_SHARED_BASE < VM_SHARED_SIZE)
+        return shared_at(w, i, lane, address - VM_SHARED_BASE);
+    if (address - VM_LOCAL_BASE < VM_LOCAL_SIZE)
+        return local_at(w, i, lane, address - VM_LOCAL_BASE);
+    return global_at(w, i, lane, address);
+}
+
+static uint8_t *lane_at(VmWarp *w, const VmInsn *i, PtxSpace space, unsigned lane, uint64_t address) {
+    switch (space) {
+    case PTX_SHARED: return shared_at(w, i, lane, address);
+    case PTX_LOCAL: return local_at(w, i, lane, address);
+    case PTX_GENERIC: return generic_at(w, i, lane, address);
+    default:
+        // The other windows are not global memory, though they have addresses in the same space.
+        if (address - VM_SHARED_BASE < VM_SHARED_SIZE || address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
+            gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, address,
+                        "used a generic address of %s memory, 0x%llx, as one of %s memory",
+                        address - VM_SHARED_BASE < VM_SHARED_SIZE ? "shared" : "local",
+                        (unsigned long long)address, gr_ptx_space_text(space));
+            return NULL;
+        }
+        return global_at(w, i, lane, address);
+    }
+}
+
+bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]) {
+    const VmMemInfo *info = i->extra;
+    const uint64_t *a64 = VM_U64(w, i->a);
+    const uint32_t *a32 = VM_U32(w, i->a);
+    bool narrow = info->address_size == 4;
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+        address[l] = a;
+        if (a & (info->size - 1u)) {
+            gr_vm_fault(w, i, VM_FAULT_MISALIGNED, (int)l, a,
+                        "%s %u bytes at 0x%llx, which is not a multiple of %u", verb(info), info->size,
+                        (unsigned long long)a, info->size);
+            return false;
+        }
+        host[l] = lane_at(w, i, info->space, l, a);
+        if (!host[l])
+            return false;
+    }
+    return true;
+}
+
+// ---- Moving ------------------------------------------------------------------------------------------------
+
+static void load_lane(VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, const uint8_t *p) {
+    uint64_t v = 0;
+    if (info->slot[e] == VM_NO_SLOT)
+        return;
+    if (info->reg_bytes[e] == 16) {
+        uint64_t lohi[2] = {0, 0};
+        memcpy(lohi, p, info->elem);
+        VM_U64(w, info->slot[e])[l] = lohi[0];
+        VM_U64(w, info->slot[e])[VM_LANES + l] = lohi[1];
+        return;
+    }
+    memcpy(&v, p, info->elem);
+    if (info->sext && info->elem < 8) {
+        unsigned shift = 64 - 8u * info->elem;
+        v = (uint64_t)((int64_t)(v << shift) >> shift);
+    }
+    switch (info->reg_bytes[e]) {
+    case 2: VM_U16(w, info->slot[e])[l] = (uint16_t)v; break;
+    case 4: VM_U32(w, info->slot[e])[l] = (uint32_t)v; break;
+    default: VM_U64(w, info->slot[e])[l] = v;
+    }
+}
+
+static void store_lane(const VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, uint8_t *p) {
+    switch (info->reg_bytes[e]) {
+    case 2: memcpy(p, &VM_U16(w, info->slot[e])[l], info->elem); break;
+    case 4: memcpy(p, &VM_U32(w, info->slot[e])[l], info->elem); break;
+    case 8: memcpy(p, &VM_U64(w, info->slot[e])[l], info->elem); break;
+    default:
+        memcpy(p, &VM_U64(w, info->slot[e])[l], 8);
+        memcpy(p + 8, &VM_U64(w, info->slot[e])[VM_LANES + l], 8);
+    }
+}
+
+VM_HANDLER(gr_vm_x_mem) {
+    const VmMemInfo *info = i->extra;
+    uint64_t address[VM_LANES];
+    uint8_t *host[VM_LANES];
+    if (--w->budget <= 0 && gr_vm_access_hook(w, i))
+        return NULL;
+    if (!gr_vm_resolve(w, i, address, host))
+        return NULL;
+    gr_vm_report_access(w, i, address);
+    bool store = info->access == PTX_ACCESS_WRITE;
+    unsigned turn = store ? gr_vm_rotation(w) : 0;
+    for (unsigned k = 0; k < VM_LANES; k++) {
+        unsigned l = (k + turn) % VM_LANES;
+        if (!(w->mask >> l & 1))
+            continue;
+        for (unsigned e = 0; e < info->vec; e++)
+            if (store)
+                store_lane(w, info, e, l, host[l] + e * info->elem);
+            else
+                load_lane(w, info, e, l, host[l] + e * info->elem);
+    }
+    return i + 1;
+}
+
+// ---- Choosing ----------------------------------------------------------------------------------------------
+
+static const VmMemKernels *kernels(void) {
+#ifdef GR_VM_HAVE_V3
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        return &gr_vm_mem_kernels_v3;
+#endif
+    return &gr_vm_mem_kernels_base;
+}
+
+void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
+    out[0] = out[1] = gr_vm_x_mem;
+    int where, shape;
+    switch (info->space) {
+    case PTX_GLOBAL:
+    case PTX_CONST: where = MEM_GLOBAL; break;
+    case PTX_GENERIC: where = MEM_GENERIC; break;
+    case PTX_SHARED: where = info->address_size == 4 ? MEM_SHARED32 : MEM_SHARED64; break;
+    default: return;
+    }
+    if (where != MEM_SHARED32 && info->address_size != 8)
+        return;
+    if (info->elem == 4)
+        shape = info->vec == 1 ? MEM_B32 : info->vec == 2 ? MEM_V2B32 : info->vec == 4 ? MEM_V4B32 : -1;
+    else if (info->elem == 8)
+        shape = info->vec == 1 ? MEM_B64 : info->vec == 2 ? MEM_V2B64 : -1;
+    else
+        return;
+    if (shape < 0 || (info->vec == 1 && info->slot[0] == VM_NO_SLOT))
+        return;
+    for (unsigned e = 0; e < info->vec; e++)
+        if (info->reg_bytes[e] != info->elem)
+            return;
+    const VmMemKernels *k = kernels();
+    out[0] = k->exec[store][where][shape][0];
+    out[1] = k->exec[store][where][shape][1];
+}
+
+// ---- For system calls --------------------------------------------------------------------------------------
+
+void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
+    VmWarpRest *r = rest_of(w);
+    if (address - VM_SHARED_BASE < VM_SHARED_SIZE) {
+        uint64_t o = address - VM_SHARED_BASE;
+        return o <= w->shared_bytes && size <= w->shared_bytes - o ? w->shared + o : NULL;
+    }
+    if (address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
+        uint64_t o = address - VM_LOCAL_BASE, have = r->launch->stack_bytes;
+        uint8_t *stacks = gr_vm_local(r);
+        return stacks && o <= have && size <= have - o ? stacks + lane * have + o : NULL;
+    }
+    return gr_vm_mem_view(r->launch->device->mem, address, size);
+}
+
+const char *gr_vm_generic_string(VmWarp *w, unsigned lane, uint64_t address) {
+    for (uint64_t n = 1; n < 1 << 20; n++) {
+        const char *p = gr_vm_generic(w, lane, address, n);
+        if (!p)
+            return NULL;
+        if (!p[n - 1])
+            return p;
+    }
+    return NULL;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec_mem — what memory handlers share with atomics and system calls. Internal.
+#ifndef GR_VM_EXEC_MEM_H
+#define GR_VM_EXEC_MEM_H
+
+#include "vm/decode.h"
+#include "vm/mem_insn.h"
+
+struct VmCache;
+
+// The handlers of a load or store.
+void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]);
+
+bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,
+                          uint64_t *offset);
+VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
+
+// Addresses of the active lanes, and where their bytes are: false when a lane faulted (w->stop is set then).
+bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]);
+// Something wants to hear of this access: switches, observers. True: the handler must leave the inner loop
+// and return NULL, the access has not happened and will be tried again.
+bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
+// Tells the observers; addresses as gr_vm_resolve gave them.
+void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
+// Seeded rotation of lanes for conflicting accesses.
+unsigned gr_vm_rotation(VmWarp *w);
+
+// Bytes at a generic address of lane `lane`, for system calls: NULL when [address, address+size) is not in
+// one place.
+void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size);
+// A string there, terminated within its allocation; NULL when it is not.
+const char *gr_vm_generic_string(VmWarp *w, unsigned lane, uint64_t address);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// fault — what went wrong, where, and who did it: a sentence for people and fields for programs. A fault ends
+// its launch and nothing else.
+#include "vm/warp.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]) {
+    const VmLaunch *l = r->launch;
+    uint32_t n = r->index * VM_LANES + lane;
+    thread[0] = n % l->block[0];
+    thread[1] = n / l->block[0] % l->block[1];
+    thread[2] = n / l->block[0] / l->block[1];
+}
+
+// The line to blame: .loc chains name the innermost position first, which is where the fault is.
+static void place(VmFault *f, const PtxStmt *s, const PtxModule *m) {
+    if (!s)
+        return;
+    f->ptx_line = s->line;
+    if (s->loc) {
+        f->file = gr_ptx_file(m, s->loc->file);
+        f->line = s->loc->line;
+    }
+}
+
+static void begin(VmLaunch *l, VmFaultKind kind) {
+    memset(&l->fault, 0, sizeof l->fault);
+    l->fault.kind = kind;
+    l->fault.kernel = l->kernel->name;
+    l->fault.function = l->kernel->name;
+    l->faulted = true;
+    l->done = true;
+}
+
+static void append(char *buf, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void append(char *buf, size_t cap, const char *fmt, ...) {
+    size_t len = strlen(buf);
+    va_list ap;
+    va_start(ap, fmt);
+    if (len + 1 < cap)
+        vsnprintf(buf + len, cap - len, fmt, ap);
+    va_end(ap);
+}
+
+const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
+                          const char *fmt, ...) {
+    VmWarpRest *r = rest_of(w);
+    VmLaunch *l = r->launch;
+    w->stop = VM_STOP_FAULT;
+    if (l->faulted)
+        return NULL;
+    begin(l, kind);
+    VmFault *f = &l->fault;
+    const VmFunc *func = split_of(w)->act->func;
+    f->function = func->name;
+    place(f, i ? i->stmt : NULL, func->ptx ? func->ptx->module : l->kernel->ptx->module);
+    unsigned who = lane >= 0 ? (unsigned)lane : w->mask ? (unsigned)__builtin_ctz(w->mask) : 0;
+    gr_vm_thread_of(r, who, f->thread);
+    memcpy(f->block, r->block->ctaid, sizeof f->block);
+    f->address = address;
+    snprintf(f->msg, sizeof f->msg, "thread (%u,%u,%u) of block (%u,%u,%u) ", f->thread[0], f->thread[1],
+             f->thread[2], f->block[0], f->block[1], f->block[2]);
+    size_t len = strlen(f->msg);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(f->msg + len, sizeof f->msg - len, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
+
+void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...) {
+    if (l->faulted)
+        return;
+    begin(l, kind);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(l->fault.msg, sizeof l->fault.msg, fmt, ap);
+    va_end(ap);
+}
+
+static const char *waits_for(const VmSplit *p) {
+    switch (p->state) {
+    case VM_SPLIT_BARRIER: return "at a barrier";
+    case VM_SPLIT_COLLECTIVE: return "at a warp-synchronous instruction";
+    case VM_SPLIT_CLUSTER: return "at a cluster barrier";
+    case VM_SPLIT_SLEEP: return "asleep";
+    case VM_SPLIT_JOIN: return "for its warp to meet again";
+    default: return "ready";
+    }
+}
+
+static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, unsigned *told) {
+    VmFault *f = &l->fault;
+    uint32_t t[3];
+    unsigned lane = (unsigned)__builtin_ctz(p->mask), n = (unsigned)__builtin_popcount(p->mask);
+    const PtxStmt *s = p->pc->stmt;
+    gr_vm_thread_of(r, lane, t);
+    if (*told == 0) {
+        memcpy(f->thread, t, sizeof t);
+        memcpy(f->block, r->block->ctaid, sizeof f->block);
+        f->function = p->act->func->name;
+        place(f, s, p->act->func->ptx->module);
+    }
+    if (*told < 4) {
+        append(f->msg, sizeof f->msg, "%sthread (%u,%u,%u)", *told ? "; " : "", t[0], t[1], t[2]);
+        if (n > 1)
+            append(f->msg, sizeof f->msg, " and %u more", n - 1);
+        append(f->msg, sizeof f->msg, n > 1 ? " wait %s" : " waits %s", waits_for(p));
+        if (s && s->loc)
+            append(f->msg, sizeof f->msg, " (line %u)", s->loc->line);
+        else if (s)
+            append(f->msg, sizeof f->msg, " (PTX line %u)", s->line);
+    }
+    ++*told;
+}
+
+// Nobody in the block can ever run again.
+void gr_vm_deadlock(VmBlock *b) {
+    VmLaunch *l = b->launch;
+    if (l->faulted)
+        return;
+    begin(l, VM_FAULT_DEADLOCK);
+    snprintf(l->fault.msg, sizeof l->fault.msg, "block (%u,%u,%u) can make no progress: ", b->ctaid[0],
+             b->ctaid[1], b->ctaid[2]);
+    unsigned told = 0;
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
+            describe(l, &b->warps[k], &b->warps[k].splits[s], &told);
+    if (told > 4)
+        append(l->fault.msg, sizeof l->fault.msg, "; and others");
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// mem_insn — the part of a decoded memory instruction that only its slow paths and observers read, and other
+// wide operands. Internal.
+#ifndef GR_VM_MEM_INSN_H
+#define GR_VM_MEM_INSN_H
+
+#include "vm/program.h"
+
+enum { VM_MAX_VEC = 8 };
+
+typedef struct VmAtomOp {
+    // The new value of one element, from the old one and the operands.
+    uint64_t (*apply)(uint64_t old, uint64_t a, uint64_t b);
+    bool cas, exch;
+} VmAtomOp;
+
+typedef struct VmMemInfo {
+    PtxSpace space; // as written: GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM
+    PtxAccess access;
+    PtxSem sem;
+    PtxScope scope;
+    uint8_t vec, elem;    // elements, and bytes of each
+    uint8_t size;         // vec * elem
+    uint8_t address_size; // bytes of the address register: 4 or 8
+    bool sext;            // loads into wider registers extend the sign
+    bool silent;          // no site: nobody hears of it
+    uint8_t reg_bytes[VM_MAX_VEC];
+    uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
+    // Atomics.
+    VmAtomOp op;
+    uint32_t b[VM_MAX_VEC], c[VM_MAX_VEC];
+    bool has_result, wide; // wide: b128
+} VmMemInfo;
+
+typedef struct VmCallInfo {
+    VmFunc *callee; // NULL: indirect through slot `target`
+    uint32_t target;
+    uint32_t n_args, n_rets;
+    VmParamSlot *args, *rets; // in the caller's frame
+} VmCallInfo;
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// mem_kernels — the quick handlers of loads and stores, compiled once per instruction set. Internal.
+#ifndef GR_VM_MEM_KERNELS_H
+#define GR_VM_MEM_KERNELS_H
+
+#include "vm/insn.h"
+
+// Indices of the table.
+enum { MEM_GLOBAL, MEM_GENERIC, MEM_SHARED64, MEM_SHARED32, MEM_WHERES };
+enum { MEM_B32, MEM_B64, MEM_V2B32, MEM_V4B32, MEM_V2B64, MEM_SHAPES };
+
+typedef struct VmMemKernels {
+    VmExec exec[2][MEM_WHERES][MEM_SHAPES][2]; // [store][where][shape][partial]
+} VmMemKernels;
+
+extern const VmMemKernels gr_vm_mem_kernels_base;
+#ifdef GR_VM_HAVE_V3
+extern const VmMemKernels gr_vm_mem_kernels_v3;
+#endif
+
+// Everything the quick ones do not handle; takes the instruction from the start.
+const VmInsn *gr_vm_x_mem(VmWarp *w, const VmInsn *i);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory — the unified address space: one sparse file, mapped twice. See memory.h.
+//
+// The region is cut into zones, one per way of being mapped for the host: plain device memory must fault
+// there, managed and pinned memory must not, and protection has the grain of a page. Within a zone addresses
+// only grow until the zone is used up; between two allocations there is always a gap, so that running over an
+// end finds nothing there.
+#include "vm/memory.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ZONES = 4, DEVICES = 32, GAP = 256, REMEMBERED = 256 };
+
+#define DEFAULT_LIMIT (UINT64_C(16) << 30)
+
+typedef struct Freed {
+    uint64_t addr, size;
+} Freed;
+
+typedef struct Zone {
+    uint64_t start, end, next;
+} Zone;
+
+struct VmMem {
+    int fd;
+    uint64_t base, size; // user view
+    char *view;          // device view
+    Zone zone[ZONES];
+    VEC(VmRange *) ranges; // by address
+    uint64_t used[DEVICES], limit[DEVICES];
+    uint64_t generation, serial;
+    Freed freed[REMEMBERED];
+    size_t n_freed;
+};
+
+static unsigned zone_of(VmMemKind kind) {
+    switch (kind) {
+    case VM_MEM_MANAGED: return 1;
+    case VM_MEM_PINNED: return 2;
+    case VM_MEM_HEAP:
+    case VM_MEM_INTERNAL: return 3;
+    default: return 0;
+    }
+}
+
+static bool host_may_touch(VmMemKind kind) { return kind == VM_MEM_MANAGED || kind == VM_MEM_PINNED; }
+
+static uint64_t page_size(void) {
+    long n = sysconf(_SC_PAGESIZE);
+    return n > 0 ? (uint64_t)n : 4096;
+}
+
+// The same places are tried in the same order in every run.
+static bool reserve(VmMem *m) {
+    static const uint64_t bases[] = {0x7e0000000000, 0x7d0000000000, 0x700000000000,
+                                     0x600000000000, 0x200000000000, 0x7000000000};
+    for (uint64_t size = UINT64_C(1) << 40; size >= UINT64_C(1) << 30; size >>= 2)
+        for (size_t k = 0; k < sizeof bases / sizeof *bases; k++) {
+            void *want = (void *)(uintptr_t)bases[k];
+            void *p = mmap(want, size, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+            if (p == MAP_FAILED)
+                continue;
+            if (p != want) { // a kernel that does not know MAP_FIXED_NOREPLACE
+                munmap(p, size);
+                continue;
+            }
+            if (ftruncate(m->fd, (off_t)size) == 0) {
+                void *v = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->fd, 0);
+                if (v != MAP_FAILED) {
+                    (void)madvise(v, size, MADV_DONTDUMP);
+                    m->base = bases[k];
+                    m->size = size;
+                    m->view = v;
+                    return true;
+                }
+            }
+            munmap(p, size);
+        }
+    return false;
+}
+
+gr_status gr_vm_mem_create(VmMem **out, gr_error *err) {
+    *out = NULL;
+    VmMem *m = calloc(1, sizeof *m);
+    if (!m)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    m->fd = memfd_create("gpurace-device-memory", MFD_CLOEXEC);
+    if (m->fd < 0) {
+        gr_status st = gr_fail(err, GR_ERR_IO, "memfd_create: %s", strerror(errno));
+        free(m);
+        return st;
+    }
+    if (!reserve(m)) {
+        gr_status st =
+            gr_fail(err, GR_ERR_NOMEM, "cannot reserve address space for device memory: %s", strerror(errno));
+        close(m->fd);
+        free(m);
+        return st;
+    }
+    for (unsigned z = 0; z < ZONES; z++) {
+        m->zone[z].start = m->zone[z].next = m->base + m->size / ZONES * z;
+        m->zone[z].end = m->zone[z].start + m->size / ZONES;
+    }
+    for (unsigned d = 0; d < DEVICES; d++)
+        m->limit[d] = DEFAULT_LIMIT;
+    *out = m;
+    return GR_OK;
+}
+
+void gr_vm_mem_destroy(VmMem *m) {
+    if (!m)
+        return;
+    for (size_t k = 0; k < m->ranges.len; k++)
+        free(m->ranges.data[k]);
+    gr_vec_free(&m->ranges);
+    munmap((void *)(uintptr_t)m->base, m->size);
+    munmap(m->view, m->size);
+    close(m->fd);
+    free(m);
+}
+
+void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes) {
+    if (device >= 0 && device < DEVICES)
+        m->limit[device] = bytes;
+}
+
+// Number of ranges that start at or before addr.
+static size_t upper_bound(const VmMem *m, uint64_t addr) {
+    size_t lo = 0, hi = m->ranges.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (m->ranges.data[mid]->addr <= addr)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool insert_range(VmMem *m, VmRange *r) {
+    size_t at = upper_bound(m, r->addr);
+    if (!gr_vec_push(&m->ranges, r))
+        return false;
+    memmove(m->ranges.data + at + 1, m->ranges.data + at, (m->ranges.len - 1 - at) * sizeof *m->ranges.data);
+    m->ranges.data[at] = r;
+    m->generation++;
+    r->serial = ++m->serial;
+    return true;
+}
+
+// First address in the zone with room for `size` bytes and a gap: after everything, else between ranges.
+static uint64_t find_room(VmMem *m, Zone *z, uint64_t size, uint64_t align) {
+    uint64_t at = (z->next + align - 1) & ~(align - 1);
+    if (at < z->end && size <= z->end - at && z->end - at - size >= GAP) {
+        z->next = at + size + GAP;
+        return at;
+    }
+    uint64_t from = z->start;
+    for (size_t k = upper_bound(m, z->start ? z->start - 1 : 0);; k++) {
+        const VmRange *r = k < m->ranges.len ? m->ranges.data[k] : NULL;
+        uint64_t limit = r && r->addr < z->end ? r->addr : z->end;
+        at = (from + align - 1) & ~(align - 1);
+        if (at < limit && size <= limit - at && limit - at - size >= GAP)
+            return at;
+        if (!r || r->addr >= z->end)
+            return 0;
+        from = r->addr + r->size + GAP;
+    }
+}
+
+static void *user_map(VmMem *m, uint64_t addr, uint64_t size, bool open) {
+    if (open)
+        return mmap((void *)(uintptr_t)addr, size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED | MAP_NORESERVE, m->fd, (off_t)(addr - m->base));
+    return mmap((void *)(uintptr_t)addr, size, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static uint64_t page_round(uint64_t n) {
+    uint64_t p = page_size();
+    return (n + p - 1) / p * p;
+}
+
+gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
+                          gr_error *err) {
+    *out = NULL;
+    if (size == 0 || (align & (align - 1)) || kind == VM_MEM_HOST)
+        return gr_fail(err, GR_ERR_ARGUMENT, "a device allocation of %llu bytes aligned to %llu",
+                       (unsigned long long)size, (unsigned long long)align);
+    bool counted = kind != VM_MEM_PINNED && kind != VM_MEM_INTERNAL && device >= 0 && device < DEVICES;
+    if (size > m->size || (counted && size > m->limit[device] - m->used[device]))
+        return gr_fail(err, GR_ERR_NOMEM, "device %d has not %llu bytes left", device,
+                       (unsigned long long)size);
+    uint64_t min_align = kind == VM_MEM_HEAP || kind == VM_MEM_INTERNAL ? 16 : 256;
+    if (host_may_touch(kind))
+        min_align = page_size();
+    if (align < min_align)
+        align = min_align;
+    Zone *z = &m->zone[zone_of(kind)];
+    uint64_t room = host_may_touch(kind) ? page_round(size) : size;
+    bool fresh = true;
+    uint64_t before = z->next;
+    uint64_t at = find_room(m, z, room, align);
+    if (!at)
+        return gr_fail(err, GR_ERR_NOMEM, "no address space for %llu bytes", (unsigned long long)size);
+    fresh = at >= before;
+    VmRange *r = calloc(1, sizeof *r);
+    if (!r)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *r = (VmRange){.addr = at,
+                   .size = size,
+                   .delta = m->view - (char *)(uintptr_t)m->base,
+                   .kind = kind,
+                   .device = device};
+    if (!fresh)
+        memset((char *)(uintptr_t)at + r->delta, 0, size);
+    if (host_may_touch(kind) && user_map(m, at, room, true) == MAP_FAILED) {
+        free(r);
+        return gr_fail(err, GR_ERR_NOMEM, "cannot map %llu bytes for the host: %s", (unsigned long long)size,
+                       strerror(errno));
+    }
+    if (!insert_range(m, r)) {
+        free(r);
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    if (counted)
+        m->used[device] += size;
+    *out = r;
+    return GR_OK;
+}
+
+static void remove_at(VmMem *m, size_t at) {
+    free(m->ranges.data[at]);
+    memmove(m->ranges.data + at, m->ranges.data + at + 1, (m->ranges.len - at - 1) * sizeof *m->ranges.data);
+    m->ranges.len--;
+    m->generation++;
+}
+
+gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
+    size_t n = upper_bound(m, addr);
+    VmRange *r = n ? m->ranges.data[n - 1] : NULL;
+    if (!r || r->addr != addr || r->kind == VM_MEM_HOST)
+        return gr_fail(err, GR_ERR_ARGUMENT, "0x%llx is not the start of an allocation",
+                       (unsigned long long)addr);
+    if (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_INTERNAL && r->device >= 0 && r->device < DEVICES)
+        m->used[r->device] -= r->size;
+    m->freed[m->n_freed++ % REMEMBERED] = (Freed){r->addr, r->size};
+    if (host_may_touch(r->kind))
+        user_map(m, r->addr, page_round(r->size), false);
+    // Whole pages go back to the system; they read as zero if they are ever used again.
+    uint64_t p = page_size(), lo = page_round(r->addr - m->base), hi = (r->addr - m->base + r->size) / p * p;
+    if (hi > lo && r->size >= 1 << 16)
+        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)lo, (off_t)(hi - lo));
+    remove_at(m, n - 1);
+    return GR_OK;
+}
+
+gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
+                             gr_error *err) {
+    *out = NULL;
+    uint64_t addr = (uint64_t)(uintptr_t)host;
+    if (!host || !size || addr + size < addr)
+        return gr_fail(err, GR_ERR_ARGUMENT, "cannot register %llu bytes of host memory",
+                       (unsigned long long)size);
+    size_t n = upper_bound(m, addr + size - 1);
+    if (n && m->ranges.data[n - 1]->addr + m->ranges.data[n - 1]->size > addr)
+        return gr_fail(err, GR_ERR_ARGUMENT, "host memory at %p is registered already", host);
+    VmRange *r = calloc(1, sizeof *r);
+    if (!r)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *r = (VmRange){.addr = addr, .size = size, .kind = VM_MEM_HOST, .device = -1, .flags = flags};
+    if (!insert_range(m, r)) {
+        free(r);
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    *out = r;
+    return GR_OK;
+}
+
+gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err) {
+    uint64_t addr = (uint64_t)(uintptr_t)host;
+    size_t n = upper_bound(m, addr);
+    VmRange *r = n ? m->ranges.data[n - 1] : NULL;
+    if (!r || r->addr != addr || r->kind != VM_MEM_HOST)
+        return gr_fail(err, GR_ERR_ARGUMENT, "host memory at %p is not registered", host);
+    remove_at(m, n - 1);
+    return GR_OK;
+}
+
+VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
+    size_t n = upper_bound(m, addr);
+    VmRange *r = n ? m->ranges.data[n - 1] : NULL;
+    return r && addr - r->addr < r->size ? r : NULL;
+}
+
+VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr) {
+    size_t n = upper_bound(m, addr);
+    return n ? m->ranges.data[n - 1] : NULL;
+}
+
+VmRange *gr_vm_mem_after(const VmMem *m, uint64_t addr) {
+    size_t n = upper_bound(m, addr);
+    return n < m->ranges.len ? m->ranges.data[n] : NULL;
+}
+
+bool gr_vm_mem_was_freed(const VmMem *m, uint64_t addr, uint64_t *start, uint64_t *size) {
+    size_t have = m->n_freed < REMEMBERED ? m->n_freed : REMEMBERED;
+    for (size_t k = 1; k <= have; k++) {
+        const Freed *f = &m->freed[(m->n_freed - k) % REMEMBERED];
+        if (addr - f->addr < f->size) {
+            *start = f->addr;
+            *size = f->size;
+            return true;
+        }
+    }
+    return false;
+}
+
+void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size) {
+    const VmRange *r = gr_vm_mem_find(m, addr);
+    if (!r || size > r->size - (addr - r->addr))
+        return NULL;
+    return (char *)(uintptr_t)addr + r->delta;
+}
+
+void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total) {
+    bool known = device >= 0 && device < DEVICES;
+    *used = known ? m->used[device] : 0;
+    *total = known ? m->limit[device] : 0;
+}
+
+uint64_t gr_vm_mem_generation(const VmMem *m) { return m->generation; }

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// sched — who runs next, for how long, and what time it is.
+//
+// One thread does everything. A turn picks a launch, starts a block or picks a ready warp, and runs one of its
+// ready splits for a quantum. All choices come from the launch's own random stream, so a launch that is alone
+// behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
+// which bounds how long anybody waits: with n ready warps, 16 n turns.
+//
+// Blocks start late: a new one comes in when the ready warps are few, else with one chance in eight per turn,
+// up to what the occupancy allows. Short blocks then reuse the frames of the ones before, which are still in
+// the cache; long ones all become resident.
+#include "vm/warp.h"
+
+#include <stdlib.h>
+
+enum {
+    FAIR_EVERY = 16,
+    START_ONE_IN = 8,
+    ISSUE_PER_SM = 16,  // warp instructions an SM has in flight, for the clock
+    WARP_INSN_PS = 4500 // how long one takes
+};
+
+// ---- The list of ready warps -------------------------------------------------------------------------------
+
+static void unlink_warp(VmLaunch *l, VmWarpRest *r) {
+    if (r->older)
+        r->older->newer = r->newer;
+    else
+        l->oldest = r->newer;
+    if (r->newer)
+        r->newer->older = r->older;
+    else
+        l->newest = r->older;
+}
+
+static void link_newest(VmLaunch *l, VmWarpRest *r) {
+    r->older = l->newest;
+    r->newer = NULL;
+    if (l->newest)
+        l->newest->newer = r;
+    else
+        l->oldest = r;
+    l->newest = r;
+}
+
+void gr_vm_warp_ready(VmWarpRest *r) {
+    VmLaunch *l = r->launch;
+    if (r->ready_slot != UINT32_MAX)
+        return;
+    r->ready_slot = l->n_ready; // there is room for all resident warps, see gr_vm_launch
+    l->ready[l->n_ready++] = r;
+    link_newest(l, r);
+}
+
+void gr_vm_warp_unready(VmWarpRest *r) {
+    VmLaunch *l = r->launch;
+    if (r->ready_slot == UINT32_MAX)
+        return;
+    VmWarpRest *last = l->ready[--l->n_ready];
+    l->ready[r->ready_slot] = last;
+    last->ready_slot = r->ready_slot;
+    r->ready_slot = UINT32_MAX;
+    unlink_warp(l, r);
+}
+
+// ---- Sleepers: a heap by time ------------------------------------------------------------------------------
+
+static bool earlier(const VmSleeper *a, const VmSleeper *b) {
+    return a->until != b->until ? a->until < b->until : a->seq < b->seq;
+}
+
+static void swap(VmSleeper *a, VmSleeper *b) {
+    VmSleeper t = *a;
+    *a = *b;
+    *b = t;
+}
+
+// The running split sleeps.
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
+    VmLaunch *l = r->launch;
+    if (l->n_sleepers == l->cap_sleepers) {
+        uint32_t cap = l->cap_sleepers ? l->cap_sleepers * 2 : 64;
+        VmSleeper *p = realloc(l->sleepers, cap * sizeof *p);
+        if (!p)
+            return false;
+        l->sleepers = p;
+        l->cap_sleepers = cap;
+    }
+    uint32_t k = l->n_sleepers++;
+    l->sleepers[k] = (VmSleeper){until, l->sleeper_seq++, r};
+    for (; k && earlier(&l->sleepers[k], &l->sleepers[(k - 1) / 2]); k = (k - 1) / 2)
+        swap(&l->sleepers[k], &l->sleepers[(k - 1) / 2]);
+    r->splits[r->cur].until = until;
+    gr_vm_split_set_state(r, r->cur, VM_SPLIT_SLEEP);
+    return true;
+}
+
+static void pop_sleeper(VmLaunch *l) {
+    l->sleepers[0] = l->sleepers[--l->n_sleepers];
+    for (uint32_t k = 0;;) {
+        uint32_t c = 2 * k + 1;
+        if (c >= l->n_sleepers)
+            break;
+        if (c + 1 < l->n_sleepers && earlier(&l->sleepers[c + 1], &l->sleepers[c]))
+            c++;
+        if (!earlier(&l->sleepers[c], &l->sleepers[k]))
+            break;
+        swap(&l->sleepers[c], &l->sleepers[k]);
+        k = c;
+    }
+}
+
+static void wake(VmLaunch *l, uint64_t now) {
+    while (l->n_sleepers && l->sleepers[0].until <= now) {
+        VmWarpRest *r = l->sleepers[0].warp;
+        pop_sleeper(l);
+        for (uint32_t s = 0; s < r->n_splits; s++)
+            if (r->splits[s].state == VM_SPLIT_SLEEP && r->splits[s].until <= now)
+                gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+    }
+}
+
+// ---- Running -----------------------------------------------------------------------------------------------
+
+void gr_vm_load_split(VmWarpRest *r) {
+    const VmSplit *p = &r->splits[r->cur];
+    VmWarp *w = &r->hot;
+    w->frame = p->act->frame;
+    w->mask = p->mask;
+    w->live = p->act->lanes;
+    w->partial = p->mask != p->act->lanes;
+    w->join = p->top ? p->top->pc : NULL;
+    w->stop = VM_STOP_NONE;
+}
+
+static uint32_t choose_split(VmLaunch *l, const VmWarpRest *r) {
+    uint32_t k = r->n_ready > 1 ? gr_rng_below(&l->rng, r->n_ready) : 0;
+    for (uint32_t s = 0; s < r->n_splits; s++)
+        if (r->splits[s].state == VM_SPLIT_READY && k-- == 0)
+            return s;
+    return 0;
+}
+
+static void advance(VmLaunch *l, uint64_t n) {
+    VmDevice *d = l->device;
+    uint32_t sms = l->resident < d->props.sm_count ? l->resident : d->props.sm_count;
+    uint32_t parallel = sms * ISSUE_PER_SM;
+    if (parallel > l->n_ready)
+        parallel = l->n_ready;
+    d->now_ps += n * WARP_INSN_PS / (parallel ? parallel : 1);
+}
+
+// Runs splits of the warp for `quantum` warp instructions; yields how many it executed.
+static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
+    int64_t left = quantum;
+    VmWarp *w = &r->hot;
+    bool listens = l->device->listens_access, same = false;
+    r->rotate = (uint32_t)gr_rng_next(&l->rng);
+    while (left > 0 && r->n_ready && !l->done) {
+        if (!same)
+            r->cur = choose_split(l, r);
+        same = false;
+        gr_vm_load_split(r);
+        uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
+        const VmInsn *i = r->splits[r->cur].pc;
+        uint64_t weight = 0;
+        int64_t n = left;
+        w->budget = listens ? 1 : l->access_countdown;
+        do {
+            weight += i->weight;
+            i = i->exec[w->partial](w, i);
+        } while (i && --n);
+        if (!listens)
+            l->access_countdown = w->budget;
+        uint64_t ran = (uint64_t)(left - n) + (i == NULL);
+        left = n - (i == NULL);
+        l->instructions += weight * lanes;
+        r->executed += ran;
+        advance(l, ran);
+        if (i)
+            r->splits[r->cur].pc = i;
+        else if (w->stop == VM_STOP_CLOCK) {
+            r->clock_fresh = same = true;
+            if (left == 0)
+                left = 1;
+        } else if (w->stop == VM_STOP_YIELD)
+            left = 0;
+        if (r->n_splits > r->n_ready && !l->done)
+            gr_vm_joins_expire(r, r->n_ready == 0 && r->n_sleeping == 0);
+    }
+    return (uint64_t)((int64_t)quantum - left);
+}
+
+static VmWarpRest *choose_warp(VmLaunch *l) {
+    VmWarpRest *r = ++l->pick % FAIR_EVERY == 0
+                        ? l->oldest
+                        : l->ready[l->n_ready > 1 ? gr_rng_below(&l->rng, l->n_ready) : 0];
+    unlink_warp(l, r);
+    link_newest(l, r);
+    return r;
+}
+
+static bool may_start_block(VmLaunch *l) {
+    if (l->next_block == l->n_blocks || l->resident >= l->max_resident)
+        return false;
+    return l->n_ready < 16 || gr_rng_below(&l->rng, START_ONE_IN) == 0;
+}
+
+// One turn of a launch: the number of warp instructions executed.
+static uint64_t turn(VmLaunch *l) {
+    VmDevice *d = l->device;
+    wake(l, d->now_ps / 1000);
+    while (may_start_block(l)) {
+        gr_error err;
+        if (gr_vm_start_block(l, &err) != GR_OK) {
+            gr_vm_fault_launch(l, VM_FAULT_LIMIT, "%s", err.msg);
+            return 0;
+        }
+    }
+    if (!l->n_ready)
+        return 0;
+    VmWarpRest *r = choose_warp(l);
+    uint32_t mean = d->config.quantum ? d->config.quantum : VM_QUANTUM;
+    VmBlock *b = r->block;
+    uint64_t ran = run_warp(l, r, 1 + gr_rng_below(&l->rng, 2 * mean));
+    if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && b->live_warps)
+        gr_vm_deadlock(b);
+    if (!l->done && d->config.watchdog_ns && d->now_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
+        r->live) {
+        const VmSplit *p = &r->splits[r->cur < r->n_splits ? r->cur : 0];
+        r->cur = (uint32_t)(p - r->splits);
+        gr_vm_load_split(r);
+        gr_vm_fault(&r->hot, p->pc, VM_FAULT_TIMEOUT, -1, 0,
+                    "was running when the kernel exceeded its time limit of %llu ms of device time",
+                    (unsigned long long)(d->config.watchdog_ns / 1000000));
+    }
+    return ran;
+}
+
+static void tell_begin(VmLaunch *l) {
+    VmLaunchEvent e = gr_vm_launch_event(l);
+    for (size_t k = 0; k < l->device->observers.len; k++)
+        if (l->device->observers.data[k].launch_begin)
+            l->device->observers.data[k].launch_begin(l->device->observers.data[k].user, &e);
+}
+
+static void start(VmLaunch *l) {
+    l->started = true;
+    l->start_ns = l->device->now_ps / 1000;
+    tell_begin(l);
+}
+
+// Ranges may have come or gone since the launch ran last.
+static void refresh_caches(VmLaunch *l) {
+    uint64_t g = gr_vm_mem_generation(l->device->mem);
+    if (l->caches_generation != g) {
+        for (uint32_t k = 0; k < l->module->n_caches; k++)
+            l->caches[k] = (VmCache){0};
+        l->caches_generation = g;
+    }
+}
+
+static VmLaunch *choose_launch(VmDevice *d) {
+    uint32_t n = 0;
+    for (VmLaunch *l = d->active; l; l = l->next)
+        n += l->n_ready || l->next_block < l->n_blocks ? 1 : 0;
+    if (!n)
+        return NULL;
+    uint32_t k = n > 1 ? gr_rng_below(&d->rng, n) : 0;
+    for (VmLaunch *l = d->active; l; l = l->next)
+        if ((l->n_ready || l->next_block < l->n_blocks) && k-- == 0)
+            return l;
+    return NULL;
+}
+
+// Nobody is ready: time passes until the first sleeper wakes. False when nobody sleeps either.
+static bool jump(VmDevice *d) {
+    uint64_t first = UINT64_MAX;
+    for (VmLaunch *l = d->active; l; l = l->next)
+        if (l->n_sleepers && l->sleepers[0].until < first)
+            first = l->sleepers[0].until;
+    if (first == UINT64_MAX)
+        return false;
+    if (first * 1000 > d->now_ps)
+        d->now_ps = first * 1000;
+    for (VmLaunch *l = d->active; l; l = l->next)
+        wake(l, first);
+    return true;
+}
+
+VmRunResult gr_vm_run(VmDevice *d, uint64_t steps) {
+    if (!d->active)
+        return VM_RUN_IDLE;
+    for (uint64_t ran = 0; ran < steps;) {
+        for (VmLaunch *l = d->active; l; l = l->next)
+            wake(l, d->now_ps / 1000);
+        VmLaunch *l = choose_launch(d);
+        if (!l) {
+            if (jump(d))
+                continue;
+            for (l = d->active; l && !l->blocks; l = l->next)
+                ;
+            if (!l)
+                l = d->active;
+            if (l->blocks)
+                gr_vm_deadlock(l->blocks);
+            else
+                gr_vm_fault_launch(l, VM_FAULT_LIMIT, "no block of the launch can start");
+        } else {
+            if (!l->started)
+                start(l);
+            refresh_caches(l);
+            ran += turn(l) + 1;
+        }
+        if (l->done) {
+            gr_vm_launch_finish(l);
+            return VM_RUN_ENDED;
+        }
+    }
+    return VM_RUN_PROGRESS;
+}
+
+uint64_t gr_vm_now_ns(const VmDevice *d) { return d->now_ps / 1000; }
+void gr_vm_advance_ns(VmDevice *d, uint64_t ns) { d->now_ps += ns * 1000; }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// special — special registers that change while a kernel runs: the clocks. Reading one first brings the
+// device's clock up to date.
+#include "vm/decode.h"
+#include "vm/exec.h"
+#include "vm/warp.h"
+
+#include <string.h>
+
+typedef uint64_t (*Read)(const VmDevice *d);
+
+static uint64_t cycles(const VmDevice *d) {
+    return (uint64_t)((unsigned __int128)d->now_ps * d->props.clock_khz / 1000000000u);
+}
+static uint64_t cycles_hi(const VmDevice *d) { return cycles(d) >> 32; }
+static uint64_t nanoseconds(const VmDevice *d) { return VM_EPOCH_NS + d->now_ps / 1000; }
+static uint64_t nanoseconds_hi(const VmDevice *d) { return nanoseconds(d) >> 32; }
+static uint64_t zero(const VmDevice *d) {
+    (void)d;
+    return 0;
+}
+
+static const VmInsn *read_clock(VmWarp *w, const VmInsn *i, Read f) {
+    VmWarpRest *r = rest_of(w);
+    if (!r->clock_fresh)
+        return stop_at(w, i, VM_STOP_CLOCK);
+    r->clock_fresh = false;
+    uint64_t v = f(r->launch->device);
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        if (i->e == 8)
+            VM_U64(w, i->d)[l] = v;
+        else if (i->e == 4)
+            VM_U32(w, i->d)[l] = (uint32_t)v;
+        else
+            VM_U16(w, i->d)[l] = (uint16_t)v;
+    }
+    return i + 1;
+}
+
+static VM_HANDLER(read_cycles) { return read_clock(w, i, cycles); }
+static VM_HANDLER(read_cycles_hi) { return read_clock(w, i, cycles_hi); }
+static VM_HANDLER(read_ns) { return read_clock(w, i, nanoseconds); }
+static VM_HANDLER(read_ns_hi) { return read_clock(w, i, nanoseconds_hi); }
+static VM_HANDLER(read_zero) { return read_clock(w, i, zero); }
+
+bool gr_vm_dynamic_sreg(const char *name, VmExec out[2], PtxType *type) {
+    static const struct {
+        const char *name;
+        VmExec exec;
+        PtxType type;
+    } rows[] = {
+        {"%clock", read_cycles, PTX_U32},      {"%clock_hi", read_cycles_hi, PTX_U32},
+        {"%clock64", read_cycles, PTX_U64},    {"%globaltimer", read_ns, PTX_U64},
+        {"%globaltimer_lo", read_ns, PTX_U32}, {"%globaltimer_hi", read_ns_hi, PTX_U32},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (!strcmp(name, rows[k].name)) {
+            out[0] = out[1] = rows[k].exec;
+            *type = rows[k].type;
+            return true;
+        }
+    if (!strncmp(name, "%pm", 3)) { // performance counters count nothing here
+        out[0] = out[1] = read_zero;
+        *type = PTX_U64;
+        return true;
+    }
+    return false;
+}

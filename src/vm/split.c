@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// split — how the lanes of a warp part and meet again.
+//
+// Lanes that part at a branch get a join in common: the place where they are expected to meet, and who is
+// expected. A split that gets there waits, but only as long as its siblings' patience budget lasts: then it is
+// taken off the list and goes on alone, to the next join out. So convergence is the rule where it costs
+// nothing, and never a condition for progress: a thread that spins on a lock which a waiting sibling holds
+// will get it. Patience halves every time it was in vain, down to a floor, so that 32 lanes that take turns in
+// a lock do not wait long for each other.
+#include "vm/exec.h"
+#include "vm/warp.h"
+
+#include <string.h>
+
+enum { PATIENCE_MIN = 32, PATIENCE_MAX = 1024 };
+
+// ---- Splits ------------------------------------------------------------------------------------------------
+
+static void count_state(VmWarpRest *r, uint8_t state, int by) {
+    if (state == VM_SPLIT_READY)
+        r->n_ready += (uint32_t)by;
+    else if (state == VM_SPLIT_SLEEP)
+        r->n_sleeping += (uint32_t)by;
+}
+
+static void moved(VmWarpRest *r) {
+    bool now = r->n_ready || r->n_sleeping;
+    if (now != r->moving) {
+        r->moving = now;
+        r->block->moving += now ? 1u : -1u;
+    }
+    if (r->n_ready)
+        gr_vm_warp_ready(r);
+    else
+        gr_vm_warp_unready(r);
+}
+
+void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state) {
+    count_state(r, r->splits[s].state, -1);
+    r->splits[s].state = (uint8_t)state;
+    count_state(r, (uint8_t)state, 1);
+    moved(r);
+}
+
+uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
+    uint32_t n = r->n_splits++;
+    r->splits[n] = r->splits[s];
+    r->splits[n].mask = mask;
+    r->splits[s].mask &= ~mask;
+    if (r->splits[n].top)
+        r->splits[n].top->refs++;
+    count_state(r, r->splits[n].state, 1);
+    return n;
+}
+
+void gr_vm_split_remove(VmWarpRest *r, uint32_t s) {
+    VmSplit *p = &r->splits[s];
+    count_state(r, p->state, -1);
+    if (p->top)
+        gr_vm_join_unref(r, p->top);
+    uint32_t last = --r->n_splits;
+    if (s != last) {
+        *p = r->splits[last];
+        if (r->cur == last)
+            r->cur = s;
+    }
+    moved(r);
+}
+
+// ---- Joins -------------------------------------------------------------------------------------------------
+
+// Drops one reference; NULL is none.
+void gr_vm_join_unref(VmWarpRest *r, VmJoin *j) {
+    while (j && --j->refs == 0) {
+        VmJoin *parent = j->parent;
+        j->parent = r->free_joins;
+        r->free_joins = j;
+        j = parent;
+    }
+}
+
+// The split's top becomes its parent.
+static void pop_join(VmWarpRest *r, VmSplit *p) {
+    VmJoin *j = p->top;
+    p->top = j->parent;
+    if (p->top)
+        p->top->refs++;
+    gr_vm_join_unref(r, j);
+}
+
+void gr_vm_push_join(VmWarpRest *r, uint32_t s, const VmInsn *rejoin) {
+    VmSplit *p = &r->splits[s];
+    VmActivation *act = p->act;
+    if (!rejoin) {
+        if (!act->caller)
+            return;
+        rejoin = act->ret;
+        act = act->caller;
+    }
+    if (p->top && p->top->pc == rejoin && p->top->act == act)
+        return;
+    VmJoin *j = r->free_joins;
+    if (!j)
+        return; // nobody waits then: only convergence is lost
+    r->free_joins = j->parent;
+    *j = (VmJoin){.pc = rejoin, .act = act, .parent = p->top, .expected = p->mask, .refs = 1};
+    p->top = j; // the reference to the old top is now the join's
+}
+
+// All who are still expected at j have arrived: they are one split from here on.
+static void complete_join(VmWarpRest *r, VmJoin *j) {
+    uint32_t first = UINT32_MAX;
+    j->refs++;
+    for (uint32_t s = 0; s < r->n_splits;) {
+        VmSplit *p = &r->splits[s];
+        if (p->state != VM_SPLIT_JOIN || p->top != j) {
+            s++;
+            continue;
+        }
+        if (first == UINT32_MAX) {
+            first = s++;
+            continue;
+        }
+        r->splits[first].mask |= p->mask;
+        gr_vm_split_remove(r, s);
+    }
+    if (first != UINT32_MAX) {
+        pop_join(r, &r->splits[first]);
+        gr_vm_split_set_state(r, first, VM_SPLIT_READY);
+    }
+    gr_vm_join_unref(r, j);
+    r->patience = r->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : r->patience * 2;
+}
+
+static void check_join(VmWarpRest *r, VmJoin *j) {
+    if (j->arrived && !(j->expected & ~j->arrived))
+        complete_join(r, j);
+}
+
+void gr_vm_leave_joins(VmWarpRest *r, VmJoin *from, const VmJoin *until, uint32_t lanes) {
+    // A join may complete, which frees it: hold it while it is looked at.
+    VmJoin *j = from;
+    while (j && j != until) {
+        j->refs++;
+        j->expected &= ~lanes;
+        j->arrived &= ~lanes;
+        check_join(r, j);
+        VmJoin *parent = j->parent;
+        gr_vm_join_unref(r, j);
+        j = parent;
+    }
+}
+
+VM_HANDLER(gr_vm_x_rejoin) {
+    if (__builtin_expect(w->join != i, 1))
+        return i + 1;
+    VmWarpRest *r = rest_of(w);
+    VmSplit *p = split_of(w);
+    VmJoin *j = p->top;
+    if (j->act != p->act)
+        return i + 1;                // a deeper recursion passes here
+    if (!(j->expected & ~p->mask)) { // nobody else is expected
+        pop_join(r, p);
+        w->join = p->top ? p->top->pc : NULL;
+        return i;
+    }
+    j->arrived |= p->mask;
+    p->pc = i;
+    p->until = r->executed + r->patience;
+    gr_vm_split_set_state(r, r->cur, VM_SPLIT_JOIN);
+    check_join(r, j);
+    w->stop = VM_STOP_WAIT;
+    return NULL;
+}
+
+bool gr_vm_joins_expire(VmWarpRest *r, bool all) {
+    bool any = false;
+    for (uint32_t s = 0; s < r->n_splits; s++) {
+        VmSplit *p = &r->splits[s];
+        if (p->state != VM_SPLIT_JOIN || (!all && r->executed < p->until))
+            continue;
+        VmJoin *j = p->top;
+        uint32_t lanes = p->mask;
+        j->refs++;
+        pop_join(r, p);
+        gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+        j->expected &= ~lanes;
+        j->arrived &= ~lanes;
+        check_join(r, j); // may remove splits: the scan sees the rest next time
+        gr_vm_join_unref(r, j);
+        r->patience = r->patience / 2 < PATIENCE_MIN ? PATIENCE_MIN : r->patience / 2;
+        any = true;
+    }
+    return any;
+}
+
+// ---- Parting and merging -----------------------------------------------------------------------------------
+
+const VmInsn *gr_vm_diverge(VmWarp *w, uint32_t mask, const VmInsn *pc, const VmInsn *rest_pc,
+                            const VmInsn *rejoin) {
+    VmWarpRest *r = rest_of(w);
+    gr_vm_push_join(r, r->cur, rejoin);
+    uint32_t n = gr_vm_split_off(r, r->cur, mask);
+    r->splits[n].pc = pc;
+    r->splits[r->cur].pc = rest_pc;
+    w->stop = VM_STOP_SWITCH;
+    return NULL;
+}
+
+static bool is_ancestor(const VmJoin *a, const VmJoin *of) {
+    for (; of; of = of->parent)
+        if (of == a)
+            return true;
+    return a == NULL;
+}
+
+// Ready splits at the same place become one. Their joins: the innermost that both have.
+void gr_vm_merge_ready(VmWarpRest *r) {
+    for (uint32_t a = 0; a < r->n_splits; a++) {
+        if (r->splits[a].state != VM_SPLIT_READY)
+            continue;
+        for (uint32_t b = a + 1; b < r->n_splits;) {
+            VmSplit *x = &r->splits[a], *y = &r->splits[b];
+            if (y->state != VM_SPLIT_READY || x->pc != y->pc || x->act != y->act) {
+                b++;
+                continue;
+            }
+            VmJoin *common = x->top;
+            while (!is_ancestor(common, y->top))
+                common = common->parent;
+            VmJoin *xt = x->top, *yt = y->top;
+            uint32_t xm = x->mask, ym = y->mask;
+            if (common)
+                common->refs++;
+            x->top = common;
+            x->mask |= ym;
+            y->top = NULL;
+            gr_vm_split_remove(r, b);
+            // Completing a join merges and removes waiting splits: positions change, so start over.
+            gr_vm_leave_joins(r, xt, common, xm);
+            gr_vm_leave_joins(r, yt, common, ym);
+            gr_vm_join_unref(r, xt);
+            gr_vm_join_unref(r, yt);
+            gr_vm_merge_ready(r);
+            return;
+        }
+    }
+}
+
+// ---- The end of lanes --------------------------------------------------------------------------------------
+
+static uint32_t count_bits(uint32_t m) { return (uint32_t)__builtin_popcount(m); }
+
+// Lanes of the running split end. The split goes away when none is left.
+void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
+    VmWarpRest *r = rest_of(w);
+    VmBlock *b = r->block;
+    VmSplit *p = split_of(w);
+    for (VmActivation *a = p->act; a;) {
+        VmActivation *caller = a->caller;
+        a->lanes &= ~lanes;
+        if (!a->lanes && caller)
+            gr_vm_activation_free(r->launch, a);
+        a = caller;
+    }
+    VmJoin *top = p->top;
+    if (top)
+        top->refs++;
+    p->mask &= ~lanes;
+    if (!p->mask)
+        gr_vm_split_remove(r, r->cur);
+    gr_vm_leave_joins(r, top, NULL, lanes);
+    gr_vm_join_unref(r, top);
+    r->live &= ~lanes;
+    b->live_threads -= count_bits(lanes);
+    if (!r->live)
+        b->live_warps--;
+    else
+        gr_vm_collective_recheck(r);
+    if (!b->live_warps)
+        gr_vm_block_end(b);
+    else
+        gr_vm_barrier_recheck(b);
+}

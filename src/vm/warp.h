@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// warp — the state of an execution: launches, blocks, warps, splits, activations. Internal to the VM.
+//
+// A warp is a set of splits: lanes that share a pc and a function activation. The scheduler runs one split at
+// a time; handlers see it through VmWarp, loaded from the split. While a split runs, the split itself holds
+// the truth about its mask (a guard narrows only VmWarp.mask); its pc is stale until the handler that stops,
+// or the end of the quantum, writes it.
+//
+// Divergence pushes a VmJoin, the place where the lanes are expected to meet again (the immediate
+// post-dominator). Waiting there is a courtesy, not a rule: see split.c.
+#ifndef GR_VM_WARP_H
+#define GR_VM_WARP_H
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "vm/insn.h"
+#include "vm/program.h"
+#include "vm/vm.h"
+
+enum {
+    VM_BARRIERS = 16,
+    VM_QUANTUM = 256,   // mean, in warp instructions
+    VM_CALL_BYTES = 16, // of stack that a call takes besides local variables
+};
+
+// %globaltimer when the device starts: any fixed date will do.
+#define VM_EPOCH_NS UINT64_C(1700000000000000000)
+
+typedef struct VmBlock VmBlock;
+typedef struct VmActivation VmActivation;
+
+// What memory instruction `i` touched last: [lo, hi) moved by delta. lo > hi: nothing.
+typedef struct VmCache {
+    uint64_t lo, hi;
+    ptrdiff_t delta;
+} VmCache;
+
+// Why a handler left the inner loop. The split's pc has been set by then.
+typedef enum VmStop {
+    VM_STOP_NONE,
+    VM_STOP_SWITCH, // the split is ready; choose among the warp's splits again
+    VM_STOP_YIELD,  // the split is ready; somebody else's turn
+    VM_STOP_CLOCK,  // same split, after the clock was brought up to date
+    VM_STOP_WAIT,   // the split waits (its state says for what) or is gone
+    VM_STOP_FAULT,  // the launch is over
+} VmStop;
+
+// A call of a function by the lanes that entered it together.
+struct VmActivation {
+    uint8_t *frame;
+    VmFunc *func;
+    VmActivation *caller;
+    const VmInsn *ret;  // in the caller, after the call
+    const VmInsn *call; // the call itself
+    uint32_t lanes;     // inside, functions called from here included, and not exited
+    uint32_t sp;        // offset of its local variables on each lane's stack
+    VmActivation *next_free;
+};
+
+typedef struct VmJoin {
+    const VmInsn *pc;
+    VmActivation *act;
+    struct VmJoin *parent;
+    uint32_t expected, arrived;
+    uint32_t refs; // splits whose top it is, and joins whose parent it is
+} VmJoin;
+
+typedef enum VmSplitState {
+    VM_SPLIT_READY,
+    VM_SPLIT_JOIN,       // waits at a rejoin point
+    VM_SPLIT_SLEEP,      // until virtual time `until`
+    VM_SPLIT_BARRIER,    // in barrier number `barrier`
+    VM_SPLIT_COLLECTIVE, // for the other lanes of `member`
+    VM_SPLIT_CLUSTER,
+} VmSplitState;
+
+typedef struct VmSplit {
+    const VmInsn *pc;
+    VmActivation *act;
+    VmJoin *top;
+    uint64_t until; // SLEEP: time; JOIN: the warp's instruction count after which it goes on alone
+    uint32_t mask;
+    uint32_t member;
+    uint8_t state;
+    uint8_t barrier;
+} VmSplit;
+
+typedef struct VmWarpRest {
+    VmWarp hot; // first: handlers get a pointer to it
+    VmBlock *block;
+    VmLaunch *launch;
+    uint32_t index;  // within the block
+    uint32_t exists; // lanes the block has
+    uint32_t live;   // of those, not exited
+    uint32_t n_splits, n_ready, n_sleeping;
+    uint32_t cur;                     // the running split
+    uint32_t ready_slot;              // in launch->ready, UINT32_MAX: not there
+    struct VmWarpRest *older, *newer; // in the launch's list of ready warps, longest waiting first
+    uint64_t executed;                // warp instructions, for the patience of rejoin points
+    uint32_t patience;
+    uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
+    uint32_t rotate;                        // seeded: lane order of conflicting stores
+    bool moving;                            // has splits that are ready or sleep
+    bool clock_fresh;                       // %clock and the like may be read
+    uint8_t *local;                         // stacks, lane after lane
+    VmActivation *root;
+    VmJoin *free_joins;
+    VmJoin joins[2 * VM_LANES];
+    VmSplit splits[VM_LANES];
+} VmWarpRest;
+
+typedef struct VmBarrier {
+    uint32_t arrived, expected; // threads; expected 0: all that have not exited
+    uint32_t popc;              // of the predicates of .red
+    bool not_all;               // one of them was false
+    bool used;
+} VmBarrier;
+
+struct VmBlock {
+    VmLaunch *launch;
+    uint64_t linear;
+    uint32_t ctaid[3];
+    uint32_t sm;
+    uint32_t n_warps, live_warps;
+    uint32_t live_threads;
+    uint32_t moving; // warps that are ready or sleep
+    uint32_t cluster_arrived;
+    uint8_t *shared;
+    uint64_t shared_bytes;
+    VmBarrier barrier[VM_BARRIERS];
+    VmWarpRest *warps;
+    VmBlock *next_free, *prev, *next; // pool; resident list
+};
+
+typedef struct VmSleeper {
+    uint64_t until, seq;
+    VmWarpRest *warp;
+} VmSleeper;
+
+struct VmLaunch {
+    VmDevice *device;
+    VmModule *module;
+    VmFunc *kernel;
+    uint64_t number;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t threads, warps_per_block, shared_dynamic, shared_bytes;
+    uint64_t n_blocks, next_block, ended_blocks;
+    uint32_t max_resident, resident;
+    uint32_t stack_bytes; // per lane
+    uint8_t *params;
+    VmRange *param_range;
+    VmCache *caches;
+    uint64_t caches_generation;
+    Rng rng, sleep_rng;
+    int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
+    VmWarpRest **ready;
+    uint32_t n_ready, cap_ready;
+    VmWarpRest *oldest, *newest;
+    uint32_t pick;
+    VmSleeper *sleepers; // a heap
+    uint32_t n_sleepers, cap_sleepers;
+    uint64_t sleeper_seq;
+    VmBlock *free_blocks, *blocks;
+    VmActivation *free_acts;
+    void **frame_pools; // by function index: free frames
+    VEC(void *) owned;  // frames, stacks, blocks: freed with the launch
+    bool started, done, faulted, explicit_cluster;
+    VmFault fault;
+    uint64_t start_ns, end_ns;
+    uint64_t instructions, tagged_instructions, undefined_collectives;
+    VmLaunch *next;
+};
+
+struct VmDevice {
+    VmConfig config;
+    VmProps props;
+    VmMem *mem;
+    Rng rng;
+    uint64_t now_ps;
+    VEC(VmObserver) observers;
+    bool listens_access, listens_sync;
+    VmLaunch *active; // in order of submission
+    VmModule *modules;
+    uint32_t code_next;
+    uint64_t heap_used;
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
+    uint32_t stack_limit;
+};
+
+static inline VmWarpRest *rest_of(VmWarp *w) { return (VmWarpRest *)(void *)w; }
+static inline VmSplit *split_of(VmWarp *w) {
+    VmWarpRest *r = rest_of(w);
+    return &r->splits[r->cur];
+}
+
+// Leaves the inner loop; the running split continues at `pc`.
+static inline const VmInsn *stop_at(VmWarp *w, const VmInsn *pc, VmStop why) {
+    split_of(w)->pc = pc;
+    w->stop = (uint8_t)why;
+    return NULL;
+}
+
+// ---- split.c ---------------------------------------------------------------------------------------------
+
+// The running split becomes two: `mask` (within the split's lanes) goes to `pc`, the rest to `rest_pc`. They
+// are expected to meet at `rejoin` (NULL: where the function returns to). Leaves the inner loop.
+const VmInsn *gr_vm_diverge(VmWarp *w, uint32_t mask, const VmInsn *pc, const VmInsn *rest_pc,
+                            const VmInsn *rejoin);
+// Takes the lanes `mask` out of split `s` into a new one that is otherwise the same. Returns its number.
+uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask);
+void gr_vm_push_join(VmWarpRest *r, uint32_t s, const VmInsn *rejoin);
+// Removes split number s; the last split takes its number.
+void gr_vm_split_remove(VmWarpRest *r, uint32_t s);
+void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state);
+// Merges ready splits that stand at the same place.
+void gr_vm_merge_ready(VmWarpRest *r);
+// Lanes left the joins of this chain for good.
+void gr_vm_leave_joins(VmWarpRest *r, VmJoin *from, const VmJoin *until, uint32_t lanes);
+// Nobody can run in this warp or patience is at an end: waiting splits go on alone. True if one did.
+bool gr_vm_joins_expire(VmWarpRest *r, bool all);
+void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes);
+void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
+
+// ---- sched.c ---------------------------------------------------------------------------------------------
+
+void gr_vm_warp_ready(VmWarpRest *r);   // into the launch's ready list, if it is not there
+void gr_vm_warp_unready(VmWarpRest *r); // out of it
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);
+gr_status gr_vm_start_block(VmLaunch *l, gr_error *err); // block.c
+void gr_vm_block_end(VmBlock *b);
+void gr_vm_launch_finish(VmLaunch *l);
+void gr_vm_draw_countdown(VmLaunch *l); // hooks.c
+void gr_vm_load_split(VmWarpRest *r);   // VmWarp from the split that r->cur names
+VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
+
+// ---- block.c ---------------------------------------------------------------------------------------------
+
+VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller); // NULL: out of memory
+void gr_vm_activation_free(VmLaunch *l, VmActivation *a);
+uint8_t *gr_vm_local(VmWarpRest *r); // the warp's stacks; NULL: out of memory
+
+// ---- fill.c ----------------------------------------------------------------------------------------------
+
+void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, const VmActivation *a);
+
+// ---- fault.c ---------------------------------------------------------------------------------------------
+
+// Ends the launch. `lane` is the thread to blame, -1 for the first active one. Returns NULL with w->stop set.
+const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
+                          const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void gr_vm_deadlock(VmBlock *b);
+void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
+
+// ---- barrier.c, collective.c -----------------------------------------------------------------------------
+
+void gr_vm_barrier_recheck(VmBlock *b); // threads exited
+void gr_vm_cluster_check(VmBlock *b);
+void gr_vm_collective_recheck(VmWarpRest *r); // lanes exited
+
+// ---- observe.c -------------------------------------------------------------------------------------------
+
+void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out);
+void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
+                       PtxSem sem, PtxScope scope);
+
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvcc -ptx -arch=compute_80 -lineinfo saxpy.cu
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
