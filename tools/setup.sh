@@ -24,15 +24,18 @@ test_packages=(g++ libclang-rt-19-dev clang-format-14 binutils git python3-jsons
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-# as_root COMMAND...: runs it as root; fails when that is not possible.
+# as_root COMMAND...: runs it as root; fails when that is not possible (can_be_root).
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         env DEBIAN_FRONTEND=noninteractive "$@"
-    elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+    elif can_be_root; then
         sudo env DEBIAN_FRONTEND=noninteractive "$@"
     else
         return 1
     fi
+}
+can_be_root() {
+    [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; }
 }
 
 install_debian() {
@@ -48,7 +51,7 @@ install_debian() {
         dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
     done
     [ ${#missing[@]} = 0 ] && return 0
-    say "installing ${missing[*]}"
+    if can_be_root; then say "installing ${missing[*]}"; fi
     if ! { as_root apt-get update -q && as_root apt-get install -y -q --no-install-recommends "${missing[@]}"; } >&2; then
         die "some packages are missing; as root, type: apt-get install ${missing[*]}"
     fi
