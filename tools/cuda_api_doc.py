@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes one part of docs/cuda-api.md from an api.def (GR_SECTION and GR_API rows).
+"""Writes one part of docs/cuda-api.md from an api.def: GR_SECTION, and GR_API rows of either form.
+
+    GR_API(name, status, variant)                  the runtime
+    GR_API(symbol, name, version, mode, status)    the driver: a name is there when its latest ABI is
 
     cuda_api_doc.py PART API_DEF DOC          rewrites the part between its two marker lines, or appends it
     cuda_api_doc.py --check PART API_DEF DOC  exits 1 if that would change the document
@@ -25,10 +28,18 @@ def read_rows(path):
     for line in open(path, encoding="utf-8"):
         title = re.match(r'GR_SECTION\("(.*)"\)', line)
         row = re.match(r"GR_API\((\w+), (IMPLEMENTED|ABSENT), (\w+)\)", line)
+        abi = re.match(r"GR_API\(\w+, (\w+), \d+, (\w+), (IMPLEMENTED|ABSENT)\)", line)
         if title:
             sections.append((title[1], []))
         elif row:
             sections[-1][1].append((row[1], row[2] == "IMPLEMENTED", row[3]))
+        elif abi and abi[2] == "LEGACY":  # the rows of a name stand together, oldest ABI first
+            if sections[-1][1] and sections[-1][1][-1][0] == abi[1]:
+                sections[-1][1].pop()
+            sections[-1][1].append((abi[1], abi[3] == "IMPLEMENTED", "NONE"))
+        elif abi:
+            name, implemented, _ = sections[-1][1].pop()
+            sections[-1][1].append((name, implemented, abi[2] if abi[3] == "IMPLEMENTED" else "NONE"))
         elif not line.startswith("//") and line.strip():
             sys.exit(f"{path}: not a row: {line.strip()}")
     return sections

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// driver — what the parts of the CPU device's libcuda.so.1 share.
+//
+// The CUDA driver API over src/vm. Every entry point is: gr_cu_enter (take the one lock, let the device advance a
+// seeded quantum, check the context), work on the objects below, gr_cu_leave. Work is queued on streams and done by
+// the engine in queue.c, only while somebody holds the lock. docs/execution-model.md, "The API", says what a
+// program may rely on.
+#ifndef GR_DRIVER_CUDA_DRIVER_H
+#define GR_DRIVER_CUDA_DRIVER_H
+
+// All ABI versions of each entry point under their exported names, and visible.
+#define __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT
+#include <cuda.h>
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "vm/vm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GR_CU_VERSION     13000
+#define GR_CU_MAX_DEVICES 64
+
+// ---- Objects behind handles --------------------------------------------------------------------------------
+
+typedef enum HandleKind {
+    HANDLE_NONE,
+    HANDLE_CTX,
+    HANDLE_STREAM,
+    HANDLE_EVENT,
+    HANDLE_MODULE,
+    HANDLE_FUNC,
+    HANDLE_LIBRARY,
+    HANDLE_KERNEL,
+    HANDLE_LINK,
+    HANDLE_POOL,
+} HandleKind;
+
+typedef struct Dev Dev;
+typedef struct Ctx Ctx;
+typedef struct Stream Stream;
+typedef struct Item Item;
+typedef struct Image Image;
+typedef struct Module Module;
+typedef struct Func Func;
+typedef struct Library Library;
+typedef struct Kernel Kernel;
+typedef struct MemPool MemPool;
+
+struct Dev {
+    int ordinal;
+    VmDevice *vm;
+    const VmProps *props;
+    Ctx *primary;
+    unsigned primary_refs, primary_flags;
+    MemPool *default_pool, *pool;
+    unsigned running; // launches that the VM has and that have not ended
+};
+
+struct Ctx {
+    HandleKind kind;
+    uint64_t id;
+    Dev *dev;
+    bool is_primary;
+    unsigned flags, api_version;
+    size_t limits[CU_LIMIT_MAX];
+    CUfunc_cache cache;
+    CUsharedconfig shared;
+    CUresult sticky; // a fault's code: every later call returns it
+    Stream *legacy;
+    VEC(Module *) modules;
+    Map allocs;     // address -> VmRange: freed with the context
+    uint64_t peers; // devices whose access was enabled
+};
+
+struct Stream {
+    HandleKind kind;
+    Ctx *ctx;
+    uint64_t id;
+    unsigned flags; // CU_STREAM_NON_BLOCKING
+    int priority;
+    bool dying;        // destroyed by the program, work left
+    Item *head, *tail; // in order of submission
+    CUstreamAttrValue window, sync_policy;
+};
+
+// The point in a stream where an event was recorded: what waits refer to, as the event may be recorded anew.
+typedef struct Mark {
+    unsigned refs;
+    bool done;
+    uint64_t ns; // virtual time
+    Dev *dev;
+} Mark;
+
+typedef struct Event {
+    HandleKind kind;
+    Ctx *ctx;
+    unsigned flags;
+    Mark *mark; // of the last record; NULL: never recorded
+} Event;
+
+// PTX modules of one image, parsed once, shared by all that load it.
+struct Image {
+    unsigned refs;
+    PtxModule **modules;
+    size_t count;
+};
+
+struct Module {
+    HandleKind kind;
+    Ctx *ctx;
+    VmModule *vm;
+    Image *image;
+    Library *library; // NULL unless loaded for one
+    Map funcs;        // name -> Func *
+};
+
+struct Func {
+    HandleKind kind;
+    Module *module;
+    VmFunc *vm;
+    uint32_t max_dynamic_shared;
+    int carveout, non_portable_cluster, cluster_policy;
+    uint32_t cluster[3];
+    CUfunc_cache cache;
+};
+
+struct Library {
+    HandleKind kind;
+    Image *image;
+    VEC(Module *) modules; // one per context that used it
+    Map kernels;           // name -> Kernel *
+};
+
+// A kernel of a library. What was set on it is set on each context's function when that is made.
+struct Kernel {
+    HandleKind kind;
+    Library *library;
+    const char *name;
+};
+
+struct MemPool {
+    HandleKind kind;
+    Dev *dev;
+    uint64_t release_threshold, used, used_high, reserved_high;
+    int reuse_event, reuse_opportunistic, reuse_internal;
+};
+
+// ---- State of the process (init.c) -------------------------------------------------------------------------
+
+typedef struct DriverConfig {
+#define CONFIG(type, name, deflt, help) type name;
+#include "driver/cuda/config.def"
+#undef CONFIG
+} DriverConfig;
+
+typedef struct Driver {
+    bool initialized, forked;
+    CUresult init_result;
+    DriverConfig config;
+    VmMem *mem;
+    Dev devices[GR_CU_MAX_DEVICES];
+    int n_devices;
+    Map handles; // live objects by address; each begins with its HandleKind
+    uint64_t next_id;
+} Driver;
+
+extern Driver gr_cu;
+
+CUresult gr_cu_status(gr_status st); // what CUDA calls it
+Dev *gr_cu_device(CUdevice ordinal); // NULL when there is none
+gr_status gr_cu_parse_config(const char *text, DriverConfig *config, gr_error *err);
+
+// NULL when `handle` is no live object of that kind.
+void *gr_cu_handle(const void *handle, HandleKind kind);
+bool gr_cu_handle_add(void *object, HandleKind kind); // sets the kind; false when memory is out
+void gr_cu_handle_remove(void *object);
+
+// ---- Entering and leaving (lock.c) -------------------------------------------------------------------------
+
+typedef enum ApiNeed {
+    API_ANY,     // nothing
+    API_INIT,    // cuInit was called
+    API_CONTEXT, // and a context is current, without a sticky error
+    API_CLEANUP, // and a context is current; it may have failed
+} ApiNeed;
+
+// Takes the lock unless it returns an error. *ctx (may be NULL) is the current context.
+CUresult gr_cu_enter(ApiNeed need, Ctx **ctx);
+CUresult gr_cu_leave(CUresult result);
+
+#define API_ENTER(need, ctx)                                                                                 \
+    do {                                                                                                     \
+        CUresult enter_ = gr_cu_enter((need), (ctx));                                                        \
+        if (enter_ != CUDA_SUCCESS)                                                                          \
+            return enter_;                                                                                   \
+    } while (0)
+
+void gr_cu_lock(void);
+void gr_cu_unlock(void);
+bool gr_cu_contended(void); // another thread waits for the lock
+// Gives the lock up until gr_cu_wake, or for at most `ms` milliseconds (0: without limit).
+void gr_cu_wait(unsigned ms);
+void gr_cu_wake(void);
+uint64_t gr_cu_real_ms(void);
+uint64_t gr_cu_last_call_ms(void); // when an API call last entered or left
+bool gr_cu_busy(void);             // a thread holds the lock or waits for it
+void gr_cu_in_callback(bool yes);  // this thread runs a host function: no CUDA calls from it
+int gr_cu_start_thread(void *(*body)(void *), const char *name);
+
+// ---- Hooks (init.c) ----------------------------------------------------------------------------------------
+
+void gr_cu_hook_absent(const char *name);
+void gr_cu_hook_note(const char *what);
+
+// ---- Contexts (context.c) ----------------------------------------------------------------------------------
+
+Ctx *gr_ctx_current(void);                 // NULL when none
+void gr_ctx_fail(Ctx *ctx, CUresult code); // sticky; cancels all queued work
+void gr_ctx_clear(Ctx *ctx);               // frees all that is in it; it stays usable
+// A stream per thread and context, made on first use. NULL when memory is out.
+Stream *gr_ctx_thread_stream(Ctx *ctx);
+
+// ---- Streams and events (stream.c, event.c) ----------------------------------------------------------------
+
+// Resolves handle 0 and the special ones in `ctx`.
+CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out);
+Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority);
+Mark *gr_mark_new(Dev *dev);
+Mark *gr_mark_ref(Mark *m);
+void gr_mark_unref(Mark *m);
+
+// ---- The work engine (queue.c, callback.c) -----------------------------------------------------------------
+
+typedef enum ItemKind {
+    ITEM_KERNEL,
+    ITEM_COPY,
+    ITEM_FILL,
+    ITEM_RECORD,
+    ITEM_WAIT,
+    ITEM_HOST,
+    ITEM_FREE,
+    ITEM_WRITE_VALUE,
+    ITEM_WAIT_VALUE,
+    ITEM_BARRIER, // nothing to do: ends when its turn comes
+} ItemKind;
+
+// A box of bytes between two views (gr_vm_mem_view) or host pointers; a linear copy is one row.
+typedef struct CopyJob {
+    char *dst;
+    const char *src;
+    size_t width, height, depth;
+    size_t dst_pitch, dst_slice, src_pitch, src_slice;
+    size_t row, done; // progress: rows finished, bytes of the current one
+} CopyJob;
+
+typedef struct FillJob {
+    char *dst;
+    size_t width, height, pitch; // width in elements
+    unsigned element;            // 1, 2 or 4 bytes
+    uint32_t value;
+    size_t row;
+} FillJob;
+
+typedef struct KernelJob {
+    VmLaunchParams params;
+    VmLaunch *launch; // NULL until started
+    Func *func;
+} KernelJob;
+
+typedef struct HostJob {
+    CUhostFn fn;
+    CUstreamCallback callback; // instead of fn
+    CUstream stream;           // as the program named it
+    void *user;
+    bool started;
+} HostJob;
+
+typedef struct ValueJob {
+    void *view;
+    uint64_t value;
+    unsigned flags;
+    bool wide; // 64 bits
+} ValueJob;
+
+struct Item {
+    Item *next;
+    uint64_t seq; // over all streams
+    ItemKind kind;
+    Stream *stream;
+    Rng rng; // own draws, so that they do not depend on when it runs
+    union {
+        CopyJob copy;
+        FillJob fill;
+        KernelJob kernel;
+        HostJob host;
+        ValueJob value;
+        Mark *mark;
+        uint64_t address;
+    };
+    void *owned; // staging or parameter buffer, freed with the item
+};
+
+Item *gr_item_new(ItemKind kind);
+void gr_item_free(Item *it);
+void gr_queue_submit(Stream *s, Item *it);
+void gr_queue_finish(Item *it); // the head of its stream has ended
+bool gr_queue_copy_chunk(CopyJob *c, size_t bytes);
+bool gr_queue_fill_rows(FillJob *f, size_t rows);
+
+uint64_t gr_queue_pending(void); // items over all streams
+uint64_t gr_queue_launches(uint64_t *unfinished);
+void gr_queue_advance(void); // the quantum of one API call
+unsigned gr_queue_pending_streams(void);
+uint64_t gr_queue_slice(void);             // a slice for the device thread; 0: nothing could run
+CUresult gr_queue_drain_stream(Stream *s); // all that is queued there now
+CUresult gr_queue_drain_ctx(Ctx *ctx);     // likewise for all streams of the context
+CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
+void gr_queue_drain_device(void); // every context: before memory goes away
+void gr_queue_cancel(Ctx *ctx);
+void gr_queue_add_stream(Stream *s);
+void gr_queue_remove_stream(Stream *s);
+Stream *gr_queue_stream(size_t i); // NULL past the last
+void gr_queue_seed(uint64_t seed);
+
+bool gr_callback_busy(void);    // one runs: another has to wait
+void gr_callback_run(Item *it); // hands a host function to the callback thread and waits a while
+void gr_device_thread_start(void);
+uint64_t gr_device_thread_unrepeatable(void);
+void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *fault);
+CUresult gr_fault_code(VmFaultKind kind);
+
+// ---- Printing (print.c) ------------------------------------------------------------------------------------
+
+void gr_print_attach(VmDevice *vm);
+void gr_print_flush(void); // at synchronization points, as CUDA
+
+// ---- Images, modules, functions ----------------------------------------------------------------------------
+
+typedef struct JitLog {
+    char *error, *info;
+    size_t error_size, info_size;
+    void **error_size_out, **info_size_out;
+} JitLog;
+
+void gr_jit_log_init(JitLog *log, unsigned n, const CUjit_option *options, void **values);
+void gr_jit_log_error(JitLog *log, const gr_error *err);
+
+// PTX texts, each allocated and terminated.
+typedef struct PtxTexts {
+    char **data;
+    size_t len, cap;
+} PtxTexts;
+
+// The PTX of an image of any kind: text, fatbin, wrapper, or what cuLinkComplete made. `size` may be
+// GR_FATBIN_UNBOUNDED. CUDA_ERROR_NO_BINARY_FOR_GPU when there is none for this device.
+CUresult gr_image_texts(const void *data, size_t size, JitLog *log, PtxTexts *out);
+void gr_ptx_texts_free(PtxTexts *t);
+CUresult gr_image_load(const void *data, size_t size, JitLog *log, Image **out);
+CUresult gr_image_load_file(const char *path, JitLog *log, Image **out);
+CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out);
+// Marks the entries of a fatbin that belong together, as translation units of one module.
+#define GR_LINKED_OPTION "gpurace-linked"
+void gr_image_unref(Image *image);
+
+CUresult gr_module_new(Ctx *ctx, Image *image, Library *library, JitLog *log, Module **out);
+void gr_module_free(Module *m);
+CUresult gr_module_func(Module *m, const char *name, Func **out);
+CUresult gr_library_module(Library *lib, Ctx *ctx, Module **out);
+void gr_library_forget(Library *lib, Module *m);
+// A CUfunction, or a CUkernel in its place.
+CUresult gr_func_get(Ctx *ctx, CUfunction handle, Func **out);
+CUresult gr_func_attribute(Func *f, CUfunction_attribute attribute, int *value);
+CUresult gr_func_set_attribute(Func *f, CUfunction_attribute attribute, int value);
+CUresult gr_func_param_info(const Func *f, size_t index, size_t *offset, size_t *size);
+
+// ---- Memory ------------------------------------------------------------------------------------------------
+
+// The tool's view of [addr, addr+size), which must lie in one allocation.
+void *gr_mem_device_view(CUdeviceptr addr, size_t size);
+void gr_mem_count_visible(int64_t n); // managed variables of modules
+bool gr_mem_host_visible(void);       // pinned, managed or registered memory exists
+CUresult gr_mem_free_now(uint64_t addr);
+CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out);
+bool gr_mem_reserved(uint64_t addr); // among the allocations: an address that is in none of them is stray
+MemPool *gr_pool_new(Dev *dev);
+CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out);
+
+// The per-thread default stream instead of the legacy one.
+static inline CUstream gr_per_thread(CUstream s) { return s == NULL ? CU_STREAM_PER_THREAD : s; }
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// fill — memsets. Asynchronous in every form, except that the synchronous forms wait where the memory is the host's
+// too: pinned, registered or managed (CUDA, "API synchronization behavior", memset).
+#include "driver/cuda/driver.h"
+
+static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned element, uint32_t value, size_t width,
+                     size_t height, CUstream handle, bool async) {
+    Ctx *ctx;
+    Stream *s;
+    API_ENTER(API_CONTEXT, &ctx);
+    CUresult r = gr_stream_get(ctx, handle, &s);
+    if (r != CUDA_SUCCESS || width == 0 || height == 0)
+        return gr_cu_leave(r);
+    size_t row, last, size;
+    if (__builtin_mul_overflow(width, element, &row) || (height > 1 && pitch < row) ||
+        __builtin_mul_overflow(height - 1, pitch, &last) || __builtin_add_overflow(last, row, &size) ||
+        dst % element != 0 || (height > 1 && pitch % element != 0))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    const VmRange *range = gr_vm_mem_find(gr_cu.mem, dst);
+    char *view = gr_mem_device_view(dst, size);
+    if (!range || !view)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    Item *it = gr_item_new(ITEM_FILL);
+    if (!it)
+        return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    it->fill = (FillJob){
+        .dst = view, .width = width, .height = height, .pitch = pitch, .element = element, .value = value};
+    bool wait = !async && range->kind != VM_MEM_DEVICE;
+    gr_queue_submit(s, it);
+    return gr_cu_leave(wait ? gr_queue_drain_stream(s) : CUDA_SUCCESS);
+}
+
+#define FILLS(bits, type)                                                                                    \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t n) {                                   \
+        return fill(dst, 0, bits / 8, value, n, 1, NULL, false);                                             \
+    }                                                                                                        \
+    CUresult cuMemsetD##bits##_v2_ptds(CUdeviceptr dst, type value, size_t n) {                              \
+        return fill(dst, 0, bits / 8, value, n, 1, CU_STREAM_PER_THREAD, false);                             \
+    }                                                                                                        \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t n, CUstream s) {                     \
+        return fill(dst, 0, bits / 8, value, n, 1, s, true);                                                 \
+    }                                                                                                        \
+    CUresult cuMemsetD##bits##Async_ptsz(CUdeviceptr dst, type value, size_t n, CUstream s) {                \
+        return fill(dst, 0, bits / 8, value, n, 1, gr_per_thread(s), true);                                  \
+    }                                                                                                        \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width,                 \
+                                    size_t height) {                                                         \
+        return fill(dst, pitch, bits / 8, value, width, height, NULL, false);                                \
+    }                                                                                                        \
+    CUresult cuMemsetD2D##bits##_v2_ptds(CUdeviceptr dst, size_t pitch, type value, size_t width,            \
+                                         size_t height) {                                                    \
+        return fill(dst, pitch, bits / 8, value, width, height, CU_STREAM_PER_THREAD, false);                \
+    }                                                                                                        \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width,               \
+                                      size_t height, CUstream s) {                                           \
+        return fill(dst, pitch, bits / 8, value, width, height, s, true);                                    \
+    }                                                                                                        \
+    CUresult cuMemsetD2D##bits##Async_ptsz(CUdeviceptr dst, size_t pitch, type value, size_t width,          \
+                                           size_t height, CUstream s) {                                      \
+        return fill(dst, pitch, bits / 8, value, width, height, gr_per_thread(s), true);                     \
+    }
+
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned int)

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// image — from what a program hands to the driver to parsed PTX.
+//
+// An image is PTX text, a fatbin (the PTX for the latest architecture that fits is taken), or a wrapper of fatbins;
+// those of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run
+// here: where there is nothing else, there is no binary for this GPU.
+#include "driver/cuda/driver.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "fatbin/fatbin.h"
+
+#include <stdio.h>
+
+enum { DEVICE_CC = 90 };
+
+// ---- Logs of the JIT compiler ------------------------------------------------------------------------------
+
+void gr_jit_log_init(JitLog *log, unsigned n, const CUjit_option *options, void **values) {
+    *log = (JitLog){0};
+    for (unsigned i = 0; options && values && i < n; i++) {
+        switch (options[i]) {
+        case CU_JIT_ERROR_LOG_BUFFER: log->error = values[i]; break;
+        case CU_JIT_INFO_LOG_BUFFER: log->info = values[i]; break;
+        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+            log->error_size = (uintptr_t)values[i];
+            log->error_size_out = &values[i];
+            break;
+        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+            log->info_size = (uintptr_t)values[i];
+            log->info_size_out = &values[i];
+            break;
+        default: break; // how to optimize, what for, with how many threads: nothing to do
+        }
+    }
+    if (log->info && log->info_size)
+        log->info[0] = 0;
+    if (log->error && log->error_size)
+        log->error[0] = 0;
+    if (log->info_size_out)
+        *log->info_size_out = NULL;
+    if (log->error_size_out)
+        *log->error_size_out = NULL;
+}
+
+void gr_jit_log_error(JitLog *log, const gr_error *err) {
+    char text[1024];
+    if (!log || !log->error || log->error_size == 0)
+        return;
+    gr_error_text(err, text, sizeof text);
+    snprintf(log->error, log->error_size, "error: %s", text);
+    if (log->error_size_out)
+        *log->error_size_out = (void *)(uintptr_t)(strlen(log->error) + 1);
+}
+
+// ---- Texts -------------------------------------------------------------------------------------------------
+
+void gr_ptx_texts_free(PtxTexts *t) {
+    for (size_t i = 0; i < t->len; i++)
+        free(t->data[i]);
+    gr_vec_free(t);
+}
+
+static gr_status add_text(PtxTexts *out, char *text) {
+    if (gr_vec_push(out, text))
+        return GR_OK;
+    free(text);
+    return GR_ERR_NOMEM;
+}
+
+static gr_status add_entry(const FatbinEntry *e, PtxTexts *out, gr_error *err) {
+    char *text;
+    size_t len;
+    gr_status st = gr_fatbin_ptx(e, &text, &len, err);
+    return st == GR_OK ? add_text(out, text) : st;
+}
+
+// Adds nothing where the container has no PTX that fits.
+static gr_status add_container(const void *data, size_t size, Arena *arena, PtxTexts *out, gr_error *err) {
+    Fatbin *fb;
+    gr_status st = gr_fatbin_parse(data, size, arena, &fb, err);
+    if (st != GR_OK)
+        return st;
+    bool linked = false;
+    for (size_t i = 0; i < fb->count; i++) {
+        const FatbinEntry *e = &fb->entries[i];
+        if (e->kind == FATBIN_PTX && e->options && strcmp(e->options, GR_LINKED_OPTION) == 0) {
+            linked = true;
+            if ((st = add_entry(e, out, err)) != GR_OK)
+                return st;
+        }
+    }
+    const FatbinEntry *best = linked ? NULL : gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_PLAIN);
+    return best ? add_entry(best, out, err) : GR_OK;
+}
+
+static gr_status add_wrapper(const FatbinWrapper *w, Arena *arena, PtxTexts *out, gr_error *err) {
+    const void **containers;
+    size_t n;
+    gr_status st = gr_fatbin_wrapper(w, arena, &containers, &n, err);
+    for (size_t i = 0; i < n && st == GR_OK; i++)
+        st = add_container(containers[i], GR_FATBIN_UNBOUNDED, arena, out, err);
+    return st;
+}
+
+static CUresult failed(JitLog *log, gr_status st, const gr_error *err) {
+    gr_jit_log_error(log, err);
+    return gr_cu_status(st);
+}
+
+CUresult gr_image_texts(const void *data, size_t size, JitLog *log, PtxTexts *out) {
+    Arena arena;
+    gr_error err = {0};
+    gr_status st = GR_OK;
+    bool none = false;
+    size_t before = out->len;
+    gr_arena_init(&arena);
+    switch (gr_image_kind(data, size)) {
+    case IMAGE_PTX: {
+        size_t len = size == GR_FATBIN_UNBOUNDED ? strlen(data) : strnlen(data, size);
+        char *text = strndup(data, len);
+        st = text ? add_text(out, text) : GR_ERR_NOMEM;
+        break;
+    }
+    case IMAGE_WRAPPER: st = add_wrapper(data, &arena, out, &err); break;
+    case IMAGE_FATBIN: st = add_container(data, size, &arena, out, &err); break;
+    case IMAGE_CUBIN: none = true; break;
+    case IMAGE_ELF:
+    case IMAGE_UNKNOWN: st = gr_fail(&err, GR_ERR_FORMAT, "neither PTX nor a fatbin"); break;
+    }
+    gr_arena_free(&arena);
+    if (st != GR_OK)
+        return failed(log, st, &err);
+    if (none || out->len == before) {
+        gr_fail(&err, GR_ERR_NOT_FOUND,
+                "no PTX for a device of compute capability 9.0: compile with -gencode "
+                "arch=compute_90,code=compute_90");
+        gr_jit_log_error(log, &err);
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    return CUDA_SUCCESS;
+}
+
+// ---- Images ------------------------------------------------------------------------------------------------
+
+void gr_image_unref(Image *image) {
+    if (!image || --image->refs)
+        return;
+    for (size_t i = 0; i < image->count; i++)
+        gr_ptx_free(image->modules[i]);
+    free(image->modules);
+    free(image);
+}
+
+CUresult gr_image_parse(const PtxTexts *texts, JitLog *log, Image **out) {
+    gr_error err = {0};
+    Image *image = calloc(1, sizeof *image);
+    if (image)
+        image->modules = calloc(texts->len, sizeof(PtxModule *));
+    if (!image || !image->modules) {
+        free(image);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    image->refs = 1;
+    CUresult r = CUDA_SUCCESS;
+    for (size_t i = 0; i < texts->len && r == CUDA_SUCCESS; i++) {
+        PtxModule *m;
+        gr_status st = gr_ptx_parse(texts->data[i], strlen(texts->data[i]), "ptx", &m, &err);
+        if (st == GR_OK) {
+            image->modules[image->count++] = m;
+            if (gr_fatbin_ptx_fits(m->sm, m->sm_suffix, DEVICE_CC))
+                continue;
+            st = gr_fail(&err, GR_ERR_SYNTAX, "PTX for sm_%u%.1s does not run on compute capability 9.0",
+                         m->sm, (const char[]){m->sm_suffix, 0});
+        }
+        r = failed(log, st, &err);
+    }
+    if (r == CUDA_SUCCESS)
+        *out = image;
+    else
+        gr_image_unref(image);
+    return r;
+}
+
+CUresult gr_image_load(const void *data, size_t size, JitLog *log, Image **out) {
+    PtxTexts texts = {0};
+    CUresult r = data ? gr_image_texts(data, size, log, &texts) : CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        r = gr_image_parse(&texts, log, out);
+    gr_ptx_texts_free(&texts);
+    return r;
+}
+
+CUresult gr_image_load_file(const char *path, JitLog *log, Image **out) {
+    char *data = NULL;
+    size_t len;
+    gr_error err = {0};
+    if (!path)
+        return CUDA_ERROR_INVALID_VALUE;
+    gr_status st = gr_file_read(path, &data, &len, &err);
+    if (st != GR_OK)
+        return failed(log, st, &err);
+    CUresult r = gr_image_load(data, len, log, out);
+    free(data);
+    return r;
+}

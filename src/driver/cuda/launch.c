@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch — kernel launches: checked and packed at the call, with CUDA's error codes; run by the work engine.
+#include "driver/cuda/driver.h"
+
+typedef struct Shape {
+    uint32_t grid[3], block[3], cluster[3], shared;
+    bool cooperative;
+} Shape;
+
+static uint64_t volume(const uint32_t d[3]) { return (uint64_t)d[0] * d[1] * d[2]; }
+
+static CUresult check_cluster(const Func *f, const Shape *s) {
+    if (!s->cluster[0] && !s->cluster[1] && !s->cluster[2])
+        return CUDA_SUCCESS;
+    uint64_t blocks = volume(s->cluster);
+    if (blocks == 0 || blocks > (f->non_portable_cluster ? 16 : 8))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int i = 0; i < 3; i++) {
+        if (s->grid[i] % s->cluster[i])
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult check(const Func *f, const Shape *s) {
+    const Dev *dev = f->module->ctx->dev;
+    const VmProps *p = dev->props;
+    const VmFuncAttrs *a = gr_vm_func_attrs(f->vm);
+    for (int i = 0; i < 3; i++) {
+        if (s->grid[i] == 0 || s->grid[i] > p->max_grid[i] || s->block[i] == 0 ||
+            s->block[i] > p->max_block[i])
+            return CUDA_ERROR_INVALID_VALUE;
+        if (a->reqntid[0] && s->block[i] != (a->reqntid[i] ? a->reqntid[i] : 1))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    uint64_t threads = volume(s->block);
+    if (threads > p->max_threads_per_block || s->shared > f->max_dynamic_shared)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (threads > a->max_threads)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    uint64_t resident = gr_vm_occupancy(dev->vm, f->vm, (uint32_t)threads, s->shared);
+    if (resident == 0)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (s->cooperative && volume(s->grid) > resident * p->sm_count)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return check_cluster(f, s);
+}
+
+// The parameter buffer, from an array of pointers or from the caller's own buffer.
+static CUresult pack_params(const Func *f, void **params, void **extra, void **out) {
+    const VmParam *layout;
+    uint32_t total;
+    size_t n = gr_vm_func_params(f->vm, &layout, &total), given = 0;
+    const void *buffer = NULL;
+    if (params && extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; extra && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+            given = *(const size_t *)extra[i + 1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    size_t used = n ? layout[n - 1].offset + layout[n - 1].size : 0; // without the padding at the end
+    if (n && !params && (!buffer || given < used))
+        return CUDA_ERROR_INVALID_VALUE;
+    char *packed = calloc(1, total ? total : 1);
+    if (!packed)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (buffer && !params)
+        memcpy(packed, buffer, used);
+    for (size_t i = 0; params && i < n; i++) {
+        if (!params[i]) {
+            free(packed);
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        memcpy(packed + layout[i].offset, params[i], layout[i].size);
+    }
+    *out = packed;
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(Stream *s, Func *f, const Shape *shape, void **params, void **extra) {
+    void *packed;
+    CUresult r = check(f, shape);
+    if (r == CUDA_SUCCESS)
+        r = pack_params(f, params, extra, &packed);
+    if (r != CUDA_SUCCESS)
+        return r;
+    Item *it = gr_item_new(ITEM_KERNEL);
+    if (!it) {
+        free(packed);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    it->owned = packed;
+    it->kernel.func = f;
+    it->kernel.params = (VmLaunchParams){
+        .func = f->vm,
+        .shared_dynamic = shape->shared,
+        .params = packed,
+        .cooperative = shape->cooperative,
+    };
+    memcpy(it->kernel.params.grid, shape->grid, sizeof shape->grid);
+    memcpy(it->kernel.params.block, shape->block, sizeof shape->block);
+    memcpy(it->kernel.params.cluster, shape->cluster, sizeof shape->cluster);
+    gr_queue_submit(s, it);
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **params, void **extra) {
+    Ctx *ctx;
+    Stream *s;
+    Func *f;
+    API_ENTER(API_CONTEXT, &ctx);
+    CUresult r = gr_stream_get(ctx, stream, &s);
+    if (r == CUDA_SUCCESS)
+        r = gr_func_get(s->ctx, handle, &f);
+    if (r == CUDA_SUCCESS && f->module->ctx != s->ctx)
+        r = CUDA_ERROR_INVALID_HANDLE;
+    if (r != CUDA_SUCCESS)
+        return gr_cu_leave(r);
+    if (!shape.cluster[0] && !shape.cluster[1] && !shape.cluster[2])
+        memcpy(shape.cluster, f->cluster, sizeof shape.cluster);
+    return gr_cu_leave(submit(s, f, &shape, params, extra));
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                        unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params,
+                        void **extra) {
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, false}, s, params, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+                                   unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                                   CUstream s, void **params) {
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true}, s, params, NULL);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
+    if (!c || (c->numAttrs && !c->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    Shape s = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+               .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+               .shared = c->sharedMemBytes};
+    for (unsigned i = 0; i < c->numAttrs; i++) {
+        const CUlaunchAttributeValue *v = &c->attrs[i].value;
+        switch (c->attrs[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            s.cluster[0] = v->clusterDim.x;
+            s.cluster[1] = v->clusterDim.y;
+            s.cluster[2] = v->clusterDim.z;
+            if (volume(s.cluster) == 0)
+                return CUDA_ERROR_INVALID_VALUE;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: s.cooperative = v->cooperative != 0; break;
+        // Hints, and permissions to start before the stream's work has ended, which need not be used.
+        case CU_LAUNCH_ATTRIBUTE_IGNORE:
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+            gr_cu_hook_absent("events and graph nodes as launch attributes");
+            return CUDA_ERROR_NOT_SUPPORTED;
+        default: return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    return launch(f, s, c->hStream, params, extra);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// lock — the one lock of the driver, taken in order of arrival, and the gate of every entry point.
+//
+// A plain mutex would let a thread that drains a stream, slice after slice, starve all others; so the lock is a queue
+// of tickets. After fork, the child has the parent's handles but no device and no threads: as under NVIDIA's driver
+// every call then returns CUDA_ERROR_NOT_INITIALIZED, if the parent had initialized.
+#include "driver/cuda/driver.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;  // `serving` moved
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; // gr_cu_wake
+static uint64_t next_ticket, serving;
+static _Atomic uint64_t last_call_ms;
+static _Thread_local bool in_callback;
+
+uint64_t gr_cu_real_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+uint64_t gr_cu_last_call_ms(void) { return atomic_load(&last_call_ms); }
+
+static void take_ticket(void) {
+    uint64_t mine = next_ticket++;
+    while (serving != mine)
+        pthread_cond_wait(&turn, &mutex);
+}
+
+static void pass_on(void) {
+    serving++;
+    if (serving != next_ticket)
+        pthread_cond_broadcast(&turn);
+}
+
+void gr_cu_lock(void) {
+    pthread_mutex_lock(&mutex);
+    take_ticket();
+    pthread_mutex_unlock(&mutex);
+}
+
+void gr_cu_unlock(void) {
+    pthread_mutex_lock(&mutex);
+    pass_on();
+    pthread_mutex_unlock(&mutex);
+}
+
+bool gr_cu_contended(void) {
+    pthread_mutex_lock(&mutex);
+    bool yes = next_ticket - serving > 1;
+    pthread_mutex_unlock(&mutex);
+    return yes;
+}
+
+bool gr_cu_busy(void) {
+    pthread_mutex_lock(&mutex);
+    bool yes = next_ticket != serving;
+    pthread_mutex_unlock(&mutex);
+    return yes;
+}
+
+void gr_cu_wait(unsigned ms) {
+    pthread_mutex_lock(&mutex);
+    pass_on();
+    if (ms == 0) {
+        pthread_cond_wait(&woken, &mutex);
+    } else {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += ms / 1000;
+        until.tv_nsec += (long)(ms % 1000) * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        pthread_cond_timedwait(&woken, &mutex, &until);
+    }
+    take_ticket();
+    pthread_mutex_unlock(&mutex);
+}
+
+void gr_cu_wake(void) {
+    pthread_mutex_lock(&mutex);
+    pthread_cond_broadcast(&woken);
+    pthread_mutex_unlock(&mutex);
+}
+
+void gr_cu_in_callback(bool yes) { in_callback = yes; }
+
+// ---- fork --------------------------------------------------------------------------------------------------
+
+// The child gets a copy of a lock that nobody is left to release, hence the lock is held across the fork.
+static void before_fork(void) {
+    gr_cu_lock();
+    pthread_mutex_lock(&mutex);
+}
+
+static void after_fork_parent(void) {
+    pthread_mutex_unlock(&mutex);
+    gr_cu_unlock();
+}
+
+static void after_fork_child(void) {
+    pthread_mutex_init(&mutex, NULL);
+    pthread_cond_init(&turn, NULL);
+    pthread_cond_init(&woken, NULL);
+    next_ticket = serving = 0;
+    in_callback = false;
+    gr_cu.forked = gr_cu.initialized;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+int gr_cu_start_thread(void *(*body)(void *), const char *name) {
+    // The program's signals are its own threads' business.
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, body, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed)
+        return failed;
+    pthread_setname_np(thread, name);
+    pthread_detach(thread);
+    return 0;
+}
+
+// ---- Entry points ------------------------------------------------------------------------------------------
+
+CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
+    if (in_callback && need != API_ANY)
+        return CUDA_ERROR_NOT_PERMITTED;
+    gr_cu_lock();
+    atomic_store(&last_call_ms, gr_cu_real_ms());
+    CUresult r = CUDA_SUCCESS;
+    Ctx *current = NULL;
+    if (gr_cu.forked)
+        r = CUDA_ERROR_NOT_INITIALIZED;
+    else if (need != API_ANY && !gr_cu.initialized)
+        r = CUDA_ERROR_NOT_INITIALIZED;
+    else if (need != API_ANY) {
+        gr_queue_advance();
+        current = gr_ctx_current();
+        if (need >= API_CONTEXT && !current)
+            r = CUDA_ERROR_INVALID_CONTEXT;
+        else if (need == API_CONTEXT)
+            r = current->sticky;
+    }
+    if (ctx)
+        *ctx = current;
+    if (r != CUDA_SUCCESS && need != API_ANY)
+        gr_cu_unlock();
+    else if (r != CUDA_SUCCESS) // API_ANY after fork: those calls need no device
+        r = CUDA_SUCCESS;
+    return r;
+}
+
+CUresult gr_cu_leave(CUresult result) {
+    atomic_store(&last_call_ms, gr_cu_real_ms());
+    gr_cu_unlock();
+    return result;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA;
+// cuMemFreeAsync (pool.c) frees in stream order.
+#include "driver/cuda/driver.h"
+
+static uint64_t host_visible; // allocations that the host can see
+static uint64_t lowest = UINT64_MAX, highest;
+
+void gr_mem_count_visible(int64_t n) { host_visible += (uint64_t)n; }
+
+// All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
+bool gr_mem_reserved(uint64_t addr) { return addr >= lowest && addr < highest; }
+
+bool gr_mem_host_visible(void) { return host_visible > 0; }
+
+static bool is_host_visible(VmMemKind kind) {
+    return kind == VM_MEM_MANAGED || kind == VM_MEM_PINNED || kind == VM_MEM_HOST;
+}
+
+void *gr_mem_device_view(CUdeviceptr addr, size_t size) { return gr_vm_mem_view(gr_cu.mem, addr, size); }
+
+CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out) {
+    VmRange *r = NULL;
+    if (size == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    gr_status st =
+        gr_vm_mem_alloc(gr_cu.mem, kind, kind == VM_MEM_PINNED ? -1 : ctx->dev->ordinal, size, 256, &r, NULL);
+    if (st != GR_OK)
+        return st == GR_ERR_LIMIT ? CUDA_ERROR_OUT_OF_MEMORY : gr_cu_status(st);
+    r->flags = flags;
+    r->user = ctx;
+    if (!gr_map_put_u64(&ctx->allocs, r->addr, r)) {
+        gr_vm_mem_free(gr_cu.mem, r->addr, NULL);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    host_visible += is_host_visible(kind);
+    lowest = r->addr < lowest ? r->addr : lowest;
+    highest = r->addr + r->size > highest ? r->addr + r->size : highest;
+    *out = r;
+    return CUDA_SUCCESS;
+}
+
+CUresult gr_mem_free_now(uint64_t addr) {
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (!r || r->addr != addr)
+        return CUDA_ERROR_INVALID_VALUE;
+    Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
+    if (ctx)
+        gr_map_remove_u64(&ctx->allocs, addr);
+    host_visible -= is_host_visible(r->kind);
+    return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
+}
+
+// ---- Device and managed memory -----------------------------------------------------------------------------
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    uint64_t used, all;
+    gr_vm_mem_info(gr_cu.mem, c->dev->ordinal, &used, &all);
+    if (free_bytes)
+        *free_bytes = all - used;
+    if (total)
+        *total = all;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    VmRange *r;
+    CUresult st = out ? gr_mem_alloc(c, VM_MEM_DEVICE, size, 0, &r) : CUDA_ERROR_INVALID_VALUE;
+    if (st == CUDA_SUCCESS)
+        *out = r->addr;
+    return gr_cu_leave(st);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                            unsigned int element) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    VmRange *r;
+    size_t row = (width + 511) & ~(size_t)511, size;
+    if (!out || !pitch || width == 0 || height == 0 || row < width ||
+        (element != 4 && element != 8 && element != 16) || __builtin_mul_overflow(row, height, &size))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    CUresult st = gr_mem_alloc(c, VM_MEM_DEVICE, size, 0, &r);
+    if (st == CUDA_SUCCESS) {
+        *out = r->addr;
+        *pitch = row;
+    }
+    return gr_cu_leave(st);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    VmRange *r;
+    if (!out || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    CUresult st = gr_mem_alloc(c, VM_MEM_MANAGED, size, flags, &r);
+    if (st == CUDA_SUCCESS)
+        *out = r->addr;
+    return gr_cu_leave(st);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr addr) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    if (addr == 0)
+        return gr_cu_leave(CUDA_SUCCESS);
+    gr_queue_drain_device();
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (c->sticky != CUDA_SUCCESS)
+        return gr_cu_leave(c->sticky);
+    // Variables of modules have no owner here.
+    if (!r || r->addr != addr || !r->user || (r->kind != VM_MEM_DEVICE && r->kind != VM_MEM_MANAGED))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    return gr_cu_leave(gr_mem_free_now(addr));
+}
+
+// ---- Host memory -------------------------------------------------------------------------------------------
+
+CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    VmRange *r;
+    unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    if (!out || (flags & ~known))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    CUresult st = gr_mem_alloc(c, VM_MEM_PINNED, size, flags, &r);
+    if (st == CUDA_SUCCESS)
+        *out = (void *)(uintptr_t)r->addr;
+    return gr_cu_leave(st);
+}
+
+CUresult cuMemAllocHost_v2(void **out, size_t size) {
+    return cuMemHostAlloc(out, size, CU_MEMHOSTALLOC_DEVICEMAP);
+}
+
+CUresult cuMemFreeHost(void *p) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    gr_queue_drain_device();
+    uint64_t addr = (uint64_t)(uintptr_t)p;
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (c->sticky != CUDA_SUCCESS)
+        return gr_cu_leave(c->sticky);
+    if (!r || r->addr != addr || r->kind != VM_MEM_PINNED)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    return gr_cu_leave(gr_mem_free_now(addr));
+}
+
+CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+    uint64_t addr = (uint64_t)(uintptr_t)p;
+    if (!p || size == 0 || addr + size < addr || (flags & ~known))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (gr_vm_mem_find(gr_cu.mem, addr) || gr_vm_mem_find(gr_cu.mem, addr + size - 1))
+        return gr_cu_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    VmRange *r;
+    CUresult st = gr_cu_status(gr_vm_mem_register(gr_cu.mem, p, size, flags, &r, NULL));
+    if (st == CUDA_SUCCESS) {
+        r->flags = flags;
+        r->user = c;
+        host_visible++;
+    }
+    return gr_cu_leave(st);
+}
+
+CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags) {
+    return cuMemHostRegister_v2(p, size, flags);
+}
+
+CUresult cuMemHostUnregister(void *p) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    gr_queue_drain_device();
+    uint64_t addr = (uint64_t)(uintptr_t)p;
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (c->sticky != CUDA_SUCCESS)
+        return gr_cu_leave(c->sticky);
+    if (!p || !r || r->addr != addr || r->kind != VM_MEM_HOST)
+        return gr_cu_leave(p ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE);
+    host_visible--;
+    return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));
+}
+
+// Pinned and registered memory has one address for host and device.
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned int flags) {
+    API_ENTER(API_CONTEXT, NULL);
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p);
+    if (!out || flags || !r || (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_HOST))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *out = (CUdeviceptr)(uintptr_t)p;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemHostGetFlags(unsigned int *flags, void *p) {
+    API_ENTER(API_CONTEXT, NULL);
+    VmRange *r = gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p);
+    if (!flags || !r || (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_HOST))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *flags = r->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return gr_cu_leave(CUDA_SUCCESS);
+}

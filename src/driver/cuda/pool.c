@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// pool — stream-ordered allocation. Memory is had at once; it goes when the free's turn in its stream comes. A pool
+// counts what it handed out and keeps its attributes; memory is never reused, so that a use after free faults.
+#include "driver/cuda/driver.h"
+
+MemPool *gr_pool_new(Dev *dev) {
+    MemPool *p = calloc(1, sizeof *p);
+    if (!p || !gr_cu_handle_add(p, HANDLE_POOL)) {
+        free(p);
+        return NULL;
+    }
+    p->dev = dev;
+    p->reuse_event = p->reuse_opportunistic = p->reuse_internal = 1;
+    return p;
+}
+
+CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out) {
+    VmRange *r;
+    CUresult st = out ? gr_mem_alloc(ctx, VM_MEM_DEVICE, size, 0, &r) : CUDA_ERROR_INVALID_VALUE;
+    if (st != CUDA_SUCCESS)
+        return st;
+    pool->used += size;
+    if (pool->used > pool->used_high)
+        pool->used_high = pool->used;
+    *out = r->addr;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream) {
+    Ctx *c;
+    Stream *s;
+    API_ENTER(API_CONTEXT, &c);
+    MemPool *pool = gr_cu_handle(handle, HANDLE_POOL);
+    CUresult st = gr_stream_get(c, stream, &s);
+    if (st == CUDA_SUCCESS && !pool)
+        st = CUDA_ERROR_INVALID_VALUE;
+    return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, pool, size, out) : st);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
+    Ctx *c;
+    Stream *s;
+    API_ENTER(API_CONTEXT, &c);
+    CUresult st = gr_stream_get(c, stream, &s);
+    return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, s->ctx->dev->pool, size, out) : st);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
+    Ctx *c;
+    Stream *s;
+    API_ENTER(API_CONTEXT, &c);
+    CUresult st = gr_stream_get(c, stream, &s);
+    const VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (st == CUDA_SUCCESS && (!r || r->addr != addr || !r->user || r->kind != VM_MEM_DEVICE))
+        st = CUDA_ERROR_INVALID_VALUE;
+    Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_FREE) : NULL;
+    if (!it)
+        return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);
+    MemPool *pool = s->ctx->dev->default_pool;
+    pool->used -= r->size < pool->used ? r->size : pool->used;
+    it->address = addr;
+    gr_queue_submit(s, it);
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
+    API_ENTER(API_INIT, NULL);
+    Dev *d = props ? gr_cu_device(props->location.id) : NULL;
+    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return gr_cu_leave(CUDA_ERROR_NOT_SUPPORTED);
+    if (!d)
+        return gr_cu_leave(CUDA_ERROR_INVALID_DEVICE);
+    MemPool *p = gr_pool_new(d);
+    if (p)
+        *out = (CUmemoryPool)p;
+    return gr_cu_leave(p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool handle) {
+    API_ENTER(API_INIT, NULL);
+    MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
+    if (!p || p == p->dev->default_pool)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (p->dev->pool == p)
+        p->dev->pool = p->dev->default_pool;
+    gr_cu_handle_remove(p);
+    free(p);
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep) {
+    (void)keep; // nothing is kept
+    API_ENTER(API_INIT, NULL);
+    return gr_cu_leave(gr_cu_handle(handle, HANDLE_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value) {
+    API_ENTER(API_INIT, NULL);
+    MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
+    if (!p || !value)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    const int *flag = value;
+    const cuuint64_t *number = value;
+    switch (attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: p->reuse_event = *flag; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: p->reuse_opportunistic = *flag; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: p->reuse_internal = *flag; break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: p->release_threshold = *number; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: // both high-water marks can only be reset
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        if (*number != 0)
+            return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+        p->used_high = p->used;
+        break;
+    default: return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value) {
+    API_ENTER(API_INIT, NULL);
+    const MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
+    if (!p || !value)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    int *flag = value;
+    cuuint64_t *number = value;
+    switch (attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: *flag = p->reuse_event; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: *flag = p->reuse_opportunistic; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *flag = p->reuse_internal; break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *number = p->release_threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *number = p->used; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *number = p->used_high; break;
+    default: return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+// Every device reaches all memory.
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count) {
+    API_ENTER(API_INIT, NULL);
+    if (!gr_cu_handle(handle, HANDLE_POOL) || (count && !map))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++) {
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !gr_cu_device(map[i].location.id))
+            return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location) {
+    API_ENTER(API_INIT, NULL);
+    if (!flags || !location || !gr_cu_handle(handle, HANDLE_POOL))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return gr_cu_leave(CUDA_SUCCESS);
+}

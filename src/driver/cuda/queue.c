@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// queue — the work engine: seeded asynchrony.
+//
+// Each stream is a queue of items. The item at its head may run when its turn among the streams has come: the legacy
+// default stream and blocking streams wait for each other in order of submission, a wait waits for its event. Of all
+// items that may run, and of the devices that have launches, a seeded choice picks one, which does a little: a copy
+// moves a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and
+// the same calls the same things happen in the same order.
+//
+// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
+// pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
+#include "driver/cuda/driver.h"
+
+#include <stdio.h>
+
+enum {
+    SLICE = 1 << 16,      // warp instructions at a time, where nothing else could run
+    MAX_CONCURRENT = 128, // kernels of a device, as compute capability 9.0
+    BYTES_PER_STEP = 64,  // of a copy, for one warp instruction
+    COST_START = 16,
+};
+
+typedef struct Action {
+    Item *item; // NULL: run the device's launches
+    Dev *dev;
+} Action;
+
+static VEC(Stream *) streams; // in order of creation
+static VEC(Action) actions;
+static uint64_t next_seq, pending, launches, launches_ended;
+static Rng choice, quanta;
+
+void gr_queue_seed(uint64_t seed) {
+    choice = gr_rng_fork(seed, 0x71756575, 0);
+    quanta = gr_rng_fork(seed, 0x71756575, 1);
+}
+
+void gr_queue_add_stream(Stream *s) { (void)!gr_vec_push(&streams, s); }
+
+void gr_queue_remove_stream(Stream *s) {
+    for (size_t i = 0; i < streams.len; i++) {
+        if (streams.data[i] == s) {
+            memmove(&streams.data[i], &streams.data[i + 1], (streams.len - i - 1) * sizeof *streams.data);
+            streams.len--;
+            return;
+        }
+    }
+}
+
+Stream *gr_queue_stream(size_t i) { return i < streams.len ? streams.data[i] : NULL; }
+uint64_t gr_queue_pending(void) { return pending; }
+
+uint64_t gr_queue_launches(uint64_t *unfinished) {
+    if (unfinished)
+        *unfinished = launches - launches_ended;
+    return launches;
+}
+
+unsigned gr_queue_pending_streams(void) {
+    unsigned n = 0;
+    for (size_t i = 0; i < streams.len; i++)
+        n += streams.data[i]->head != NULL;
+    return n;
+}
+
+// ---- Items -------------------------------------------------------------------------------------------------
+
+Item *gr_item_new(ItemKind kind) {
+    Item *it = calloc(1, sizeof *it);
+    if (it)
+        it->kind = kind;
+    return it;
+}
+
+void gr_item_free(Item *it) {
+    if (it->kind == ITEM_RECORD || it->kind == ITEM_WAIT)
+        gr_mark_unref(it->mark);
+    free(it->owned);
+    free(it);
+}
+
+void gr_queue_submit(Stream *s, Item *it) {
+    it->stream = s;
+    it->seq = ++next_seq;
+    it->rng = gr_rng_fork(gr_cu.config.seed, 0x6974656d, it->seq);
+    if (it->kind == ITEM_KERNEL)
+        it->kernel.params.launch = ++launches;
+    if (s->tail)
+        s->tail->next = it;
+    else
+        s->head = it;
+    s->tail = it;
+    pending++;
+    gr_device_thread_start();
+}
+
+void gr_queue_finish(Item *it) {
+    Stream *s = it->stream;
+    s->head = it->next;
+    if (!s->head)
+        s->tail = NULL;
+    pending--;
+    if (it->kind == ITEM_KERNEL)
+        launches_ended++;
+    gr_item_free(it);
+    if (s->dying && !s->head) {
+        gr_queue_remove_stream(s);
+        free(s);
+    }
+}
+
+// ---- Whose turn it is --------------------------------------------------------------------------------------
+
+static bool is_blocking(const Stream *s) { return !(s->flags & CU_STREAM_NON_BLOCKING); }
+
+static bool before_legacy(const Item *it) {
+    const Ctx *ctx = it->stream->ctx;
+    if (it->stream != ctx->legacy)
+        return !is_blocking(it->stream) || !ctx->legacy->head || ctx->legacy->head->seq > it->seq;
+    for (size_t i = 0; i < streams.len; i++) {
+        const Stream *s = streams.data[i];
+        if (s != it->stream && s->ctx == ctx && is_blocking(s) && s->head && s->head->seq < it->seq)
+            return false;
+    }
+    return true;
+}
+
+// A wait for a value in memory (cuStreamWaitValue32).
+static bool value_holds(const ValueJob *v) {
+    uint64_t have = v->wide ? __atomic_load_n((uint64_t *)v->view, __ATOMIC_ACQUIRE)
+                            : __atomic_load_n((uint32_t *)v->view, __ATOMIC_ACQUIRE);
+    switch (v->flags & 3) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+        return v->wide ? (int64_t)(have - v->value) >= 0
+                       : (int32_t)((uint32_t)have - (uint32_t)v->value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ: return have == v->value;
+    case CU_STREAM_WAIT_VALUE_AND: return (have & v->value) != 0;
+    default: return ~(have | v->value) & (v->wide ? UINT64_MAX : UINT32_MAX); // NOR
+    }
+}
+
+static bool may_run(const Item *it) {
+    switch (it->kind) {
+    case ITEM_KERNEL:
+        if (it->kernel.launch || it->stream->ctx->dev->running >= MAX_CONCURRENT)
+            return false;
+        break;
+    case ITEM_WAIT:
+        if (!it->mark->done)
+            return false;
+        break;
+    case ITEM_WAIT_VALUE:
+        if (!value_holds(&it->value))
+            return false;
+        break;
+    case ITEM_HOST:
+        if (it->host.started || gr_callback_busy())
+            return false;
+        break;
+    default: break;
+    }
+    return before_legacy(it);
+}
+
+static void gather(void) {
+    actions.len = 0;
+    for (size_t i = 0; i < streams.len; i++) {
+        Item *it = streams.data[i]->head;
+        if (it && may_run(it))
+            (void)!gr_vec_push(&actions, ((Action){it, it->stream->ctx->dev}));
+    }
+    for (int i = 0; i < gr_cu.n_devices; i++) {
+        if (gr_cu.devices[i].running)
+            (void)!gr_vec_push(&actions, ((Action){NULL, &gr_cu.devices[i]}));
+    }
+}
+
+// ---- Doing it ----------------------------------------------------------------------------------------------
+
+static void start_kernel(Item *it) {
+    Ctx *ctx = it->stream->ctx;
+    gr_error err = {0};
+    gr_vm_advance_ns(ctx->dev->vm, 2000);
+    gr_status st = gr_vm_launch(ctx->dev->vm, &it->kernel.params, &it->kernel.launch, &err);
+    if (st == GR_OK) {
+        ctx->dev->running++;
+        return;
+    }
+    VmFault f = {.kind = VM_FAULT_LIMIT, .kernel = gr_vm_func_name(it->kernel.params.func)};
+    snprintf(f.msg, sizeof f.msg, "%.200s", err.msg);
+    gr_fault_report(ctx, it, &f);
+    gr_ctx_fail(ctx, gr_cu_status(st));
+}
+
+// Takes launches that have ended off their streams. One fault fails its whole context.
+static unsigned collect_ended(Dev *dev) {
+    unsigned ended = 0;
+    for (size_t i = 0; i < streams.len; i++) {
+        Item *it = streams.data[i]->head;
+        if (!it || it->kind != ITEM_KERNEL || !it->kernel.launch || it->stream->ctx->dev != dev ||
+            !gr_vm_launch_done(it->kernel.launch))
+            continue;
+        ended++;
+        const VmFault *fault = gr_vm_launch_fault(it->kernel.launch);
+        if (fault) {
+            Ctx *ctx = it->stream->ctx;
+            gr_fault_report(ctx, it, fault);
+            gr_ctx_fail(ctx, gr_fault_code(fault->kind));
+            return ended + collect_ended(dev); // the list of streams may be another one now
+        }
+        gr_vm_launch_free(it->kernel.launch);
+        dev->running--;
+        Stream *s = streams.data[i];
+        gr_queue_finish(it);
+        if (i < streams.len && streams.data[i] != s) // it was destroyed before, and is gone now
+            i--;
+    }
+    return ended;
+}
+
+static uint64_t run_device(Dev *dev, uint64_t steps) {
+    VmRunResult r = gr_vm_run(dev->vm, steps);
+    if (r != VM_RUN_PROGRESS)
+        collect_ended(dev);
+    return steps;
+}
+
+bool gr_queue_copy_chunk(CopyJob *c, size_t bytes) {
+    size_t rows = c->height * c->depth;
+    while (bytes > 0 && c->row < rows) {
+        size_t z = c->row / c->height, y = c->row % c->height;
+        size_t n = c->width - c->done < bytes ? c->width - c->done : bytes;
+        memmove(c->dst + z * c->dst_slice + y * c->dst_pitch + c->done,
+                c->src + z * c->src_slice + y * c->src_pitch + c->done, n);
+        c->done += n;
+        bytes -= n;
+        if (c->done == c->width) {
+            c->done = 0;
+            c->row++;
+        }
+    }
+    return c->row == rows;
+}
+
+bool gr_queue_fill_rows(FillJob *f, size_t rows) {
+    for (; rows > 0 && f->row < f->height; rows--, f->row++) {
+        char *p = f->dst + f->row * f->pitch;
+        if (f->element == 1) {
+            memset(p, (int)f->value, f->width);
+        } else if (f->element == 2) {
+            for (size_t i = 0; i < f->width; i++)
+                ((uint16_t *)(void *)p)[i] = (uint16_t)f->value;
+        } else {
+            for (size_t i = 0; i < f->width; i++)
+                ((uint32_t *)(void *)p)[i] = f->value;
+        }
+    }
+    return f->row == f->height;
+}
+
+static uint64_t run_item(Item *it, uint64_t budget, bool alone) {
+    Dev *dev = it->stream->ctx->dev;
+    switch (it->kind) {
+    case ITEM_KERNEL: start_kernel(it); return COST_START;
+    case ITEM_COPY: {
+        size_t bytes = alone ? budget * BYTES_PER_STEP : (size_t)256 << gr_rng_below(&it->rng, 9);
+        if (it->copy.row == 0 && it->copy.done == 0)
+            gr_vm_advance_ns(dev->vm, 1000);
+        gr_vm_advance_ns(dev->vm, bytes / 16);
+        if (gr_queue_copy_chunk(&it->copy, bytes))
+            gr_queue_finish(it);
+        return bytes / BYTES_PER_STEP + 1;
+    }
+    case ITEM_FILL: {
+        gr_vm_advance_ns(dev->vm, 1000);
+        size_t row = it->fill.width * it->fill.element + 1;
+        size_t rows = alone ? budget * BYTES_PER_STEP / row + 1 : 1 + gr_rng_below(&it->rng, 16);
+        if (gr_queue_fill_rows(&it->fill, rows))
+            gr_queue_finish(it);
+        return rows * row / BYTES_PER_STEP + 1;
+    }
+    case ITEM_RECORD:
+        it->mark->done = true;
+        it->mark->ns = gr_vm_now_ns(dev->vm);
+        break;
+    case ITEM_HOST: gr_callback_run(it); return COST_START; // it ends when the callback thread says so
+    case ITEM_FREE: gr_mem_free_now(it->address); break;
+    case ITEM_WRITE_VALUE:
+        if (it->value.wide)
+            __atomic_store_n((uint64_t *)it->value.view, it->value.value, __ATOMIC_RELEASE);
+        else
+            __atomic_store_n((uint32_t *)it->value.view, (uint32_t)it->value.value, __ATOMIC_RELEASE);
+        break;
+    case ITEM_WAIT:
+    case ITEM_WAIT_VALUE:
+    case ITEM_BARRIER: break;
+    }
+    gr_queue_finish(it);
+    return 1;
+}
+
+// Does one thing of those that can be done; how much it cost, 0 when there is none.
+static uint64_t step(uint64_t budget) {
+    gather();
+    if (actions.len == 0)
+        return 0;
+    bool alone = actions.len == 1;
+    Action a = actions.data[alone ? 0 : gr_rng_below(&choice, (uint32_t)actions.len)];
+    if (a.item)
+        return run_item(a.item, budget, alone);
+    return run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
+}
+
+void gr_queue_advance(void) {
+    if (pending == 0)
+        return;
+    uint64_t mean = gr_cu.config.step;
+    uint64_t budget = mean ? gr_rng_below(&quanta, (uint32_t)(2 * mean + 1)) >> gr_rng_below(&quanta, 6) : 0;
+    while (budget > 0) {
+        uint64_t cost = step(budget);
+        if (cost == 0)
+            break;
+        budget -= cost < budget ? cost : budget;
+    }
+}
+
+uint64_t gr_queue_slice(void) { return step(SLICE); }
+
+// ---- Synchronization ---------------------------------------------------------------------------------------
+
+typedef struct Goal {
+    const Stream *stream; // NULL: all of ctx
+    uint64_t stream_id;
+    const Ctx *ctx; // NULL: all
+    const Mark *mark;
+    uint64_t seq;
+} Goal;
+
+static bool is_reached(const Goal *g) {
+    if (g->mark)
+        return g->mark->done;
+    for (size_t i = 0; i < streams.len; i++) {
+        const Stream *s = streams.data[i];
+        if (g->stream ? s == g->stream && s->id == g->stream_id : !g->ctx || s->ctx == g->ctx) {
+            if (s->head && s->head->seq <= g->seq)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void drain(const Goal *g) {
+    while (!is_reached(g)) {
+        if (step(SLICE) == 0) {
+            gr_cu_wait(
+                1); // a host function runs, or memory is waited for that a thread of the host will write
+        } else if (gr_cu_contended()) {
+            gr_cu_unlock();
+            gr_cu_lock();
+        }
+    }
+    gr_print_flush();
+}
+
+CUresult gr_queue_drain_stream(Stream *s) {
+    Ctx *ctx = s->ctx;
+    drain(&(Goal){.stream = s, .stream_id = s->id, .ctx = ctx, .seq = next_seq});
+    return ctx->sticky;
+}
+
+CUresult gr_queue_drain_ctx(Ctx *ctx) {
+    drain(&(Goal){.ctx = ctx, .seq = next_seq});
+    return ctx->sticky;
+}
+
+CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m) {
+    gr_mark_ref(m);
+    drain(&(Goal){.mark = m});
+    gr_mark_unref(m);
+    return ctx->sticky;
+}
+
+void gr_queue_drain_device(void) { drain(&(Goal){.seq = next_seq}); }
+
+// ---- Cancelling --------------------------------------------------------------------------------------------
+
+static bool cancel_item(Item *it) {
+    switch (it->kind) {
+    case ITEM_KERNEL:
+        if (it->kernel.launch) {
+            gr_vm_launch_free(it->kernel.launch);
+            it->stream->ctx->dev->running--;
+        }
+        launches_ended++;
+        break;
+    case ITEM_RECORD: it->mark->done = true; break;
+    case ITEM_HOST: // stream callbacks are still called, with the error; one that runs belongs to its thread
+        if (it->host.started || it->host.callback)
+            return false;
+        break;
+    default: break;
+    }
+    pending--;
+    gr_item_free(it);
+    return true;
+}
+
+void gr_queue_cancel(Ctx *ctx) {
+    for (size_t i = 0; i < streams.len; i++) {
+        Stream *s = streams.data[i];
+        if (s->ctx != ctx)
+            continue;
+        Item **link = &s->head;
+        s->tail = NULL;
+        while (*link) {
+            Item *it = *link, *next = it->next;
+            if (cancel_item(it)) {
+                *link = next;
+            } else {
+                s->tail = it;
+                link = &it->next;
+            }
+        }
+        if (s->dying && !s->head) {
+            gr_queue_remove_stream(s);
+            free(s);
+            i--;
+        }
+    }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// stream — streams and what can be put into them without being a kernel, a copy or a memset.
+//
+// Handle 0 and CU_STREAM_LEGACY are the context's legacy default stream, CU_STREAM_PER_THREAD a stream of the calling
+// thread in that context. Stream capture (graphs) is absent: no stream ever captures.
+#include "driver/cuda/driver.h"
+
+typedef struct ThreadStream {
+    uint64_t ctx_id;
+    Stream *stream;
+} ThreadStream;
+
+static _Thread_local VEC(ThreadStream) thread_streams;
+
+Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority) {
+    Stream *s = calloc(1, sizeof *s);
+    if (!s || !gr_cu_handle_add(s, HANDLE_STREAM)) {
+        free(s);
+        return NULL;
+    }
+    s->ctx = ctx;
+    s->id = ++gr_cu.next_id;
+    s->flags = flags;
+    s->priority = priority;
+    gr_queue_add_stream(s);
+    return s;
+}
+
+Stream *gr_ctx_thread_stream(Ctx *ctx) {
+    for (size_t i = 0; i < thread_streams.len; i++) {
+        ThreadStream *t = &thread_streams.data[i];
+        if (t->ctx_id != ctx->id)
+            continue;
+        if (gr_cu_handle(t->stream, HANDLE_STREAM) != t->stream || t->stream->ctx != ctx)
+            t->stream = gr_stream_new(ctx, 0, 0); // the context was reset since
+        return t->stream;
+    }
+    Stream *s = gr_stream_new(ctx, 0, 0);
+    if (s)
+        (void)!gr_vec_push(&thread_streams, ((ThreadStream){ctx->id, s}));
+    return s;
+}
+
+CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out) {
+    if (handle == NULL || handle == CU_STREAM_LEGACY) {
+        *out = ctx->legacy;
+        return CUDA_SUCCESS;
+    }
+    if (handle == CU_STREAM_PER_THREAD) {
+        *out = gr_ctx_thread_stream(ctx);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = gr_cu_handle(handle, HANDLE_STREAM);
+    if (!*out)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return (*out)->ctx->sticky;
+}
+
+// Enters, and resolves the stream that the call names.
+#define STREAM_ENTER(handle, ctx, s)                                                                         \
+    do {                                                                                                     \
+        API_ENTER(API_CONTEXT, (ctx));                                                                       \
+        CUresult stream_ = gr_stream_get(*(ctx), (handle), (s));                                             \
+        if (stream_ != CUDA_SUCCESS)                                                                         \
+            return gr_cu_leave(stream_);                                                                     \
+    } while (0)
+
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
+    Ctx *c;
+    API_ENTER(API_CONTEXT, &c);
+    if (!out || (flags & ~CU_STREAM_NON_BLOCKING))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
+    Stream *s = gr_stream_new(c, flags, priority);
+    if (s)
+        *out = (CUstream)s;
+    return gr_cu_leave(s ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult cuStreamCreate(CUstream *out, unsigned int flags) {
+    return cuStreamCreateWithPriority(out, flags, 0);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+    API_ENTER(API_CLEANUP, NULL);
+    Stream *s = gr_cu_handle(handle, HANDLE_STREAM);
+    if (!s || s == s->ctx->legacy)
+        return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
+    gr_cu_handle_remove(s);
+    s->dying = true;
+    if (!s->head) { // else it goes when its work has ended
+        gr_queue_remove_stream(s);
+        free(s);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
+
+CUresult cuStreamSynchronize(CUstream handle) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    return gr_cu_leave(gr_queue_drain_stream(s));
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!s->head)
+        gr_print_flush();
+    return gr_cu_leave(s->head ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+}
+
+// ---- Properties --------------------------------------------------------------------------------------------
+
+CUresult cuStreamGetPriority(CUstream handle, int *priority) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!priority)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *priority = s->priority;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!flags)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *flags = s->flags;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!id)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *id = s->id;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *ctx) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!ctx)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *ctx = (CUcontext)s->ctx;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ctx, CUgreenCtx *green) {
+    if (green)
+        *green = NULL;
+    return cuStreamGetCtx(handle, ctx);
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!device)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *device = s->ctx->dev->ordinal;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+// Attributes are hints to hardware, or the priority: kept and answered.
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attr, CUstreamAttrValue *value) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!value)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    memset(value, 0, sizeof *value);
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: *value = s->window; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: *value = s->sync_policy; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = s->priority; break;
+    default: return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attr, const CUstreamAttrValue *value) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!value)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: s->window = *value; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: s->sync_policy = *value; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: s->priority = value->priority; break;
+    default: return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
+    Ctx *c;
+    Stream *s, *d;
+    STREAM_ENTER(src, &c, &s);
+    CUresult r = gr_stream_get(c, dst, &d);
+    if (r == CUDA_SUCCESS) {
+        d->window = s->window;
+        d->sync_policy = s->sync_policy;
+        d->priority = s->priority;
+    }
+    return gr_cu_leave(r);
+}
+
+// ---- Capture: there is none --------------------------------------------------------------------------------
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!status)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **deps, const CUgraphEdgeData **edges,
+                                   size_t *n) {
+    (void)graph, (void)deps, (void)edges;
+    if (id)
+        *id = 0;
+    if (n)
+        *n = 0;
+    return cuStreamIsCapturing(handle, status);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **deps, size_t *n) {
+    return cuStreamGetCaptureInfo_v3(handle, status, id, graph, deps, NULL, n);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id) {
+    return cuStreamGetCaptureInfo_v3(handle, status, id, NULL, NULL, NULL, NULL);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode old = current;
+    current = *mode;
+    *mode = old;
+    return CUDA_SUCCESS;
+}
+
+// ---- Items -------------------------------------------------------------------------------------------------
+
+static CUresult submit_host(CUstream handle, HostJob job) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    if (!job.fn && !job.callback)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    Item *it = gr_item_new(ITEM_HOST);
+    if (!it)
+        return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    job.stream = handle;
+    it->host = job;
+    gr_queue_submit(s, it);
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *user) {
+    return submit_host(handle, (HostJob){.fn = fn, .user = user});
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *user, unsigned int flags) {
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    return submit_host(handle, (HostJob){.callback = callback, .user = user});
+}
+
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t length, unsigned int flags) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
+    if (!r || r->addr != ptr || (length != 0 && length != r->size) || r->kind == VM_MEM_DEVICE ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+static CUresult submit_value(CUstream handle, ItemKind kind, CUdeviceptr addr, uint64_t value, unsigned flags,
+                             bool wide) {
+    Ctx *c;
+    Stream *s;
+    STREAM_ENTER(handle, &c, &s);
+    size_t size = wide ? 8 : 4;
+    void *view = addr % size == 0 ? gr_mem_device_view(addr, size) : NULL;
+    unsigned known =
+        kind == ITEM_WAIT_VALUE ? 3 | CU_STREAM_WAIT_VALUE_FLUSH : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    if (!view || (flags & ~known))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    Item *it = gr_item_new(kind);
+    if (!it)
+        return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    it->value = (ValueJob){.view = view, .value = value, .flags = flags, .wide = wide};
+    gr_queue_submit(s, it);
+    return gr_cu_leave(CUDA_SUCCESS);
+}
+
+CUresult cuStreamWaitValue32_v2(CUstream s, CUdeviceptr addr, cuuint32_t value, unsigned int flags) {
+    return submit_value(s, ITEM_WAIT_VALUE, addr, value, flags, false);
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream s, CUdeviceptr addr, cuuint64_t value, unsigned int flags) {
+    return submit_value(s, ITEM_WAIT_VALUE, addr, value, flags, true);
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream s, CUdeviceptr addr, cuuint32_t value, unsigned int flags) {
+    return submit_value(s, ITEM_WRITE_VALUE, addr, value, flags, false);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream s, CUdeviceptr addr, cuuint64_t value, unsigned int flags) {
+    return submit_value(s, ITEM_WRITE_VALUE, addr, value, flags, true);
+}

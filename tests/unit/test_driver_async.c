@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seeded asynchrony: what runs when, what waits for what, and that nothing hangs. docs/execution-model.md, "The API".
+//
+// The device thread is off (idle=0) unless a test is about it, so that only API calls move the device and the host can
+// look at pinned memory in between.
+#include "driver_common.h"
+
+#include "driver/cuda/hooks.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned n_notes;
+static char last_note[256];
+
+void gr_api_note(const char *what) {
+    n_notes++;
+    snprintf(last_note, sizeof last_note, "%s", what);
+}
+
+// A log in pinned memory that kernels append to.
+enum { LOG = 4096 };
+static unsigned *next, *entries;
+static CUdeviceptr next_d, entries_d;
+
+static void start(void) {
+    driver_start();
+    OK(cuMemHostAlloc((void **)&next, 4, 0));
+    OK(cuMemHostAlloc((void **)&entries, LOG * 4, 0));
+    next_d = (CUdeviceptr)(uintptr_t)next;
+    entries_d = (CUdeviceptr)(uintptr_t)entries;
+}
+
+static int group_start(void **state) {
+    (void)state;
+    start();
+    return 0;
+}
+
+static int clear(void **state) {
+    (void)state;
+    OK(cuCtxSynchronize());
+    *next = 0;
+    memset(entries, 0, LOG * 4);
+    return 0;
+}
+
+static void append(CUstream s, unsigned id, unsigned n) {
+    OK(driver_launch("append", 1, 1, s, (void *[]){&next_d, &entries_d, &id, &n}));
+}
+
+static CUstream stream(unsigned flags) {
+    CUstream s;
+    OK(cuStreamCreate(&s, flags));
+    return s;
+}
+
+// The ids in the log as runs: "1x3 2x5".
+static const char *runs(void) {
+    static char text[LOG * 8];
+    size_t at = 0;
+    text[0] = 0;
+    for (unsigned i = 0; i < *next;) {
+        unsigned k = i;
+        while (k < *next && entries[k] == entries[i])
+            k++;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%ux%u", i ? " " : "", entries[i], k - i);
+        i = k;
+    }
+    return text;
+}
+
+// ---- Order --------------------------------------------------------------------------------------------------
+
+static void test_lazy(void **state) { // [EM-100]
+    (void)state;
+    append(NULL, 1, 100);
+    assert_int_equal(*next, 0);
+    OK(cuCtxSynchronize());
+    assert_int_equal(*next, 100);
+}
+
+static void test_in_stream_order(void **state) { // [EM-103]
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    for (unsigned i = 1; i <= 5; i++)
+        append(s, i, 20);
+    OK(cuStreamSynchronize(s));
+    assert_string_equal(runs(), "1x20 2x20 3x20 4x20 5x20");
+    OK(cuStreamDestroy(s));
+}
+
+static void test_legacy_stream(void **state) { // [EM-104]
+    (void)state;
+    CUstream a = stream(0), b = stream(0);
+    append(a, 1, 30);
+    append(b, 1, 30);
+    append(NULL, 2, 30);
+    append(a, 3, 30);
+    append(b, 3, 30);
+    append(CU_STREAM_LEGACY, 4, 30);
+    OK(cuCtxSynchronize());
+    assert_string_equal(runs(), "1x60 2x30 3x60 4x30");
+    OK(cuStreamDestroy(a));
+    OK(cuStreamDestroy(b));
+}
+
+static void test_non_blocking_stream(void **state) { // [EM-105]
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr flag, out;
+    unsigned *p;
+    OK(cuMemHostAlloc((void **)&p, 8, 0));
+    flag = (CUdeviceptr)(uintptr_t)p;
+    out = flag + 4;
+    p[0] = p[1] = 0;
+    // The default stream waits for something that only the other stream brings.
+    OK(driver_launch("spin", 1, 1, NULL, (void *[]){&flag, &out}));
+    OK(cuMemsetD32Async(flag, 1, 1, s));
+    OK(cuCtxSynchronize());
+    assert_int_equal(p[1], 1);
+    OK(cuStreamDestroy(s));
+    OK(cuMemFreeHost(p));
+}
+
+static void *use_thread_stream(void *arg) {
+    OK(cuCtxSetCurrent(driver_context));
+    append(CU_STREAM_PER_THREAD, *(unsigned *)arg, 50);
+    return NULL;
+}
+
+static void test_per_thread_stream(void **state) { // [EM-106]
+    (void)state;
+    pthread_t t;
+    unsigned one = 1;
+    pthread_create(&t, NULL, use_thread_stream, &one);
+    pthread_join(t, NULL);
+    append(CU_STREAM_PER_THREAD, 2, 50); // another thread, another stream
+    unsigned long long a, b;
+    OK(cuStreamGetId(NULL, &a));
+    OK(cuStreamGetId(CU_STREAM_PER_THREAD, &b));
+    assert_true(a != b);
+    append(NULL, 3, 50); // waits for both, as for any blocking stream
+    OK(cuCtxSynchronize());
+    assert_int_equal(*next, 150);
+    for (unsigned i = 100; i < 150; i++)
+        assert_int_equal(entries[i], 3);
+}
+
+static void test_events(void **state) { // [EM-114]
+    (void)state;
+    CUstream a = stream(CU_STREAM_NON_BLOCKING), b = stream(CU_STREAM_NON_BLOCKING);
+    CUevent e;
+    OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamWaitEvent(b, e, 0)); // never recorded: no wait
+    OK(cuEventQuery(e));
+    append(a, 1, 100);
+    OK(cuEventRecord(e, a));
+    OK(cuStreamWaitEvent(b, e, 0));
+    append(b, 2, 10);
+    append(a, 3, 100); // the event's later life is nothing to b
+    OK(cuEventRecord(e, a));
+    OK(cuStreamSynchronize(b));
+    unsigned first = 0;
+    while (first < *next && entries[first] != 2)
+        first++;
+    assert_true(first >= 100);
+    OK(cuEventSynchronize(e));
+    assert_int_equal(*next, 210);
+    OK(cuEventDestroy(e));
+    OK(cuStreamDestroy(a));
+    OK(cuStreamDestroy(b));
+}
+
+static void test_event_times(void **state) { // [EM-115]
+    (void)state;
+    CUevent a, b, c;
+    float ms, copy_ms;
+    OK(cuEventCreate(&a, 0));
+    OK(cuEventCreate(&b, 0));
+    OK(cuEventCreate(&c, CU_EVENT_DISABLE_TIMING));
+    assert_int_equal(cuEventElapsedTime(&ms, a, b), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventRecord(a, NULL));
+    append(NULL, 1, 1000);
+    OK(cuEventRecord(b, NULL));
+    assert_int_equal(cuEventElapsedTime(&ms, a, b), CUDA_ERROR_NOT_READY);
+    OK(cuEventSynchronize(b));
+    OK(cuEventElapsedTime(&ms, a, b));
+    assert_true(ms > 0.002f && ms < 1000);
+    usleep(3000); // the host's time is none of the device's
+    OK(cuEventRecord(a, NULL));
+    OK(cuMemsetD8Async(entries_d, 0, 16, NULL));
+    OK(cuEventRecord(b, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuEventElapsedTime(&copy_ms, a, b));
+    assert_true(copy_ms > 0 && copy_ms < 1);
+    assert_int_equal(cuEventElapsedTime(&ms, a, c), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventDestroy(a));
+    OK(cuEventDestroy(b));
+    OK(cuEventDestroy(c));
+    assert_int_equal(cuEventQuery(a), CUDA_ERROR_INVALID_HANDLE);
+}
+
+// ---- Progress -----------------------------------------------------------------------------------------------
+
+static void test_polling(void **state) { // [EM-101]
+    (void)state;
+    CUevent e;
+    OK(cuEventCreate(&e, 0));
+    append(NULL, 1, 3000);
+    OK(cuEventRecord(e, NULL));
+    unsigned polls = 0;
+    CUresult r;
+    while ((r = cuEventQuery(e)) == CUDA_ERROR_NOT_READY)
+        assert_true(++polls < 1000000);
+    assert_int_equal(r, CUDA_SUCCESS);
+    assert_true(polls > 1);
+    assert_int_equal(*next, 3000);
+    append(NULL, 1, 1000);
+    while ((r = cuStreamQuery(NULL)) == CUDA_ERROR_NOT_READY)
+        assert_true(++polls < 1000000);
+    assert_int_equal(r, CUDA_SUCCESS);
+    OK(cuEventDestroy(e));
+}
+
+static void test_synchronization_points(void **state) { // [EM-112] [EM-111]
+    (void)state;
+    CUstream a = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr d;
+    CUmodule m;
+    append(a, 1, 500);
+    OK(cuStreamSynchronize(a));
+    assert_int_equal(*next, 500);
+    append(a, 1, 500);
+    OK(cuCtxSynchronize());
+    assert_int_equal(*next, 1000);
+    OK(cuMemAlloc(&d, 4));
+    append(a, 1, 500);
+    OK(cuMemFree(d));
+    assert_int_equal(*next, 1500);
+    OK(cuModuleLoadData(&m, driver_ptx));
+    append(a, 1, 500);
+    OK(cuModuleUnload(m));
+    assert_int_equal(*next, 2000);
+    OK(cuStreamDestroy(a));
+}
+
+static void test_stream_destroyed_with_work(void **state) { // [EM-122]
+    (void)state;
+    CUstream a = stream(CU_STREAM_NON_BLOCKING);
+    append(a, 1, 500);
+    OK(cuStreamDestroy(a));
+    assert_int_equal(cuStreamQuery(a), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuCtxSynchronize());
+    assert_int_equal(*next, 500);
+}
+
+// ---- Copies -------------------------------------------------------------------------------------------------
+
+static void test_copies(void **state) { // [EM-108] [EM-109]
+    (void)state;
+    CUdeviceptr d, e;
+    unsigned host[64], back[64], *pinned;
+    OK(cuMemAlloc(&d, sizeof host));
+    OK(cuMemAlloc(&e, sizeof host));
+    OK(cuMemHostAlloc((void **)&pinned, sizeof host, 0));
+    // Pageable memory is staged at the call: what becomes of it afterwards is the host's business.
+    for (int sync = 0; sync < 2; sync++) {
+        for (unsigned i = 0; i < 64; i++)
+            host[i] = i + (unsigned)sync;
+        OK(sync ? cuMemcpyHtoD(d, host, sizeof host) : cuMemcpyHtoDAsync(d, host, sizeof host, NULL));
+        memset(host, 0xff, sizeof host);
+        OK(cuMemcpyDtoHAsync(back, d, sizeof back, NULL)); // to pageable memory: done on return
+        for (unsigned i = 0; i < 64; i++)
+            assert_int_equal(back[i], i + (unsigned)sync);
+    }
+    // Pinned memory is read and written when the copy's turn comes; the synchronous form waits.
+    pinned[0] = 1;
+    OK(cuMemcpyHtoDAsync(d, pinned, sizeof host, NULL));
+    pinned[0] = 2;
+    OK(cuMemcpyDtoH(back, d, sizeof back));
+    assert_int_equal(back[0], 2);
+    pinned[0] = 3;
+    OK(cuMemcpyHtoD(d, pinned, sizeof host));
+    pinned[0] = 4;
+    OK(cuMemcpyDtoH(back, d, sizeof back));
+    assert_int_equal(back[0], 3);
+    OK(cuMemcpyDtoHAsync(pinned, d, sizeof host, NULL));
+    assert_int_equal(pinned[0], 4);
+    OK(cuCtxSynchronize());
+    assert_int_equal(pinned[0], 3);
+    // Device to device: no wait. Host to host: done on return.
+    append(NULL, 1, 10);
+    OK(cuMemcpyDtoD(e, d, sizeof host));
+    assert_int_equal(*next, 0);
+    host[0] = 77;
+    OK(cuMemcpy((CUdeviceptr)(uintptr_t)back, (CUdeviceptr)(uintptr_t)host, 4));
+    assert_int_equal(back[0], 77);
+    assert_int_equal(*next, 10);
+    OK(cuMemFree(d));
+    OK(cuMemFree(e));
+    OK(cuMemFreeHost(pinned));
+}
+
+static void test_fills(void **state) { // [EM-110]
+    (void)state;
+    CUdeviceptr d;
+    OK(cuMemAlloc(&d, 64));
+    append(NULL, 1, 10);
+    OK(cuMemsetD32(d, 5, 16));
+    assert_int_equal(*next, 0); // device memory: no wait
+    OK(cuMemsetD32(entries_d + 400, 5, 1));
+    assert_int_equal(*next, 10); // pinned memory: waits
+    assert_int_equal(entries[100], 5);
+    OK(cuMemFree(d));
+}
+
+static void test_ordered_free(void **state) { // [EM-120]
+    (void)state;
+    CUdeviceptr d, d2;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    unsigned one = 1, out = 0;
+    OK(cuMemAllocAsync(&d, 64, s));
+    OK(driver_launch("fill", 1, 16, s, (void *[]){&d, &one}));
+    OK(cuMemcpyDtoHAsync(&out, d + 60, 4, s));
+    assert_int_equal(out, 3);
+    OK(driver_launch("fill", 1, 16, s, (void *[]){&d, &one})); // still there
+    OK(cuMemFreeAsync(d, s));
+    OK(cuStreamSynchronize(s));
+    assert_int_equal(cuMemFreeAsync(d, s), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAllocAsync(&d2, 64, s));
+    assert_true(d2 != d); // addresses are not used again
+    OK(cuMemFreeAsync(d2, s));
+    OK(cuStreamDestroy(s));
+}
+
+// ---- Host functions -------------------------------------------------------------------------------------------
+
+static pthread_t callback_thread;
+static CUresult callback_result, callback_status;
+static unsigned seen_by_callback;
+
+static void host_function(void *user) {
+    CUdeviceptr d;
+    *(int *)user = 1;
+    callback_thread = pthread_self();
+    callback_result = cuMemAlloc(&d, 4);
+    seen_by_callback = *next;
+}
+
+static void stream_callback(CUstream s, CUresult status, void *user) {
+    *(CUstream *)user = s;
+    callback_status = status;
+}
+
+static void test_host_function(void **state) { // [EM-113]
+    (void)state;
+    CUstream s = stream(CU_STREAM_NON_BLOCKING), named = NULL;
+    int called = 0;
+    append(s, 1, 200);
+    OK(cuLaunchHostFunc(s, host_function, &called));
+    append(s, 2, 200);
+    OK(cuStreamAddCallback(s, stream_callback, &named, 0));
+    OK(cuStreamSynchronize(s));
+    assert_int_equal(called, 1);
+    assert_int_equal(seen_by_callback, 200);
+    assert_int_equal(callback_result, CUDA_ERROR_NOT_PERMITTED);
+    assert_false(pthread_equal(callback_thread, pthread_self()));
+    assert_ptr_equal(named, s);
+    assert_int_equal(callback_status, CUDA_SUCCESS);
+    assert_int_equal(*next, 400);
+    assert_int_equal(cuLaunchHostFunc(s, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamDestroy(s));
+}
+
+static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void locking_function(void *user) {
+    pthread_mutex_lock(&program_lock);
+    *(int *)user = 1;
+    pthread_mutex_unlock(&program_lock);
+}
+
+// A host function that waits for the thread whose query reached it does not stop that thread.
+static void test_host_function_takes_a_lock(void **state) {
+    (void)state;
+    volatile int called = 0;
+    n_notes = 0;
+    pthread_mutex_lock(&program_lock);
+    OK(cuLaunchHostFunc(NULL, locking_function, (void *)&called));
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    pthread_mutex_unlock(&program_lock);
+    OK(cuStreamSynchronize(NULL));
+    assert_int_equal(called, 1);
+    assert_true(n_notes > 0); // what ran meanwhile was a matter of real time
+}
+
+static void test_stream_values(void **state) {
+    (void)state;
+    CUstream a = stream(CU_STREAM_NON_BLOCKING), b = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr d;
+    OK(cuMemAlloc(&d, 8));
+    OK(cuMemsetD8(d, 0, 8));
+    OK(cuCtxSynchronize());
+    OK(cuStreamWaitValue32(a, d, 5, CU_STREAM_WAIT_VALUE_GEQ));
+    append(a, 2, 10);
+    append(b, 1, 10);
+    OK(cuStreamWriteValue32(b, d, 6, 0));
+    OK(cuStreamSynchronize(a));
+    assert_string_equal(runs(), "1x10 2x10");
+    assert_int_equal(cuStreamWaitValue32(a, d + 1, 5, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree(d));
+    OK(cuStreamDestroy(a));
+    OK(cuStreamDestroy(b));
+}
+
+// ---- In processes of their own ----------------------------------------------------------------------------------
+
+// Runs this program again: its output, and its exit status in *status.
+static char *run_self(const char *mode, const char *settings, int *status) {
+    static char out[LOG * 8];
+    char command[512], self[256];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = 0;
+    fflush(NULL);
+    snprintf(command, sizeof command, "GPURACE_CPU_DEVICE='%s' timeout 60 '%s' %s", settings, self, mode);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    out[fread(out, 1, sizeof out - 1, f)] = 0;
+    *status = WEXITSTATUS(pclose(f));
+    return out;
+}
+
+// Two streams that append while a third copies: who wrote when.
+static int mode_trace(void) {
+    start();
+    CUstream a = stream(CU_STREAM_NON_BLOCKING), b = stream(CU_STREAM_NON_BLOCKING),
+             c = stream(CU_STREAM_NON_BLOCKING);
+    for (unsigned i = 0; i < 5; i++) {
+        append(a, 1, 40);
+        append(b, 2, 40);
+        OK(cuMemcpyDtoDAsync(entries_d + 8192, entries_d, 800, c));
+        cuStreamQuery(c);
+    }
+    OK(cuCtxSynchronize());
+    printf("%s\n", runs());
+    for (unsigned i = 0; i < 200; i++)
+        printf("%u", entries[2048 + i]);
+    return *next == 400 ? 0 : 1;
+}
+
+static void test_seeds(void **state) { // [EM-107]
+    (void)state;
+    char first[5][LOG * 8];
+    int status, different = 0;
+    for (int seed = 0; seed < 5; seed++) {
+        char settings[64];
+        snprintf(settings, sizeof settings, "idle=0,seed=%d", seed);
+        snprintf(first[seed], sizeof first[0], "%s", run_self("trace", settings, &status));
+        assert_int_equal(status, 0);
+        assert_string_equal(run_self("trace", settings, &status), first[seed]);
+        different += strcmp(first[seed], first[0]) != 0;
+        assert_true(strlen(first[seed]) > 250); // they did interleave
+    }
+    assert_true(different >= 3);
+}
+
+static int mode_spin(void) {
+    start();
+    volatile unsigned *p;
+    OK(cuMemHostAlloc((void **)&p, 8, 0));
+    CUdeviceptr flag = (CUdeviceptr)(uintptr_t)p, out = flag + 4;
+    p[0] = p[1] = 0;
+    OK(driver_launch("spin", 1, 1, NULL, (void *[]){&flag, &out}));
+    p[0] = 1;
+    while (p[1] == 0) // no API call moves the device now
+        ;
+    return gr_cpu_device_unrepeatable() > 0 && n_notes > 0 && strstr(last_note, "repeatable") ? 0 : 1;
+}
+
+static void test_spinning_host(void **state) { // [EM-102]
+    (void)state;
+    int status;
+    run_self("spin", "idle=20", &status);
+    assert_int_equal(status, 0);
+}
+
+// With one stream and no memory that both sees, the device thread is nobody's business.
+static int mode_quiet(void) {
+    driver_start();
+    CUdeviceptr d;
+    unsigned one = 1;
+    OK(cuMemAlloc(&d, 4096));
+    OK(driver_launch("fill", 8, 128, NULL, (void *[]){&d, &one}));
+    uint64_t unfinished = 1;
+    struct timespec nap = {0, 300000000};
+    nanosleep(&nap, NULL);
+    gr_cpu_device_launches(&unfinished);
+    return unfinished == 0 && gr_cpu_device_unrepeatable() == 0 && n_notes == 0 ? 0 : 1;
+}
+
+static void test_idle_host(void **state) { // [EM-102]
+    (void)state;
+    int status;
+    run_self("quiet", "idle=10", &status);
+    assert_int_equal(status, 0);
+}
+
+static int mode_print(void) {
+    driver_start();
+    printf("before\n");
+    OK(driver_launch("hello", 1, 2, NULL, NULL));
+    printf("between\n");
+    OK(cuCtxSynchronize());
+    printf("after\n");
+    return 0;
+}
+
+static void test_print(void **state) { // [EM-118]
+    (void)state;
+    int status;
+    assert_string_equal(run_self("print", "", &status), "before\nbetween\nhello\nhello\nafter\n");
+    assert_int_equal(status, 0);
+}
+
+// Forks while kernels run and the device thread is at work.
+static int mode_fork(void) {
+    start();
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    append(s, 1, 4000);
+    usleep(30000);
+    for (int i = 0; i < 5; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            CUdeviceptr d;
+            int n;
+            _exit(cuMemAlloc(&d, 4) == CUDA_ERROR_NOT_INITIALIZED &&
+                          cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                          cuDeviceGetCount(&n) == CUDA_ERROR_NOT_INITIALIZED
+                      ? 7
+                      : 8);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        if (WEXITSTATUS(status) != 7)
+            return 1;
+    }
+    OK(cuStreamSynchronize(s));
+    return *next == 4000 ? 0 : 2;
+}
+
+static void test_fork(void **state) { // [EM-119]
+    (void)state;
+    int status;
+    run_self("fork", "idle=5", &status);
+    assert_int_equal(status, 0);
+}
+
+// A child of a process that never used CUDA may use it.
+static int mode_fork_before(void) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(cuInit(0) == CUDA_SUCCESS ? 7 : 8);
+    int status;
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status) == 7 ? 0 : 1;
+}
+
+static void test_fork_before_init(void **state) { // [EM-119]
+    (void)state;
+    int status;
+    run_self("fork-before", "", &status);
+    assert_int_equal(status, 0);
+}
+
+// A fault drops what is queued behind it, and ends all waiting.
+static int mode_fault(void) {
+    start();
+    CUstream s = stream(CU_STREAM_NON_BLOCKING), named = NULL;
+    CUdeviceptr d = 64;
+    CUevent e;
+    OK(cuEventCreate(&e, 0));
+    OK(driver_launch("poke", 1, 1, s, (void *[]){&d}));
+    append(s, 1, 10);
+    OK(cuStreamAddCallback(s, stream_callback, &named, 0));
+    OK(cuEventRecord(e, s));
+    if (cuEventSynchronize(e) != CUDA_ERROR_ILLEGAL_ADDRESS || *next != 0)
+        return 1;
+    for (int i = 0; i < 1000 && !callback_status; i++) {
+        cuStreamQuery(s);
+        usleep(1000);
+    }
+    uint64_t unfinished;
+    if (gr_cpu_device_launches(&unfinished) != 2 || unfinished != 0)
+        return 2;
+    return callback_status == CUDA_ERROR_ILLEGAL_ADDRESS ? 0 : 3;
+}
+
+static void test_fault_drops_work(void **state) { // [EM-116]
+    (void)state;
+    int status;
+    run_self("fault", "idle=0", &status);
+    assert_int_equal(status, 0);
+}
+
+// Threads that drain and threads that submit get their turns.
+static void *hammer(void *arg) {
+    OK(cuCtxSetCurrent(driver_context));
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 20; i++) {
+        append(s, *(unsigned *)arg, 10);
+        OK(cuStreamSynchronize(s));
+    }
+    OK(cuStreamDestroy(s));
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t t[4];
+    unsigned ids[4] = {1, 2, 3, 4};
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, hammer, &ids[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    assert_int_equal(*next, 800);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} modes[] = {
+    {"trace", mode_trace}, {"spin", mode_spin}, {"quiet", mode_quiet},
+    {"print", mode_print}, {"fork", mode_fork}, {"fork-before", mode_fork_before},
+    {"fault", mode_fault},
+};
+
+int main(int argc, char **argv) {
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(argv[1], modes[i].name) == 0)
+            return modes[i].run();
+    }
+    setenv("GPURACE_CPU_DEVICE", "seed=5,idle=0", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_lazy, clear),
+        cmocka_unit_test_setup(test_in_stream_order, clear),
+        cmocka_unit_test_setup(test_legacy_stream, clear),
+        cmocka_unit_test_setup(test_non_blocking_stream, clear),
+        cmocka_unit_test_setup(test_per_thread_stream, clear),
+        cmocka_unit_test_setup(test_events, clear),
+        cmocka_unit_test_setup(test_event_times, clear),
+        cmocka_unit_test_setup(test_polling, clear),
+        cmocka_unit_test_setup(test_synchronization_points, clear),
+        cmocka_unit_test_setup(test_stream_destroyed_with_work, clear),
+        cmocka_unit_test_setup(test_copies, clear),
+        cmocka_unit_test_setup(test_fills, clear),
+        cmocka_unit_test_setup(test_ordered_free, clear),
+        cmocka_unit_test_setup(test_host_function, clear),
+        cmocka_unit_test_setup(test_host_function_takes_a_lock, clear),
+        cmocka_unit_test_setup(test_stream_values, clear),
+        cmocka_unit_test_setup(test_threads, clear),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_spinning_host),
+        cmocka_unit_test(test_idle_host),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_fork_before_init),
+        cmocka_unit_test(test_fault_drops_work),
+    };
+    return cmocka_run_group_tests(tests, group_start, NULL);
+}
