@@ -20,7 +20,7 @@ static const char driver_ptx[] =
     ".visible .global .align 4 .u32 counter = 7;\n"
     ".visible .const .align 4 .u32 scale = 3;\n"
     ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
-    ".global .align 1 .b8 text[6] = {104, 101, 108, 108, 111, 10};\n"
+    ".global .align 1 .b8 text[7] = {104, 101, 108, 108, 111, 10, 0};\n"
     // p[i] = value * scale
     ".visible .entry fill(.param .u64 p, .param .u32 value) {\n"
     "  .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
@@ -69,7 +69,13 @@ static inline void driver_start(void) {
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&driver_context, 0));
     OK(cuCtxSetCurrent(driver_context));
-    OK(cuModuleLoadData(&driver_module, driver_ptx));
+    char log[512] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    CUresult r = cuModuleLoadDataEx(&driver_module, driver_ptx, 2, options,
+                                    (void *[]){log, (void *)(uintptr_t)sizeof log});
+    if (r != CUDA_SUCCESS)
+        fprintf(stderr, "%s\n", log);
+    OK(r);
 }
 
 static inline CUfunction driver_kernel(const char *name) {

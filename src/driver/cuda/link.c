@@ -9,9 +9,7 @@
 typedef struct Link {
     HandleKind kind;
     PtxTexts texts;
-    unsigned n;
-    CUjit_option *options;
-    void **values;
+    JitLog log;   // given at the creation, written by the later calls
     void *fatbin; // the result
     size_t size;
 } Link;
@@ -25,36 +23,22 @@ CUresult cuLinkCreate_v2(unsigned int n, CUjit_option *options, void **values, C
         free(l);
         return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     }
-    // CUDA keeps them too: the log buffers given here are written by the later calls.
-    l->n = n;
-    l->options = malloc(n * sizeof *options + 1);
-    l->values = values;
-    if (l->options && n)
-        memcpy(l->options, options, n * sizeof *options);
-    JitLog log;
-    gr_jit_log_init(&log, l->options ? n : 0, l->options, values);
-    // The sizes are needed again: leave them as they were given.
-    if (log.error_size_out)
-        *log.error_size_out = (void *)(uintptr_t)log.error_size;
-    if (log.info_size_out)
-        *log.info_size_out = (void *)(uintptr_t)log.info_size;
+    gr_jit_log_init(&l->log, n, options, values);
     *out = (CUlinkState)l;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 // Adds the PTX of an image; syntax errors are found here.
 static CUresult add(Link *l, CUjitInputType type, const void *data, size_t size) {
-    JitLog log;
     if (type == CU_JIT_INPUT_CUBIN)
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
         return CUDA_ERROR_NOT_SUPPORTED; // host objects and libraries
-    gr_jit_log_init(&log, l->options ? l->n : 0, l->options, l->values);
     PtxTexts texts = {0};
     Image *image = NULL;
-    CUresult r = gr_image_texts(data, size, &log, &texts);
+    CUresult r = gr_image_texts(data, size, &l->log, &texts);
     if (r == CUDA_SUCCESS)
-        r = gr_image_parse(&texts, &log, &image);
+        r = gr_image_parse(&texts, &l->log, &image);
     if (r == CUDA_SUCCESS && !gr_vec_reserve(&l->texts, l->texts.len + texts.len))
         r = CUDA_ERROR_OUT_OF_MEMORY;
     if (r == CUDA_SUCCESS) {
@@ -135,7 +119,6 @@ CUresult cuLinkDestroy(CUlinkState state) {
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
     gr_cu_handle_remove(l);
     gr_ptx_texts_free(&l->texts);
-    free(l->options);
     free(l->fatbin);
     free(l);
     return gr_cu_leave(CUDA_SUCCESS);

@@ -314,8 +314,11 @@ static uint64_t step(uint64_t budget) {
 void gr_queue_advance(void) {
     if (pending == 0)
         return;
-    uint64_t mean = gr_cu.config.step;
-    uint64_t budget = mean ? gr_rng_below(&quanta, (uint32_t)(2 * mean + 1)) >> gr_rng_below(&quanta, 6) : 0;
+    // Half of the calls move nothing, the others by anything from one instruction on: as likely a little as a lot.
+    uint32_t most = (uint32_t)gr_cu.config.step;
+    if (most == 0 || gr_rng_below(&quanta, 2) == 0)
+        return;
+    uint64_t budget = 1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1);
     while (budget > 0) {
         uint64_t cost = step(budget);
         if (cost == 0)
