@@ -227,7 +227,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
 CUresult cuCtxDestroy(CUcontext handle) { return cuCtxDestroy_v2(handle); }
 
 CUresult cuCtxAttach(CUcontext *out, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!out || flags)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -321,7 +321,7 @@ CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(NULL); }
 // ---- Its settings: kept, and answered; only the limits of the device itself have an effect -----------------
 
 CUresult cuCtxGetFlags(unsigned int *flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!flags)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -330,7 +330,7 @@ CUresult cuCtxGetFlags(unsigned int *flags) {
 }
 
 CUresult cuCtxSetFlags(unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (flags & ~CU_CTX_FLAGS_MASK)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -339,7 +339,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return gr_cu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
@@ -351,7 +351,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!value || (unsigned)limit >= CU_LIMIT_MAX)
         return gr_cu_leave(value ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
@@ -360,7 +360,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!config)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -369,14 +369,14 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     c->cache = config;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!config)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -405,7 +405,7 @@ CUresult cuCtxResetPersistingL2Cache(void) {
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Ctx *peer = gr_cu_handle(handle, HANDLE_CTX);
     if (!peer || flags || peer->dev == c->dev)
@@ -419,7 +419,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext handle) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Ctx *peer = gr_cu_handle(handle, HANDLE_CTX);
     uint64_t bit = peer ? UINT64_C(1) << peer->dev->ordinal : 0;

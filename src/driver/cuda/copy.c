@@ -79,7 +79,7 @@ static CUresult stage(Item *it) {
 
 static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t height, size_t depth,
                             CUstream handle, bool async) {
-    Stream *s;
+    Stream *s = NULL;
     CUresult r = gr_stream_get(ctx, handle, &s);
     if (r != CUDA_SUCCESS)
         return r;
@@ -117,7 +117,7 @@ static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t h
 }
 
 static CUresult copy(Side dst, Side src, size_t width, size_t height, size_t depth, CUstream s, bool async) {
-    Ctx *ctx;
+    Ctx *ctx = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     return gr_cu_leave(copy_locked(ctx, dst, src, width, height, depth, s, async));
 }
@@ -162,7 +162,7 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream s) {
 // One address space: the contexts only have to exist.
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t n,
                           CUstream s, bool async) {
-    Ctx *ctx;
+    Ctx *ctx = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     if (!gr_cu_handle(dst_ctx, HANDLE_CTX) || !gr_cu_handle(src_ctx, HANDLE_CTX))
         return gr_cu_leave(CUDA_ERROR_INVALID_CONTEXT);
@@ -246,7 +246,7 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream s) { return c
 static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
                            CUmemcpyAttributes *attrs, size_t *first, size_t n_attrs, size_t *failed,
                            CUstream s) {
-    Ctx *ctx;
+    Ctx *ctx = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     if (failed)
         *failed = SIZE_MAX;

@@ -21,7 +21,7 @@ void gr_mark_unref(Mark *m) {
 }
 
 CUresult cuEventCreate(CUevent *out, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (!out || (flags & ~known) || ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
@@ -51,7 +51,7 @@ CUresult cuEventDestroy_v2(CUevent handle) {
 CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
 
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     Stream *s = NULL;
@@ -76,7 +76,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int fl
 CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     Stream *s = NULL;

@@ -5,8 +5,8 @@
 
 static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned element, uint32_t value, size_t width,
                      size_t height, CUstream handle, bool async) {
-    Ctx *ctx;
-    Stream *s;
+    Ctx *ctx = NULL;
+    Stream *s = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     CUresult r = gr_stream_get(ctx, handle, &s);
     if (r != CUDA_SUCCESS || width == 0 || height == 0)

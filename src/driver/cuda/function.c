@@ -9,7 +9,7 @@ CUresult gr_func_get(Ctx *ctx, CUfunction handle, Func **out) {
     Kernel *k = gr_cu_handle(handle, HANDLE_KERNEL);
     if (!k)
         return CUDA_ERROR_INVALID_HANDLE;
-    Module *m;
+    Module *m = NULL;
     CUresult r = gr_library_module(k->library, ctx, &m);
     return r == CUDA_SUCCESS ? gr_module_func(m, k->name, out) : r;
 }
@@ -88,60 +88,60 @@ CUresult gr_func_param_info(const Func *f, size_t index, size_t *offset, size_t 
     } while (0)
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, value, &f);
     return gr_cu_leave(gr_func_attribute(f, attribute, value));
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, true, &f);
     return gr_cu_leave(gr_func_set_attribute(f, attribute, value));
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, true, &f);
     f->cache = config;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config) {
-    Func *f;
+    Func *f = NULL;
     (void)config; // the size of banks is fixed since compute capability 5.0
     FUNC_ENTER(handle, true, &f);
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncGetModule(CUmodule *out, CUfunction handle) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, out, &f);
     *out = (CUmodule)f->module;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction handle) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, name, &f);
     *name = gr_vm_func_name(f->vm);
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset, size_t *size) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, offset, &f);
     return gr_cu_leave(gr_func_param_info(f, index, offset, size));
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, state, &f);
     *state = CU_FUNCTION_LOADING_STATE_LOADED;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuFuncLoad(CUfunction handle) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, true, &f);
     return gr_cu_leave(CUDA_SUCCESS);
 }
@@ -154,7 +154,7 @@ static uint32_t blocks_per_sm(const Func *f, int threads, size_t shared) {
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int threads,
                                                               size_t shared, unsigned int flags) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, blocks, &f);
     if (threads <= 0 || (flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -170,7 +170,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction han
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block, CUfunction handle,
                                                    CUoccupancyB2DSize shared_of, size_t shared, int limit,
                                                    unsigned int flags) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, min_grid && block, &f);
     if (flags & ~CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -199,7 +199,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CUfunction 
 }
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction handle, int blocks, int threads) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, shared, &f);
     if (blocks <= 0 || threads <= 0)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -214,14 +214,14 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction hand
 }
 
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, size && config, &f);
     *size = f->non_portable_cluster ? 16 : 8;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle, const CUlaunchConfig *config) {
-    Func *f;
+    Func *f = NULL;
     FUNC_ENTER(handle, clusters && config, &f);
     uint64_t blocks = 1;
     for (unsigned i = 0; i < config->numAttrs; i++) {

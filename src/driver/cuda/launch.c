@@ -109,9 +109,9 @@ static CUresult submit(Stream *s, Func *f, const Shape *shape, void **params, vo
 }
 
 static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **params, void **extra) {
-    Ctx *ctx;
-    Stream *s;
-    Func *f;
+    Ctx *ctx = NULL;
+    Stream *s = NULL;
+    Func *f = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     CUresult r = gr_stream_get(ctx, stream, &s);
     if (r == CUDA_SUCCESS)

@@ -162,7 +162,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel *out, unsigned int n, CUlibrary hand
 }
 
 CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Library *lib = gr_cu_handle(handle, HANDLE_LIBRARY);
     if (!lib || !out)
@@ -172,12 +172,12 @@ CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle) {
 
 static CUresult get_variable(CUdeviceptr *addr, size_t *size, CUlibrary handle, const char *name,
                              bool only_managed) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Library *lib = gr_cu_handle(handle, HANDLE_LIBRARY);
     if (!lib || !name)
         return gr_cu_leave(lib ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-    Module *m;
+    Module *m = NULL;
     CUresult r = gr_library_module(lib, c, &m);
     uint64_t at, bytes;
     bool managed;
@@ -202,10 +202,10 @@ CUresult cuLibraryGetManaged(CUdeviceptr *addr, size_t *size, CUlibrary handle, 
 // ---- Kernels -----------------------------------------------------------------------------------------------
 
 CUresult cuKernelGetFunction(CUfunction *out, CUkernel handle) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     Kernel *k = gr_cu_handle(handle, HANDLE_KERNEL);
-    Func *f;
+    Func *f = NULL;
     CUresult r = !k     ? CUDA_ERROR_INVALID_HANDLE
                  : !out ? CUDA_ERROR_INVALID_VALUE
                         : gr_func_get(c, (CUfunction)k, &f);
@@ -245,21 +245,21 @@ static CUresult kernel_on(CUkernel handle, CUdevice device, Func **out) {
 }
 
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) {
-    Func *f;
+    Func *f = NULL;
     API_ENTER(API_INIT, NULL);
     CUresult r = value ? kernel_on(handle, device, &f) : CUDA_ERROR_INVALID_VALUE;
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_func_attribute(f, attribute, value) : r);
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) {
-    Func *f;
+    Func *f = NULL;
     API_ENTER(API_INIT, NULL);
     CUresult r = kernel_on(handle, device, &f);
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_func_set_attribute(f, attribute, value) : r);
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice device) {
-    Func *f;
+    Func *f = NULL;
     API_ENTER(API_INIT, NULL);
     CUresult r = kernel_on(handle, device, &f);
     if (r == CUDA_SUCCESS)
@@ -268,9 +268,9 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice d
 }
 
 CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *offset, size_t *size) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    Func *f;
+    Func *f = NULL;
     CUresult r = gr_cu_handle(handle, HANDLE_KERNEL) ? gr_func_get(c, (CUfunction)handle, &f)
                                                      : CUDA_ERROR_INVALID_HANDLE;
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_func_param_info(f, index, offset, size) : r);

@@ -54,7 +54,7 @@ CUresult gr_mem_free_now(uint64_t addr) {
 // ---- Device and managed memory -----------------------------------------------------------------------------
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     uint64_t used, all;
     gr_vm_mem_info(gr_cu.mem, c->dev->ordinal, &used, &all);
@@ -66,9 +66,9 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    VmRange *r;
+    VmRange *r = NULL;
     CUresult st = out ? gr_mem_alloc(c, VM_MEM_DEVICE, size, 0, &r) : CUDA_ERROR_INVALID_VALUE;
     if (st == CUDA_SUCCESS)
         *out = r->addr;
@@ -77,9 +77,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                             unsigned int element) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    VmRange *r;
+    VmRange *r = NULL;
     size_t row = (width + 511) & ~(size_t)511, size;
     if (!out || !pitch || width == 0 || height == 0 || row < width ||
         (element != 4 && element != 8 && element != 16) || __builtin_mul_overflow(row, height, &size))
@@ -93,9 +93,9 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    VmRange *r;
+    VmRange *r = NULL;
     if (!out || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     CUresult st = gr_mem_alloc(c, VM_MEM_MANAGED, size, flags, &r);
@@ -105,7 +105,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr addr) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (addr == 0)
         return gr_cu_leave(CUDA_SUCCESS);
@@ -122,9 +122,9 @@ CUresult cuMemFree_v2(CUdeviceptr addr) {
 // ---- Host memory -------------------------------------------------------------------------------------------
 
 CUresult cuMemHostAlloc(void **out, size_t size, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    VmRange *r;
+    VmRange *r = NULL;
     unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (!out || (flags & ~known))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -139,7 +139,7 @@ CUresult cuMemAllocHost_v2(void **out, size_t size) {
 }
 
 CUresult cuMemFreeHost(void *p) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     gr_queue_drain_device();
     uint64_t addr = (uint64_t)(uintptr_t)p;
@@ -152,7 +152,7 @@ CUresult cuMemFreeHost(void *p) {
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                      CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
@@ -161,7 +161,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     if (gr_vm_mem_find(gr_cu.mem, addr) || gr_vm_mem_find(gr_cu.mem, addr + size - 1))
         return gr_cu_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    VmRange *r;
+    VmRange *r = NULL;
     CUresult st = gr_cu_status(gr_vm_mem_register(gr_cu.mem, p, size, flags, &r, NULL));
     if (st == CUDA_SUCCESS) {
         r->flags = flags;
@@ -176,7 +176,7 @@ CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags) {
 }
 
 CUresult cuMemHostUnregister(void *p) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     gr_queue_drain_device();
     uint64_t addr = (uint64_t)(uintptr_t)p;

@@ -117,7 +117,7 @@ static CUresult load(CUmodule *out, Ctx *ctx, Image *image, CUresult r, JitLog *
 }
 
 CUresult cuModuleLoad(CUmodule *out, const char *path) {
-    Ctx *c;
+    Ctx *c = NULL;
     Image *image = NULL;
     API_ENTER(API_CONTEXT, &c);
     CUresult r = out ? gr_image_load_file(path, NULL, &image) : CUDA_ERROR_INVALID_VALUE;
@@ -126,7 +126,7 @@ CUresult cuModuleLoad(CUmodule *out, const char *path) {
 
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *data, unsigned int n, CUjit_option *options,
                             void **values) {
-    Ctx *c;
+    Ctx *c = NULL;
     Image *image = NULL;
     JitLog log;
     API_ENTER(API_CONTEXT, &c);
@@ -173,7 +173,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name) {
     API_ENTER(API_CONTEXT, NULL);
     Module *m = gr_cu_handle(handle, HANDLE_MODULE);
-    Func *f;
+    Func *f = NULL;
     CUresult r = !m              ? CUDA_ERROR_INVALID_HANDLE
                  : !out || !name ? CUDA_ERROR_INVALID_VALUE
                                  : gr_module_func(m, name, &f);

@@ -112,8 +112,8 @@ CUresult cuMemAdvise(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUdevic
 
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags,
                                CUstream stream) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     API_ENTER(API_CONTEXT, &c);
     CUresult st = gr_stream_get(c, stream, &s);
     if (st == CUDA_SUCCESS && (flags || !is_managed(ptr, count) || !is_location(location)))

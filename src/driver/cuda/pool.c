@@ -15,7 +15,7 @@ MemPool *gr_pool_new(Dev *dev) {
 }
 
 CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out) {
-    VmRange *r;
+    VmRange *r = NULL;
     CUresult st = out ? gr_mem_alloc(ctx, VM_MEM_DEVICE, size, 0, &r) : CUDA_ERROR_INVALID_VALUE;
     if (st != CUDA_SUCCESS)
         return st;
@@ -27,8 +27,8 @@ CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out) {
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     API_ENTER(API_CONTEXT, &c);
     MemPool *pool = gr_cu_handle(handle, HANDLE_POOL);
     CUresult st = gr_stream_get(c, stream, &s);
@@ -38,16 +38,16 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     API_ENTER(API_CONTEXT, &c);
     CUresult st = gr_stream_get(c, stream, &s);
     return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, s->ctx->dev->pool, size, out) : st);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     API_ENTER(API_CONTEXT, &c);
     CUresult st = gr_stream_get(c, stream, &s);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);

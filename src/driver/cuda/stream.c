@@ -66,7 +66,7 @@ CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out) {
     } while (0)
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority) {
-    Ctx *c;
+    Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!out || (flags & ~CU_STREAM_NON_BLOCKING))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -98,15 +98,15 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     return gr_cu_leave(gr_queue_drain_stream(s));
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!s->head)
         gr_print_flush();
@@ -116,8 +116,8 @@ CUresult cuStreamQuery(CUstream handle) {
 // ---- Properties --------------------------------------------------------------------------------------------
 
 CUresult cuStreamGetPriority(CUstream handle, int *priority) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!priority)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -126,8 +126,8 @@ CUresult cuStreamGetPriority(CUstream handle, int *priority) {
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!flags)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -136,8 +136,8 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned int *flags) {
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!id)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -146,8 +146,8 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long *id) {
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *ctx) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!ctx)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -162,8 +162,8 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ctx, CUgreenCtx *green) {
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!device)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -173,8 +173,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice *device) {
 
 // Attributes are hints to hardware, or the priority: kept and answered.
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attr, CUstreamAttrValue *value) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!value)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -189,8 +189,8 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attr, CUstreamAttr
 }
 
 CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attr, const CUstreamAttrValue *value) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!value)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -204,8 +204,8 @@ CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attr, const CUstre
 }
 
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
-    Ctx *c;
-    Stream *s, *d;
+    Ctx *c = NULL;
+    Stream *s = NULL, *d = NULL;
     STREAM_ENTER(src, &c, &s);
     CUresult r = gr_stream_get(c, dst, &d);
     if (r == CUDA_SUCCESS) {
@@ -219,8 +219,8 @@ CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
 // ---- Capture: there is none --------------------------------------------------------------------------------
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!status)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -261,8 +261,8 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 // ---- Items -------------------------------------------------------------------------------------------------
 
 static CUresult submit_host(CUstream handle, HostJob job) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     if (!job.fn && !job.callback)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -286,8 +286,8 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *u
 }
 
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t length, unsigned int flags) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
     if (!r || r->addr != ptr || (length != 0 && length != r->size) || r->kind == VM_MEM_DEVICE ||
@@ -298,8 +298,8 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t length,
 
 static CUresult submit_value(CUstream handle, ItemKind kind, CUdeviceptr addr, uint64_t value, unsigned flags,
                              bool wide) {
-    Ctx *c;
-    Stream *s;
+    Ctx *c = NULL;
+    Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     size_t size = wide ? 8 : 4;
     void *view = addr % size == 0 ? gr_mem_device_view(addr, size) : NULL;
