@@ -30,6 +30,8 @@ typedef struct GrOptions {
 
 // Where the launcher puts the merged options for libgpurace.so.
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
+// And the compute capability of the GPU it found, for what is rewritten before the driver is there ("90").
+#define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
 
 // The defaults.
 gr_status gr_options_init(GrOptions *o, gr_error *err);

@@ -4,6 +4,7 @@
 #include "ptx/ptx.h"
 #include "report/report.h"
 
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,14 @@ typedef struct Build {
     VEC(KernelInfo) kernels;
     VEC(LaunchLog) logs;
     VEC(Process) processes;
-    bool nomem;
+    regex_t filter;
+    bool has_filter, nomem;
 } Build;
 
 void gr_report_init(GrReport *r) {
     memset(r, 0, sizeof *r);
     gr_arena_init(&r->arena);
-    r->engine = r->evidence = r->device = r->reproduce = "";
+    r->engine = r->evidence = r->device = r->reproduce = r->kernel_filter = "";
 }
 
 void gr_report_free(GrReport *r) {
@@ -115,12 +117,15 @@ static const char *module_name(const Build *b, uint64_t process, uint64_t number
 
 static GrKernelCoverage *coverage_of(Build *b, const char *name, const char *module, const char *unchecked) {
     GrReport *r = b->report;
+    bool excluded = !unchecked && b->has_filter && regexec(&b->filter, name, 0, NULL, 0);
+    if (excluded)
+        unchecked = "excluded by --kernel";
     for (size_t i = 0; i < r->kernels.len; i++) {
         GrKernelCoverage *k = &r->kernels.data[i];
         if (!strcmp(k->name, name) && !strcmp(k->module, module) && !k->unchecked == !unchecked)
             return k;
     }
-    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked};
+    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked, .excluded = excluded};
     if (!gr_vec_push(&r->kernels, k)) {
         b->nomem = true;
         return NULL;
@@ -155,7 +160,7 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     }
     cov->launches += n.launches;
     cov->failed += n.failed;
-    *(unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
+    *(cov->unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
     if (n.failed && gr_report_reason(b->report, "a launch of %s failed with CUDA error %d",
                                      gr_demangle(k.name, &b->report->arena), (int)n.last_error) != GR_OK)
         b->nomem = true;
@@ -439,7 +444,7 @@ static void judge(Build *b) {
         add_reason(b, "no kernel was launched");
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
-        if (k->launches && k->unchecked)
+        if (k->launches && k->unchecked && !k->excluded)
             add_reasonf(b, "kernel %s was not checked: %s", gr_demangle(k->name, &r->arena), k->unchecked);
     }
     if (r->sites[GR_SITE_NOT_UNDERSTOOD])
@@ -468,6 +473,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     r->dropped = view->dropped;
     r->damaged = view->damaged;
     gr_status st;
+    b.has_filter = r->kernel_filter[0] && !regcomp(&b.filter, r->kernel_filter, REG_EXTENDED | REG_NOSUB);
     GR_TRY(take_records(&b, err));
     GR_TRY(take_races(&b, err));
     take_coverage(&b);
@@ -476,6 +482,8 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     if (b.nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
+    if (b.has_filter)
+        regfree(&b.filter);
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);
     gr_vec_free(&b.logs);

@@ -42,6 +42,7 @@ typedef struct GrRace {
 
 typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
+    bool excluded;                         // because the user said so
     uint64_t launches, failed;
     uint32_t grid[3], block[3]; // of the first launch
 } GrKernelCoverage;
@@ -57,6 +58,7 @@ typedef struct GrReport {
     Arena arena;
     // What was run, set by the caller before gr_report_build.
     const char *engine, *evidence, *device, *reproduce;
+    const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
     // From the results.
     GrVerdict verdict;

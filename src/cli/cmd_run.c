@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpurace run — runs a CUDA program under a dynamic engine and reports the races it had.
+//
+// Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict was given;
+// else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
+// 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
+#include "cli/commands.h"
+#include "cli/launch.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "inject/engines.h"
+#include "report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    EXIT_OURS = 1,
+    EXIT_USAGE = 2,
+    EXIT_INCONCLUSIVE = 67,
+    EXIT_TIMEOUT = 124,
+    EXIT_NOT_RUN = 126,
+    EXIT_NOT_FOUND = 127
+};
+
+static int complain(int status, const gr_error *err) {
+    fprintf(stderr, "gpurace: %s\n", err->msg);
+    return status;
+}
+
+static void print_help(void) {
+    fputs("usage: gpurace run [options] -- PROGRAM [ARGUMENTS]\n\n"
+          "Runs a CUDA program, on the GPU or on the CPU device, and reports its data races.\n\noptions:\n",
+          stdout);
+    gr_options_help(OPT_RUN, stdout);
+    fputs("\nengines:\n", stdout);
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        printf("  %-24s %s\n", (*e)->name, (*e)->summary);
+    fputs("\nThe same options in the environment: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
+          "line wins.\n"
+          "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
+          "Exit status: 66 races; 67 inconclusive, with --strict; else the program's own.\n",
+          stdout);
+}
+
+// ---- the run ---------------------------------------------------------------------------------------------
+
+typedef struct Run {
+    GrOptions options;
+    GrParts parts;
+    GrGpu gpu;
+    bool on_gpu;
+    char path[PATH_MAX]; // of the program
+    char **argv;         // the program's
+    char results[PATH_MAX];
+    GrEnding ending;
+} Run;
+
+static gr_status choose_device(Run *r, gr_error *err) {
+    GrOptions *o = &r->options;
+    if (strcmp(o->device, "cpu"))
+        r->gpu = gr_probe_gpu();
+    if (!strcmp(o->device, "gpu") && r->gpu.count < 1)
+        return gr_fail(err, GR_ERR_NOT_FOUND,
+                       "--device gpu: NVIDIA's driver (libcuda.so.1) finds no GPU on this machine");
+    r->on_gpu = r->gpu.count > 0;
+    o->device = r->on_gpu ? "gpu" : "cpu";
+    const GrEngine *e = gr_engine_find(o->engine);
+    if (r->on_gpu && e && e->cpu_only)
+        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
+                       e->name);
+    if (!r->on_gpu && access(r->parts.driver, R_OK))
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the CPU device is not installed: no %s", r->parts.driver);
+    return GR_OK;
+}
+
+static gr_status make_results(Run *r, gr_error *err) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(r->results, sizeof r->results, "%s/gpurace-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    int fd = mkstemp(r->results);
+    if (fd < 0) {
+        gr_status st = gr_fail(err, GR_ERR_IO, "cannot create a file like %s", r->results);
+        r->results[0] = 0;
+        return st;
+    }
+    close(fd);
+    return gr_results_create(r->results, err);
+}
+
+static gr_status run_program(Run *r, gr_error *err) {
+    gr_status st = GR_OK;
+    StrBuf preload = {0}, merged = {0}, device = {0};
+    const GrOptions *o = &r->options;
+    gr_str_add(&preload, r->parts.injection);
+    if (!r->on_gpu)
+        gr_str_addf(&preload, ":%s:%s", r->parts.driver, r->parts.runtime);
+    gr_options_to_text(o, &merged);
+    // What the user set for the device by hand comes after ours, and wins.
+    const char *more = getenv("GPURACE_CPU_DEVICE");
+    gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
+    if (o->watchdog)
+        gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
+    if (more && *more)
+        gr_str_addf(&device, ",%s", more);
+    char cc[16];
+    snprintf(cc, sizeof cc, "%d", r->gpu.cc);
+    if (preload.oom || merged.oom || device.oom) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    const char *environment[] = {GR_OPTIONS_ENV,
+                                 merged.data ? merged.data : "",
+                                 GR_RESULTS_ENV,
+                                 r->results,
+                                 r->on_gpu ? GR_DEVICE_CC_ENV : "GPURACE_CPU_DEVICE",
+                                 r->on_gpu ? cc : device.data,
+                                 NULL};
+    if (o->verbose)
+        fprintf(stderr, "gpurace: engine %s, device %s, LD_PRELOAD=%s\n", o->engine, o->device, preload.data);
+    GrLaunchPlan plan = {.argv = r->argv,
+                         .path = r->path,
+                         .preload = preload.data,
+                         .environment = environment,
+                         .timeout_s = o->timeout,
+                         .repeatable = !r->on_gpu};
+    GR_TRY(gr_launch(&plan, &r->ending, err));
+done:
+    gr_str_free(&preload);
+    gr_str_free(&merged);
+    gr_str_free(&device);
+    return st;
+}
+
+// ---- the report ------------------------------------------------------------------------------------------
+
+static const char *reproduce(const Run *r, StrBuf *out) {
+    gr_str_add(out, "gpurace run");
+    gr_options_reproduce(&r->options, out);
+    gr_str_add(out, " --");
+    for (char **a = r->argv; *a; a++) {
+        gr_str_addc(out, ' ');
+        gr_shell_quote(*a, out);
+    }
+    return out->oom ? "" : out->data;
+}
+
+static void add_ending(const Run *r, GrReport *report) {
+    if (r->ending.timed_out)
+        gr_report_reason(report, "the program was killed after %llu seconds (--timeout)",
+                         (unsigned long long)r->options.timeout);
+    else if (r->ending.signal)
+        gr_report_reason(report, "the program was killed by signal %d (%s)", r->ending.signal,
+                         strsignal(r->ending.signal));
+}
+
+static gr_status write_report(const Run *r, const GrReport *report, gr_error *err) {
+    const GrOptions *o = &r->options;
+    gr_status st = GR_OK;
+    StrBuf out = {0};
+    if (!strcmp(o->format, "json"))
+        GR_TRY(gr_report_json(report, &out, err));
+    else
+        gr_report_text(report, &out);
+    if (out.oom) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    } else if (o->output[0]) {
+        GR_TRY(gr_file_write(o->output, out.data, out.len, err));
+        fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
+        if (report->races.len)
+            fprintf(stderr, " (%zu)", report->races.len);
+        fprintf(stderr, "; the report is in %s\n", o->output);
+    } else {
+        fputs(out.data, stderr);
+    }
+done:
+    gr_str_free(&out);
+    return st;
+}
+
+static int own_status(const GrEnding *e) {
+    return e->timed_out ? EXIT_TIMEOUT : e->signal ? 128 + e->signal : e->status;
+}
+
+static int report_run(const Run *r, gr_error *err) {
+    const GrEngine *engine = gr_engine_find(r->options.engine);
+    GrResultsView view;
+    GrReport report;
+    StrBuf again = {0};
+    int status = EXIT_OURS;
+    gr_report_init(&report);
+    report.engine = r->options.engine;
+    report.evidence = engine ? engine->evidence : "see the engine";
+    report.device = r->options.device;
+    report.seed = r->options.seed;
+    report.kernel_filter = r->options.kernel;
+    report.reproduce = reproduce(r, &again);
+    add_ending(r, &report);
+    if (gr_results_open(r->results, &view, err) != GR_OK) {
+        complain(status, err);
+        goto done;
+    }
+    gr_status st = gr_report_build(&report, &view, err);
+    gr_results_close(&view);
+    if (st != GR_OK || write_report(r, &report, err) != GR_OK)
+        complain(status, err);
+    else if (report.verdict == GR_VERDICT_RACES)
+        status = (int)r->options.error_exitcode;
+    else if (report.verdict == GR_VERDICT_INCONCLUSIVE && r->options.strict)
+        status = EXIT_INCONCLUSIVE;
+    else
+        status = own_status(&r->ending);
+done:
+    gr_str_free(&again);
+    gr_report_free(&report);
+    return status;
+}
+
+// ---- the command -----------------------------------------------------------------------------------------
+
+static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
+    GrOptions *o = &r->options;
+    const char *env = getenv("GPURACE_OPTIONS");
+    int rest;
+    *stop = true;
+    if (gr_options_init(o, err) != GR_OK)
+        return complain(EXIT_OURS, err);
+    if (env && gr_options_parse_text(o, env, err) != GR_OK) {
+        fputs("gpurace: GPURACE_OPTIONS: ", stderr);
+        fprintf(stderr, "%s\n", err->msg);
+        return EXIT_USAGE;
+    }
+    bool help;
+    if (gr_options_parse_args(o, OPT_RUN, argc, argv, &rest, &help, err) != GR_OK)
+        return complain(EXIT_USAGE, err);
+    if (help) {
+        print_help();
+        return 0;
+    }
+    if (rest >= argc) {
+        fputs("gpurace: no program was given: gpurace run [options] -- PROGRAM [ARGUMENTS]\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (!gr_engine_find(o->engine) && !getenv("GPURACE_INJECTION")) {
+        fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
+        return EXIT_USAGE;
+    }
+    if (o->error_exitcode > 255) {
+        fputs("gpurace: --error-exitcode: an exit status is at most 255\n", stderr);
+        return EXIT_USAGE;
+    }
+    r->argv = argv + rest;
+    *stop = false;
+    return 0;
+}
+
+int gr_cmd_run(int argc, char **argv) {
+    Run r = {0};
+    gr_error err = {0};
+    bool stop;
+    int status = parse(&r, argc, argv, &stop, &err);
+    gr_status st = GR_OK;
+    if (stop)
+        goto done;
+    st = gr_program_find(r.argv[0], r.path, &err);
+    if (st != GR_OK) {
+        status = complain(st == GR_ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_RUN, &err);
+        goto done;
+    }
+    status = EXIT_OURS;
+    if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK) {
+        complain(status, &err);
+    } else if (gr_program_check(r.path, r.on_gpu, &err) != GR_OK) {
+        status = complain(EXIT_NOT_RUN, &err);
+    } else if (make_results(&r, &err) != GR_OK) {
+        complain(status, &err);
+    } else if (run_program(&r, &err) != GR_OK) {
+        status = complain(EXIT_NOT_RUN, &err);
+    } else {
+        status = report_run(&r, &err);
+    }
+done:
+    if (r.results[0])
+        unlink(r.results);
+    gr_options_free(&r.options);
+    return status;
+}

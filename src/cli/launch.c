@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- our parts -------------------------------------------------------------------------------------------
+
+static bool join(char out[PATH_MAX], const char *folder, const char *name) {
+    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    return n > 0 && n < PATH_MAX;
+}
+
+// LD_PRELOAD separates its entries with blanks and colons, and knows no quotes.
+static bool fits_preload(const char *path) { return !path[strcspn(path, " :")]; }
+
+static bool find_in(const char *lib, const char *cpu_device, GrParts *out) {
+    return join(out->injection, lib, "libgpurace.so") && join(out->driver, cpu_device, "libcuda.so.1") &&
+           join(out->runtime, cpu_device, "libcudart.so.13") && access(out->injection, R_OK) == 0;
+}
+
+gr_status gr_find_parts(GrParts *out, gr_error *err) {
+    char self[PATH_MAX], lib[PATH_MAX], device[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
+    self[n] = 0;
+    *strrchr(self, '/') = 0;
+    bool found = (join(lib, self, "lib") && join(device, self, "cpu-device") && find_in(lib, device, out)) ||
+                 (join(lib, self, "../lib/gpurace") && join(device, self, "../lib/gpurace/cpu-device") &&
+                  find_in(lib, device, out));
+    const char *other = getenv("GPURACE_INJECTION"); // another build of the library, with other engines
+    if (other) {
+        snprintf(out->injection, sizeof out->injection, "%s", other);
+        found = found || access(other, R_OK) == 0;
+    }
+    if (!found)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "libgpurace.so is neither in %s/lib nor in %s/../lib/gpurace",
+                       self, self);
+    if (!fits_preload(out->injection) || !fits_preload(out->driver))
+        return gr_fail(
+            err, GR_ERR_UNSUPPORTED,
+            "%s: gpurace cannot work from a folder whose name has a blank or a colon in it (LD_PRELOAD)",
+            out->injection);
+    return GR_OK;
+}
+
+// ---- the GPU ---------------------------------------------------------------------------------------------
+
+static int ask_driver(GrGpu *out) {
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib ||
+        dlsym(lib, "gr_cpu_device_launches")) // a CPU device that somebody put on the library path is no GPU
+        return 1;
+    CUresult (*init)(unsigned) = (CUresult(*)(unsigned))dlsym(lib, "cuInit");
+    CUresult (*count)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDeviceGetCount");
+    CUresult (*attribute)(int *, CUdevice_attribute, CUdevice) =
+        (CUresult(*)(int *, CUdevice_attribute, CUdevice))dlsym(lib, "cuDeviceGetAttribute");
+    int major = 0, minor = 0;
+    if (!init || !count || !attribute || init(0) != CUDA_SUCCESS || count(&out->count) != CUDA_SUCCESS ||
+        out->count < 1 ||
+        attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) != CUDA_SUCCESS ||
+        attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0) != CUDA_SUCCESS)
+        return 1;
+    out->cc = major * 10 + minor;
+    return 0;
+}
+
+// In a child: a driver's initialization starts threads, takes memory, and may hang.
+GrGpu gr_probe_gpu(void) {
+    enum { PATIENCE_S = 60 };
+    GrGpu gpu = {0};
+    int ends[2];
+    if (pipe(ends))
+        return gpu;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(PATIENCE_S);
+        if (!freopen("/dev/null", "w", stderr) || ask_driver(&gpu) ||
+            write(ends[1], &gpu, sizeof gpu) != sizeof gpu)
+            _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (pid < 0 || read(ends[0], &gpu, sizeof gpu) != sizeof gpu)
+        gpu = (GrGpu){0};
+    close(ends[0]);
+    if (pid > 0)
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    return gpu;
+}
+
+// ---- the program -----------------------------------------------------------------------------------------
+
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+static gr_status set_environment(const GrLaunchPlan *plan) {
+    const char *before = getenv("LD_PRELOAD");
+    StrBuf preload = {0};
+    gr_str_add(&preload, plan->preload);
+    if (before && *before)
+        gr_str_addf(&preload, ":%s", before);
+    bool ok = !preload.oom && setenv("LD_PRELOAD", preload.data, 1) == 0;
+    for (const char *const *e = plan->environment; ok && *e; e += 2)
+        ok = setenv(e[0], e[1], 1) == 0;
+    gr_str_free(&preload);
+    return ok ? GR_OK : GR_ERR_NOMEM;
+}
+
+static void become_program(const GrLaunchPlan *plan, bool own_group, const sigset_t *mask, int report) {
+    if (own_group)
+        setpgid(0, 0);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (plan->repeatable)
+        personality(ADDR_NO_RANDOMIZE); // refused in some containers: then host addresses vary
+    if (set_environment(plan) == GR_OK)
+        execv(plan->path, plan->argv);
+    int why = errno;
+    if (write(report, &why, sizeof why) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+typedef struct Wait {
+    pid_t target; // for kill: the program, or minus its group
+    bool own_group;
+    int64_t deadline; // 0: none
+    int killed;       // 0, SIGTERM, SIGKILL: what it got at the deadline
+} Wait;
+
+static void on_deadline(Wait *w) {
+    enum { GRACE_MS = 2000 };
+    w->killed = w->killed ? SIGKILL : SIGTERM;
+    kill(w->target, w->killed);
+    w->deadline = w->killed == SIGKILL ? 0 : now_ms() + GRACE_MS;
+}
+
+static void on_signal(const Wait *w, const siginfo_t *info) {
+    // In our own group the terminal has told the program already.
+    if (w->own_group || info->si_code == SI_USER || info->si_code == SI_QUEUE)
+        kill(w->target, info->si_signo);
+}
+
+static int wait_for(pid_t pid, Wait *w, const sigset_t *set) {
+    int status;
+    for (;;) {
+        pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid)
+            return status;
+        siginfo_t info;
+        int sig;
+        if (w->deadline) {
+            int64_t left = w->deadline - now_ms();
+            struct timespec t = {left > 0 ? left / 1000 : 0, left > 0 ? left % 1000 * 1000000 : 0};
+            sig = sigtimedwait(set, &info, &t);
+        } else {
+            sig = sigwaitinfo(set, &info);
+        }
+        if (sig < 0 && errno == EAGAIN)
+            on_deadline(w);
+        else if (sig > 0 && sig != SIGCHLD)
+            on_signal(w, &info);
+    }
+}
+
+gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof forwarded[0]; i++)
+        sigaddset(&set, forwarded[i]);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return gr_fail(err, GR_ERR_IO, "pipe: %s", strerror(errno));
+    sigprocmask(SIG_BLOCK, &set, &before);
+    // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own lets
+    // --timeout reach what it starts.
+    bool own_group = !isatty(STDIN_FILENO);
+    pid_t pid = fork();
+    if (pid == 0)
+        become_program(plan, own_group, &before, ends[1]);
+    close(ends[1]);
+    gr_status st = GR_OK;
+    if (pid < 0) {
+        st = gr_fail(err, GR_ERR_IO, "fork: %s", strerror(errno));
+    } else {
+        if (own_group)
+            setpgid(pid, pid);
+        Wait w = {.target = own_group ? -pid : pid, .own_group = own_group};
+        if (plan->timeout_s)
+            w.deadline = now_ms() + (int64_t)plan->timeout_s * 1000;
+        int why, status = wait_for(pid, &w, &set);
+        *out = (GrEnding){.timed_out = w.killed != 0};
+        if (WIFSIGNALED(status))
+            out->signal = WTERMSIG(status);
+        else
+            out->status = WEXITSTATUS(status);
+        if (read(ends[0], &why, sizeof why) == sizeof why)
+            st = gr_fail(err, GR_ERR_IO, "%s: %s", plan->path, strerror(why));
+    }
+    close(ends[0]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return st;
+}

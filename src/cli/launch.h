@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch — starts the program under the injection and waits for its end.
+#ifndef GR_CLI_LAUNCH_H
+#define GR_CLI_LAUNCH_H
+
+#include "base/status.h"
+#include "base/str.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+// Where the parts of gpurace are: beside the command in the build folder, or under PREFIX/lib/gpurace.
+typedef struct GrParts {
+    char injection[PATH_MAX]; // libgpurace.so
+    char driver[PATH_MAX];    // libcuda.so.1 and
+    char runtime[PATH_MAX];   // libcudart.so.13 of the CPU device
+} GrParts;
+
+gr_status gr_find_parts(GrParts *out, gr_error *err);
+
+// What NVIDIA's driver says when asked in a process of its own: how many GPUs, and what the first one is.
+typedef struct GrGpu {
+    int count;
+    int cc; // 90 for compute capability 9.0
+} GrGpu;
+
+GrGpu gr_probe_gpu(void);
+
+typedef struct GrLaunchPlan {
+    char **argv; // argv[0] is also the path
+    const char *path;
+    const char *preload;            // for LD_PRELOAD, before what is there already
+    const char *const *environment; // name, value, name, value, …, NULL
+    uint64_t timeout_s;             // 0: none
+    bool repeatable;                // switch off what makes host addresses vary
+} GrLaunchPlan;
+
+typedef struct GrEnding {
+    int status;     // of exit, when signal is 0
+    int signal;     // that killed it
+    bool timed_out; // and we sent it
+} GrEnding;
+
+// Signals that we get meanwhile are passed on.
+gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err);
+
+#endif

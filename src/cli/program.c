@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.h"
+
+#include "base/log.h"
+#include "fatbin/elf.h"
+#include "fatbin/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+gr_status gr_program_find(const char *name, char path[PATH_MAX], gr_error *err) {
+    if (strchr(name, '/')) {
+        snprintf(path, PATH_MAX, "%s", name);
+        if (!is_file(path))
+            return gr_fail(err, GR_ERR_NOT_FOUND, "%s: %s", name,
+                           access(path, F_OK) ? strerror(errno) : "not a file");
+        return access(path, X_OK) ? gr_fail(err, GR_ERR_ARGUMENT, "%s: %s", name, strerror(errno)) : GR_OK;
+    }
+    const char *p = getenv("PATH");
+    for (p = p ? p : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, n ? p : ".", name);
+        if (len > 0 && len < PATH_MAX && is_file(path) && access(path, X_OK) == 0)
+            return GR_OK;
+        p += n + (p[n] == ':');
+    }
+    return gr_fail(err, GR_ERR_NOT_FOUND, "%s: not found on PATH; a program in this folder is ./%s", name,
+                   name);
+}
+
+static bool is_carrier(const char *path) {
+    static const char *const names[] = {
+#define CARRIER(name) name,
+#include "cli/carriers.def"
+#undef CARRIER
+    };
+    char real[PATH_MAX];
+    const char *resolved = realpath(path, real) ? real : path;
+    for (int i = 0; i < 2; i++) { // as it is called, and as it is called in full
+        const char *p = i ? resolved : path, *base = strrchr(p, '/') ? strrchr(p, '/') + 1 : p;
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            size_t n = strlen(names[k]);
+            if (names[k][n - 1] == '*' ? !strncmp(base, names[k], n - 1) : !strcmp(base, names[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
+// Says what to do when the program itself holds machine code and no PTX. Its libraries may still have some.
+static void warn_without_ptx(const char *path, const ExeInfo *x) {
+    Arena arena;
+    FatbinFile file;
+    gr_arena_init(&arena);
+    size_t ptx = 0, cubins = 0;
+    char target[GR_FATBIN_TARGET_LEN] = "";
+    if (x->has_device_code && gr_fatbin_open(path, &arena, &file, NULL) == GR_OK) {
+        for (size_t i = 0; i < file.count; i++)
+            for (size_t k = 0; k < file.places[i].fatbin->count; k++) {
+                const FatbinEntry *e = &file.places[i].fatbin->entries[k];
+                ptx += e->kind == FATBIN_PTX;
+                cubins += e->kind == FATBIN_CUBIN;
+                if (e->kind == FATBIN_CUBIN)
+                    gr_fatbin_target(e, target);
+            }
+        gr_fatbin_close(&file);
+    }
+    if (cubins && !ptx)
+        gr_log(LOG_WARN,
+               "%s holds machine code for %s only and no PTX, so there is nothing to check in it: compile it "
+               "with PTX "
+               "(nvcc -arch=%s, or -gencode arch=compute_NN,code=compute_NN)",
+               path, target, target);
+    gr_arena_free(&arena);
+}
+
+gr_status gr_program_check(const char *path, bool on_gpu, gr_error *err) {
+    ExeInfo x;
+    gr_status st = gr_elf_classify(path, &x, err);
+    if (st != GR_OK)
+        return st;
+    switch (x.kind) {
+    case EXE_NOT_EXECUTABLE:
+        return gr_fail(err, GR_ERR_ARGUMENT, "%s is not an executable: neither an ELF program nor a script",
+                       path);
+    case EXE_FOREIGN: return gr_fail(err, GR_ERR_ARGUMENT, "%s is not an executable for this machine", path);
+    case EXE_STATIC_LIBC:
+        return gr_fail(
+            err, GR_ERR_UNSUPPORTED,
+            "%s is linked with -static: gpurace cannot get into it. Link the C library dynamically", path);
+    case EXE_NO_CUDA:
+        if (is_carrier(path))
+            break;
+        return gr_fail(
+            err, GR_ERR_ARGUMENT,
+            "%s is not a CUDA program: it holds no device code and needs no CUDA library. If it loads or "
+            "starts something that does, say: gpurace run -- env %s",
+            path, path);
+    case EXE_STATIC_RUNTIME:
+        if (!on_gpu)
+            return gr_fail(
+                err, GR_ERR_UNSUPPORTED,
+                "%s%s%s has NVIDIA's static CUDA runtime in it, which works above NVIDIA's driver only. For "
+                "the CPU device, relink with: nvcc -cudart shared",
+                path, strcmp(x.culprit, path) ? ", through " : "", strcmp(x.culprit, path) ? x.culprit : "");
+        break;
+    case EXE_SHARED_RUNTIME:
+        if (!on_gpu && strcmp(x.runtime, "libcudart.so.13"))
+            return gr_fail(err, GR_ERR_UNSUPPORTED,
+                           "%s needs %s; the CPU device has libcudart.so.13: build the program with CUDA 13",
+                           path, x.runtime);
+        if (!on_gpu && x.embeds[0])
+            gr_log(LOG_WARN,
+                   "%s has NVIDIA's static CUDA runtime in it: what it does with CUDA will fail on the CPU "
+                   "device",
+                   x.embeds);
+        break;
+    case EXE_SCRIPT:
+    case EXE_DRIVER_API: break;
+    }
+    warn_without_ptx(path, &x);
+    return GR_OK;
+}

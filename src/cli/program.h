@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// program — finds the program that is to be run, and says what stands against running it, before it starts.
+#ifndef GR_CLI_PROGRAM_H
+#define GR_CLI_PROGRAM_H
+
+#include "base/status.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+// Finds `name` as a shell would. GR_ERR_NOT_FOUND, or GR_ERR_ARGUMENT when it is there and cannot be executed.
+gr_status gr_program_find(const char *name, char path[PATH_MAX], gr_error *err);
+
+// Whether it makes sense on the device. The error's text says what is wrong and what to do. Warnings go to standard error.
+gr_status gr_program_check(const char *path, bool on_gpu, gr_error *err);
+
+#endif

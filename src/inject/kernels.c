@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels by handle, their counters in the results file, and which launches nobody has waited for.
+#include "inject/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    COUNTS_PER_AREA = 512,
+    LOG_ENTRIES = 16384,
+    MAX_LOGGED = 1 << 20, // launches beyond are counted, but no longer listed one by one
+};
+
+// ---- handles ---------------------------------------------------------------------------------------------
+
+static LoadedModule *defining(LoadedModule *list, const char *name) {
+    for (LoadedModule *m = list; m; m = m->next)
+        for (uint32_t i = 0; i < m->info.n_kernels; i++)
+            if (!strcmp(m->info.kernels[i], name))
+                return m;
+    return list && !list->next ? list : NULL;
+}
+
+static Kernel *same_kernel(const char *name, const LoadedModule *modules) {
+    for (size_t i = 0; i < gr_session.kernels.len; i++) {
+        Kernel *k = gr_session.kernels.data[i];
+        if (k->modules == modules && !strcmp(k->name, name))
+            return k;
+    }
+    return NULL;
+}
+
+static Kernel *new_kernel(const char *name, LoadedModule *modules) {
+    Kernel *k = calloc(1, sizeof *k);
+    if (!k || !(k->name = strdup(name)) || !gr_vec_push(&gr_session.kernels, k)) {
+        if (k)
+            free(k->name);
+        free(k);
+        return NULL;
+    }
+    k->index = gr_session.n_kernels++;
+    k->modules = modules;
+    k->module = defining(modules, name);
+    return k;
+}
+
+void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules) {
+    Kernel *k = same_kernel(name, modules);
+    if (!k)
+        k = new_kernel(name, modules);
+    if (!k || !gr_map_put_u64(&gr_session.kernels_of, (uintptr_t)handle, k))
+        gr_session_notef("out of memory: a kernel is not counted");
+}
+
+// A handle that no interposed call gave out: the driver knows its name, and its module.
+static Kernel *ask_driver(const void *handle) {
+    CUresult (*name_of)(const char **, CUfunction) =
+        (CUresult(*)(const char **, CUfunction))gr_driver_function("cuFuncGetName");
+    CUresult (*module_of)(CUmodule *, CUfunction) =
+        (CUresult(*)(CUmodule *, CUfunction))gr_driver_function("cuFuncGetModule");
+    const char *name = NULL;
+    CUmodule module = NULL;
+    if (!name_of || name_of(&name, (CUfunction)(uintptr_t)handle) != CUDA_SUCCESS || !name)
+        return NULL;
+    if (module_of && module_of(&module, (CUfunction)(uintptr_t)handle) != CUDA_SUCCESS)
+        module = NULL;
+    LoadedModule *list = module ? gr_modules_of(module) : NULL;
+    if (!list && module)
+        list = gr_wrapped_module(name, module);
+    gr_kernel_found(handle, name, list);
+    return gr_map_get_u64(&gr_session.kernels_of, (uintptr_t)handle);
+}
+
+Kernel *gr_kernel_of(const void *handle) {
+    Kernel *k = gr_map_get_u64(&gr_session.kernels_of, (uintptr_t)handle);
+    return k ? k : ask_driver(handle);
+}
+
+void gr_kernels_forget(const LoadedModule *modules) {
+    Map *map = &gr_session.kernels_of;
+    for (size_t i = 0; i < map->len; i++)
+        if (map->entries[i].live && ((Kernel *)map->entries[i].value)->modules == modules)
+            gr_map_remove_u64(map, map->entries[i].key);
+}
+
+// ---- counters --------------------------------------------------------------------------------------------
+
+static GrKernelCounts *new_counts(uint64_t *offset) {
+    Session *s = &gr_session;
+    if (!s->counts_area || s->counts_used == COUNTS_PER_AREA) {
+        s->counts_area =
+            gr_results_area(&s->results, COUNTS_PER_AREA * sizeof *s->counts_area, &s->counts_offset);
+        s->counts_used = 0;
+        if (!s->counts_area)
+            return NULL;
+    }
+    *offset = s->counts_offset + s->counts_used * sizeof *s->counts_area;
+    return &s->counts_area[s->counts_used++];
+}
+
+static void write_record(Kernel *k) {
+    uint64_t offset;
+    k->counts = new_counts(&offset);
+    if (!k->counts)
+        return;
+    StrBuf b = {0};
+    gr_put_u64(&b, k->index);
+    gr_put_u64(&b, k->module ? k->module->pub.number : 0);
+    gr_put_str(&b, k->name);
+    gr_put_u64(&b, offset);
+    gr_results_append(&gr_session.results, GR_RECORD_KERNEL, &b);
+    gr_str_free(&b);
+}
+
+static void log_launch(const Kernel *k, uint64_t number) {
+    Session *s = &gr_session;
+    if (number > MAX_LOGGED)
+        return;
+    if (!s->log || s->log_used == LOG_ENTRIES) {
+        s->log = gr_results_area(&s->results, LOG_ENTRIES * sizeof *s->log, &s->log_offset);
+        s->log_used = 0;
+        s->log_first = number;
+        if (!s->log)
+            return;
+        StrBuf b = {0};
+        gr_put_u64(&b, number);
+        gr_put_u64(&b, LOG_ENTRIES);
+        gr_put_u64(&b, s->log_offset);
+        gr_results_append(&s->results, GR_RECORD_LAUNCH_LOG, &b);
+        gr_str_free(&b);
+    }
+    s->log[s->log_used++] = (uint32_t)k->index + 1;
+}
+
+void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
+    Session *s = &gr_session;
+    if (!k->counts)
+        write_record(k);
+    GrKernelCounts *c = k->counts;
+    if (!c)
+        return;
+    if (!c->launches) {
+        c->first_launch = l->number;
+        memcpy(c->grid, l->grid, sizeof c->grid);
+        memcpy(c->block, l->block, sizeof c->block);
+    }
+    c->launches++;
+    if (result != CUDA_SUCCESS) {
+        c->failed++;
+        c->last_error = (int32_t)result;
+        return;
+    }
+    log_launch(k, ++s->n_launches); // l->number, unless another thread came in between
+    uintptr_t n = (uintptr_t)gr_map_get_u64(&s->pending, (uintptr_t)l->stream) + 1;
+    gr_map_put_u64(&s->pending, (uintptr_t)l->stream, (void *)n);
+}
+
+// ---- who was waited for ----------------------------------------------------------------------------------
+
+void gr_stream_waited(CUstream stream) { gr_map_remove_u64(&gr_session.pending, (uintptr_t)stream); }
+
+void gr_everything_waited(void) { gr_map_free(&gr_session.pending); }
+
+uint64_t gr_launches_unfinished(void) {
+    uint64_t n = 0;
+    const Map *map = &gr_session.pending;
+    for (size_t i = 0; i < map->len; i++)
+        if (map->entries[i].live)
+            n += (uintptr_t)map->entries[i].value;
+    return n;
+}
+
+// An event covers what was launched in its stream before it was recorded.
+typedef struct EventMark {
+    CUstream stream;
+    uintptr_t pending;
+} EventMark;
+
+void gr_event_recorded(CUevent event, CUstream stream) {
+    Session *s = &gr_session;
+    EventMark *mark = gr_map_get_u64(&s->events, (uintptr_t)event);
+    if (!mark &&
+        ((mark = calloc(1, sizeof *mark)) == NULL || !gr_map_put_u64(&s->events, (uintptr_t)event, mark))) {
+        free(mark);
+        return;
+    }
+    *mark = (EventMark){stream, (uintptr_t)gr_map_get_u64(&s->pending, (uintptr_t)stream)};
+}
+
+void gr_event_waited(CUevent event) {
+    Session *s = &gr_session;
+    EventMark *mark = gr_map_get_u64(&s->events, (uintptr_t)event);
+    if (!mark)
+        return;
+    uintptr_t now = (uintptr_t)gr_map_get_u64(&s->pending, (uintptr_t)mark->stream);
+    if (now <= mark->pending)
+        gr_stream_waited(mark->stream);
+    else if (mark->pending)
+        gr_map_put_u64(&s->pending, (uintptr_t)mark->stream, (void *)(now - mark->pending));
+    mark->pending = 0;
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
+#include "inject/session.h"
+
+#include "fatbin/fatbin.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// ---- one module ------------------------------------------------------------------------------------------
+
+static LoadedModule *new_module(const char *name) {
+    Session *s = &gr_session;
+    LoadedModule *m = calloc(1, sizeof *m);
+    if (!m || !gr_vec_push(&s->modules, m)) {
+        free(m);
+        return NULL;
+    }
+    gr_arena_init(&m->arena);
+    m->pub.number = ++s->n_modules;
+    const char *n = name && *name
+                        ? gr_arena_strdup(&m->arena, name)
+                        : gr_arena_printf(&m->arena, "module %llu", (unsigned long long)m->pub.number);
+    m->pub.name = m->info.name = n ? n : "";
+    m->info.number = m->pub.number;
+    return m;
+}
+
+static void set_unchecked(LoadedModule *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void set_unchecked(LoadedModule *m, const char *fmt, ...) {
+    char text[800];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const char *copy = gr_arena_strdup(&m->arena, text);
+    m->unchecked = copy ? copy : "out of memory";
+    m->pub.rewritten = false;
+    gr_session_verbose("module %s is not checked: %s", m->pub.name, text);
+}
+
+static const char *copy_text(LoadedModule *m, const char *s) {
+    return s ? gr_arena_strdup(&m->arena, s) : NULL;
+}
+
+static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f, const PtxLoc *loc) {
+    const char *function = loc->inlined_at && loc->function ? loc->function : f->name;
+    return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
+}
+
+static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
+    const PtxLoc *loc = site->stmt->loc;
+    *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
+                        .type = gr_ptx_type_text(site->stmt->instr->type[0]),
+                        .ptx_line = site->stmt->line,
+                        .size = site->size,
+                        .access = (uint8_t)site->access,
+                        .space = (uint8_t)site->space};
+    if (!loc) {
+        out->at.function = copy_text(m, site->func->name);
+        return out->at.function != NULL;
+    }
+    out->at = frame_of(m, ptx, site->func, loc);
+    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
+        out->n_inlined++;
+    GrFrame *frames = GR_NEW_ARRAY(&m->arena, GrFrame, (size_t)out->n_inlined + 1);
+    if (!frames)
+        return false;
+    out->inlined = frames;
+    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
+        *frames++ = frame_of(m, ptx, site->func, l);
+    return out->at.function != NULL;
+}
+
+// What the record needs to know of the original, before the engine changes it.
+static gr_status describe(LoadedModule *m, const PtxModule *ptx, gr_error *err) {
+    GrModuleInfo *i = &m->info;
+    i->kernels = GR_NEW_ARRAY(&m->arena, const char *, (size_t)ptx->n_funcs + 1);
+    i->sites = GR_NEW_ARRAY(&m->arena, GrSiteInfo, (size_t)ptx->n_sites + 1);
+    bool ok = i->kernels && i->sites;
+    for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
+        if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
+            ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
+    for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
+        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]);
+    if (!ok) {
+        i->n_kernels = 0;
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    i->n_sites = m->pub.n_sites = ptx->n_sites;
+    m->pub.checked_sites = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)ptx->n_sites + 1);
+    return m->pub.checked_sites ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+// The engine's turn. On success m->text is what the driver gets.
+static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModule **parsed, gr_error *err) {
+    Session *s = &gr_session;
+    gr_status st;
+    StrBuf out = {0};
+    m->info.hash = gr_hash_bytes(text, len);
+    GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
+    GR_TRY(describe(m, *parsed, err));
+    m->pub.original = *parsed;
+    if (s->engine->rewrite)
+        GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
+    GR_TRY(gr_ptx_print(*parsed, 0, &out, err));
+    if (m->pub.record_bytes) {
+        m->pub.records = gr_results_area(&s->results, m->pub.record_bytes, &m->records_offset);
+        if (!m->pub.records) {
+            st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
+            goto done;
+        }
+    }
+    m->text_len = out.len;
+    m->text = gr_str_take(&out);
+    if (!m->text)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    m->pub.original = NULL;
+    gr_str_free(&out);
+    return st;
+}
+
+static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *built) {
+    PtxModule *ptx = NULL;
+    gr_error err = {0};
+    char where[800];
+    if (rewrite(m, text, len, &ptx, &err) != GR_OK) {
+        set_unchecked(m, "%s", gr_error_text(&err, where, sizeof where));
+        free(m->text);
+        m->text = NULL;
+    } else {
+        m->pub.rewritten = true;
+        for (uint32_t i = 1; i <= m->info.n_sites; i++)
+            m->info.sites[i].status = (uint8_t)m->pub.checked_sites[i];
+        if (!strcmp(gr_session.engine->evidence, "none")) // loaded through the whole road, but nobody looked
+            m->unchecked = "the engine checks nothing";
+        *built = (FatbinPtx){.text = m->text,
+                             .len = m->text_len,
+                             .sm = ptx->sm,
+                             .suffix = ptx->sm_suffix,
+                             .major = (uint16_t)ptx->version_major,
+                             .minor = (uint16_t)ptx->version_minor,
+                             .flags = FATBIN_F_64BIT | FATBIN_F_LINUX | (ptx->debug ? FATBIN_F_DEBUG : 0)};
+        gr_session_verbose("module %s: %u memory accesses, %zu bytes of PTX rewritten to %zu", m->pub.name,
+                           m->info.n_sites, len, m->text_len);
+    }
+    gr_ptx_free(ptx);
+}
+
+// ---- containers ------------------------------------------------------------------------------------------
+
+// The compute capability that PTX has to fit: the current device's, or the first one's.
+static uint32_t device_cc(void) {
+    CUresult (*current)(CUdevice *) = (CUresult(*)(CUdevice *))gr_driver_function("cuCtxGetDevice");
+    CUresult (*attribute)(int *, CUdevice_attribute, CUdevice) =
+        (CUresult(*)(int *, CUdevice_attribute, CUdevice))gr_driver_function("cuDeviceGetAttribute");
+    CUdevice device = 0;
+    int major = 0, minor = 0;
+    if (!current || current(&device) != CUDA_SUCCESS)
+        device = 0;
+    if (!attribute ||
+        attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
+        attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
+        return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) : 90; // before cuInit
+    return (uint32_t)(major * 10 + minor);
+}
+
+static bool on_gpu(void) { return !strcmp(gr_session.options.device, "gpu"); }
+
+static const char *base_name(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+// The targets of the cubins in a container, to say what it holds instead of PTX.
+static void list_targets(const Fatbin *fb, char *buf, size_t size) {
+    size_t n = 0;
+    buf[0] = 0;
+    for (size_t i = 0; i < fb->count && n + 32 < size; i++) {
+        char target[GR_FATBIN_TARGET_LEN];
+        n += (size_t)snprintf(buf + n, size - n, "%s%s for %s", n ? ", " : "",
+                              fb->entries[i].kind == FATBIN_PTX ? "PTX" : "machine code",
+                              gr_fatbin_target(&fb->entries[i], target));
+    }
+}
+
+// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
+static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
+                                   FatbinPtx *built) {
+    Fatbin *fb = NULL;
+    gr_error err = {0};
+    gr_status st = gr_fatbin_parse(data, len, arena, &fb, &err);
+    const FatbinEntry *e = NULL;
+    if (st == GR_OK)
+        e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
+    LoadedModule *m = new_module(e && e->source ? base_name(e->source) : name);
+    if (!m)
+        return NULL;
+    char *text = NULL, held[256];
+    size_t n = 0;
+    if (st != GR_OK) {
+        set_unchecked(m, "%s", err.msg);
+    } else if (!e) {
+        list_targets(fb, held, sizeof held);
+        set_unchecked(m, held[0] ? "it holds no PTX for this device, only %s" : "it holds no code%s", held);
+    } else if (gr_fatbin_ptx(e, &text, &n, &err) != GR_OK) {
+        set_unchecked(m, "%s", err.msg);
+    } else {
+        add_ptx(m, text, n, built);
+        built->flags = e->flags;
+        built->options = copy_text(m, e->options);
+        built->source = copy_text(m, e->source);
+    }
+    free(text);
+    return m;
+}
+
+// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own.
+static const void *rebuild_wrapper(const FatbinWrapper *w, LoadedModule **units, FatbinPtx *built, size_t n,
+                                   const void *const *originals) {
+    const void **extra = calloc(n + 1, sizeof *extra);
+    FatbinWrapper *mine = calloc(1, sizeof *mine);
+    if (!extra || !mine)
+        goto failed;
+    for (size_t i = 0; i < n; i++) {
+        void *container = (void *)(uintptr_t)originals[i];
+        size_t len;
+        if (units[i]->pub.rewritten && gr_fatbin_build(&built[i], 1, &container, &len, NULL) != GR_OK)
+            goto failed;
+        extra[i] = container;
+    }
+    *mine = (FatbinWrapper){w->magic, w->version, w->data, extra};
+    return mine; // kept as long as the process: the driver may come back to it
+failed:
+    free(extra);
+    free(mine);
+    return NULL;
+}
+
+static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, const void **instead) {
+    Arena arena;
+    gr_arena_init(&arena);
+    const void **containers;
+    size_t n = 0, used = 0;
+    gr_error err = {0};
+    LoadedModule *first = NULL, **units = NULL;
+    FatbinPtx *built = NULL;
+    gr_status st = gr_fatbin_wrapper(w, &arena, &containers, &n, &err);
+    if (st != GR_OK || !n) {
+        first = new_module(name);
+        if (first)
+            set_unchecked(first, "%s", st != GR_OK ? err.msg : "it holds no code");
+        goto done;
+    }
+    // Of a version 2 wrapper the last container is what the device linker made: machine code of all the others.
+    size_t count = n > 1 && w->version >= 2 ? n - 1 : n;
+    units = GR_NEW_ARRAY(&arena, LoadedModule *, count);
+    built = GR_NEW_ARRAY(&arena, FatbinPtx, count);
+    if (!units || !built)
+        goto done;
+    for (size_t i = 0; i < count; i++) {
+        LoadedModule *m = add_container(containers[i], GR_FATBIN_UNBOUNDED, name, &arena, &built[i]);
+        if (!m)
+            goto done;
+        units[i] = m;
+        used += m->pub.rewritten;
+        if (i)
+            units[i - 1]->next = m;
+        else
+            first = m;
+    }
+    if (!used)
+        goto done;
+    *instead = count == 1 ? units[0]->text : rebuild_wrapper(w, units, built, count, containers);
+done:
+    gr_arena_free(&arena);
+    return first;
+}
+
+void gr_modules_alias(const void *image, LoadedModule *list) {
+    gr_map_put_u64(&gr_session.images, (uintptr_t)image, list);
+}
+
+void gr_modules_unalias(const void *image) { gr_map_remove_u64(&gr_session.images, (uintptr_t)image); }
+
+// What was prepared under another pointer, among them a wrapper that points at a container of ours.
+static LoadedModule *known_image(const void *image, ImageKind kind) {
+    const FatbinWrapper *w = image;
+    const Map *images = &gr_session.images;
+    LoadedModule *m = gr_map_get_u64(images, (uintptr_t)image);
+    if (!m && kind == IMAGE_WRAPPER && w->version < 2)
+        m = gr_map_get_u64(images, (uintptr_t)w->data);
+    if (!m && kind == IMAGE_WRAPPER && w->version >= 2 && w->extra)
+        m = gr_map_get_u64(images, (uintptr_t)w->extra);
+    return m;
+}
+
+LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead) {
+    *instead = NULL;
+    ImageKind kind = gr_image_kind(image, len);
+    LoadedModule *m = known_image(image, kind);
+    if (m)
+        return m;
+    FatbinPtx built = {0};
+    Arena arena;
+    switch (kind) {
+    case IMAGE_WRAPPER: return prepare_wrapper(image, name, instead);
+    case IMAGE_FATBIN:
+        gr_arena_init(&arena);
+        m = add_container(image, len, name, &arena, &built);
+        gr_arena_free(&arena);
+        break;
+    case IMAGE_PTX:
+        m = new_module(name);
+        if (m)
+            add_ptx(m, image, len == GR_FATBIN_UNBOUNDED ? strlen(image) : strnlen(image, len), &built);
+        break;
+    case IMAGE_CUBIN:
+        m = new_module(name);
+        if (m)
+            set_unchecked(m, "it holds no PTX, only machine code (a cubin)");
+        break;
+    default:
+        m = new_module(name);
+        if (m)
+            set_unchecked(m, "it is neither PTX nor a fatbinary");
+    }
+    if (m && m->pub.rewritten)
+        *instead = m->text;
+    return m;
+}
+
+LoadedModule *gr_modules_prepare_file(const char *path, const void **instead) {
+    char *data;
+    size_t len;
+    gr_error err = {0};
+    *instead = NULL;
+    if (gr_file_read(path, &data, &len, &err) != GR_OK) {
+        LoadedModule *m = new_module(base_name(path));
+        if (m)
+            set_unchecked(m, "%s", err.msg);
+        return m;
+    }
+    LoadedModule *m = gr_modules_prepare(data, len, base_name(path), instead);
+    free(data);
+    return m;
+}
+
+void gr_modules_rewrite_wrapper(void *wrapper) {
+    FatbinWrapper *w = wrapper;
+    if (known_image(w, IMAGE_WRAPPER))
+        return;
+    if (w->version >= 2) {
+        LoadedModule *m = new_module(NULL);
+        if (m)
+            set_unchecked(m,
+                          "it was compiled with -rdc=true, and its linked machine code is what a GPU runs");
+        gr_modules_record(m);
+        return;
+    }
+    Arena arena;
+    gr_arena_init(&arena);
+    FatbinPtx built = {0};
+    Fatbin *fb;
+    void *container;
+    size_t len;
+    // A container without PTX may be the empty one that nvcc always adds: kernels of others are named when launched.
+    if (gr_fatbin_parse(w->data, GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK &&
+        gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC)) {
+        LoadedModule *m = add_container(w->data, GR_FATBIN_UNBOUNDED, NULL, &arena, &built);
+        if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
+            m->wrapped = true;
+            gr_modules_alias(container, m);
+            w->data = container;
+        }
+        gr_modules_record(m);
+    }
+    gr_arena_free(&arena);
+}
+
+// ---- in the driver ---------------------------------------------------------------------------------------
+
+void gr_modules_refused(LoadedModule *list, CUresult error) {
+    for (LoadedModule *m = list; m; m = m->next) {
+        if (!m->pub.rewritten)
+            continue;
+        set_unchecked(m, "the driver refused its rewritten PTX (CUDA error %d)", (int)error);
+        m->info.n_sites = 0;
+    }
+}
+
+void gr_modules_record(LoadedModule *list) {
+    for (LoadedModule *m = list; m; m = m->next) {
+        if (m->recorded)
+            continue;
+        m->recorded = true;
+        StrBuf b = {0};
+        m->info.unchecked = m->unchecked;
+        m->info.slots = m->records_offset;
+        m->info.slot_bytes = m->pub.rewritten ? m->pub.record_bytes : 0;
+        gr_module_write(&m->info, &b);
+        gr_results_append(&gr_session.results, GR_RECORD_MODULE, &b);
+        gr_str_free(&b);
+    }
+}
+
+void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library) {
+    Session *s = &gr_session;
+    const void *handle = module ? (void *)module : (void *)library;
+    if (!list || !gr_map_put_u64(&s->modules_of, (uintptr_t)handle, list))
+        return;
+    gr_modules_record(list);
+    for (LoadedModule *m = list; m; m = m->next) {
+        m->module = module;
+        m->library = library;
+        gr_module_attach(m);
+    }
+}
+
+LoadedModule *gr_modules_of(const void *handle) {
+    return gr_map_get_u64(&gr_session.modules_of, (uintptr_t)handle);
+}
+
+void gr_modules_unloaded(void *handle) {
+    Session *s = &gr_session;
+    LoadedModule *list = gr_map_remove_u64(&s->modules_of, (uintptr_t)handle);
+    if (!list)
+        return;
+    gr_kernels_forget(list);
+    for (LoadedModule *m = list; m; m = m->next) {
+        if (s->engine->unloaded)
+            s->engine->unloaded(s->engine_self, &m->pub);
+        m->module = NULL;
+        m->library = NULL;
+        m->ready.len = 0;
+    }
+}
+
+// ---- attaching -------------------------------------------------------------------------------------------
+
+static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
+    LoadedModule *m = handle;
+    CUresult rc = CUDA_ERROR_NOT_FOUND;
+    if (m->module) {
+        CUresult (*get)(CUdeviceptr *, size_t *, CUmodule, const char *) = (CUresult(*)(
+            CUdeviceptr *, size_t *, CUmodule, const char *))gr_driver_function("cuModuleGetGlobal");
+        if (get)
+            rc = get(addr, size, m->module, name);
+    } else if (m->library) {
+        CUresult (*get)(CUdeviceptr *, size_t *, CUlibrary, const char *) = (CUresult(*)(
+            CUdeviceptr *, size_t *, CUlibrary, const char *))gr_driver_function("cuLibraryGetGlobal");
+        if (get)
+            rc = get(addr, size, m->library, name);
+    }
+    return rc == CUDA_SUCCESS ? GR_OK : GR_ERR_NOT_FOUND;
+}
+
+static CUcontext current_context(void) {
+    CUresult (*get)(CUcontext *) = (CUresult(*)(CUcontext *))gr_driver_function("cuCtxGetCurrent");
+    CUcontext ctx = NULL;
+    return get && get(&ctx) == CUDA_SUCCESS ? ctx : NULL;
+}
+
+bool gr_module_attach(LoadedModule *m) {
+    Session *s = &gr_session;
+    CUcontext ctx = current_context();
+    if (!m->pub.rewritten || !s->engine->loaded)
+        return m->pub.rewritten;
+    if (!ctx || (!m->module && !m->library))
+        return false;
+    for (size_t i = 0; i < m->ready.len; i++)
+        if (m->ready.data[i] == ctx)
+            return true;
+    gr_error err = {0};
+    gr_status st = m->pub.records ? gr_records_map(m, &err) : GR_OK;
+    if (st == GR_OK)
+        st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
+    if (st == GR_OK && gr_vec_push(&m->ready, ctx))
+        return true;
+    if (!m->attach_failed)
+        gr_session_notef("module %s runs without its runtime: %s", m->pub.name, err.msg);
+    m->attach_failed = true;
+    return false;
+}

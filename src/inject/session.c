@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/session.h"
+
+#include "base/log.h"
+#include "driver/cuda/hooks.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+Session gr_session = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// Begun, or known not to: UNBORN becomes one of the others with the first driver call, and OVER at the end.
+enum { UNBORN, ACTIVE, PASSIVE, OVER };
+static int phase = UNBORN; // atomic
+static pid_t owner;        // the process that the records are written for
+static bool began_in_parent;
+static bool forked; // since then, and no driver call yet
+static __thread int inside;
+
+// ---- beginning -------------------------------------------------------------------------------------------
+
+static void *session_driver(GrSession *s, const char *name) {
+    (void)s;
+    return (void *)gr_driver_function(name);
+}
+
+static void session_note(GrSession *s, const char *what, const char *text) {
+    (void)s;
+    gr_session_notef("%s: %s", what, text);
+}
+
+static void append_number(GrRecordKind kind, uint64_t number) {
+    StrBuf b = {0};
+    gr_put_u64(&b, number);
+    gr_results_append(&gr_session.results, kind, &b);
+    gr_str_free(&b);
+}
+
+static gr_status begin(gr_error *err) {
+    Session *s = &gr_session;
+    gr_status st = GR_OK;
+    const char *path = getenv(GR_RESULTS_ENV), *options = getenv(GR_OPTIONS_ENV);
+    if (!path)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "not started by `gpurace run`");
+    GR_TRY(gr_results_attach(path, &s->results, err));
+    append_number(GR_RECORD_PROCESS_BEGIN, 0);
+    GR_TRY(gr_options_init(&s->options, err));
+    GR_TRY(gr_options_parse_text(&s->options, options ? options : "", err));
+    s->engine = gr_engine_find(s->options.engine);
+    if (!s->engine)
+        return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
+    s->pub = (GrSession){session_driver, session_note};
+    if (s->engine->begin)
+        GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
+done:
+    return st;
+}
+
+static void begin_once(void) {
+    gr_error err = {0};
+    owner = getpid();
+    gr_status st = begin(&err);
+    if (st != GR_OK && gr_session.results.header)
+        gr_session_notef("the injection could not begin: %s", err.msg);
+    __atomic_store_n(&phase, st == GR_OK ? ACTIVE : PASSIVE, __ATOMIC_RELEASE);
+}
+
+static void begin_after_fork(void) {
+    GrResults mine;
+    forked = false;
+    began_in_parent = true;
+    owner = getpid();
+    if (gr_results_attach(gr_session.results.path, &mine, NULL) != GR_OK)
+        return;
+    gr_session.results = mine; // the parent's mapping stays, as everything of the parent's does
+    gr_session.counts_area = NULL;
+    gr_session.log = NULL;
+    gr_map_free(&gr_session.pending);
+    append_number(GR_RECORD_PROCESS_BEGIN, 0);
+}
+
+bool gr_session_enter(void) {
+    if (inside)
+        return false;
+    inside = 1;
+    if (forked)
+        begin_after_fork();
+    if (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == UNBORN) {
+        pthread_mutex_lock(&gr_session.lock);
+        if (phase == UNBORN)
+            begin_once();
+        pthread_mutex_unlock(&gr_session.lock);
+    }
+    if (__atomic_load_n(&phase, __ATOMIC_ACQUIRE) == ACTIVE)
+        return true;
+    inside = 0;
+    return false;
+}
+
+void gr_session_leave(void) { inside = 0; }
+
+void gr_session_lock(void) { pthread_mutex_lock(&gr_session.lock); }
+void gr_session_unlock(void) { pthread_mutex_unlock(&gr_session.lock); }
+
+// A child of fork is a process of its own. CUDA does not work in it if the parent had begun, but it may try: it counts as
+// a process of the run from its first driver call on. The lock may have been held by a thread that is not here.
+static void after_fork_in_child(void) {
+    pthread_mutex_init(&gr_session.lock, NULL);
+    inside = 0;
+    forked = phase == ACTIVE;
+    owner = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+// ---- ending ----------------------------------------------------------------------------------------------
+
+static uint64_t unfinished_launches(void) {
+    uint64_t (*of_device)(uint64_t *) =
+        (uint64_t(*)(uint64_t *))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_launches");
+    uint64_t unfinished = 0;
+    if (!of_device || began_in_parent) // the device's count is the parent's then
+        return gr_launches_unfinished();
+    of_device(&unfinished);
+    return unfinished;
+}
+
+void gr_session_finish(void) {
+    int active = ACTIVE;
+    // A child of vfork shares our memory and must leave it alone.
+    if (phase != ACTIVE || owner != getpid() ||
+        !__atomic_compare_exchange_n(&phase, &active, OVER, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return;
+    inside = 1;
+    gr_records_sync();
+    append_number(GR_RECORD_PROCESS_END, unfinished_launches());
+    if (gr_session.engine->finish)
+        gr_session.engine->finish(gr_session.engine_self);
+    inside = 0;
+}
+
+__attribute__((destructor)) static void finish_at_exit(void) { gr_session_finish(); }
+
+// _exit runs no destructors.
+#define EXPORT __attribute__((visibility("default"), noreturn))
+EXPORT void _exit(int status) {
+    gr_session_finish();
+    void (*real)(int) = (void (*)(int))gr_real_dlsym(RTLD_NEXT, "_exit");
+    if (real)
+        real(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+EXPORT void _Exit(int status) { _exit(status); }
+
+// ---- notes -----------------------------------------------------------------------------------------------
+
+// Once each: a driver may say the same thing a million times. A leaf: nothing is called with this lock held.
+static bool is_new(const char *text) {
+    enum { KEPT = 256 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t seen[KEPT];
+    static unsigned n;
+    uint64_t hash = gr_hash_bytes(text, strlen(text));
+    bool fresh = true;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n && fresh; i++)
+        fresh = seen[i] != hash;
+    if (fresh && n < KEPT)
+        seen[n++] = hash;
+    pthread_mutex_unlock(&lock);
+    return fresh;
+}
+
+static void append_once(GrRecordKind kind, const char *text) {
+    if (!gr_session.results.header || !is_new(text))
+        return;
+    StrBuf b = {0};
+    gr_put_str(&b, text);
+    gr_results_append(&gr_session.results, kind, &b);
+    gr_str_free(&b);
+}
+
+#define FORMATTED(text)                                                                                      \
+    char text[1024];                                                                                         \
+    va_list ap;                                                                                              \
+    va_start(ap, fmt);                                                                                       \
+    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
+    va_end(ap)
+
+void gr_session_notef(const char *fmt, ...) {
+    FORMATTED(text);
+    append_once(GR_RECORD_NOTE, text);
+}
+
+void gr_session_remarkf(const char *fmt, ...) {
+    FORMATTED(text);
+    append_once(GR_RECORD_REMARK, text);
+}
+
+void gr_session_verbose(const char *fmt, ...) {
+    if (!gr_session.options.verbose)
+        return;
+    FORMATTED(text);
+    gr_log(LOG_ERROR, "%s", text);
+}
+
+// ---- what the CPU device tells ---------------------------------------------------------------------------
+
+#define HOOK_EXPORT __attribute__((visibility("default")))
+
+HOOK_EXPORT void gr_api_absent(const char *name) { append_once(GR_RECORD_ABSENT, name); }
+
+HOOK_EXPORT void gr_api_note(const char *what) { append_once(GR_RECORD_REMARK, what); }
+
+HOOK_EXPORT void gr_api_fault(const GrApiFault *f) {
+    char where[512] = "";
+    if (f->file)
+        snprintf(where, sizeof where, " at %s:%u", f->file, f->line);
+    else if (f->ptx_line)
+        snprintf(where, sizeof where, " at PTX line %u", f->ptx_line);
+    char text[1024];
+    snprintf(text, sizeof text, "kernel %s was stopped by the device%s: %s: %s", f->kernel ? f->kernel : "?",
+             where, f->kind, f->text);
+    append_once(GR_RECORD_FAULT, text);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// session — the injection's state in one process: options, results file, engine, and what the program has loaded and
+// launched.
+//
+// It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process; after
+// that, and where there is no results file to write to, every entry point passes straight through. One lock guards it
+// all; the hooks of the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
+#ifndef GR_INJECT_SESSION_H
+#define GR_INJECT_SESSION_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/options.h"
+#include "inject/engine.h"
+#include "inject/hooks.h"
+#include "report/module_record.h"
+#include "report/results.h"
+
+#include <pthread.h>
+
+// One PTX module of the program. Several may stand behind one handle of the driver (-rdc=true).
+typedef struct LoadedModule {
+    GrModule pub;
+    GrModuleInfo info; // what its record says
+    Arena arena;       // of info's texts
+    char *text;        // what was handed to the driver instead of the program's image
+    size_t text_len;
+    uint64_t records_offset;
+    const char *unchecked;
+    CUmodule module; // one of the two, or none yet
+    CUlibrary library;
+    VEC(CUcontext) ready; // contexts whose copy of the module the engine knows
+    bool attach_failed;   // said once
+    bool recorded;        // its MODULE record is written
+    bool wrapped;         // stands in a fatbin wrapper of the program (wrappers.c)
+    void *
+        staging; // pinned memory that stands in for pub.records, NULL when the file itself could be registered
+    struct LoadedModule *next; // behind the same handle
+} LoadedModule;
+
+typedef struct Kernel {
+    char *name;
+    uint64_t index;        // of its KERNEL record
+    LoadedModule *modules; // those behind the handle it came from; NULL when not known
+    LoadedModule *module;  // the one that defines it; NULL when not known
+    GrKernelCounts *counts;
+} Kernel;
+
+typedef struct Session {
+    GrSession pub;
+    GrOptions options;
+    GrResults results;
+    const GrEngine *engine;
+    void *engine_self;
+    pthread_mutex_t lock;
+    uint64_t n_modules, n_launches, n_kernels;
+    VEC(LoadedModule *) modules;
+    VEC(Kernel *) kernels;
+    Map modules_of; // CUmodule or CUlibrary -> LoadedModule
+    Map kernels_of; // CUfunction or CUkernel -> Kernel
+    Map links;      // CUlinkState -> LinkState
+    Map images;     // images that are made of modules already prepared -> LoadedModule
+    Map pending;    // CUstream -> launches that nobody has waited for
+    Map events;     // CUevent -> EventMark: where it was last recorded
+    GrKernelCounts *counts_area;
+    uint64_t counts_offset, counts_used;
+    uint32_t *log;
+    uint64_t log_offset, log_first, log_used;
+} Session;
+
+extern Session gr_session;
+
+// Whether this call is the program's own and is to be handled; if so, gr_session_leave must follow.
+bool gr_session_enter(void);
+void gr_session_leave(void);
+
+void gr_session_lock(void);
+void gr_session_unlock(void);
+
+// Writes a NOTE (what was not done) or a REMARK, each text once. Any thread, no lock needed.
+void gr_session_notef(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void gr_session_remarkf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void gr_session_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// The process ends in an orderly way: the engine is told, and the record written. Once.
+void gr_session_finish(void);
+
+// ---- modules.c, with the lock held unless said otherwise ---------------------------------------------------------
+
+// Rewrites what is in `image` (`len` bytes, or GR_FATBIN_UNBOUNDED). The result is a list of modules, rewritten or named
+// unchecked, NULL only when memory is out; *instead is what the driver shall get, or NULL: the image itself.
+LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead);
+
+// As above, for a PTX file or a container on disk.
+LoadedModule *gr_modules_prepare_file(const char *path, const void **instead);
+
+// The images of these modules are known by another pointer too: a linker's output, a container of ours.
+void gr_modules_alias(const void *image, LoadedModule *list);
+void gr_modules_unalias(const void *image);
+
+// Writes the MODULE records; gr_modules_loaded does it for what the driver is seen to take.
+void gr_modules_record(LoadedModule *list);
+
+// Points a wrapper of the program at a rewritten container.
+void gr_modules_rewrite_wrapper(void *wrapper);
+
+// The driver refused `instead` with `error`: the original goes to it.
+void gr_modules_refused(LoadedModule *list, CUresult error);
+
+// The driver has it, under one of the two handles: it is recorded, and the engine attached if there is a context.
+void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
+void gr_modules_unloaded(void *handle);
+LoadedModule *gr_modules_of(const void *handle);
+
+// Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
+bool gr_module_attach(LoadedModule *m);
+
+// ---- wrappers.c ----------------------------------------------------------------------------------------------------
+
+// The module that a fatbin wrapper was rewritten for at start-up, and that defines `kernel`; it gets the handle under which
+// the driver turned out to have it. NULL when there is none.
+LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module);
+
+// ---- records.c -----------------------------------------------------------------------------------------------------
+
+// Makes pub.records visible to the device in the current context and sets pub.records_device.
+gr_status gr_records_map(LoadedModule *m, gr_error *err);
+// Copies what stands in for files into them.
+void gr_records_sync(void);
+
+// ---- kernels.c -----------------------------------------------------------------------------------------------------
+
+void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules);
+Kernel *gr_kernel_of(const void *handle);
+void gr_kernels_forget(const LoadedModule *modules);
+// Counts a launch that the driver took (or refused).
+void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result);
+uint64_t gr_launches_unfinished(void);
+void gr_stream_waited(CUstream stream);
+void gr_everything_waited(void);
+void gr_event_recorded(CUevent event, CUstream stream);
+void gr_event_waited(CUevent event);
+
+#endif

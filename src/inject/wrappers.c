@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fatbin wrappers, rewritten in memory before NVIDIA's runtime sees them: the way in for programs with that runtime.
+//
+// nvcc puts a wrapper {magic, version, pointer to the container, …} into the writable section .nvFatBinSegment and hands it
+// to __cudaRegisterFatBinary before main. Its pointer is set to a container of ours with the rewritten PTX, whatever way the
+// runtime then takes to the driver. Constructors run in this order: needed libraries, this one, the executable; so the
+// executable's wrappers are found in time, and those of libraries when their shared runtime's __cudaRegisterFatBinary, which
+// is interposed, is called. Only for a real GPU: the CPU device's runtime loads through the driver API.
+#include "inject/session.h"
+
+#include "fatbin/fatbin.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+// ---- one wrapper -----------------------------------------------------------------------------------------
+
+static void rewrite_wrapper(FatbinWrapper *w) {
+    if (w->magic != GR_FATBIN_WRAPPER_MAGIC || !w->data)
+        return;
+    gr_session_lock();
+    gr_modules_rewrite_wrapper(w);
+    gr_session_unlock();
+}
+
+// ---- those of loaded files -------------------------------------------------------------------------------
+
+// The section's place in memory, from the file's section headers; 0 when it has none, or is not a file we can read.
+static uintptr_t find_segment(const char *path, uintptr_t base, size_t *size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    struct stat st;
+    uintptr_t found = 0;
+    const unsigned char *file = MAP_FAILED;
+    if (!fstat(fd, &st) && st.st_size > (off_t)sizeof(ElfW(Ehdr)))
+        file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (file == MAP_FAILED)
+        return 0;
+    size_t len = (size_t)st.st_size;
+    const ElfW(Ehdr) *eh = (const ElfW(Ehdr) *)file;
+    uint64_t table = (uint64_t)eh->e_shnum * sizeof(ElfW(Shdr));
+    if (memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_shentsize != sizeof(ElfW(Shdr)) || eh->e_shoff > len ||
+        table > len - eh->e_shoff || eh->e_shstrndx >= eh->e_shnum)
+        goto done;
+    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + eh->e_shoff);
+    const ElfW(Shdr) *names = &sections[eh->e_shstrndx];
+    static const char wanted[] = ".nvFatBinSegment";
+    for (unsigned i = 0; i < eh->e_shnum; i++) {
+        const ElfW(Shdr) *s = &sections[i];
+        if (s->sh_name > names->sh_size || names->sh_offset > len ||
+            names->sh_size > len - names->sh_offset || names->sh_size - s->sh_name < sizeof wanted)
+            continue;
+        if (!memcmp(file + names->sh_offset + s->sh_name, wanted, sizeof wanted)) {
+            found = base + s->sh_addr;
+            *size = s->sh_size;
+        }
+    }
+done:
+    munmap((void *)(uintptr_t)file, len);
+    return found;
+}
+
+static bool is_readable_data(const struct dl_phdr_info *info, uintptr_t at, size_t size) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && at >= start && size <= p->p_memsz &&
+            at - start <= p->p_memsz - size)
+            return true;
+    }
+    return false;
+}
+
+typedef struct Segments {
+    struct {
+        uintptr_t at;
+        size_t size;
+    } found[64];
+    unsigned n;
+} Segments;
+
+static int look_into(struct dl_phdr_info *info, size_t info_size, void *user) {
+    (void)info_size;
+    Segments *s = user;
+    size_t size = 0;
+    const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    uintptr_t at = path[0] == '/' ? find_segment(path, info->dlpi_addr, &size) : 0;
+    if (at && is_readable_data(info, at, size) && s->n < sizeof s->found / sizeof s->found[0]) {
+        s->found[s->n].at = at;
+        s->found[s->n++].size = size;
+    }
+    return 0;
+}
+
+static bool wanted(void) {
+    const char *options = getenv(GR_OPTIONS_ENV);
+    return getenv(GR_RESULTS_ENV) && options && strstr(options, "device=gpu");
+}
+
+__attribute__((constructor)) static void rewrite_wrappers(void) {
+    if (!wanted())
+        return;
+    static Segments segments;
+    dl_iterate_phdr(look_into, &segments);
+    if (!segments.n || !gr_session_enter()) // no CUDA in it: left alone
+        return;
+    for (unsigned i = 0; i < segments.n; i++) {
+        FatbinWrapper *w = (FatbinWrapper *)segments.found[i].at;
+        for (size_t k = 0; k < segments.found[i].size / sizeof *w; k++)
+            rewrite_wrapper(&w[k]);
+    }
+    gr_session_leave();
+}
+
+// ---- those that register later ---------------------------------------------------------------------------
+
+typedef void **(*RegisterFn)(void *);
+
+static int find_runtime(struct dl_phdr_info *info, size_t size, void *user) {
+    (void)size;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (!slash || strncmp(slash + 1, "libcudart.so.", 13))
+        return 0;
+    *(const char **)user = info->dlpi_name;
+    return 1;
+}
+
+void **__cudaRegisterFatBinary(void *wrapper);
+
+EXPORT void **__cudaRegisterFatBinary(void *wrapper) {
+    RegisterFn real = (RegisterFn)gr_real_dlsym(RTLD_NEXT, "__cudaRegisterFatBinary");
+    const char *path = NULL;
+    if (!real && dl_iterate_phdr(find_runtime, &path) && path) { // a runtime that was opened with RTLD_LOCAL
+        void *runtime = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+        real = runtime ? (RegisterFn)gr_real_dlsym(runtime, "__cudaRegisterFatBinary") : NULL;
+    }
+    if (wanted() && wrapper && gr_session_enter()) {
+        rewrite_wrapper(wrapper);
+        gr_session_leave();
+    }
+    return real ? real(wrapper) : NULL;
+}
+
+// ---- meeting them again ----------------------------------------------------------------------------------
+
+LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module) {
+    Session *s = &gr_session;
+    for (size_t i = 0; i < s->modules.len; i++) {
+        LoadedModule *m = s->modules.data[i];
+        if (!m->wrapped || m->module || m->library)
+            continue;
+        for (uint32_t k = 0; k < m->info.n_kernels; k++)
+            if (!strcmp(m->info.kernels[k], kernel)) {
+                m->module = module;
+                gr_map_put_u64(&s->modules_of, (uintptr_t)module, m);
+                return m;
+            }
+    }
+    return NULL;
+}

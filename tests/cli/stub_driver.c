@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A libcuda.so.1 that runs nothing: it stands in for NVIDIA's in the tests of the injection. It writes what it is asked to
+// the file $STUB_LOG, and a "launch" of a kernel named race* stores into the first slot of the module's control variable
+// what a device runtime would.
+#include "device/record.h"
+
+#include <cuda.h>
+#undef cuGetProcAddress
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static void say(const char *fmt, ...) {
+    FILE *f = getenv("STUB_LOG") ? fopen(getenv("STUB_LOG"), "a") : NULL;
+    if (!f)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(f, fmt, ap);
+    va_end(ap);
+    fputc('\n', f);
+    fclose(f);
+}
+
+typedef struct Module {
+    GrControl control;
+    char control_name[64];
+    const char *image;
+} Module;
+
+typedef struct Function {
+    Module *module;
+    char name[64];
+} Function;
+
+static int context;
+
+EXPORT CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
+EXPORT CUresult cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
+EXPORT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
+    (void)d;
+    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
+EXPORT CUresult cuCtxGetCurrent(CUcontext *c) { return *c = (CUcontext)&context, CUDA_SUCCESS; }
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
+    (void)d;
+    return *c = (CUcontext)&context, CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxSynchronize(void) { return CUDA_SUCCESS; }
+EXPORT CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags) {
+    (void)p;
+    say("register %zu %u", n, flags);
+    return getenv("STUB_NO_REGISTER") ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) {
+    (void)flags;
+    return *p = calloc(1, n), CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned flags) {
+    (void)flags;
+    return *out = (CUdeviceptr)(uintptr_t)p, CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t n) {
+    memcpy((void *)(uintptr_t)dst, src, n);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
+    Module *m = calloc(1, sizeof *m);
+    m->image = image;
+    say("load %.20s", (const char *)image);
+    if (strstr(m->image, "REFUSE_REWRITTEN") && strstr(m->image, "@gr"))
+        return CUDA_ERROR_INVALID_PTX;
+    const char *control = strstr(m->image, "__gr"), *end = control ? strstr(control, "_control") : NULL;
+    while (control && end && memchr(control, '\n', (size_t)(end - control)))
+        control = strstr(control + 1, "__gr");
+    if (end)
+        snprintf(m->control_name, sizeof m->control_name, "%.*s_control", (int)(end - control), control);
+    say("module %s control %s", strstr(m->image, "@gr") ? "rewritten" : "original", m->control_name);
+    *out = (CUmodule)m;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *size, CUmodule module, const char *name) {
+    Module *m = (Module *)module;
+    if (strcmp(name, m->control_name))
+        return CUDA_ERROR_NOT_FOUND;
+    *addr = (CUdeviceptr)(uintptr_t)&m->control;
+    *size = sizeof m->control;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
+    Function *f = calloc(1, sizeof *f);
+    f->module = (Module *)module;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    *out = (CUfunction)f;
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(const char *entry, CUfunction func) {
+    Function *f = (Function *)func;
+    const GrControl *c = &f->module->control;
+    say("%s %s", entry, f->name);
+    if (strncmp(f->name, "race", 4) || !c->slots)
+        return strncmp(f->name, "bad", 3) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    GrSlot *s = (GrSlot *)(uintptr_t)c->slots + GR_CLASS_COUNT + GR_CLASS_LOST_UPDATE;
+    s->count++;
+    s->launch = 1;
+    s->size = 4;
+    s->expected[0] = 1;
+    s->seen[0] = 2;
+    s->state = GR_SLOT_READY;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra) {
+    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)params,
+        (void)extra;
+    return launch("cuLaunchKernel", f);
+}
+EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+                                    void **extra);
+EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+                                    void **extra) {
+    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)params,
+        (void)extra;
+    return launch("cuLaunchKernel_ptsz", f);
+}
+
+EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
+                                    CUdriverProcAddressQueryResult *found) {
+    char symbol[80];
+    const char *suffix = "";
+    (void)found;
+    if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && !strcmp(name, "cuLaunchKernel"))
+        suffix = "_ptsz";
+    else if (!strcmp(name, "cuModuleGetGlobal") || !strcmp(name, "cuMemcpyHtoD") ||
+             !strcmp(name, "cuMemHostRegister") || !strcmp(name, "cuMemHostGetDevicePointer") ||
+             (!strcmp(name, "cuGetProcAddress") && version >= 12000))
+        suffix = "_v2";
+    snprintf(symbol, sizeof symbol, "%s%s", name, suffix);
+    // Looked up in this library alone: the global scope would give the tool's own functions.
+    void *self = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    *out = self && *name ? dlsym(self, symbol) : NULL;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}

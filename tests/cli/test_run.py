@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gpurace run` end to end above a driver that runs nothing (stub_driver.c): the ways to a driver, the ends of programs,
+what is said about programs that cannot be run, and exit statuses. Usage: test_run.py GPURACE PROGRAM STUB_DIR SCHEMA"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GPURACE, PROGRAM, STUB_DIR, SCHEMA = sys.argv[1:5]
+
+
+class Run:
+    def __init__(self, test, *args, options=(), env=None, program=PROGRAM, stub=True, timeout=60, json_report=True):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            self.log_file, output = os.path.join(folder, "log"), os.path.join(folder, "report.json")
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
+            environment["TMPDIR"] = folder
+            if stub:
+                environment.update(LD_LIBRARY_PATH=STUB_DIR, STUB_LOG=self.log_file)
+            environment.update(env or {})
+            command = [GPURACE, "run"]
+            if json_report:
+                command += ["--format", "json", "--output", output]
+            command += list(options)
+            if program:
+                command += ["--", program, *args]
+            done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=timeout, check=False)
+            self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+            self.report = self.log = None
+            if os.path.exists(output):
+                with open(output, encoding="utf-8") as file:
+                    self.report = json.load(file)
+                self.validate()
+            if os.path.exists(self.log_file):
+                with open(self.log_file, encoding="utf-8") as file:
+                    self.log = file.read()
+            test.assertEqual([f for f in os.listdir(folder) if f.startswith("gpurace-")], [], "a file was left behind")
+
+    def validate(self):
+        try:
+            import jsonschema
+        except ImportError:
+            return
+        with open(SCHEMA, encoding="utf-8") as file:
+            jsonschema.validate(self.report, json.load(file))
+
+    @property
+    def verdict(self):
+        return self.report["verdict"] if self.report else f"no report: {self.status}: {self.stderr}"
+
+    def reasons(self):
+        return "\n".join(self.report["reasons"])
+
+
+class Routes(unittest.TestCase):
+    """However a program finds the driver, its modules are rewritten and its races found."""
+
+    def check(self, route, entry):
+        run = Run(self, route, "race_it", "sync")
+        self.assertEqual((run.verdict, run.status), ("races", 66), run.stderr)
+        self.assertIn("module rewritten control __gr1_control", run.log)
+        self.assertIn(f"{entry} race_it\n", run.log)
+        race = run.report["races"][0]
+        self.assertEqual((race["class"], race["kernel"], race["launch"], race["count"]), ("lost update", "race_it", 1, 1))
+        self.assertEqual((race["expected"], race["seen"]), ("0x00000001", "0x00000002"))
+        self.assertEqual(run.report["coverage"]["launches"], {"checked": 1, "unchecked": 0})
+        self.assertEqual(run.report["device"], "gpu")
+
+    def test_linked(self):
+        self.check("link", "cuLaunchKernel")
+
+    def test_dlsym(self):
+        self.check("dlsym", "cuLaunchKernel")
+
+    def test_get_proc_address(self):
+        self.check("proc", "cuLaunchKernel")
+
+    def test_per_thread_twin_goes_to_the_twin(self):
+        self.check("ptsz", "cuLaunchKernel_ptsz")
+
+    def test_clean_program_keeps_its_status(self):
+        run = Run(self, "link", "quiet", "three")
+        self.assertEqual((run.verdict, run.status), ("clean", 3), run.stderr)
+        self.assertEqual(run.stdout, "launched: 0\n")
+
+    def test_without_gpurace_the_program_is_the_same(self):
+        done = subprocess.run([PROGRAM, "link", "quiet", "three"], env={"LD_LIBRARY_PATH": STUB_DIR}, check=False,
+                              stdout=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stdout), (3, "launched: 0\n"))
+
+    def test_records_that_cannot_be_registered_are_staged(self):
+        run = Run(self, "link", "race_it", "sync", env={"STUB_NO_REGISTER": "1"})
+        self.assertEqual(run.verdict, "races")
+        self.assertIn("does not register the results file", "\n".join(run.report["coverage"]["remarks"]))
+
+    def test_engine_none_is_never_clean(self):
+        run = Run(self, "link", "quiet", "sync", options=["--engine", "none"])
+        self.assertEqual((run.verdict, run.status), ("inconclusive", 0))
+        self.assertIn("module original", run.log)
+
+    def test_many_launches(self):
+        run = Run(self, "link", "quiet", "again")
+        launches = {k["name"]: k["launches"] for k in run.report["coverage"]["kernels"]}
+        self.assertEqual(launches, {"quiet": 70000, "bad": 0, "race_it": 0})
+
+    def test_failed_launch(self):
+        run = Run(self, "link", "bad", "sync")
+        self.assertEqual(run.verdict, "inconclusive")
+        self.assertIn("a launch of bad failed with CUDA error 1", run.reasons())
+
+    def test_kernel_filter(self):
+        run = Run(self, "link", "quiet", "sync", options=["--kernel", "^race"])
+        self.assertEqual(run.verdict, "clean")
+        self.assertEqual(run.report["coverage"]["launches"], {"checked": 0, "unchecked": 1})
+        self.assertIn("--kernel '^race'", run.report["reproduce"])
+
+
+class Modules(unittest.TestCase):
+    """What cannot be rewritten is loaded as it is, and named."""
+
+    def load(self, ptx, kernel="quiet"):
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            file.write(ptx)
+            file.flush()
+            return Run(self, "link", kernel, "sync", file.name)
+
+    def test_malformed_ptx_has_line_and_column(self):
+        run = self.load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry quiet()\n{\nld.global [;\n}\n")
+        self.assertEqual(run.verdict, "inconclusive")
+        self.assertRegex(run.reasons(), r"kernel quiet was not checked: .*:6:\d+: ")
+        self.assertIn("module original", run.log)
+
+    def test_refused_by_the_driver(self):
+        run = self.load("// REFUSE_REWRITTEN\n.version 8.0\n.target sm_80\n.address_size 64\n.global .u32 REFUSE_REWRITTEN;\n"
+                        ".visible .entry quiet()\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nmov.u64 %rd1, REFUSE_REWRITTEN;\n"
+                        "ld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1], %r1;\nret;\n}\n")
+        self.assertEqual(run.verdict, "inconclusive")
+        self.assertIn("the driver refused its rewritten PTX (CUDA error 218)", run.reasons())
+
+    def test_no_ptx_at_all(self):
+        run = self.load("this is no code")
+        self.assertEqual(run.verdict, "inconclusive")
+
+
+class Ends(unittest.TestCase):
+    """However a program ends, its races are reported, and without races it is clean only if it ended well."""
+
+    def check(self, how, status, reason, options=()):
+        run = Run(self, "link", "race_it", how, options=options)
+        self.assertEqual((run.verdict, run.status), ("races", 66), run.stderr)
+        run = Run(self, "link", "quiet", how, options=options)
+        self.assertEqual(run.verdict, "inconclusive", run.stderr)
+        self.assertIn(reason, run.reasons())
+        self.assertEqual(run.status, status)
+
+    def test_crash(self):
+        self.check("crash", 128 + signal.SIGSEGV, "the program was killed by signal 11")
+
+    def test_end_without_waiting(self):
+        self.check("return", 0, "1 launch had not finished when the program ended")
+
+    def test_exit_without_destructors(self):
+        self.check("_exit", 0, "1 launch had not finished when the program ended")
+
+    def test_exit_without_destructors_after_waiting(self):
+        self.assertEqual(Run(self, "link", "quiet", "_exit-after").verdict, "clean")
+
+    def test_hang_with_timeout(self):
+        self.check("hang", 124, "the program was killed after 1 seconds (--timeout)", options=["--timeout", "1"])
+
+    def test_fork(self):
+        run = Run(self, "link", "quiet", "fork")
+        self.assertEqual(run.verdict, "clean", run.stderr)
+
+    def test_killed_from_outside(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "report.json")
+            child = subprocess.Popen([GPURACE, "run", "--format", "json", "--output", output, "--", PROGRAM, "link",
+                                      "race_it", "hang"], env=dict(os.environ, LD_LIBRARY_PATH=STUB_DIR), text=True,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(child.stdout.readline(), "launched: 0\n")
+            time.sleep(0.2)
+            child.send_signal(signal.SIGTERM)
+            child.communicate(timeout=20)
+            with open(output, encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual((report["verdict"], child.returncode), ("races", 66))
+            self.assertIn("killed by signal 15", report["reasons"][0])
+
+
+class Statuses(unittest.TestCase):
+    def test_error_exitcode(self):
+        self.assertEqual(Run(self, "link", "race_it", "sync", options=["--error-exitcode", "9"]).status, 9)
+
+    def test_strict(self):
+        self.assertEqual(Run(self, "link", "quiet", "return", options=["--strict"]).status, 67)
+        self.assertEqual(Run(self, "link", "quiet", "sync", options=["--strict"]).status, 0)
+
+    def test_options_from_the_environment(self):
+        run = Run(self, "link", "quiet", "return", env={"GPURACE_OPTIONS": "strict seed=7"})
+        self.assertEqual((run.status, run.report["seed"]), (67, 7))
+        run = Run(self, "link", "quiet", "return", env={"GPURACE_OPTIONS": "seed=7"}, options=["--seed", "8"])
+        self.assertEqual((run.status, run.report["seed"]), (0, 8))
+        self.assertIn("--seed 8 -- ", run.report["reproduce"])
+
+    def test_text_report(self):
+        run = Run(self, "link", "race_it", "sync", json_report=False)
+        self.assertIn("data race: lost update in kernel race_it", run.stderr)
+        self.assertIn("gpurace: verdict: races (1)", run.stderr)
+        self.assertIn(f"gpurace run --engine collider --device gpu --seed 1 -- {PROGRAM} link race_it sync", run.stderr)
+
+    def test_same_report_every_time(self):
+        runs = {Run(self, "link", "race_it", "sync", json_report=False).stderr for _ in range(3)}
+        self.assertEqual(len(runs), 1)
+
+
+class CommandLines(unittest.TestCase):
+    """Each message about a command line or a program that makes no sense."""
+
+    def refuse(self, status, message, *args, **kwargs):
+        run = Run(self, *args, **kwargs)
+        self.assertEqual(run.status, status, run.stderr)
+        self.assertIn(message, run.stderr)
+
+    def test_options(self):
+        self.refuse(2, "unknown option '--fast'", program=None, options=["--fast"])
+        self.refuse(2, "no program was given", program=None)
+        self.refuse(2, "there is no engine 'fast'; `gpurace run --help` lists them", options=["--engine", "fast"])
+        self.refuse(2, "GPURACE_OPTIONS: unknown option 'sed'", env={"GPURACE_OPTIONS": "sed=1"})
+
+    def test_not_there(self):
+        self.refuse(127, "./nowhere: No such file or directory", program="./nowhere")
+        self.refuse(127, "nowhere: not found on PATH; a program in this folder is ./nowhere", program="nowhere")
+
+    def test_not_executable(self):
+        self.refuse(126, "Permission denied", program=SCHEMA)
+        with tempfile.NamedTemporaryFile("w", delete=False) as file:
+            file.write("just text\n")
+        os.chmod(file.name, 0o755)
+        self.refuse(126, "is not an executable: neither an ELF program nor a script", program=file.name)
+        os.unlink(file.name)
+
+    def test_not_a_cuda_program(self):
+        self.refuse(126, "/bin/true is not a CUDA program: it holds no device code and needs no CUDA library",
+                    program="/bin/true")
+
+    def test_carriers_run_and_are_not_clean(self):
+        run = Run(self, "-c", "exit 5", program="sh")
+        self.assertEqual((run.verdict, run.status), ("inconclusive", 5))
+        self.assertEqual(run.reasons(), "the program did not use CUDA")
+
+    def test_carried_program(self):
+        run = Run(self, "-c", f"{PROGRAM} link race_it sync; true", program="sh")
+        self.assertEqual((run.verdict, run.status), ("races", 66))
+
+    def test_gpu_that_is_not_there(self):
+        self.refuse(1, "--device gpu: NVIDIA's driver (libcuda.so.1) finds no GPU", stub=False,
+                    options=["--device", "gpu"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
