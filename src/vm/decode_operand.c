@@ -103,6 +103,10 @@ static const struct {
 
 static bool static_sreg(const char *name, VmFill *out) {
     const char *n = name + (*name == '%');
+    if (!strcmp(n, "envreg1") || !strcmp(n, "envreg2")) {
+        *out = (VmFill){.kind = VM_FILL_ENVREG, .width = 4, .dim = (uint8_t)(n[6] - '0')};
+        return true;
+    }
     if (!strncmp(n, "envreg", 6) || !strncmp(n, "reserved_smem_offset", 20)) {
         *out = (VmFill){.kind = VM_FILL_CONST, .width = 4};
         return true;

@@ -117,6 +117,10 @@ static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActi
     case VM_FILL_CLUSTER_NCTAID: return l->cluster[f->dim];
     case VM_FILL_CLUSTER_NCTARANK: return (uint64_t)l->cluster[0] * l->cluster[1] * l->cluster[2];
     case VM_FILL_CLUSTER_EXPLICIT: return l->explicit_cluster;
+    case VM_FILL_ENVREG: { // the high and the low half of the grid workspace's address
+        uint64_t at = l->grid_workspace ? l->grid_workspace->addr : 0;
+        return f->dim == 1 ? at >> 32 : (uint32_t)at;
+    }
     default: return f->bits;
     }
 }

@@ -78,6 +78,9 @@ static void free_launch(VmLaunch *l) {
     if (l->param_range)
         gr_vm_mem_free(l->device->mem, l->param_range->addr, NULL);
     l->param_range = NULL;
+    if (l->grid_workspace)
+        gr_vm_mem_free(l->device->mem, l->grid_workspace->addr, NULL);
+    l->grid_workspace = NULL;
 }
 
 static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_error *err) {
@@ -97,6 +100,15 @@ static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_e
             return st;
         memcpy(gr_vm_mem_view(d->mem, l->param_range->addr, f->param_bytes), l->params, f->param_bytes);
         l->param_range->read_only = true;
+    }
+    if (p->cooperative) {
+        // What cooperative groups finds through %envreg1 and %envreg2: its size and the grid barrier
+        // (cooperative_groups/details/driver_abi.h, struct grid_workspace).
+        gr_status st =
+            gr_vm_mem_alloc(d->mem, VM_MEM_INTERNAL, d->config.index, 8, 256, &l->grid_workspace, err);
+        if (st != GR_OK)
+            return st;
+        *(uint32_t *)gr_vm_mem_view(d->mem, l->grid_workspace->addr, 4) = 8;
     }
     l->caches_generation = gr_vm_mem_generation(d->mem);
     return GR_OK;

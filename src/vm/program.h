@@ -56,6 +56,7 @@ typedef enum VmFillKind {
     VM_FILL_CLUSTER_CTARANK,
     VM_FILL_CLUSTER_NCTARANK,
     VM_FILL_CLUSTER_EXPLICIT, // a predicate
+    VM_FILL_ENVREG,           // %envreg<dim>
 } VmFillKind;
 
 typedef enum VmFillClass { VM_FILL_STATIC, VM_FILL_WARP, VM_FILL_BLOCK } VmFillClass;

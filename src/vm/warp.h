@@ -149,6 +149,7 @@ struct VmLaunch {
     uint32_t stack_bytes; // per lane
     uint8_t *params;
     VmRange *param_range;
+    VmRange *grid_workspace; // of a cooperative launch
     VmCache *caches;
     uint64_t caches_generation;
     Rng rng, sleep_rng;
