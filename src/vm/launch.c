@@ -35,7 +35,6 @@ uint32_t gr_vm_occupancy(const VmDevice *d, const VmFunc *f, uint32_t threads, u
 
 static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, gr_error *err) {
     const VmFunc *f = p->func;
-    uint64_t blocks = 1;
     *threads = 1;
     if (!f || !f->ptx || !f->ptx->is_entry)
         return gr_fail(err, GR_ERR_ARGUMENT, "not a kernel");
@@ -45,7 +44,6 @@ static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, 
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: a grid of %u x %u x %u blocks of %u x %u x %u threads",
                            f->name, p->grid[0], p->grid[1], p->grid[2], p->block[0], p->block[1],
                            p->block[2]);
-        blocks *= p->grid[k];
         *threads *= p->block[k];
         if (p->cluster[k] && p->grid[k] % p->cluster[k])
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: the grid is no multiple of its clusters", f->name);

@@ -123,14 +123,16 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
         !(narrow ? all_inside32(a32, (uint32_t)offset, &m, size) : all_inside64(a64, offset, &m, size)))
         return gr_vm_x_mem(w, i);
     w->budget--;
-    uint8_t *base = (uint8_t *)(uintptr_t)((uint64_t)m.delta + offset);
+    // A number, not a pointer: delta is below zero where the view is mapped below the device's addresses.
+    uint64_t base = (uint64_t)m.delta + offset;
     uint32_t one = store ? i->b : i->d;
     const uint32_t *slot = vec == 1 ? &one : ((const VmMemInfo *)i->extra)->slot;
     unsigned turn = store ? rest_of(w)->rotate : 0;
     for (unsigned n = 0; n < CHUNKS; n++) {
         unsigned c = store ? (n + turn) % CHUNKS : n, l = c * CHUNK;
         int pattern = narrow ? pattern32(a32 + l, size) : pattern64(a64 + l, size);
-        uint8_t *p = narrow ? w->shared + (uint32_t)(a32[l] + (uint32_t)offset) : base + a64[l];
+        uint8_t *p = narrow ? w->shared + (uint32_t)(a32[l] + (uint32_t)offset)
+                            : (uint8_t *)(uintptr_t)(base + a64[l]);
         if (vec == 1 && pattern == CONSECUTIVE) {
             uint8_t *reg = w->frame + one + (size_t)l * elem;
             if (store)
@@ -153,7 +155,8 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
         } else {
             for (unsigned k = 0; k < CHUNK; k++) {
                 unsigned lane = l + (store ? (k + (turn >> 2)) % CHUNK : k);
-                p = narrow ? w->shared + (uint32_t)(a32[lane] + (uint32_t)offset) : base + a64[lane];
+                p = narrow ? w->shared + (uint32_t)(a32[lane] + (uint32_t)offset)
+                           : (uint8_t *)(uintptr_t)(base + a64[lane]);
                 move_lane(w, slot, p, lane, store, elem, vec);
             }
         }
