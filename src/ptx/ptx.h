@@ -494,7 +494,7 @@ PtxOperand gr_ptx_reg_operand(PtxReg *r);
 PtxOperand gr_ptx_label_operand(PtxLabel *l);
 PtxOperand gr_ptx_int_operand(int64_t v);
 
-// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function, tagged
+// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function with a body, tagged
 // as inserted: how a device runtime gets into a program's module. Raises version and target of dst where
 // needed.
 gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *err);
