@@ -185,6 +185,8 @@ static gr_status parse_directive(Parser *p, PtxTag tag) {
         return parse_section(p, b, tag);
     if (!word.len)
         return gr_lex_expected(l, "a directive");
+    if (slice_is(word, "callprototype") || slice_is(word, "branchtargets") || slice_is(word, "calltargets"))
+        return gr_lex_fail(l, ".%.*s without a label", (int)word.len, word.s);
     return parse_raw(p, b, slice_is(word, "pragma") ? PTX_PRAGMA : PTX_RAW, tag);
 }
 
@@ -267,12 +269,10 @@ static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
     gr_status st = gr_parse_label_def(p, name, s);
     if (st != GR_OK)
         return st;
-    // Only a directive that needs the label is looked for: a tag comment behind the label must be left to its statement.
+    // A directive that needs the label may follow. Nothing else is touched: the comments skipped may be the next statement's tag.
+    Lexer behind = *l;
+    lex_skip(l);
     const char *look = l->p;
-    while (lex_is(*look, CH_SPACE))
-        look++;
-    if (*look != '.')
-        return GR_OK;
     static const struct {
         const char *word;
         PtxStmtKind kind;
@@ -284,11 +284,12 @@ static gr_status parse_label(Parser *p, Slice name, PtxStmt *s) {
         size_t n = strlen(carried[k].word);
         if (strncmp(look, carried[k].word, n) != 0 || lex_is(look[n], CH_WORD))
             continue;
-        gr_lex_advance(l, look + n);
+        l->p += n;
         s->kind = carried[k].kind;
         return s->kind == PTX_PROTOTYPE ? parse_prototype(p, s, look)
                                         : parse_targets(p, s, carried[k].functions);
     }
+    *l = behind;
     return GR_OK;
 }
 
@@ -418,6 +419,8 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
     if (st != GR_OK)
         return st;
     lex_skip(l);
+    if (*l->p == '}' || !*l->p)
+        return gr_lex_expected(l, "';'");
     if (*l->p != ';') {
         if (i->op == PTX_OP_CALL) {
             st = parse_call(p);

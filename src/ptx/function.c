@@ -179,12 +179,12 @@ gr_status gr_parse_function(Parser *p, const Linkage *linkage, bool is_entry, Pt
     if (st != GR_OK)
         return st;
     f->has_body = *p->lex.p == '{';
-    p->lex.p++;
     *item = (PtxItem){.kind = PTX_ITEM_FUNC, .line = line, .tag = tag, .func = f};
     *(p->last_item ? &p->last_item->next : &p->items) = item;
     p->last_item = item;
     // Bound before its body is read, for it may call itself.
     if ((st = add_function(p, f)) != GR_OK || (st = bind_function(p, f)) != GR_OK)
         return st;
+    p->lex.p++;
     return f->has_body ? parse_definition(p, f) : GR_OK;
 }

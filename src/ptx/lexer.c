@@ -90,6 +90,16 @@ void gr_lex_advance(Lexer *l, const char *to) {
     l->p = to;
 }
 
+bool gr_lex_accept_near(Lexer *l, char c) {
+    const char *look = l->p;
+    while (lex_is(*look, CH_SPACE))
+        look++;
+    if (*look != c)
+        return false;
+    gr_lex_advance(l, look + 1);
+    return true;
+}
+
 gr_status gr_lex_expect(Lexer *l, char c) {
     lex_skip(l);
     if (*l->p != c) {

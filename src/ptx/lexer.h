@@ -57,6 +57,10 @@ static inline bool lex_accept(Lexer *l, char c) {
     return true;
 }
 
+// As lex_accept where a statement may end without a ';': past white space but no comment, for a comment may be the tag
+// of what comes next.
+bool gr_lex_accept_near(Lexer *l, char c);
+
 gr_status gr_lex_expect(Lexer *l, char c);
 
 // An identifier: [A-Za-z_$%][A-Za-z0-9_$]*. Empty when there is none; the cursor does not skip white space first.

@@ -108,11 +108,12 @@ static gr_status parse_function_name(Parser *p, LocNode *want) {
         return gr_lex_expected(l, "a label in .debug_str");
     if (!(want->label = gr_parse_intern(p, name.s, name.len)))
         return gr_parse_nomem(p);
-    if (!lex_accept(l, '+'))
+    if (!gr_lex_accept_near(l, '+'))
         return GR_OK;
-    int64_t v;
-    gr_status st = gr_expr_int(l, &v, "an offset");
-    want->label_offset = (uint64_t)v;
+    uint32_t offset;
+    gr_status st = gr_lex_u32(l, &offset, "an offset");
+    if (st == GR_OK)
+        want->label_offset = offset;
     return st;
 }
 
@@ -125,7 +126,7 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
         return gr_parse_nomem(p);
     gr_status st = parse_position(p, &want.loc);
     const char *e = l->p;
-    while (st == GR_OK && lex_accept(l, ',')) {
+    while (st == GR_OK && gr_lex_accept_near(l, ',')) {
         lex_skip(l);
         Slice word = lex_word(l);
         if (slice_is(word, "function_name")) {

@@ -149,8 +149,10 @@ LabelSym *gr_parse_label_ref(Parser *p, Slice name, bool soft) {
 gr_status gr_parse_label_def(Parser *p, Slice name, PtxStmt *stmt) {
     Sym *s = gr_sym_find(&p->labels, name.s, name.len);
     LabelSym *l = s && s->depth == p->labels.depth ? s->obj : NULL;
-    if (l && l->defined)
+    if (l && l->defined) {
+        p->lex.p = name.s;
         return gr_lex_fail(&p->lex, "label '%s' is defined twice in its scope", l->label.name);
+    }
     if (!l && !(l = label_make(p, name)))
         return gr_parse_nomem(p);
     l->defined = true;
@@ -367,8 +369,11 @@ static gr_status parse_address(Parser *p, unsigned depth) {
     o.offset += first->kind == PTX_O_VAR ? first->offset : 0;
     if (first->kind == PTX_O_VAR)
         first->offset = 0;
+    lex_skip(&p->lex);
+    o.plus_zero = *p->lex.p == '+' || *p->lex.p == '-';
     if ((st = parse_offset(p, &o.offset)) != GR_OK)
         return st;
+    o.plus_zero = o.plus_zero && !o.offset;
     while (lex_accept(&p->lex, ','))
         if ((st = gr_parse_operand(p, false, depth + 1)) != GR_OK)
             return st;

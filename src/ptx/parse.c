@@ -129,7 +129,7 @@ static gr_status parse_target(Parser *p) {
         }
         read_sm(m, text);
         m->debug |= slice_is(word, "debug");
-    } while (lex_accept(l, ','));
+    } while (gr_lex_accept_near(l, ','));
     if (!(m->targets = GR_NEW_ARRAY(p->arena, const char *, list.len))) {
         st = gr_parse_nomem(p);
         goto done;
@@ -151,7 +151,7 @@ static gr_status parse_file(Parser *p, const char *b, PtxTag tag, uint32_t line)
     if ((st = gr_lex_u32(l, &index, "a file number")) != GR_OK || (st = gr_lex_string(l, &path)) != GR_OK)
         return st;
     const char *e = l->p;
-    while (lex_accept(l, ',')) {
+    while (gr_lex_accept_near(l, ',')) {
         if ((st = gr_lex_u32(l, &ignored, "a number")) != GR_OK)
             return st;
         e = l->p;
@@ -270,8 +270,8 @@ static gr_status parse_item(Parser *p, PtxTag tag) {
             return parse_section(p, b, tag, line);
         if (slice_is(word, "alias"))
             return parse_alias(p, b, tag, line);
-        if (slice_is(word, "version"))
-            return gr_lex_fail(l, ".version stands only at the beginning of a module");
+        if (slice_is(word, "version") || slice_is(word, "address_size"))
+            return gr_lex_fail(l, ".%.*s stands only at the beginning of a module", (int)word.len, word.s);
         if (!word.len || dot != b)
             return gr_lex_expected(l, "a function or a variable");
         return parse_raw(p, b, tag, line); // .pragma, a later .target, what is to come
@@ -279,10 +279,13 @@ static gr_status parse_item(Parser *p, PtxTag tag) {
 }
 
 static bool accept_directive(Lexer *l, const char *word) {
+    Lexer before = *l;
     lex_skip(l);
     size_t n = strlen(word);
-    if (strncmp(l->p, word, n) != 0 || lex_is(l->p[n], CH_WORD))
+    if (strncmp(l->p, word, n) != 0 || lex_is(l->p[n], CH_WORD)) {
+        *l = before; // with the comments, one of which may be a tag
         return false;
+    }
     l->p += n;
     return true;
 }
@@ -356,6 +359,11 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     m->name = gr_arena_strdup(&m->arena, name ? name : "");
     if (!m->name)
         st = gr_parse_nomem(&p);
+    const char *nul = memchr(copy, 0, len);
+    if (st == GR_OK && nul) {
+        gr_lex_advance(&p.lex, nul);
+        st = gr_lex_fail(&p.lex, "a NUL byte in the text");
+    }
     if (st == GR_OK)
         st = parse_header(&p);
     if (st == GR_OK)

@@ -129,6 +129,8 @@ static void put_operand(Printer *p, const PtxOperand *o) {
         gr_str_addc(p->out, '[');
         if (o->n_sub)
             put_operand(p, &o->sub[0]);
+        if (o->plus_zero && !o->offset)
+            put(p, "+0");
         put_offset(p, o->offset);
         if (o->n_sub > 1) {
             put(p, ", ");
@@ -367,10 +369,12 @@ static void put_func(Printer *p, const PtxFunc *f) {
 }
 
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err) {
-    if ((flags & PTX_PRINT_RENAME_LABELS) && m->debug)
-        return gr_fail(err, GR_ERR_ARGUMENT,
-                       "%s: labels of a debug module cannot be renamed, its DWARF data refers to them",
-                       m->name);
+    if ((flags & (PTX_PRINT_RENUMBER_REGS | PTX_PRINT_RENAME_LABELS)) && m->debug)
+        return gr_fail(
+            err, GR_ERR_ARGUMENT,
+            "%s: registers and labels of a debug module cannot be renamed, its DWARF data refers to "
+            "them by name",
+            m->name);
     Printer p = {.out = out, .flags = flags};
     gr_str_addf(out, ".version %u.%u\n.target ", m->version_major, m->version_minor);
     for (uint32_t k = 0; k < m->n_targets; k++)

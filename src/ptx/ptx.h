@@ -216,6 +216,8 @@ typedef struct PtxOperand {
     bool negated;   // !p, or -x on a register
     bool is_signed; // INT: written with a minus or without a U suffix
     char elem;
+    bool
+        plus_zero; // ADDRESS: "+0" was written; without optimization ptxas makes other code of [a+0] than of [a]
     uint16_t n_sub;
     struct PtxOperand *sub;
     PtxReg *reg;
@@ -421,8 +423,9 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
 void gr_ptx_free(PtxModule *m);
 
 enum PtxPrintFlags {
+    // Refused for debug modules, whose DWARF data refers to registers and labels by name:
     PTX_PRINT_RENUMBER_REGS = 1, // every register gets a new name
-    PTX_PRINT_RENAME_LABELS = 2, // every code label gets a new name (refused for debug modules)
+    PTX_PRINT_RENAME_LABELS = 2, // every code label gets a new name
     PTX_PRINT_NO_TAGS = 4,
 };
 

@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
         return fail(&err);
     if (plain.len != second.len || memcmp(plain.data, second.data, plain.len) != 0) {
         fprintf(stderr, "ptx_roundtrip: %s: printing is no fixed point\n", argv[1]);
+        fwrite(plain.data, 1, plain.len, stdout);
         gr_file_write(argv[2], second.data, second.len, NULL);
         return 1;
     }
