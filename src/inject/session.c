@@ -60,8 +60,25 @@ done:
     return st;
 }
 
+static uint64_t unfinished_launches(void) {
+    uint64_t (*of_device)(uint64_t *) =
+        (uint64_t(*)(uint64_t *))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_launches");
+    uint64_t unfinished = 0;
+    if (!of_device || began_in_parent) // the device's count is the parent's then
+        return gr_launches_unfinished();
+    of_device(&unfinished);
+    return unfinished;
+}
+
+static uint64_t left_at_exit;
+
+// The runtime unloads its modules at exit, which waits for their kernels: what the program itself left unfinished is known
+// only before that. Registered after the runtime's own handlers, so it runs before them.
+static void exit_begins(void) { left_at_exit = unfinished_launches(); }
+
 static void begin_once(void) {
     gr_error err = {0};
+    atexit(exit_begins);
     owner = getpid();
     gr_status st = begin(&err);
     if (st != GR_OK && gr_session.results.header)
@@ -121,16 +138,6 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 // ---- ending ----------------------------------------------------------------------------------------------
 
-static uint64_t unfinished_launches(void) {
-    uint64_t (*of_device)(uint64_t *) =
-        (uint64_t(*)(uint64_t *))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_launches");
-    uint64_t unfinished = 0;
-    if (!of_device || began_in_parent) // the device's count is the parent's then
-        return gr_launches_unfinished();
-    of_device(&unfinished);
-    return unfinished;
-}
-
 void gr_session_finish(void) {
     int active = ACTIVE;
     // A child of vfork shares our memory and must leave it alone.
@@ -139,7 +146,8 @@ void gr_session_finish(void) {
         return;
     inside = 1;
     gr_records_sync();
-    append_number(GR_RECORD_PROCESS_END, unfinished_launches());
+    uint64_t left = unfinished_launches();
+    append_number(GR_RECORD_PROCESS_END, left > left_at_exit ? left : left_at_exit);
     if (gr_session.engine->finish)
         gr_session.engine->finish(gr_session.engine_self);
     inside = 0;
@@ -220,13 +228,15 @@ HOOK_EXPORT void gr_api_absent(const char *name) { append_once(GR_RECORD_ABSENT,
 HOOK_EXPORT void gr_api_note(const char *what) { append_once(GR_RECORD_REMARK, what); }
 
 HOOK_EXPORT void gr_api_fault(const GrApiFault *f) {
-    char where[512] = "";
+    char where[512] = "", text[1024];
     if (f->file)
         snprintf(where, sizeof where, " at %s:%u", f->file, f->line);
     else if (f->ptx_line)
         snprintf(where, sizeof where, " at PTX line %u", f->ptx_line);
-    char text[1024];
-    snprintf(text, sizeof text, "kernel %s was stopped by the device%s: %s: %s", f->kernel ? f->kernel : "?",
-             where, f->kind, f->text);
-    append_once(GR_RECORD_FAULT, text);
+    snprintf(text, sizeof text, "was stopped by the device%s: %s: %s", where, f->kind, f->text);
+    StrBuf b = {0};
+    gr_put_str(&b, f->kernel);
+    gr_put_str(&b, text);
+    gr_results_append(&gr_session.results, GR_RECORD_FAULT, &b);
+    gr_str_free(&b);
 }

@@ -187,6 +187,18 @@ static void take_text(Build *b, const GrRecord *rec, GrCountedVec *to) {
         b->nomem = true;
 }
 
+// {str kernel, str what happened to it}
+static void take_fault(Build *b, const GrRecord *rec) {
+    Arena *arena = &b->report->arena;
+    GrCursor c = gr_cursor(rec);
+    const char *kernel = gr_get_str(&c, arena), *what = gr_get_str(&c, arena);
+    char *text = gr_arena_printf(arena, "kernel %s %s", gr_demangle(kernel, arena), what);
+    if (c.bad)
+        b->report->damaged++;
+    else if (!text || !count_text(&b->report->faults, text, 1))
+        b->nomem = true;
+}
+
 static void take_end(Build *b, const GrRecord *rec) {
     GrCursor c = gr_cursor(rec);
     Process *p = process_of(b, rec->process);
@@ -219,7 +231,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_ABSENT: take_text(b, rec, &r->absent); break;
         case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
-        case GR_RECORD_FAULT: take_text(b, rec, &r->faults); break;
+        case GR_RECORD_FAULT: take_fault(b, rec); break;
         case GR_RECORD_MODULE:
         case GR_RECORD_AREA: break;
         default: r->damaged++;

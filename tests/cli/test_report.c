@@ -265,7 +265,10 @@ static void test_inconclusive(void **state) {
     append_text(&r, GR_RECORD_ABSENT, "cuGraphCreate");
     append_text(&r, GR_RECORD_NOTE, "something was not understood");
     append_text(&r, GR_RECORD_NOTE, "something was not understood");
-    append_text(&r, GR_RECORD_FAULT, "kernel cold: illegal address");
+    StrBuf b = {0};
+    gr_put_str(&b, "_Z4coldi");
+    gr_put_str(&b, "was stopped by the device: illegal address");
+    append(&r, GR_RECORD_FAULT, &b);
     gr_results_count_dropped(&r);
     end_process(&r, 1);
     gr_results_detach(&r);
