@@ -124,6 +124,8 @@ static bool match(const char *spelling, const PtxInstr *i, Match *m) {
         if (at < i->n_mods && fits(token, n, i->mods[at].text, i, m)) {
             if (optional)
                 gr_alu_flag(i->mods[at].text, &m->flags);
+            else if (equals(token, n, "ftz"))
+                m->flags |= ALU_FTZ;
             at++;
         } else if (!optional) {
             return false;
