@@ -220,7 +220,7 @@ INLINE uint64_t float_to_int(double x, uint64_t imm) {
     uint64_t max = ~(uint64_t)0 >> (64 - bits) >> ALU_CVT_DST_SIGNED(imm);
     x = integral(x, imm);
     if (x != x)
-        return ALU_CVT_NAN_MIN(imm) ? (uint64_t)1 << (bits - 1) : 0;
+        return !ALU_CVT_NAN_MIN(imm) ? 0 : ALU_CVT_DST_SIGNED(imm) ? ~max : (uint64_t)1 << (bits - 1);
     if (x >= limit)
         return max;
     if (!ALU_CVT_DST_SIGNED(imm))

@@ -57,8 +57,8 @@ INLINE VF32 out32(VF32 r, unsigned f) {
     if (f & ALU_FTZ)
         r = flush32(r);
     if (f & ALU_SAT) {
-        r = BLEND(VF32, r < 1.0f, r, SPLAT(VF32, 1.0f));
-        VU32 u = (VU32)r & (VU32)((VS32)r > 0); // negative, and -0, to +0
+        r = BLEND(VF32, r > 1.0f, SPLAT(VF32, 1.0f), r);
+        VU32 u = (VU32)r & (VU32)(r > 0.0f); // negative, -0 and NaN to +0
         return (VF32)u;
     }
     return BLEND(VF32, r == r, r, SPLAT(VU32, 0x7fffffffu));

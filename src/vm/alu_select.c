@@ -5,6 +5,7 @@
 // A row that matches but has no kernel is refused like an instruction nobody knows, so that it faults by name.
 
 #include "vm/alu_select.h"
+#include "vm/alu_video.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +25,13 @@ static const Spec specs[] = {
 
 // What matching an instruction against a row yields.
 typedef struct Match {
-    PtxType t, u;
+    PtxType t, u, v;
     unsigned n_types;
     unsigned flags; // AluFlags
     unsigned bool_op;
-    char word[16]; // K's
+    char word[16];       // K's
+    char comparison[16]; // C's
+    unsigned second;     // A's: AluVideoSecond
 } Match;
 
 static const struct {
@@ -82,13 +85,18 @@ static bool fits(const char *token, size_t len, const char *mod, const PtxInstr 
     if (len > 2 && token[1] == ':') {
         if (!in_list(token + 2, len - 2, mod))
             return false;
-        if (token[0] == 'K') {
-            snprintf(m->word, sizeof m->word, "%s", mod);
+        switch (token[0]) {
+        case 'K': snprintf(m->word, sizeof m->word, "%s", mod); return true;
+        case 'C': snprintf(m->comparison, sizeof m->comparison, "%s", mod); return true;
+        case 'A':
+            m->second = !strcmp(mod, "add")   ? ALU_VIDEO_ADD
+                        : !strcmp(mod, "min") ? ALU_VIDEO_MIN
+                                              : ALU_VIDEO_MAX;
             return true;
         }
         PtxType t = m->n_types < 4 ? i->type[m->n_types] : PTX_NOTYPE;
         m->n_types++;
-        *(token[0] == 'T' ? &m->t : &m->u) = t;
+        *(token[0] == 'T' ? &m->t : token[0] == 'U' ? &m->u : &m->v) = t;
         return true;
     }
     if (equals(token, len, "R"))
@@ -111,7 +119,7 @@ static bool fits(const char *token, size_t len, const char *mod, const PtxInstr 
 static bool match(const char *spelling, const PtxInstr *i, Match *m) {
     memset(m, 0, sizeof *m);
     size_t len = strcspn(spelling, " ");
-    if (!equals(spelling, len, i->opcode))
+    if (!fits(spelling, len, i->opcode, i, m))
         return false;
     unsigned at = 0;
     for (const char *p = spelling + len; *p;) {
@@ -149,6 +157,7 @@ static PtxType operand_type(char c, const Match *m) {
     switch (c) {
     case 'T': return m->t;
     case 'U': return m->u;
+    case 'V': return m->v;
     case 'W':
         return gr_ptx_type_is_signed(m->t) ? (gr_ptx_type_bits(m->t) == 16 ? PTX_S32 : PTX_S64)
                                            : (gr_ptx_type_bits(m->t) == 16 ? PTX_U32 : PTX_U64);
@@ -286,6 +295,15 @@ static uint64_t comparison_imm(const Match *m, const PtxInstr *i, const VmAlu *o
     return is_set ? imm | (uint64_t)true_value(m->t) << 32 : imm;
 }
 
+static uint64_t video_imm(const Match *m, const PtxInstr *i) {
+    // vset writes no type for its destination, which is unsigned
+    const PtxType *types = m->comparison[0] ? i->type : i->type + 1;
+    uint64_t imm = m->flags | (uint64_t)m->second << 20 | relations(m->comparison) << 24;
+    if (!m->comparison[0] && i->type[0] == PTX_S32)
+        imm |= ALU_VIDEO_D;
+    return imm | (types[0] == PTX_S32 ? ALU_VIDEO_A : 0) | (types[1] == PTX_S32 ? ALU_VIDEO_B : 0);
+}
+
 // lop3's table is an immediate after its three sources; the form with a predicate destination (lop3.and d|p, a, b,
 // c, lut, q) is not executed.
 static bool select_lop3(const PtxInstr *i, VmAlu *out) {
@@ -309,7 +327,7 @@ bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
         return gr_alu_select_cvt(i, out);
     for (const Spec *s = specs; s < specs + sizeof specs / sizeof *specs; s++) {
         Match m;
-        if (s->spelling[0] != i->opcode[0] || !match(s->spelling, i, &m))
+        if ((s->spelling[0] != i->opcode[0] && s->spelling[1] != ':') || !match(s->spelling, i, &m))
             continue;
         memset(out, 0, sizeof *out);
         if (!set_operands(s, &m, i, out))
@@ -321,7 +339,12 @@ bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
         out->exec[1] = k->exec[1];
         out->approximate = s->approximate;
         bool is_set = i->op == PTX_OP_SET;
-        out->imm = is_set || i->op == PTX_OP_SETP ? comparison_imm(&m, i, out, is_set) : m.flags;
+        if (is_set || i->op == PTX_OP_SETP)
+            out->imm = comparison_imm(&m, i, out, is_set);
+        else if (s->spelling[1] == ':')
+            out->imm = video_imm(&m, i);
+        else
+            out->imm = m.flags;
         return true;
     }
     return false;
