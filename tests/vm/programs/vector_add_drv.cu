@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     DRV(cuModuleLoadDataEx(&module, ptx.data(), 2, options, values));
     use_module(module, 0.5f, true);
     DRV(cuModuleUnload(module));
-    EXPECT_EQ(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { bogus; }\n"),
+    EXPECT_EQ(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { ret }\n"),
               CUDA_ERROR_INVALID_PTX);
     EXPECT_EQ(cuModuleLoad(&module, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
     DRV(cuCtxDestroy(context));
