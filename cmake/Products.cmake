@@ -3,7 +3,7 @@
 #
 #   built                          installed
 #   build/gpurace                  PREFIX/bin/gpurace
-#   build/libgpurace.so            PREFIX/lib/gpurace/libgpurace.so
+#   build/lib/libgpurace.so        PREFIX/lib/gpurace/libgpurace.so
 #   build/cpu-device/libcuda.so.1  PREFIX/lib/gpurace/cpu-device/libcuda.so.1     (and libcudart.so.N)
 #
 # A shared library says where it goes by its LIBRARY_OUTPUT_DIRECTORY. Each is installed, and the test `symbols`
@@ -34,6 +34,9 @@ foreach(target IN LISTS GR_PRODUCT_LIBRARIES)
     message(FATAL_ERROR "${target}: a shared library needs a LIBRARY_OUTPUT_DIRECTORY, see cmake/Products.cmake")
   endif()
   file(RELATIVE_PATH dir ${CMAKE_BINARY_DIR} ${dir})
+  if(dir STREQUAL "lib") # build/lib stands for PREFIX/lib/gpurace
+    set(dir .)
+  endif()
   install(TARGETS ${target} LIBRARY DESTINATION lib/gpurace/${dir})
 endforeach()
 install(TARGETS gpurace RUNTIME DESTINATION bin)
