@@ -9,7 +9,7 @@
 __device__ void lock(int *l)
 {
     while (atomicCAS(l, 0, 1) != 0)
-        __nanosleep(100);
+        __nanosleep(2000);
     __threadfence();
 }
 
@@ -33,7 +33,7 @@ __global__ void transfer(int *balance, int *locks, const int *amounts)
 
 int main()
 {
-    const int n = 512;
+    const int n = 256;
     int amounts[n], expected[ACCOUNTS], balance[ACCOUNTS], wrong = 0;
     int *d_balance, *d_locks, *d_amounts;
     for (int a = 0; a < ACCOUNTS; a++)

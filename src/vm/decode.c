@@ -27,15 +27,19 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
         d->oom = true;
 }
 
-// The nearest block after the current one where everybody passes and a rejoin instruction stands.
+// The nearest block after the current one where everybody passes and a rejoin instruction stands. For the
+// program's own instructions a place where only inserted branches meet does not count: instrumentation must
+// not bring lanes together that the program would let run apart.
 static uint32_t rejoin_block(const Decoder *d) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;
+    bool inserted = d->f->ptx->tag.inserted || (d->stmt && d->stmt->tag.inserted);
+    const bool *stands = inserted ? d->is_rejoin : d->is_program_rejoin;
     uint32_t b = d->cfg.blocks[d->block].ipdom;
     for (uint32_t steps = 0; b != UINT32_MAX && steps < d->cfg.n_blocks; steps++) {
         if (b == d->cfg.n_blocks - 1)
             return UINT32_MAX;
-        if (d->is_rejoin[b])
+        if (stands[b])
             return b;
         b = d->cfg.blocks[b].ipdom;
     }
@@ -56,8 +60,11 @@ bool gr_vm_fix_rejoin(Decoder *d) {
 static void find_rejoin_blocks(Decoder *d) {
     for (uint32_t b = 0; b + 1 < d->cfg.n_blocks; b++) {
         const CfgBlock *k = &d->cfg.blocks[b];
-        if (k->n_succs >= 2 && k->ipdom != UINT32_MAX && k->ipdom != d->cfg.n_blocks - 1)
+        if (k->n_succs >= 2 && k->ipdom != UINT32_MAX && k->ipdom != d->cfg.n_blocks - 1) {
             d->is_rejoin[k->ipdom] = true;
+            if (!k->last->tag.inserted)
+                d->is_program_rejoin[k->ipdom] = true;
+        }
     }
 }
 
@@ -307,8 +314,9 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     gr_arena_init(&scratch);
     GR_TRY(gr_cfg_build(f->ptx, &scratch, &d.cfg, err));
     d.is_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
+    d.is_program_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.block_code = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
-    if (!d.is_rejoin || !d.block_code || !gr_vm_find_aliases(&d)) {
+    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !gr_vm_find_aliases(&d)) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }

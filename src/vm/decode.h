@@ -46,11 +46,12 @@ typedef struct Decoder {
     uint32_t frame, pred_slot, pred_left;
     uint32_t local_bytes;
     Cfg cfg;
-    bool *is_rejoin;      // by block
-    uint32_t *block_code; // by block: index of its first instruction
-    uint32_t block;       // being decoded
-    const PtxStmt *stmt;  // being decoded
-    uint16_t weight;      // instructions that needed none since the last one that did
+    bool *is_rejoin;         // by block
+    bool *is_program_rejoin; // by block: of branches that no pass inserted
+    uint32_t *block_code;    // by block: index of its first instruction
+    uint32_t block;          // being decoded
+    const PtxStmt *stmt;     // being decoded
+    uint16_t weight;         // instructions that needed none since the last one that did
     VEC(VmFunc *) callees;
     VEC(const PtxVar *) shared;
 } Decoder;
