@@ -5,7 +5,7 @@
 
 const GrEngine *const gr_engines[] = {
 #define ENGINE(id) &gr_engine_##id,
-#include "inject/engines.def"
+#include GR_ENGINES_DEF
 #undef ENGINE
     NULL,
 };
