@@ -370,10 +370,11 @@ static gr_status parse_address(Parser *p, unsigned depth) {
     if (first->kind == PTX_O_VAR)
         first->offset = 0;
     lex_skip(&p->lex);
-    o.plus_zero = *p->lex.p == '+' || *p->lex.p == '-';
+    bool zero = *p->lex.p == '+' || *p->lex.p == '-' || (first->kind == PTX_O_VAR && first->plus_zero);
+    first->plus_zero = false;
     if ((st = parse_offset(p, &o.offset)) != GR_OK)
         return st;
-    o.plus_zero = o.plus_zero && !o.offset;
+    o.plus_zero = zero && !o.offset;
     while (lex_accept(&p->lex, ','))
         if ((st = gr_parse_operand(p, false, depth + 1)) != GR_OK)
             return st;
@@ -447,8 +448,11 @@ static gr_status parse_var(Parser *p, PtxVar *v) {
         uint64_t width = (uint64_t)gr_ptx_type_bits(v->type) / 8 * v->vec;
         o.offset = (int64_t)((uint64_t)index * width);
     }
+    lex_skip(&p->lex);
+    o.plus_zero = *p->lex.p == '+' || *p->lex.p == '-';
     if ((st = parse_offset(p, &o.offset)) != GR_OK)
         return st;
+    o.plus_zero = o.plus_zero && !o.offset;
     return push(p, o);
 }
 

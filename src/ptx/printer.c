@@ -121,6 +121,7 @@ static void put_operand(Printer *p, const PtxOperand *o) {
     case PTX_O_F64: put_number(p, o); break;
     case PTX_O_VAR:
         put(p, o->var->name);
+        put(p, o->plus_zero && !o->offset ? "+0" : "");
         put_offset(p, o->offset);
         break;
     case PTX_O_FUNC: put(p, o->text); break;
