@@ -352,7 +352,7 @@ static gr_status parse_call_list(Parser *p) {
 }
 
 // call (rets), callee, (params), prototype; — the first, third and fourth are optional (9.7.12.5).
-static gr_status parse_call(Parser *p) {
+static gr_status parse_call(Parser *p, PtxInstr *i) {
     Lexer *l = &p->lex;
     gr_status st = GR_OK;
     lex_skip(l);
@@ -373,7 +373,7 @@ static gr_status parse_call(Parser *p) {
             return st;
     } else {
         PtxOperand callee = {.kind = PTX_O_FUNC, .text = gr_parse_intern(p, name.s, name.len)};
-        if (!callee.text || !gr_vec_push(&p->ops, callee))
+        if (!callee.text || !gr_vec_push(&p->ops, callee) || !gr_vec_push(&p->calls, i))
             return gr_parse_nomem(p);
     }
     if (!lex_accept(l, ','))
@@ -423,7 +423,7 @@ static gr_status parse_instr(Parser *p, PtxStmt *s, Slice word) {
         return gr_lex_expected(l, "';'");
     if (*l->p != ';') {
         if (i->op == PTX_OP_CALL) {
-            st = parse_call(p);
+            st = parse_call(p, i);
         } else if (i->op == PTX_OP_UNKNOWN) {
             st = parse_unknown_operands(p, base);
         } else {

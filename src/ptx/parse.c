@@ -29,6 +29,7 @@ void gr_parser_free(Parser *p) {
     gr_sym_free(&p->labels);
     gr_locs_free(p->locs);
     gr_vec_free(&p->ops);
+    gr_vec_free(&p->calls);
     gr_arena_free(&p->scratch);
 }
 
@@ -373,7 +374,8 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     if (st == GR_OK)
         st = gr_locs_finish(&p);
     if (st == GR_OK) {
-        gr_ptx_resolve_calls(m);
+        for (size_t k = 0; k < p.calls.len; k++)
+            p.calls.data[k]->callee = gr_ptx_find_func(m, gr_ptx_call_parts(p.calls.data[k]).callee->text);
         st = gr_ptx_number_sites(m, err);
     }
     gr_parser_free(&p);

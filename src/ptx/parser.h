@@ -50,7 +50,8 @@ typedef struct Parser {
     const PtxLoc *loc; // the .loc in effect
     bool labels_open;  // some label needs resolving when the function ends
     RegRange *ranges;
-    VEC(PtxOperand) ops; // stack of operands being read
+    VEC(PtxOperand) ops;   // stack of operands being read
+    VEC(PtxInstr *) calls; // direct ones, for their callee is looked up when all functions are known
     // gr_ptx_insert: text refers to the function's names from where it is inserted, and to $0 … $9.
     bool inserting;
     PtxStmt *at;

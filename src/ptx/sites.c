@@ -4,7 +4,11 @@
 // Everything that reads or writes memory is a site, so that an engine can say of each whether it was checked. What
 // is not: parameters (ld.param, st.param), mbarrier operations (synchronization objects), prefetches, and the
 // tool's own inserted statements and functions.
+#include "base/vec.h"
 #include "ptx/ptx.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_param(PtxSpace s) { return s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC; }
 
@@ -79,33 +83,34 @@ static bool classify(const PtxInstr *i, PtxSite *s) {
 }
 
 gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err) {
-    // Counted first, in source order, which is the order of the items (a linked runtime's functions have other indices).
-    PtxSite probe;
-    for (int pass = 0; pass < 2; pass++) {
-        uint32_t n = 0;
-        for (PtxItem *item = m->items; item; item = item->next) {
-            PtxFunc *f = item->kind == PTX_ITEM_FUNC ? item->func : NULL;
-            if (!f || f->tag.inserted)
+    VEC(PtxSite) sites = {0};
+    gr_status st = GR_OK;
+    bool ok = gr_vec_push(&sites, (PtxSite){0}); // sites[0] is unused
+    // Source order is the order of the items: a linked runtime's functions come last by index.
+    for (PtxItem *item = m->items; item && ok; item = item->next) {
+        PtxFunc *f = item->kind == PTX_ITEM_FUNC ? item->func : NULL;
+        if (!f || f->tag.inserted)
+            continue;
+        for (PtxStmt *s = f->first; s && ok; s = s->next) {
+            if (s->kind != PTX_INSTR || s->tag.inserted ||
+                !(gr_ptx_op_flags(s->instr->op) & (PTX_F_READS | PTX_F_WRITES)))
                 continue;
-            for (PtxStmt *s = f->first; s; s = s->next) {
-                if (s->kind != PTX_INSTR || s->tag.inserted)
-                    continue;
-                probe = (PtxSite){0};
-                s->site = 0;
-                if (!classify(s->instr, &probe))
-                    continue;
-                s->site = probe.id = ++n;
-                probe.func = f;
-                probe.stmt = s;
-                if (pass == 1)
-                    m->sites[n] = probe;
-            }
+            PtxSite site = {.id = (uint32_t)sites.len, .func = f, .stmt = s};
+            s->site = 0;
+            if (!classify(s->instr, &site))
+                continue;
+            s->site = site.id;
+            ok = gr_vec_push(&sites, site);
         }
-        if (pass == 1)
-            break;
-        m->n_sites = n;
-        if (!(m->sites = GR_NEW_ARRAY(&m->arena, PtxSite, (size_t)n + 1)))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
-    return GR_OK;
+    PtxSite *copy = ok ? GR_NEW_ARRAY(&m->arena, PtxSite, sites.len) : NULL;
+    if (copy) {
+        memcpy(copy, sites.data, sites.len * sizeof *copy);
+        m->sites = copy;
+        m->n_sites = (uint32_t)sites.len - 1;
+    } else {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    gr_vec_free(&sites);
+    return st;
 }
