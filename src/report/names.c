@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct {
     const char *name, *meaning;
@@ -55,10 +56,12 @@ static void add_line(const char *text, size_t len, uint32_t number, bool marked,
 }
 
 void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out) {
-    enum { AROUND = 1 };
+    enum { AROUND = 1, MAX_SOURCE = 64 << 20 };
     char *text;
     size_t len;
-    if (!path || !line || gr_file_read(path, &text, &len, NULL) != GR_OK)
+    struct stat st; // a module may name anything as its source: a device, a pipe
+    if (!path || !line || stat(path, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_SOURCE ||
+        gr_file_read(path, &text, &len, NULL) != GR_OK)
         return;
     uint32_t number = 1;
     const char *end = text + len;
