@@ -46,7 +46,7 @@ static gr_status set_number(const OptRow *r, const char *value, uint64_t *out, g
     char *end;
     errno = 0;
     unsigned long long v = strtoull(value, &end, 0);
-    if (errno || end == value || *end || !isdigit((unsigned char)value[0]))
+    if (errno || v > INT64_MAX || end == value || *end || !isdigit((unsigned char)value[0]))
         return gr_fail(err, GR_ERR_ARGUMENT, "%s takes a number, not '%s'", r->name, value);
     *out = v;
     return GR_OK;

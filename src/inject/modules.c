@@ -459,8 +459,10 @@ static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, s
 }
 
 static CUcontext current_context(void) {
-    CUresult (*get)(CUcontext *) = (CUresult(*)(CUcontext *))gr_driver_function("cuCtxGetCurrent");
+    static CUresult (*get)(CUcontext *); // asked before every launch; found under the session's lock
     CUcontext ctx = NULL;
+    if (!get)
+        get = (CUresult(*)(CUcontext *))gr_driver_function("cuCtxGetCurrent");
     return get && get(&ctx) == CUDA_SUCCESS ? ctx : NULL;
 }
 

@@ -136,6 +136,12 @@ class Ends(unittest.TestCase):
         self.assertEqual((status, report["verdict"]), (0, "inconclusive"), report["reasons"])
         self.assertIn("1 launch had not finished when the program ended", report["reasons"])
 
+    def test_threads(self):
+        for seed in range(3):
+            status, report, _, err = run("ends", "quiet", "threads", options=["--seed", str(seed)])
+            self.assertEqual((status, report["verdict"]), (0, "clean"), report["reasons"])
+            self.assertEqual(report["coverage"]["launches"], {"checked": 201, "unchecked": 0})
+
     def test_children(self):
         status, report, _, _ = run("ends", "quiet", "children")
         self.assertEqual((status, report["verdict"]), (66, "races"))

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <cuda_runtime.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 __global__ void quiet(int *p) { p[threadIdx.x] = (int)threadIdx.x; }
@@ -53,6 +54,24 @@ __global__ void barrier(int *p)
     p[0] = 1;
 }
 
+// Four threads that launch at once, each in a stream and on memory of its own.
+static void launch_from_threads()
+{
+    std::thread threads[4];
+    for (std::thread &t : threads)
+        t = std::thread([] {
+            int *mine;
+            cudaStream_t stream;
+            cudaMalloc(&mine, 1024);
+            cudaStreamCreate(&stream);
+            for (int i = 0; i < 50; i++)
+                quiet<<<1, 64, 0, stream>>>(mine);
+            cudaStreamSynchronize(stream);
+        });
+    for (std::thread &t : threads)
+        t.join();
+}
+
 static int usage() { return 10; }
 
 int main(int argc, char **argv)
@@ -86,6 +105,8 @@ int main(int argc, char **argv)
     if (!strcmp(end, "hang"))
         for (;;)
             pause();
+    if (!strcmp(end, "threads"))
+        launch_from_threads();
     if (!strcmp(end, "fork")) {
         int status;
         pid_t child = fork();
