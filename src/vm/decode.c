@@ -267,7 +267,8 @@ static bool finish(Decoder *d) {
             f->code[x->insn].target = to;
     }
     f->frame_bytes = (d->frame + 63) & ~63u;
-    qsort(d->fills.data, d->fills.len, sizeof(VmFill), by_class);
+    if (d->fills.len)
+        qsort(d->fills.data, d->fills.len, sizeof(VmFill), by_class);
     f->fills = GR_NEW_ARRAY(&d->m->arena, VmFill, d->fills.len + 1);
     f->callees = GR_NEW_ARRAY(&d->m->arena, VmFunc *, d->callees.len + 1);
     f->shared = GR_NEW_ARRAY(&d->m->arena, const PtxVar *, d->shared.len + 1);
