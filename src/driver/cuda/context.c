@@ -66,6 +66,7 @@ void gr_ctx_fail(Ctx *ctx, CUresult code) {
 
 void gr_ctx_clear(Ctx *c) {
     gr_queue_cancel(c);
+    gr_queue_drain_ctx(c); // host functions that run, and callbacks that are owed
     for (size_t i = 0; i < c->modules.len; i++)
         gr_module_free(c->modules.data[i]);
     gr_vec_free(&c->modules);

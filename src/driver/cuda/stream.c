@@ -5,12 +5,56 @@
 // thread in that context. Stream capture (graphs) is absent: no stream ever captures.
 #include "driver/cuda/driver.h"
 
+#include <pthread.h>
+
 typedef struct ThreadStream {
-    uint64_t ctx_id;
+    uint64_t ctx_id, stream_id;
     Stream *stream;
 } ThreadStream;
 
-static _Thread_local VEC(ThreadStream) thread_streams;
+typedef VEC(ThreadStream) ThreadStreams;
+
+// Per thread: its default streams. They end with it, as soon as their work has.
+static pthread_key_t thread_streams_key;
+static pthread_once_t thread_streams_once = PTHREAD_ONCE_INIT;
+
+static void destroy(Stream *s) {
+    gr_cu_handle_remove(s);
+    s->dying = true;
+    if (!s->head) { // else it goes when its work has ended
+        gr_queue_remove_stream(s);
+        free(s);
+    }
+}
+
+// The stream, unless it went with its context.
+static Stream *live(const ThreadStream *t) {
+    Stream *s = gr_cu_handle(t->stream, HANDLE_STREAM);
+    return s && s->id == t->stream_id ? s : NULL;
+}
+
+static void end_thread(void *arg) {
+    ThreadStreams *v = arg;
+    gr_cu_lock();
+    for (size_t i = 0; i < v->len; i++) {
+        Stream *s = live(&v->data[i]);
+        if (s)
+            destroy(s);
+    }
+    gr_cu_unlock();
+    gr_vec_free(v);
+    free(v);
+}
+
+static void make_key(void) { pthread_key_create(&thread_streams_key, end_thread); }
+
+static ThreadStreams *thread_streams(void) {
+    pthread_once(&thread_streams_once, make_key);
+    ThreadStreams *v = pthread_getspecific(thread_streams_key);
+    if (!v && (v = calloc(1, sizeof *v)))
+        pthread_setspecific(thread_streams_key, v);
+    return v;
+}
 
 Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority) {
     Stream *s = calloc(1, sizeof *s);
@@ -27,17 +71,24 @@ Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority) {
 }
 
 Stream *gr_ctx_thread_stream(Ctx *ctx) {
-    for (size_t i = 0; i < thread_streams.len; i++) {
-        ThreadStream *t = &thread_streams.data[i];
-        if (t->ctx_id != ctx->id)
-            continue;
-        if (gr_cu_handle(t->stream, HANDLE_STREAM) != t->stream || t->stream->ctx != ctx)
-            t->stream = gr_stream_new(ctx, 0, 0); // the context was reset since
-        return t->stream;
+    ThreadStreams *v = thread_streams();
+    if (!v)
+        return NULL;
+    ThreadStream *t = NULL;
+    for (size_t i = 0; i < v->len && !t; i++) {
+        if (v->data[i].ctx_id == ctx->id)
+            t = &v->data[i];
     }
+    if (t && live(t))
+        return t->stream;
     Stream *s = gr_stream_new(ctx, 0, 0);
-    if (s)
-        (void)!gr_vec_push(&thread_streams, ((ThreadStream){ctx->id, s}));
+    ThreadStream now = {ctx->id, s ? s->id : 0, s};
+    if (s && t) // the context was reset since
+        *t = now;
+    else if (s && !gr_vec_push(v, now)) {
+        destroy(s);
+        s = NULL;
+    }
     return s;
 }
 
@@ -86,12 +137,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
     Stream *s = gr_cu_handle(handle, HANDLE_STREAM);
     if (!s || s == s->ctx->legacy)
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
-    gr_cu_handle_remove(s);
-    s->dying = true;
-    if (!s->head) { // else it goes when its work has ended
-        gr_queue_remove_stream(s);
-        free(s);
-    }
+    destroy(s);
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
