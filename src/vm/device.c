@@ -72,6 +72,9 @@ const VmProps *gr_vm_props(const VmDevice *d) { return &d->props; }
 
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes) { d->stack_limit = bytes ? bytes : STACK_LIMIT; }
 uint32_t gr_vm_stack(const VmDevice *d) { return d->stack_limit; }
+void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {
+    d->config.heap_bytes = bytes > d->heap_used ? bytes : d->heap_used;
+}
 
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
     if (!gr_vec_push(&d->observers, *o))

@@ -85,6 +85,8 @@ const VmProps *gr_vm_props(const VmDevice *d);
 // cudaLimitStackSize: for launches made from now on. 0: the default.
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes);
 uint32_t gr_vm_stack(const VmDevice *d);
+// cudaLimitMallocHeapSize, likewise. What is allocated already stays.
+void gr_vm_set_heap(VmDevice *d, uint64_t bytes);
 
 // Adds an ear. The observer is copied. Accesses cost more while anyone listens to them.
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err);

@@ -344,9 +344,16 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     API_ENTER(API_CONTEXT, &c);
     if ((unsigned)limit >= CU_LIMIT_MAX)
         return gr_cu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
-    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && value > c->limits[limit])
-        gr_cu_hook_note("the program asked for a larger heap for malloc in kernels than the CPU device has: "
-                        "set heap= in GPURACE_CPU_DEVICE");
+    // The device has one of each; what is queued still gets the old ones.
+    if (limit == CU_LIMIT_STACK_SIZE || limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
+        CUresult r = gr_queue_drain_ctx(c);
+        if (r != CUDA_SUCCESS)
+            return gr_cu_leave(r);
+    }
+    if (limit == CU_LIMIT_STACK_SIZE)
+        gr_vm_set_stack(c->dev->vm, value > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)value);
+    else if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+        gr_vm_set_heap(c->dev->vm, value);
     c->limits[limit] = value;
     return gr_cu_leave(CUDA_SUCCESS);
 }
