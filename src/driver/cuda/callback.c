@@ -3,7 +3,8 @@
 //
 // Host functions run one at a time on a thread of their own, as under CUDA, so that one that takes a lock of the
 // program cannot deadlock with the thread that happened to advance the device. That thread waits for the function, at
-// most PATIENCE ms, which makes what follows independent of real time unless the function itself waits for the host.
+// most PATIENCE ms, which makes what follows independent of real time unless the function itself waits for the host
+// or takes longer.
 //
 // The device thread keeps the device going while the host makes no API calls: a host that spins on mapped memory
 // would otherwise wait forever.
@@ -50,7 +51,7 @@ static void *run_callbacks(void *arg) {
 
 bool gr_callback_busy(void) { return callback_item != NULL; }
 
-void gr_callback_run(Item *it) {
+void gr_callback_run(Item *it, bool draining) {
     if (!callback_thread_runs && gr_cu_start_thread(run_callbacks, "gpurace-host-fn") != 0) {
         gr_ctx_fail(it->stream->ctx, CUDA_ERROR_OPERATING_SYSTEM);
         return;
@@ -62,7 +63,7 @@ void gr_callback_run(Item *it) {
     gr_cu_wake();
     while (callbacks_done == before && gr_cu_real_ms() < give_up)
         gr_cu_wait(PATIENCE);
-    if (callbacks_done == before) {
+    if (callbacks_done == before && (!draining || gr_queue_pending_streams() > 1)) {
         atomic_fetch_add(&unrepeatable, 1);
         gr_cu_hook_note("a host function in a stream ran for long while other work went on: "
                         "the run may not be repeatable");

@@ -329,8 +329,9 @@ void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(size_t i); // NULL past the last
 void gr_queue_seed(uint64_t seed);
 
-bool gr_callback_busy(void);    // one runs: another has to wait
-void gr_callback_run(Item *it); // hands a host function to the callback thread and waits a while
+bool gr_callback_busy(void); // one runs: another has to wait
+// Hands a host function to the callback thread and waits a while.
+void gr_callback_run(Item *it, bool draining);
 void gr_device_thread_start(void);
 uint64_t gr_device_thread_unrepeatable(void);
 void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *fault);

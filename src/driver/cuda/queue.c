@@ -11,6 +11,7 @@
 // pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
 #include "driver/cuda/driver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 enum {
@@ -79,7 +80,22 @@ void gr_item_free(Item *it) {
     free(it);
 }
 
+// Who comes first is then a matter of real time.
+static void note_threads(void) {
+    static bool noted;
+    static pthread_t last;
+    static bool any;
+    if (!noted && any && pending && !pthread_equal(last, pthread_self())) {
+        noted = true;
+        gr_cu_hook_note(
+            "several threads of the program submit work at the same time: the run may not be repeatable");
+    }
+    last = pthread_self();
+    any = true;
+}
+
 void gr_queue_submit(Stream *s, Item *it) {
+    note_threads();
     it->stream = s;
     it->seq = ++next_seq;
     it->rng = gr_rng_fork(gr_cu.config.seed, 0x6974656d, it->seq);
@@ -258,7 +274,7 @@ bool gr_queue_fill_rows(FillJob *f, size_t rows) {
     return f->row == f->height;
 }
 
-static uint64_t run_item(Item *it, uint64_t budget, bool alone) {
+static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     Dev *dev = it->stream->ctx->dev;
     switch (it->kind) {
     case ITEM_KERNEL: start_kernel(it); return COST_START;
@@ -283,7 +299,9 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone) {
         it->mark->done = true;
         it->mark->ns = gr_vm_now_ns(dev->vm);
         break;
-    case ITEM_HOST: gr_callback_run(it); return COST_START; // it ends when the callback thread says so
+    case ITEM_HOST:
+        gr_callback_run(it, draining);
+        return COST_START; // it ends when the callback thread says so
     case ITEM_FREE: gr_mem_free_now(it->address); break;
     case ITEM_WRITE_VALUE:
         if (it->value.wide)
@@ -299,15 +317,16 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone) {
     return 1;
 }
 
-// Does one thing of those that can be done; how much it cost, 0 when there is none.
-static uint64_t step(uint64_t budget) {
+// Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
+// nothing else until its work has ended.
+static uint64_t step(uint64_t budget, bool draining) {
     gather();
     if (actions.len == 0)
         return 0;
     bool alone = actions.len == 1;
     Action a = actions.data[alone ? 0 : gr_rng_below(&choice, (uint32_t)actions.len)];
     if (a.item)
-        return run_item(a.item, budget, alone);
+        return run_item(a.item, budget, alone, draining);
     return run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
 }
 
@@ -320,14 +339,14 @@ void gr_queue_advance(void) {
         return;
     uint64_t budget = 1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1);
     while (budget > 0) {
-        uint64_t cost = step(budget);
+        uint64_t cost = step(budget, false);
         if (cost == 0)
             break;
         budget -= cost < budget ? cost : budget;
     }
 }
 
-uint64_t gr_queue_slice(void) { return step(SLICE); }
+uint64_t gr_queue_slice(void) { return step(SLICE, false); }
 
 // ---- Synchronization ---------------------------------------------------------------------------------------
 
@@ -354,7 +373,7 @@ static bool is_reached(const Goal *g) {
 
 static void drain(const Goal *g) {
     while (!is_reached(g)) {
-        if (step(SLICE) == 0) {
+        if (step(SLICE, true) == 0) {
             gr_cu_wait(
                 1); // a host function runs, or memory is waited for that a thread of the host will write
         } else if (gr_cu_contended()) {
