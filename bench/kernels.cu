@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that vm_bench times.
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+
+#define TILE 16
+extern "C" __global__ void matmul(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[TILE][TILE], bs[TILE][TILE];
+    int tx = threadIdx.x % TILE, ty = threadIdx.x / TILE, tiles = n / TILE;
+    int col = (blockIdx.x % tiles) * TILE + tx, row = (blockIdx.x / tiles) * TILE + ty;
+    float sum = 0;
+    for (int t = 0; t < tiles; t++) {
+        as[ty][tx] = a[row * n + t * TILE + tx];
+        bs[ty][tx] = b[(t * TILE + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; k++)
+            sum += as[ty][k] * bs[k][tx];
+        __syncthreads();
+    }
+    c[row * n + col] = sum;
+}
+
+extern "C" __global__ void reduce(const int *in, int *out, int n) {
+    __shared__ int s[256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    s[t] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (int k = 128; k > 0; k >>= 1) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
+
+extern "C" __global__ void hist(const unsigned *in, unsigned *out, int n) {
+    __shared__ unsigned s[256];
+    s[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&s[in[i] & 255], 1);
+    __syncthreads();
+    atomicAdd(&out[threadIdx.x], s[threadIdx.x]);
+}
+
+extern "C" __global__ void collatz(int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, steps = 0;
+    if (i >= n)
+        return;
+    for (unsigned long long v = i + 1; v != 1; steps++)
+        v = v & 1 ? 3 * v + 1 : v / 2;
+    out[i] = steps;
+}
