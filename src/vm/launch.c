@@ -132,6 +132,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->explicit_cluster = p->cluster[0] || f->ptx->reqcluster[0];
     for (unsigned k = 0; k < 3; k++)
         l->cluster[k] = p->cluster[k] ? p->cluster[k] : f->ptx->reqcluster[k] ? f->ptx->reqcluster[k] : 1;
+    l->cooperative = p->cooperative;
     l->threads = (uint32_t)threads;
     l->warps_per_block = (l->threads + VM_LANES - 1) / VM_LANES;
     l->shared_dynamic = p->shared_dynamic;

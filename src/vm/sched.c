@@ -6,9 +6,9 @@
 // behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
 // which bounds how long anybody waits: with n ready warps, 16 n turns.
 //
-// Blocks start late: a new one comes in when the ready warps are few, else with one chance in eight per turn,
-// up to what the occupancy allows. Short blocks then reuse the frames of the ones before, which are still in
-// the cache; long ones all become resident.
+// Blocks start late: a new one comes in when nobody is ready, when fewer than two are resident, and now and
+// then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
+// of the ones before, which are still in the cache; long ones all become resident.
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -203,7 +203,8 @@ static VmWarpRest *choose_warp(VmLaunch *l) {
 static bool may_start_block(VmLaunch *l) {
     if (l->next_block == l->n_blocks || l->resident >= l->max_resident)
         return false;
-    return l->n_ready < 16 || gr_rng_below(&l->rng, START_ONE_IN) == 0;
+    return !l->n_ready || l->resident < 2 || l->cooperative ||
+           gr_rng_below(&l->rng, START_ONE_IN * l->resident) == 0;
 }
 
 // One turn of a launch: the number of warp instructions executed.

@@ -165,7 +165,7 @@ struct VmLaunch {
     VmActivation *free_acts;
     void **frame_pools; // by function index: free frames
     VEC(void *) owned;  // frames, stacks, blocks: freed with the launch
-    bool started, done, faulted, explicit_cluster;
+    bool started, done, faulted, explicit_cluster, cooperative;
     VmFault fault;
     uint64_t start_ns, end_ns;
     uint64_t instructions, tagged_instructions, undefined_collectives;
