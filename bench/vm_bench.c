@@ -31,7 +31,8 @@ static double now(void) {
 static void *view(const Bench *b, unsigned k) { return gr_vm_mem_view(b->mem, b->buf[k], (uint64_t)N * 4); }
 
 // One launch; the instructions executed.
-static uint64_t run(Bench *b, const char *name, uint32_t grid, uint32_t block, const uint64_t *args, unsigned n) {
+static uint64_t run(Bench *b, const char *name, uint32_t grid, uint32_t block, const uint64_t *args,
+                    unsigned n) {
     gr_error err = {0};
     uint8_t params[256] = {0};
     VmFunc *f = gr_vm_module_func(b->mod, name);
@@ -39,8 +40,8 @@ static uint64_t run(Bench *b, const char *name, uint32_t grid, uint32_t block, c
     size_t have = f ? gr_vm_func_params(f, &layout, NULL) : 0;
     for (unsigned k = 0; k < n && k < have; k++)
         memcpy(params + layout[k].offset, &args[k], layout[k].size);
-    VmLaunchParams p = {.func = f, .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = params,
-                        .launch = ++b->launches};
+    VmLaunchParams p = {
+        .func = f, .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = params, .launch = ++b->launches};
     VmLaunch *l;
     if (!f || gr_vm_launch(b->dev, &p, &l, &err) != GR_OK) {
         fprintf(stderr, "%s: %s\n", name, f ? err.msg : "no such kernel");
@@ -141,8 +142,8 @@ static void time_kernel(Bench *b, const char *name, unsigned repeat) {
         t = now() - t;
         best = t < best ? t : best;
     }
-    printf("%-8s %9.3f ms %10.1f M thread-instructions %8.2f G/s  %s\n", name, best * 1e3, (double)count * 1e-6,
-           (double)count / best * 1e-9, right ? "right" : "WRONG");
+    printf("%-8s %9.3f ms %10.1f M thread-instructions %8.2f G/s  %s\n", name, best * 1e3,
+           (double)count * 1e-6, (double)count / best * 1e-9, right ? "right" : "WRONG");
     b->failed |= !right;
 }
 
@@ -179,7 +180,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     config.mem = b.mem;
-    if (gr_vm_create(&config, &b.dev, &err) != GR_OK || gr_vm_module_load(b.dev, &ptx, 1, &b.mod, &err) != GR_OK ||
+    if (gr_vm_create(&config, &b.dev, &err) != GR_OK ||
+        gr_vm_module_load(b.dev, &ptx, 1, &b.mod, &err) != GR_OK ||
         (observe && gr_vm_observe(b.dev, &o, &err) != GR_OK)) {
         fprintf(stderr, "%s\n", err.msg);
         return 2;

@@ -121,7 +121,7 @@ VM_HANDLER(gr_vm_x_nanosleep) {
     split_of(w)->pc = i + 1;
     if (!ns)
         return stop_at(w, i + 1, VM_STOP_SWITCH);
-    if (!gr_vm_sleep_until(r, r->launch->device->now_ps / 1000 + ns))
+    if (!gr_vm_sleep_until(r, r->launch->device->now_ps + ns * 1000))
         return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "out of memory");
     w->stop = VM_STOP_WAIT;
     return NULL;

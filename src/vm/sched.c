@@ -210,7 +210,7 @@ static bool may_start_block(VmLaunch *l) {
 // One turn of a launch: the number of warp instructions executed.
 static uint64_t turn(VmLaunch *l) {
     VmDevice *d = l->device;
-    wake(l, d->now_ps / 1000);
+    wake(l, d->now_ps);
     while (may_start_block(l)) {
         gr_error err;
         if (gr_vm_start_block(l, &err) != GR_OK) {
@@ -282,8 +282,8 @@ static bool jump(VmDevice *d) {
             first = l->sleepers[0].until;
     if (first == UINT64_MAX)
         return false;
-    if (first * 1000 > d->now_ps)
-        d->now_ps = first * 1000;
+    if (first > d->now_ps)
+        d->now_ps = first;
     for (VmLaunch *l = d->active; l; l = l->next)
         wake(l, first);
     return true;
@@ -294,7 +294,7 @@ VmRunResult gr_vm_run(VmDevice *d, uint64_t steps) {
         return VM_RUN_IDLE;
     for (uint64_t ran = 0; ran < steps;) {
         for (VmLaunch *l = d->active; l; l = l->next)
-            wake(l, d->now_ps / 1000);
+            wake(l, d->now_ps);
         VmLaunch *l = choose_launch(d);
         if (!l) {
             if (jump(d))

@@ -68,7 +68,7 @@ typedef struct VmJoin {
 typedef enum VmSplitState {
     VM_SPLIT_READY,
     VM_SPLIT_JOIN,       // waits at a rejoin point
-    VM_SPLIT_SLEEP,      // until virtual time `until`
+    VM_SPLIT_SLEEP,      // until virtual time `until`, in picoseconds
     VM_SPLIT_BARRIER,    // in barrier number `barrier`
     VM_SPLIT_COLLECTIVE, // for the other lanes of `member`
     VM_SPLIT_CLUSTER,
@@ -78,7 +78,7 @@ typedef struct VmSplit {
     const VmInsn *pc;
     VmActivation *act;
     VmJoin *top;
-    uint64_t until; // SLEEP: time; JOIN: the warp's instruction count after which it goes on alone
+    uint64_t until; // SLEEP: time in ps; JOIN: the warp's instruction count after which it goes on alone
     uint32_t mask;
     uint32_t member;
     uint8_t state;
@@ -225,9 +225,9 @@ void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
 
 // ---- sched.c ---------------------------------------------------------------------------------------------
 
-void gr_vm_warp_ready(VmWarpRest *r);   // into the launch's ready list, if it is not there
-void gr_vm_warp_unready(VmWarpRest *r); // out of it
-bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);
+void gr_vm_warp_ready(VmWarpRest *r);                    // into the launch's ready list, if it is not there
+void gr_vm_warp_unready(VmWarpRest *r);                  // out of it
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);   // picoseconds
 gr_status gr_vm_start_block(VmLaunch *l, gr_error *err); // block.c
 void gr_vm_block_end(VmBlock *b);
 void gr_vm_launch_finish(VmLaunch *l);

@@ -80,7 +80,7 @@ void *rig_view(Rig *r, uint64_t addr, uint64_t bytes) {
     return p;
 }
 
-VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params) {
+VmLaunch *rig_start(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params) {
     gr_error err = {0};
     VmFunc *f = gr_vm_module_func(r->mod, kernel);
     if (!f)
@@ -88,7 +88,6 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
     const VmParam *layout;
     uint32_t total;
     size_t have = gr_vm_func_params(f, &layout, &total);
-    assert_true(n <= have || have == 0);
     uint8_t *buf = calloc(1, total + 16u);
     for (unsigned k = 0; k < n && k < have; k++)
         memcpy(buf + layout[k].offset, &params[k], layout[k].size < 8 ? layout[k].size : 8);
@@ -101,6 +100,16 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
     VmLaunch *l;
     must(gr_vm_launch(r->dev, &p, &l, &err), &err, kernel);
     free(buf);
+    return l;
+}
+
+void rig_drain(Rig *r, uint64_t budget) {
+    while (gr_vm_run(r->dev, budget) != VM_RUN_IDLE)
+        ;
+}
+
+VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params) {
+    VmLaunch *l = rig_start(r, kernel, dims, n, params);
     while (!gr_vm_launch_done(l))
         assert_int_not_equal(gr_vm_run(r->dev, 100000), VM_RUN_IDLE);
     memset(&r->fault, 0, sizeof r->fault);

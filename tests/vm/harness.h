@@ -39,6 +39,11 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
     rig_run((r), (kernel), (Dims){(g), (b), 0}, sizeof((uint64_t[]){__VA_ARGS__}) / 8,                       \
             (uint64_t[]){__VA_ARGS__})
 
+// Launches only. The caller runs and frees it.
+VmLaunch *rig_start(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params);
+// Runs all launches that are active, `budget` warp instructions at a time.
+void rig_drain(Rig *r, uint64_t budget);
+
 // An observer that hashes everything it hears; and counts.
 typedef struct Ear {
     uint64_t hash, accesses, syncs, blocks;
