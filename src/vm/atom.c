@@ -213,7 +213,7 @@ VM_HANDLER(gr_vm_x_atom) {
     gr_vm_report_access(w, i, address);
     unsigned turn = gr_vm_rotation(w);
     for (unsigned k = 0; k < VM_LANES; k++) {
-        unsigned l = (k + turn) % VM_LANES;
+        unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
             continue;
         if (info->wide) {

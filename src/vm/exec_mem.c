@@ -195,7 +195,7 @@ VM_HANDLER(gr_vm_x_mem) {
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
     for (unsigned k = 0; k < VM_LANES; k++) {
-        unsigned l = (k + turn) % VM_LANES;
+        unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
             continue;
         for (unsigned e = 0; e < info->vec; e++)

@@ -154,7 +154,7 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
             }
         } else {
             for (unsigned k = 0; k < CHUNK; k++) {
-                unsigned lane = l + (store ? (k + (turn >> 2)) % CHUNK : k);
+                unsigned lane = store ? commit_lane(n * CHUNK + k, turn) : l + k;
                 p = narrow ? w->shared + (uint32_t)(a32[lane] + (uint32_t)offset)
                            : (uint8_t *)(uintptr_t)(base + a64[lane]);
                 move_lane(w, slot, p, lane, store, elem, vec);
@@ -185,14 +185,19 @@ INLINE const VmInsn *access_part(VmWarp *w, const VmInsn *i, bool store, int whe
     w->budget--;
     uint32_t one = store ? i->b : i->d;
     const uint32_t *slot = vec == 1 ? &one : ((const VmMemInfo *)i->extra)->slot;
-    unsigned turn = store ? rest_of(w)->rotate % VM_LANES : 0;
-    // Lanes from `turn` up, then those below it.
-    uint32_t high = w->mask & ~((UINT32_C(1) << turn) - 1), low = w->mask & ((UINT32_C(1) << turn) - 1);
-    for (unsigned half = 0; half < 2; half++)
-        for (uint32_t k = half ? low : high; k; k &= k - 1) {
+    unsigned turn = rest_of(w)->rotate;
+    if (store)
+        for (unsigned k = 0; k < VM_LANES; k++) {
+            unsigned l = commit_lane(k, turn);
+            uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+            if (w->mask >> l & 1)
+                move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, true, elem, vec);
+        }
+    else
+        for (uint32_t k = w->mask; k; k &= k - 1) {
             unsigned l = (unsigned)__builtin_ctz(k);
             uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
-            move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, store, elem, vec);
+            move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, false, elem, vec);
         }
     return i + 1;
 }
