@@ -261,15 +261,19 @@ static void refresh_caches(VmLaunch *l) {
     }
 }
 
+static bool can_move(const VmLaunch *l) {
+    return l->n_ready || (l->next_block < l->n_blocks && l->resident < l->max_resident);
+}
+
 static VmLaunch *choose_launch(VmDevice *d) {
     uint32_t n = 0;
     for (VmLaunch *l = d->active; l; l = l->next)
-        n += l->n_ready || l->next_block < l->n_blocks ? 1 : 0;
+        n += can_move(l);
     if (!n)
         return NULL;
     uint32_t k = n > 1 ? gr_rng_below(&d->rng, n) : 0;
     for (VmLaunch *l = d->active; l; l = l->next)
-        if ((l->n_ready || l->next_block < l->n_blocks) && k-- == 0)
+        if (can_move(l) && k-- == 0)
             return l;
     return NULL;
 }
