@@ -37,12 +37,15 @@ static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
         return gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 1;", guard);
     if (!w->random)
         w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32);
-    // Numerical Recipes' generator; its high bits are the good ones, and mul.hi takes them.
+    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32), *t = gr_ptx_new_reg(a->func, PTX_U32);
+    // Numerical Recipes' generator; its high bits are the good ones, and mul.hi takes them. The shift by 0 to 15 makes every order of
+    // magnitude about equally likely: a race whose other side is near is met as well as one whose other side is far.
     return gr_access_put(a, a->after, NULL, 0,
-                         "mad.lo.u32 %s, %s, 1664525, 1013904223; mul.hi.u32 %s, %s, %u; %snanosleep.u32 %s;",
+                         "mad.lo.u32 %s, %s, 1664525, 1013904223; mul.hi.u32 %s, %s, %u; bfe.u32 %s, %s, 8, "
+                         "4; shr.u32 %s, %s, %s; %snanosleep.u32 %s;",
                          w->random->name, w->random->name, delay->name, w->random->name,
-                         max_ns == UINT32_MAX ? max_ns : max_ns + 1, guard, delay->name);
+                         max_ns == UINT32_MAX ? max_ns : max_ns + 1, t->name, w->random->name, delay->name,
+                         delay->name, t->name, guard, delay->name);
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).

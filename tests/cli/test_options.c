@@ -25,7 +25,7 @@ static void test_defaults(void **state) {
     assert_string_equal(o.device, "auto");
     assert_int_equal(o.seed, 1);
     assert_int_equal(o.read_delay, 5000);
-    assert_int_equal(o.write_delay, 1);
+    assert_int_equal(o.write_delay, 5000);
     assert_int_equal(o.error_exitcode, 66);
     assert_true(o.same_value);
     assert_false(o.strict);
