@@ -559,6 +559,50 @@ static void test_occupancy(void **state) {
     assert_int_equal(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 0, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+static void test_two_devices(void **state) {
+    (void)state;
+    CUcontext c;
+    CUmodule m;
+    CUfunction f;
+    CUstream s;
+    CUevent e;
+    CUdeviceptr here, there;
+    unsigned out[64], nine = 9;
+    OK(cuMemAlloc(&here, sizeof out));
+    OK(cuEventCreate(&e, 0));
+    OK(driver_launch("fill", 1, 64, NULL, (void *[]){&here, &nine}));
+    OK(cuEventRecord(e, NULL));
+    OK(cuDevicePrimaryCtxRetain(&c, 1));
+    OK(cuCtxPushCurrent(c));
+    OK(cuModuleLoadData(&m, driver_ptx));
+    OK(cuModuleGetFunction(&f, m, "fill"));
+    OK(cuMemAlloc(&there, sizeof out));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    assert_int_equal(cuEventRecord(e, s), CUDA_ERROR_INVALID_HANDLE); // an event of the other device
+    OK(cuStreamWaitEvent(s, e, 0));
+    OK(cuMemcpyPeerAsync(there, c, here, driver_context, sizeof out, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH(out, there, sizeof out));
+    assert_int_equal(out[63], 27);
+    // A function of one context in a stream of another.
+    assert_int_equal(
+        cuLaunchKernel(driver_kernel("fill"), 1, 1, 1, 1, 1, 1, 0, s, (void *[]){&there, &nine}, NULL),
+        CUDA_ERROR_INVALID_HANDLE);
+    OK(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, s, (void *[]){&here, &nine}, NULL)); // one address space
+    OK(cuStreamSynchronize(s));
+    assert_int_equal(cuCtxEnablePeerAccess(c, 0), CUDA_ERROR_INVALID_DEVICE);
+    OK(cuCtxEnablePeerAccess(driver_context, 0));
+    assert_int_equal(cuCtxEnablePeerAccess(driver_context, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuMemFree(here));
+    OK(cuEventDestroy(e));
+    OK(cuDevicePrimaryCtxRelease(1));
+    int active;
+    unsigned flags;
+    OK(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    assert_false(active);
+}
+
 // ---- Faults: last, as they spoil the context, in its own --------------------------------------------------------
 
 // [EM-116] The fault is the tool's to hear, and every later call's answer, until the context is made anew.
@@ -675,6 +719,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_launch),
         cmocka_unit_test(test_launch_errors),
         cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_fault),
         cmocka_unit_test(test_watchdog),
         cmocka_unit_test(test_settings),
