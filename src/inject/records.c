@@ -17,6 +17,14 @@ static gr_status device_pointer(void *host, CUdeviceptr *out, gr_error *err) {
                : gr_fail(err, GR_ERR_UNSUPPORTED, "its results cannot be mapped (CUDA error %d)", (int)rc);
 }
 
+// To the CPU device: what memory that host and device share says about repeatability does not go for this.
+static void declare_own(const void *host) {
+    void (*declare)(const void *) =
+        (void (*)(const void *))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_tool_memory");
+    if (declare)
+        declare(host);
+}
+
 gr_status gr_records_map(LoadedModule *m, gr_error *err) {
     if (m->pub.records_device) // portable: every context sees it at the same address
         return GR_OK;
@@ -26,8 +34,10 @@ gr_status gr_records_map(LoadedModule *m, gr_error *err) {
     CUresult rc =
         reg ? reg(m->pub.records, whole_pages, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
             : CUDA_ERROR_NOT_FOUND;
-    if (rc == CUDA_SUCCESS)
+    if (rc == CUDA_SUCCESS) {
+        declare_own(m->pub.records);
         return device_pointer(m->pub.records, &m->pub.records_device, err);
+    }
     CUresult (*alloc)(void **, size_t, unsigned) =
         (CUresult(*)(void **, size_t, unsigned))gr_driver_function("cuMemHostAlloc");
     CUresult rc2 =
@@ -39,6 +49,7 @@ gr_status gr_records_map(LoadedModule *m, gr_error *err) {
                        "its results can neither be registered (CUDA error %d) nor staged (%d)", (int)rc,
                        (int)rc2);
     }
+    declare_own(m->staging);
     memcpy(m->staging, m->pub.records, m->pub.record_bytes);
     gr_session_remarkf(
         "the driver does not register the results file (CUDA error %d): races that are found after the "

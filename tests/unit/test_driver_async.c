@@ -491,6 +491,9 @@ static void test_spinning_host(void **state) { // [EM-102]
 // With one stream and no memory that both sees, the device thread is nobody's business.
 static int mode_quiet(void) {
     driver_start();
+    void *own;
+    OK(cuMemHostAlloc(&own, 64, 0));
+    gr_cpu_device_tool_memory(own); // the tool's own does not count
     CUdeviceptr d;
     unsigned one = 1;
     OK(cuMemAlloc(&d, 4096));

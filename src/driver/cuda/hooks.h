@@ -47,6 +47,10 @@ int gr_cpu_device_config(const char *text, char *message, unsigned message_size)
 // with some left was not checked to its end.
 uint64_t gr_cpu_device_launches(uint64_t *unfinished);
 
+// The pinned or registered memory at `address` is the tool's own: the program does not look at it, so when the device
+// writes there matters to nobody.
+void gr_cpu_device_tool_memory(const void *address);
+
 // How often the device ran on its own because the host was idle, in a way that may depend on real time.
 uint64_t gr_cpu_device_unrepeatable(void);
 

@@ -2,6 +2,7 @@
 // memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA;
 // cuMemFreeAsync (pool.c) frees in stream order.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/hooks.h"
 
 static uint64_t host_visible; // allocations that the host can see
 static uint64_t lowest = UINT64_MAX, highest;
@@ -13,8 +14,21 @@ bool gr_mem_reserved(uint64_t addr) { return addr >= lowest && addr < highest; }
 
 bool gr_mem_host_visible(void) { return host_visible > 0; }
 
-static bool is_host_visible(VmMemKind kind) {
-    return kind == VM_MEM_MANAGED || kind == VM_MEM_PINNED || kind == VM_MEM_HOST;
+#define TOOL_MEMORY (1u << 31) // in VmRange.flags; CUDA has no such flag
+
+static bool is_host_visible(const VmRange *r) {
+    return (r->kind == VM_MEM_MANAGED || r->kind == VM_MEM_PINNED || r->kind == VM_MEM_HOST) &&
+           !(r->flags & TOOL_MEMORY);
+}
+
+__attribute__((visibility("default"))) void gr_cpu_device_tool_memory(const void *address) {
+    gr_cu_lock();
+    VmRange *r = gr_cu.initialized ? gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)address) : NULL;
+    if (r && is_host_visible(r)) {
+        host_visible--;
+        r->flags |= TOOL_MEMORY;
+    }
+    gr_cu_unlock();
 }
 
 void *gr_mem_device_view(CUdeviceptr addr, size_t size) { return gr_vm_mem_view(gr_cu.mem, addr, size); }
@@ -33,7 +47,7 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
         gr_vm_mem_free(gr_cu.mem, r->addr, NULL);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    host_visible += is_host_visible(kind);
+    host_visible += is_host_visible(r);
     lowest = r->addr < lowest ? r->addr : lowest;
     highest = r->addr + r->size > highest ? r->addr + r->size : highest;
     *out = r;
@@ -47,7 +61,7 @@ CUresult gr_mem_free_now(uint64_t addr) {
     Ctx *ctx = gr_cu_handle(r->user, HANDLE_CTX);
     if (ctx)
         gr_map_remove_u64(&ctx->allocs, addr);
-    host_visible -= is_host_visible(r->kind);
+    host_visible -= is_host_visible(r);
     return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
 }
 
@@ -185,7 +199,7 @@ CUresult cuMemHostUnregister(void *p) {
         return gr_cu_leave(c->sticky);
     if (!p || !r || r->addr != addr || r->kind != VM_MEM_HOST)
         return gr_cu_leave(p ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE);
-    host_visible--;
+    host_visible -= is_host_visible(r);
     return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));
 }
 
@@ -204,6 +218,6 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p) {
     VmRange *r = gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p);
     if (!flags || !r || (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_HOST))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    *flags = r->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    *flags = (r->flags & ~TOOL_MEMORY) | CU_MEMHOSTALLOC_DEVICEMAP;
     return gr_cu_leave(CUDA_SUCCESS);
 }
