@@ -162,7 +162,7 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     cov->failed += n.failed;
     *(cov->unchecked ? &b->report->launches_unchecked : &b->report->launches_checked) += n.launches;
     if (n.failed && gr_report_reason(b->report, "a launch of %s failed with CUDA error %d",
-                                     gr_demangle(k.name, &b->report->arena), (int)n.last_error) != GR_OK)
+                                     gr_short_name(k.name, &b->report->arena), (int)n.last_error) != GR_OK)
         b->nomem = true;
 }
 
@@ -192,7 +192,7 @@ static void take_fault(Build *b, const GrRecord *rec) {
     Arena *arena = &b->report->arena;
     GrCursor c = gr_cursor(rec);
     const char *kernel = gr_get_str(&c, arena), *what = gr_get_str(&c, arena);
-    char *text = gr_arena_printf(arena, "kernel %s %s", gr_demangle(kernel, arena), what);
+    char *text = gr_arena_printf(arena, "kernel %s %s", gr_short_name(kernel, arena), what);
     if (c.bad)
         b->report->damaged++;
     else if (!text || !count_text(&b->report->faults, text, 1))
@@ -457,7 +457,7 @@ static void judge(Build *b) {
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         if (k->launches && k->unchecked && !k->excluded)
-            add_reasonf(b, "kernel %s was not checked: %s", gr_demangle(k->name, &r->arena), k->unchecked);
+            add_reasonf(b, "kernel %s was not checked: %s", gr_short_name(k->name, &r->arena), k->unchecked);
     }
     if (r->sites[GR_SITE_NOT_UNDERSTOOD])
         add_reasonf(b, "%llu memory accesses were not understood and not checked",

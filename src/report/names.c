@@ -42,6 +42,28 @@ const char *gr_demangle(const char *name, Arena *arena) {
     return copy ? copy : name;
 }
 
+const char *gr_short_name(const char *name, Arena *arena) {
+    enum { LONGEST = 100 };
+    const char *full = gr_demangle(name, arena);
+    if (!full || strlen(full) <= LONGEST)
+        return full;
+    char *out = gr_arena_alloc(arena, 2 * strlen(full) + 8), *q = out;
+    if (!out)
+        return full;
+    // Template arguments and parameters become <...> and (...); "(anonymous namespace)" and operators keep theirs.
+    int depth = 0;
+    for (const char *p = full; *p; p++) {
+        bool opens = *p == '<' || (*p == '(' && strncmp(p, "(anonymous", 10)),
+             closes = *p == '>' || *p == ')';
+        if (closes && depth && --depth == 0)
+            q += sprintf(q, "...%c", *p);
+        else if (!depth)
+            *q++ = *p;
+        depth += opens;
+    }
+    return depth == 0 ? out : full; // operator< and the like: not worth a parser
+}
+
 // ---- source lines ----------------------------------------------------------------------------------------
 
 static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {

@@ -91,6 +91,9 @@ const char *gr_race_class_meaning(unsigned class);
 // The name of a kernel or function as the source spells it, demangled when a C++ library is at hand; in `arena`.
 const char *gr_demangle(const char *name, Arena *arena);
 
+// The same for a line of text: what makes it long (template arguments, parameters) is left out.
+const char *gr_short_name(const char *name, Arena *arena);
+
 // Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
 void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out);
 

@@ -34,9 +34,9 @@ static void add_lanes(uint32_t lanes, StrBuf *out) {
 
 static void add_function(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
     if (race->kernel)
-        gr_str_addf(out, "in kernel %s", gr_demangle(race->kernel, arena));
+        gr_str_addf(out, "in kernel %s", gr_short_name(race->kernel, arena));
     if (a->at.function && (!race->kernel || strcmp(a->at.function, race->kernel)))
-        gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_demangle(a->at.function, arena));
+        gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_short_name(a->at.function, arena));
 }
 
 // The values: what should have been there by program order, and what was.
@@ -86,7 +86,7 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         gr_str_add(out, "    inlined at ");
         add_place(&a->inlined[f], out);
         if (a->inlined[f].function)
-            gr_str_addf(out, " in %s", gr_demangle(a->inlined[f].function, arena));
+            gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
         gr_str_addc(out, '\n');
     }
     gr_str_addf(out, "    %s of %u byte%s", a->kind, a->size, a->size == 1 ? "" : "s");
@@ -135,7 +135,7 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         if (!k->launches)
             continue;
-        gr_str_addf(out, "            %s: %llu", gr_demangle(k->name, arena),
+        gr_str_addf(out, "            %s: %llu", gr_short_name(k->name, arena),
                     (unsigned long long)k->launches);
         add_triple(k->launches == 1 ? ", grid" : ", the first of them with grid", k->grid, out);
         add_triple(" block", k->block, out);

@@ -359,6 +359,27 @@ static void test_values(void **state) {
     }
 }
 
+static void test_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *text;
+    } cases[] = {
+        {"plain_c_name", "plain_c_name"},
+        {"_Z6reducePf", "reduce(float*)"},
+        {"_ZN3cub6detail6reduce18DeviceReduceKernelINS1_10policy_"
+         "hubIijN4cuda3std4plusIiEEE10Policy1000EPijS7_iNS5_10"
+         "__identityEEEvT0_PT3_T1_NS_13GridEvenShareISD_EET2_T4_",
+         "void cub::detail::reduce::DeviceReduceKernel<...>(...)"},
+        {"_Znonsense", "_Znonsense"},
+    };
+    Arena arena;
+    gr_arena_init(&arena);
+    if (strcmp(gr_demangle("_Z6reducePf", &arena), "_Z6reducePf")) // else there is no C++ library here
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+            assert_string_equal(gr_short_name(cases[i].name, &arena), cases[i].text);
+    gr_arena_free(&arena);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, new_file, remove_file)
 
 int main(void) {
@@ -372,6 +393,7 @@ int main(void) {
         TEST(test_processes_merge),
         cmocka_unit_test(test_hostile_payloads),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
