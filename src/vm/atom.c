@@ -4,6 +4,7 @@
 #include "vm/decode.h"
 #include "vm/exec.h"
 #include "vm/exec_mem.h"
+#include "vm/mem_kernels.h"
 #include "vm/warp.h"
 
 #include <math.h>
@@ -137,6 +138,17 @@ static bool operand_slots(Decoder *d, const PtxOperand *o, VmMemInfo *info, PtxT
     return true;
 }
 
+static VmExec quick(const VmMemInfo *info) {
+    int where = info->space == PTX_GLOBAL    ? MEM_GLOBAL
+                : info->space == PTX_GENERIC ? MEM_GENERIC
+                : info->address_size == 4    ? MEM_SHARED32
+                                             : MEM_SHARED64;
+    if (info->vec != 1 || (info->elem != 4 && info->elem != 8) || info->op.apply == op_add_f32 ||
+        (where != MEM_SHARED32 && info->address_size != 8))
+        return gr_vm_x_atom;
+    return gr_vm_mem_kernels()->atom[where][info->op.apply == op_add][info->elem == 8];
+}
+
 bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i) {
     bool atom = i->op == PTX_OP_ATOM;
     if ((!atom && i->op != PTX_OP_RED) || gr_ptx_instr_has(i, PTX_MOD_async))
@@ -161,7 +173,8 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i) {
         !operand_slots(d, &i->operands[at + 1], info, t, info->b, false) ||
         (info->op.cas && !operand_slots(d, &i->operands[at + 2], info, t, info->c, false)))
         return false;
-    VmInsn *n = gr_vm_emit(d, gr_vm_x_atom, gr_vm_x_atom);
+    VmExec x = quick(info);
+    VmInsn *n = gr_vm_emit(d, x, x);
     if (!n)
         return true;
     n->a = slot;

@@ -75,7 +75,7 @@ static uint32_t same_as_first(const VmWarp *w, uint32_t slot, uint32_t *first) {
 VM_HANDLER(gr_vm_x_barrier) {
     VmWarpRest *r = rest_of(w);
     const VmBarrierInfo *info = i->extra;
-    uint32_t n, count = 0, same = same_as_first(w, i->a, &n);
+    uint32_t n = VM_U32(w, i->a)[0], count = 0, same = info->constant ? w->mask : same_as_first(w, i->a, &n);
     if (same != w->mask) // different barriers: part, and come here again
         return gr_vm_diverge(w, same, i, i, i->rejoin);
     if (n >= VM_BARRIERS)

@@ -244,7 +244,12 @@ VM_HANDLER(gr_vm_x_collective) {
     const uint32_t *member = VM_U32(w, i->e);
     uint32_t left = w->mask;
     bool all_here = true;
-    for (uint32_t m = left; m && info->sync; m &= ~lanes_with(member, m, member[__builtin_ctz(m)])) {
+    if (info->constant) {
+        all_here = !(member[0] & r->live & ~left);
+        r->launch->undefined_collectives += (left & ~member[0]) != 0;
+    }
+    for (uint32_t m = left; m && info->sync && !info->constant;
+         m &= ~lanes_with(member, m, member[__builtin_ctz(m)])) {
         uint32_t value = member[__builtin_ctz(m)], same = lanes_with(member, m, value);
         all_here &= !(value & r->live & ~same);
         if (same & ~value) // undefined behaviour (PTX ISA): a lane outside its own mask
@@ -253,7 +258,8 @@ VM_HANDLER(gr_vm_x_collective) {
     if (all_here) { // everybody is in this split already
         Lanes x;
         while (left) {
-            uint32_t same = info->sync ? lanes_with(member, left, member[__builtin_ctz(left)]) : left;
+            uint32_t same =
+                info->sync && !info->constant ? lanes_with(member, left, member[__builtin_ctz(left)]) : left;
             x.mask = x.pred = x.p = 0;
             gather(&x, w->frame, i, same);
             compute(&x, r->launch);

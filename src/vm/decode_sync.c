@@ -35,6 +35,7 @@ static bool decode_barrier(Decoder *d, const PtxInstr *i) {
     }
     if (at >= n)
         return false;
+    info->constant = i->operands[at].kind == PTX_O_INT;
     a = gr_vm_src(d, &i->operands[at++], PTX_U32);
     if (at < n) {
         info->counted = true;
@@ -154,8 +155,10 @@ static bool decode_collective(Decoder *d, const PtxInstr *i, VmCollectiveKind ki
         return false;
     for (unsigned k = 0; k < n_src; k++)
         src[k] = gr_vm_src(d, &i->operands[at++], k ? PTX_B32 : value);
-    if (info->sync)
+    if (info->sync) {
+        info->constant = i->operands[at].kind == PTX_O_INT;
         mask = gr_vm_src(d, &i->operands[at++], PTX_B32);
+    }
     if (dst == VM_NO_SLOT || dst2 == VM_NO_SLOT || src[0] == VM_NO_SLOT || src[1] == VM_NO_SLOT ||
         src[2] == VM_NO_SLOT || mask == VM_NO_SLOT)
         return false;

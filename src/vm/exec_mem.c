@@ -209,7 +209,7 @@ VM_HANDLER(gr_vm_x_mem) {
 
 // ---- Choosing ----------------------------------------------------------------------------------------------
 
-static const VmMemKernels *kernels(void) {
+const VmMemKernels *gr_vm_mem_kernels(void) {
 #ifdef GR_VM_HAVE_V3
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
         return &gr_vm_mem_kernels_v3;
@@ -240,7 +240,7 @@ void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
     for (unsigned e = 0; e < info->vec; e++)
         if (info->reg_bytes[e] != info->elem)
             return;
-    const VmMemKernels *k = kernels();
+    const VmMemKernels *k = gr_vm_mem_kernels();
     out[0] = k->exec[store][where][shape][0];
     out[1] = k->exec[store][where][shape][1];
 }

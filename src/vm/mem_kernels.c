@@ -11,10 +11,14 @@
 // stores to the same address comes last is not always the same lane.
 #include "vm/mem_kernels.h"
 
+#include "vm/exec.h"
 #include "vm/mem_insn.h"
 #include "vm/warp.h"
 
 #include <string.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -28,7 +32,13 @@ typedef struct Where {
     ptrdiff_t delta;
 } Where;
 
-INLINE bool any64(V64 v) { return (v[0] | v[1] | v[2] | v[3]) != 0; }
+INLINE bool any64(V64 v) {
+#ifdef __AVX__
+    return !_mm256_testz_si256((__m256i)v, (__m256i)v);
+#else
+    return (v[0] | v[1] | v[2] | v[3]) != 0;
+#endif
+}
 INLINE bool any32(V32 v) {
     V64 x = (V64)v;
     return any64(x);
@@ -231,9 +241,77 @@ SHAPES(st_generic, true, MEM_GENERIC)
 SHAPES(st_shared64, true, MEM_SHARED64)
 SHAPES(st_shared32, true, MEM_SHARED32)
 
+// ---- Atomics -----------------------------------------------------------------------------------------------
+
+// The usual ones: one element of 4 or 8 bytes whose place is known. Addition is done here, the rest through the
+// operation's function.
+INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned elem, bool add) {
+    const VmMemInfo *info = i->extra;
+    bool narrow = where == MEM_SHARED32;
+    const uint64_t *a64 = VM_U64(w, i->a);
+    const uint32_t *a32 = VM_U32(w, i->a);
+    unsigned first = (unsigned)__builtin_ctz(w->mask), turn = rest_of(w)->rotate;
+    uint64_t at[VM_LANES];
+    Where m;
+    if (w->budget <= 1 || !place(w, i, where, narrow ? a32[first] : a64[first] + i->imm, &m) ||
+        m.hi - m.lo < elem)
+        return gr_vm_x_atom(w, i);
+    uint64_t span = m.hi - m.lo - elem, bad = 0;
+    for (unsigned l = 0; l < VM_LANES; l++) {
+        uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+        bool out = a - m.lo > span || (a & (elem - 1));
+        bad |= (uint64_t)out << l;
+        at[l] = a + (uint64_t)m.delta;
+    }
+    if (bad & w->mask)
+        return gr_vm_x_atom(w, i);
+    w->budget--;
+    for (unsigned k = 0; k < VM_LANES; k++) {
+        unsigned l = commit_lane(k, turn);
+        if (!(w->mask >> l & 1))
+            continue;
+        uint8_t *p = (uint8_t *)(uintptr_t)at[l];
+        uint64_t old = 0, v;
+        memcpy(&old, p, elem);
+        uint64_t b = elem == 4 ? VM_U32(w, info->b[0])[l] : VM_U64(w, info->b[0])[l];
+        if (add)
+            v = old + b;
+        else {
+            uint64_t c = !info->op.cas ? 0 : elem == 4 ? VM_U32(w, info->c[0])[l] : VM_U64(w, info->c[0])[l];
+            v = info->op.apply(old, b, c);
+        }
+        memcpy(p, &v, elem);
+        if (info->has_result) {
+            if (elem == 4)
+                VM_U32(w, info->slot[0])[l] = (uint32_t)old;
+            else
+                VM_U64(w, info->slot[0])[l] = old;
+        }
+    }
+    return i + 1;
+}
+
+#define ATOM(name, where, elem, add)                                                                         \
+    static const VmInsn *name(VmWarp *w, const VmInsn *i) { return atom_quick(w, i, where, elem, add); }
+#define ATOMS(prefix, where)                                                                                 \
+    ATOM(prefix##_32, where, 4, false)                                                                       \
+    ATOM(prefix##_64, where, 8, false)                                                                       \
+    ATOM(prefix##_add32, where, 4, true)                                                                     \
+    ATOM(prefix##_add64, where, 8, true)
+ATOMS(atom_global, MEM_GLOBAL)
+ATOMS(atom_generic, MEM_GENERIC)
+ATOMS(atom_shared64, MEM_SHARED64)
+ATOMS(atom_shared32, MEM_SHARED32)
+#define ATOM_ROW(prefix)                                                                                     \
+    {                                                                                                        \
+        {prefix##_32, prefix##_64}, { prefix##_add32, prefix##_add64 }                                       \
+    }
+
 #define CAT2(a, b) a##b
 #define CAT(a, b)  CAT2(a, b)
-const VmMemKernels CAT(gr_vm_mem_kernels_, GR_VM_ISA) = {{
-    {ROW(ld_global), ROW(ld_generic), ROW(ld_shared64), ROW(ld_shared32)},
-    {ROW(st_global), ROW(st_generic), ROW(st_shared64), ROW(st_shared32)},
-}};
+const VmMemKernels CAT(gr_vm_mem_kernels_, GR_VM_ISA) = {
+    {
+        {ROW(ld_global), ROW(ld_generic), ROW(ld_shared64), ROW(ld_shared32)},
+        {ROW(st_global), ROW(st_generic), ROW(st_shared64), ROW(st_shared32)},
+    },
+    {ATOM_ROW(atom_global), ATOM_ROW(atom_generic), ATOM_ROW(atom_shared64), ATOM_ROW(atom_shared32)}};

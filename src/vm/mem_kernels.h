@@ -11,12 +11,16 @@ enum { MEM_B32, MEM_B64, MEM_V2B32, MEM_V4B32, MEM_V2B64, MEM_SHAPES };
 
 typedef struct VmMemKernels {
     VmExec exec[2][MEM_WHERES][MEM_SHAPES][2]; // [store][where][shape][partial]
+    VmExec atom[MEM_WHERES][2][2];             // [where][add][8 bytes]
 } VmMemKernels;
 
 extern const VmMemKernels gr_vm_mem_kernels_base;
 #ifdef GR_VM_HAVE_V3
 extern const VmMemKernels gr_vm_mem_kernels_v3;
 #endif
+
+// The table for this machine (exec_mem.c).
+const VmMemKernels *gr_vm_mem_kernels(void);
 
 // Everything the quick ones do not handle; takes the instruction from the start.
 const VmInsn *gr_vm_x_mem(VmWarp *w, const VmInsn *i);

@@ -147,7 +147,8 @@ static void advance(VmLaunch *l, uint64_t n) {
     uint32_t parallel = sms * ISSUE_PER_SM;
     if (parallel > l->n_ready)
         parallel = l->n_ready;
-    d->now_ps += n * WARP_INSN_PS / (parallel ? parallel : 1);
+    // A quantum is short: 32 bits divide faster than 64.
+    d->now_ps += (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
 }
 
 // Runs splits of the warp for `quantum` warp instructions; yields how many it executed.
@@ -222,6 +223,7 @@ static uint64_t turn(VmLaunch *l) {
         return 0;
     VmWarpRest *r = choose_warp(l);
     uint32_t mean = d->config.quantum ? d->config.quantum : VM_QUANTUM;
+    mean = mean > 1 << 16 ? 1 << 16 : mean;
     VmBlock *b = r->block;
     uint64_t ran = run_warp(l, r, 1 + gr_rng_below(&l->rng, 2 * mean));
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && b->live_warps)

@@ -11,6 +11,7 @@ typedef struct VmBarrierInfo { // VmInsn: a barrier, b count, c predicate, d res
     enum { VM_BAR_SYNC, VM_BAR_ARRIVE, VM_BAR_RED } kind;
     enum { VM_BAR_POPC, VM_BAR_AND, VM_BAR_OR } op;
     bool counted;
+    bool constant; // a and b are immediates: the same for all lanes
 } VmBarrierInfo;
 
 typedef enum VmCollectiveKind {
@@ -50,6 +51,7 @@ typedef struct VmCollectiveInfo { // VmInsn: d, d2 results, a value, b and c of 
     bool sync;     // false: the old forms, whose members are the active lanes
     uint8_t bytes; // of the value: 4 or 8, 0 for a predicate, UINT8_MAX for none
     bool has_d, has_d2, d_is_pred;
+    bool constant; // the member mask is an immediate
 } VmCollectiveInfo;
 
 #endif
