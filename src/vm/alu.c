@@ -13,7 +13,8 @@
 
 // One table per kernel source and instruction set; ALU_ISAS is set by alu.cmake.
 #define ALU_FILES(X, isa)                                                                                    \
-    X(int, isa) X(bit, isa) X(cmp, isa) X(float, isa) X(cvt, isa) X(16, isa) X(approx, isa) X(video, isa)
+    X(int, isa)                                                                                              \
+    X(bit, isa) X(cmp, isa) X(float, isa) X(cvt, isa) X(round, isa) X(16, isa) X(approx, isa) X(video, isa)
 
 #define DECLARE(file, isa) extern const AluTable gr_alu_##file##_##isa;
 ALU_FILES(DECLARE, base)
@@ -25,7 +26,7 @@ ALU_FILES(DECLARE, v4)
 #define ENTRY(file, isa) &gr_alu_##file##_##isa,
 static const struct {
     const char *name;
-    const AluTable *tables[10];
+    const AluTable *tables[12];
 } isas[] = {
     {"base", {ALU_FILES(ENTRY, base)}},
 #ifdef ALU_X86_LEVELS

@@ -125,10 +125,9 @@ INLINE float do_max(float a, float b, unsigned f) { return minmax(a, b, f, true)
             float a = load_##fmt(LANE(uint16_t, i->a), 0);                                                   \
             r[l] = body;                                                                                     \
         }                                                                                                    \
-        __asm__ volatile("" : : "r"(r) : "memory"); /* the results exist before the mode changes back */     \
-        restore_rounding(f, old);                                                                            \
         for (unsigned k = 0; k < N32; k++)                                                                   \
             PUT32(out32(((VF32 *)r)[k], f));                                                                 \
+        restore_rounding(f, old); /* after the stores, which it cannot overtake */                           \
     }                                                                                                        \
     ALU_HANDLER(k_##op##_mixed_##fmt)
 #define MIXED_FORMAT(fmt)                                                                                    \

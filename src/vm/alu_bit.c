@@ -131,9 +131,7 @@ INLINE bool select_a(float c, uint64_t flags) {
 
 // Shift counts, brought to the width of the shifted lanes.
 INLINE VU32 count32(VmWarp *w, uint32_t off, unsigned k) { return GET(VU32, off, k); }
-INLINE VU64 count64(VmWarp *w, uint32_t off, unsigned k) {
-    return __builtin_convertvector(GET(HU32, off, k), VU64);
-}
+INLINE VU64 count64(VmWarp *w, uint32_t off, unsigned k) { return widen_u32(GET(HU32, off, k)); }
 INLINE VU16 count16(VmWarp *w, uint32_t off, unsigned k) {
     VU16 n;
     for (unsigned l = 0; l < L16; l++) {
@@ -161,6 +159,8 @@ INLINE VU16 count16(VmWarp *w, uint32_t off, unsigned k) {
 #define S2    ALU_S2
 #define S3    ALU_S3
 #define S4    ALU_S4
+#define L1    ALU_L1
+#define L3    ALU_L3
 #define SEL   ALU_SEL
 #define SHIFT ALU_SHIFT
 #include "vm/alu_bit.def"
@@ -173,6 +173,8 @@ INLINE VU16 count16(VmWarp *w, uint32_t off, unsigned k) {
 #undef S2
 #undef S3
 #undef S4
+#undef L1
+#undef L3
 #undef SEL
 #undef SHIFT
 
@@ -196,6 +198,8 @@ static const AluKernel rows[] = {
 #define S2    ROW
 #define S3    ROW
 #define S4    ROW
+#define L1    ROW
+#define L3    ROW
 #define SEL   ROW
 #define SHIFT ROW
 #include "vm/alu_bit.def"

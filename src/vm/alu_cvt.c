@@ -46,22 +46,24 @@ INLINE uint64_t int_to_int_sat(uint64_t x, uint64_t imm) {
 INT_PAIRS(INT_INT)
 
 // Whole registers: extension by the source's sign, truncation.
-#define EXTEND_64(name, H, V)                                                                                \
+#define EXTEND_64(name, H, widen)                                                                            \
     ALU_BODY(k_##name) {                                                                                     \
         for (unsigned k = 0; k < N64; k++)                                                                   \
-            PUT64(__builtin_convertvector(GET(H, i->a, k), V));                                              \
+            PUT64(widen(GET(H, i->a, k)));                                                                   \
     }                                                                                                        \
     ALU_HANDLER(k_##name)
-EXTEND_64(extend_u32_64, HU32, VU64)
-EXTEND_64(extend_s32_64, HS32, VS64)
+EXTEND_64(extend_u32_64, HU32, widen_u32)
+EXTEND_64(extend_s32_64, HS32, widen_s32)
 ALU_BODY(k_truncate_b64_32) {
     for (unsigned k = 0; k < N32; k++) {
-        HU32 r[2];
-        for (unsigned h = 0; h < 2; h++)
-            r[h] = __builtin_convertvector(GET(VU64, i->a, 2 * k + h), HU32);
-        VU32 v;
-        memcpy(&v, r, sizeof v);
-        PUT32(v);
+        VU32 lo = (VU32)GET(VU64, i->a, 2 * k), hi = (VU32)GET(VU64, i->a, 2 * k + 1);
+#if VB == 64
+        PUT32(__builtin_shufflevector(lo, hi, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
+#elif VB == 32
+        PUT32(__builtin_shufflevector(lo, hi, 0, 2, 4, 6, 8, 10, 12, 14));
+#else
+        PUT32(__builtin_shufflevector(lo, hi, 0, 2, 4, 6));
+#endif
     }
 }
 ALU_HANDLER(k_truncate_b64_32)
@@ -81,8 +83,8 @@ INLINE uint32_t cvt_pack(int32_t a, int32_t b, uint32_t c, uint64_t imm) {
         (int_to_int_sat((uint32_t)a, s32) & mask) << n | (int_to_int_sat((uint32_t)b, s32) & mask);
     return (uint32_t)(pair | (n < 16 ? (uint64_t)c << 2 * n : 0));
 }
-ALU_S2(cvt_pack, 2, uint32_t, int32_t, int32_t, cvt_pack(a, b, 0, imm))
-ALU_S3(cvt_pack, 3, uint32_t, int32_t, int32_t, uint32_t, cvt_pack(a, b, c, imm))
+ALU_L2(cvt_pack, 2, uint32_t, int32_t, int32_t, cvt_pack(a, b, 0, imm))
+ALU_L3(cvt_pack, 3, uint32_t, int32_t, int32_t, uint32_t, cvt_pack(a, b, c, imm))
 
 // ---- Sources and destinations in floating point ----------------------------------------------------------
 
@@ -130,7 +132,7 @@ INLINE double integral(double x, uint64_t imm) {
 }
 
 #define FLOAT_FLOAT(src, A, dst, D)                                                                          \
-    ALU_S1(cvt, dst##_##src, D, A, store_##dst(integral(load_##src(a, imm), imm), imm))
+    ALU_L1(cvt, dst##_##src, D, A, store_##dst(integral(load_##src(a, imm), imm), imm))
 #define SOURCES(X, dst, D)                                                                                   \
     X(f16, uint16_t, dst, D) X(bf16, uint16_t, dst, D) X(f32, uint32_t, dst, D) X(f64, uint64_t, dst, D)
 #define FLOAT_PAIRS(X)                                                                                       \
@@ -144,9 +146,9 @@ ALU_BODY(k_cvt_fast_f32_f64) {
     float r[VM_LANES] __attribute__((aligned(64)));
     for (unsigned l = 0; l < VM_LANES; l++)
         r[l] = (float)LANE(double, i->a);
-    restore_rounding(f, old);
     for (unsigned k = 0; k < N32; k++)
         PUT32(out32(((VF32 *)r)[k], f));
+    restore_rounding(f, old); // after the stores, which it cannot overtake
 }
 ALU_HANDLER(k_cvt_fast_f32_f64)
 ALU_S1(cvt_fast, f64_f32, double, float, (double)a)
@@ -167,13 +169,13 @@ ALU_HANDLER(k_cvt_fast_f32_f32)
 
 // Two numbers into one register, the first above the second; `half` is the width of one.
 #define PAIR2(dst, fmt, D, half)                                                                             \
-    ALU_S2(cvt2, dst##_f32, D, uint32_t, uint32_t,                                                           \
+    ALU_L2(cvt2, dst##_f32, D, uint32_t, uint32_t,                                                           \
            alu_pack(load_f32(a, imm), fmt, imm) << half | alu_pack(load_f32(b, imm), fmt, imm))              \
-    ALU_S1(cvt2, dst##_f16x2, D, uint32_t,                                                                   \
+    ALU_L1(cvt2, dst##_f16x2, D, uint32_t,                                                                   \
            alu_pack(load_f16((uint16_t)(a >> 16), imm), fmt, imm) << half |                                  \
                alu_pack(load_f16((uint16_t)a, imm), fmt, imm))
 #define UNPAIR(src, fmt, A, half)                                                                            \
-    ALU_S1(cvt2, f16x2_##src, uint32_t, A,                                                                   \
+    ALU_L1(cvt2, f16x2_##src, uint32_t, A,                                                                   \
            (uint32_t)store_f16(alu_unpack((uint32_t)a >> half & (2 * fmt.sign - 1), fmt), imm) << 16 |       \
                store_f16(alu_unpack(a & (2 * fmt.sign - 1), fmt), imm))
 #define PAIRS(X)                                                                                             \
@@ -185,7 +187,7 @@ ALU_HANDLER(k_cvt_fast_f32_f32)
 PAIRS(PAIR2)
 PAIRS(UNPAIR)
 #define PAIR1(dst, fmt)                                                                                      \
-    ALU_S2(cvt2, dst##_f32, uint32_t, uint32_t, uint32_t,                                                    \
+    ALU_L2(cvt2, dst##_f32, uint32_t, uint32_t, uint32_t,                                                    \
            alu_pack(load_f32(a, imm), fmt, imm) << 16 | alu_pack(load_f32(b, imm), fmt, imm))
 PAIR1(f16x2, ALU_FMT_F16)
 PAIR1(bf16x2, ALU_FMT_BF16)
@@ -203,12 +205,12 @@ INLINE uint32_t pack_ue8m0(double x, uint64_t imm) {
     return code < 0 ? 0 : (uint32_t)code;
 }
 INLINE uint32_t bf16_of_ue8m0(uint32_t code) { return code == 0xff ? 0x7fff : code ? code << 7 : 0x40; }
-ALU_S2(cvt2, ue8m0x2_f32, uint16_t, uint32_t, uint32_t,
+ALU_L2(cvt2, ue8m0x2_f32, uint16_t, uint32_t, uint32_t,
        pack_ue8m0(load_f32(a, imm), imm) << 8 | pack_ue8m0(load_f32(b, imm), imm))
-ALU_S1(cvt2, ue8m0x2_bf16x2, uint16_t, uint32_t,
+ALU_L1(cvt2, ue8m0x2_bf16x2, uint16_t, uint32_t,
        pack_ue8m0(load_bf16((uint16_t)(a >> 16), imm), imm) << 8 |
            pack_ue8m0(load_bf16((uint16_t)a, imm), imm))
-ALU_S1(cvt2, bf16x2_ue8m0x2, uint32_t, uint16_t, bf16_of_ue8m0(a >> 8) << 16 | bf16_of_ue8m0(a & 0xff))
+ALU_L1(cvt2, bf16x2_ue8m0x2, uint32_t, uint16_t, bf16_of_ue8m0(a >> 8) << 16 | bf16_of_ue8m0(a & 0xff))
 
 // ---- Integer and floating point --------------------------------------------------------------------------
 
@@ -227,32 +229,27 @@ INLINE uint64_t float_to_int(double x, uint64_t imm) {
         return x > 0 ? (uint64_t)x : 0;
     return x < -limit ? ~max : (uint64_t)(int64_t)x;
 }
-#define FLOAT_INT(src, A, dw, D) ALU_S1(cvt_ftoi, src##_##dw, D, A, float_to_int(load_##src(a, imm), imm))
+#define FLOAT_INT(src, A, dw, D) ALU_L1(cvt_ftoi, src##_##dw, D, A, float_to_int(load_##src(a, imm), imm))
 #define FLOAT_INTS(X)            SOURCES(X, 16, uint16_t) SOURCES(X, 32, uint32_t) SOURCES(X, 64, uint64_t)
 FLOAT_INTS(FLOAT_INT)
-// The commonest: truncation of f32 to 32 bits.
-ALU_S1(cvt_rzi, s32_f32, int32_t, float,
-       a >= 0x1p31f    ? INT32_MAX
-       : a >= -0x1p31f ? (int32_t)a
-       : a < 0         ? INT32_MIN
-                       : 0)
-ALU_S1(cvt_rzi, u32_f32, uint32_t, float, a >= 0x1p32f ? UINT32_MAX : a > 0 ? (uint32_t)(int64_t)a : 0)
-
 INLINE double int_to_double(uint64_t x, uint64_t imm) {
     x = extend(x, ALU_CVT_SRC_BITS(imm), ALU_CVT_SRC_SIGNED(imm));
     return ALU_CVT_SRC_SIGNED(imm) ? double_of_s64((int64_t)x) : double_of_u64(x);
 }
 #define INT_FLOAT(A, aw)                                                                                     \
-    ALU_S1(cvt_itof, f16_##aw, uint16_t, A, store_f16(int_to_double(a, imm), imm))                           \
-    ALU_S1(cvt_itof, bf16_##aw, uint16_t, A, store_bf16(int_to_double(a, imm), imm))                         \
-    ALU_S1(cvt_itof, f32_##aw, uint32_t, A, store_f32(int_to_double(a, imm), imm))
+    ALU_L1(cvt_itof, f16_##aw, uint16_t, A, store_f16(int_to_double(a, imm), imm))                           \
+    ALU_L1(cvt_itof, bf16_##aw, uint16_t, A, store_bf16(int_to_double(a, imm), imm))                         \
+    ALU_L1(cvt_itof, f32_##aw, uint32_t, A, store_f32(int_to_double(a, imm), imm))
 #define INT_REGISTERS(X) X(uint16_t, 16) X(uint32_t, 32) X(uint64_t, 64)
 INT_REGISTERS(INT_FLOAT)
 // To f64, and whole registers to f32: the hardware's conversions, in its rounding mode.
 #define INT_HARD(type, A, dst, D)                                                                            \
     ALU_BODY(k_cvt_hard_##dst##_##type) {                                                                    \
         unsigned f = (unsigned)i->imm, old = set_rounding(f);                                                \
-        ALU_LANES({ LANE(D, i->d) = (D)LANE(A, i->a); })                                                     \
+        D r[VM_LANES] __attribute__((aligned(64)));                                                          \
+        for (unsigned l = 0; l < VM_LANES; l++)                                                              \
+            r[l] = (D)LANE(A, i->a);                                                                         \
+        put_lanes(w, i->d, r, sizeof(D), part);                                                              \
         restore_rounding(f, old);                                                                            \
     }                                                                                                        \
     ALU_HANDLER(k_cvt_hard_##dst##_##type)
@@ -269,7 +266,7 @@ INT_REGISTERS(INT_FLOAT)
     X(u64, uint64_t, f64, double)
 HARD(INT_HARD)
 // 8-bit integers, and integers narrower than their register, to f64: exact.
-#define NARROW_F64(A, aw) ALU_S1(cvt_itof, f64_##aw, uint64_t, A, store_f64(int_to_double(a, imm), imm))
+#define NARROW_F64(A, aw) ALU_L1(cvt_itof, f64_##aw, uint64_t, A, store_f64(int_to_double(a, imm), imm))
 INT_REGISTERS(NARROW_F64)
 
 static const AluKernel rows[] = {
@@ -289,7 +286,6 @@ static const AluKernel rows[] = {
     ALU_ROW(cvt2, ue8m0x2_f32) ALU_ROW(cvt2, ue8m0x2_bf16x2) ALU_ROW(cvt2, bf16x2_ue8m0x2)
 #define FLOAT_INT_ROW(src, A, dw, D) ALU_ROW(cvt_ftoi, src##_##dw)
     FLOAT_INTS(FLOAT_INT_ROW)
-    ALU_ROW(cvt_rzi, s32_f32) ALU_ROW(cvt_rzi, u32_f32)
 #define INT_FLOAT_ROW(A, aw)                                                                                   \
     ALU_ROW(cvt_itof, f16_##aw) ALU_ROW(cvt_itof, bf16_##aw) ALU_ROW(cvt_itof, f32_##aw) ALU_ROW(cvt_itof, f64_##aw)
     INT_REGISTERS(INT_FLOAT_ROW)

@@ -109,15 +109,22 @@ static bool int_to_int(const Cvt *c, VmAlu *out, unsigned src_reg, unsigned dst_
     return use(out, key);
 }
 
+// alu_round.c's kernels, when nothing but the rounding is asked for.
+static bool use_rounding(const Cvt *c, VmAlu *out) {
+    static const char *const modes[] = {
+        [ALU_RNI] = "rni", [ALU_RZI] = "rzi", [ALU_RMI] = "rmi", [ALU_RPI] = "rpi"};
+    char key[48];
+    snprintf(key, sizeof key, "cvt_%s.%s_%s", modes[c->integer], c->dst, c->src);
+    return use(out, key);
+}
+
 static bool float_to_int(const Cvt *c, VmAlu *out, unsigned dst_reg) {
     char key[48];
-    unsigned to = int_bits(c->dst);
     if (!c->integer || c->flags & ~(unsigned)(ALU_FTZ | ALU_SAT))
         return false;
-    if (c->integer == ALU_RZI && to == 32 && dst_reg == 32 && !strcmp(c->src, "f32"))
-        snprintf(key, sizeof key, "cvt_rzi.%s_f32", c->dst); // a flushed subnormal truncates to the same zero
-    else
-        snprintf(key, sizeof key, "cvt_ftoi.%s_%u", c->src, dst_reg);
+    if (dst_reg == int_bits(c->dst) && !(c->flags & ALU_FTZ) && use_rounding(c, out))
+        return true;
+    snprintf(key, sizeof key, "cvt_ftoi.%s_%u", c->src, dst_reg);
     return use(out, key);
 }
 
@@ -138,6 +145,8 @@ static bool float_to_float(const Cvt *c, VmAlu *out) {
     char key[48];
     const char *d = c->dst, *s = c->src;
     bool same = !strcmp(d, s);
+    if (c->integer && !c->flags && same && use_rounding(c, out))
+        return true;
     unsigned fast = 0; // flags the fast kernel of this pair understands
     bool has_fast = !c->integer;
     if (!strcmp(d, "f32") && (!strcmp(s, "f64") || same))
@@ -188,6 +197,9 @@ bool gr_alu_select_cvt(const PtxInstr *i, VmAlu *out) {
     if (to && !from && (to == 64 || !strcmp(c.src, "f64")))
         out->imm |= (uint64_t)1 << 40;
     if (packed) {
+        snprintf(key, sizeof key, "cvt2_fast.%s_%s", c.dst, c.src);
+        if (!c.integer && !c.flags && use(out, key))
+            return true;
         snprintf(key, sizeof key, "cvt2.%s_%s", c.dst, c.src);
         return !c.integer && use(out, key);
     }

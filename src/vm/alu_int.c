@@ -72,14 +72,17 @@ INLINE int32_t clamp_s32(int64_t x) {
 }
 
 // Through double, which vector units divide: the quotient of two 32-bit integers, when it is not an integer, is
-// at least 2^-32 of itself below the next one, so rounding to 53 bits cannot cross it.
+// at least 2^-32 of itself below the next one, so rounding to 53 bits cannot cross it. -2^31 / -1 is 2^31, which
+// wraps.
 INLINE uint32_t div_u32(uint32_t a, uint32_t b) {
-    return b ? (uint32_t)(int64_t)((double)a / (double)(b ? b : 1)) : ~0u;
+    double q = (double)a / (double)(b ? b : 1);
+    uint32_t high = (uint32_t)(int32_t)(q - 0x1p31) ^ 0x80000000, low = (uint32_t)(int32_t)q;
+    return b ? q >= 0x1p31 ? high : low : ~0u;
 }
 INLINE int32_t div_s32(int32_t a, int32_t b) {
-    if (b == 0)
-        return -1;
-    return b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b;
+    double q = (double)a / (double)(b ? b : 1);
+    int32_t r = (int32_t)q;
+    return b ? q >= 0x1p31 ? INT32_MIN : r : -1;
 }
 INLINE uint64_t div_s64(int64_t a, int64_t b) {
     if (b == 0)
@@ -140,7 +143,7 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
         if (writes)                                                                                          \
             w->cc = part ? (cc & ~w->mask) | (out & w->mask) : out;                                          \
     }                                                                                                        \
-    ALU_HANDLER(k_##op##_##type)
+    ALU_HANDLER_CC(k_##op##_##type)
 #define LOAD2(V) V a = GET(V, i->a, k), b = GET(V, i->b, k);
 #define LOAD3(V) V a = GET(V, i->a, k), b = GET(V, i->b, k), c = GET(V, i->c, k);
 #define ALU_C(op, type, W, V, x, y, reads, writes, subtracts)                                                \
@@ -153,6 +156,8 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
 #define V3 ALU_V3
 #define S2 ALU_S2
 #define S3 ALU_S3
+#define L2 ALU_L2
+#define L3 ALU_L3
 #define X2 ALU_X2
 #define C  ALU_C
 #define CM ALU_CM
@@ -162,16 +167,18 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
 #undef V3
 #undef S2
 #undef S3
+#undef L2
+#undef L3
 #undef X2
 #undef C
 #undef CM
 
 // mul.wide and mad.wide of 32 bits: half vectors widened, so that one multiplication yields whole lanes.
-#define WIDE(op, type, H, V, product, addend)                                                                \
+#define WIDE(op, type, H, V, widen, product, addend)                                                         \
     ALU_BODY(k_##op##_##type) {                                                                              \
         for (unsigned k = 0; k < N64; k++) {                                                                 \
-            V a = __builtin_convertvector(GET(H, i->a, k), V);                                               \
-            V b = __builtin_convertvector(GET(H, i->b, k), V);                                               \
+            V a = widen(GET(H, i->a, k));                                                                    \
+            V b = widen(GET(H, i->b, k));                                                                    \
             PUT64((VU64)(product) + (addend));                                                               \
         }                                                                                                    \
     }                                                                                                        \
@@ -186,10 +193,10 @@ INLINE VU64 wide_s32(VS64 a, VS64 b) {
     return mul64((VU64)a, (VU64)b);
 #endif
 }
-WIDE(mul_wide, u32, HU32, VU64, even_u32((VU32)a, (VU32)b), 0)
-WIDE(mul_wide, s32, HS32, VS64, wide_s32(a, b), 0)
-WIDE(mad_wide, u32, HU32, VU64, even_u32((VU32)a, (VU32)b), GET(VU64, i->c, k))
-WIDE(mad_wide, s32, HS32, VS64, wide_s32(a, b), GET(VU64, i->c, k))
+WIDE(mul_wide, u32, HU32, VU64, widen_u32, even_u32((VU32)a, (VU32)b), 0)
+WIDE(mul_wide, s32, HS32, VS64, widen_s32, wide_s32(a, b), 0)
+WIDE(mad_wide, u32, HU32, VU64, widen_u32, even_u32((VU32)a, (VU32)b), GET(VU64, i->c, k))
+WIDE(mad_wide, s32, HS32, VS64, widen_s32, wide_s32(a, b), GET(VU64, i->c, k))
 
 static const AluKernel rows[] = {
     ALU_ROW(mul_wide, u32) // clang-format off
@@ -202,6 +209,8 @@ static const AluKernel rows[] = {
 #define V3 ROW
 #define S2 ROW
 #define S3 ROW
+#define L2 ROW
+#define L3 ROW
 #define X2 ROW
 #define C  ROW
 #define CM ROW

@@ -73,14 +73,16 @@ INLINE VU64 mask64(uint32_t mask, unsigned k) {
 #ifdef ALU_AVX512
     return (VU64)_mm512_movm_epi64((__mmask8)(mask >> (k * L64)));
 #else
-    return (VU64)((SPLAT(VU64, (uint64_t)(mask >> (k * L64))) & *(const VU64 *)alu_bit64) != 0);
+    VU64 bit = *(const VU64 *)alu_bit64;
+    return (VU64)((SPLAT(VU64, (uint64_t)(mask >> (k * L64))) & bit) == bit);
 #endif
 }
 INLINE VU32 mask32(uint32_t mask, unsigned k) {
 #ifdef ALU_AVX512
     return (VU32)_mm512_movm_epi32((__mmask16)(mask >> (k * L32)));
 #else
-    return (VU32)((SPLAT(VU32, mask >> (k * L32)) & *(const VU32 *)alu_bit32) != 0);
+    VU32 bit = *(const VU32 *)alu_bit32;
+    return (VU32)((SPLAT(VU32, mask >> (k * L32)) & bit) == bit);
 #endif
 }
 INLINE VU16 mask16(uint32_t mask, unsigned k) {
@@ -88,7 +90,8 @@ INLINE VU16 mask16(uint32_t mask, unsigned k) {
     (void)k;
     return (VU16)_mm512_movm_epi16(mask);
 #else
-    return (VU16)((SPLAT(VU16, (uint16_t)(mask >> (k * L16))) & *(const VU16 *)alu_bit16) != 0);
+    VU16 bit = *(const VU16 *)alu_bit16;
+    return (VU16)((SPLAT(VU16, (uint16_t)(mask >> (k * L16))) & bit) == bit);
 #endif
 }
 
@@ -144,8 +147,37 @@ INLINE uint32_t bits16(VS16 m, unsigned k) {
 
 #define GET(V, off, k) (((const V *)(w->frame + (off)))[k])
 
-// m is all ones or all zeros in each lane.
-#define BLEND(V, m, x, y) ((V)(((VU64)(m) & (VU64)(x)) | (~(VU64)(m) & (VU64)(y))))
+// m is all ones or all zeros in each lane: x where it is ones, else y. The operands may be vectors of any type.
+INLINE VU64 blend_bits(VU64 m, VU64 x, VU64 y) {
+#if defined(ALU_AVX512)
+    return (VU64)_mm512_ternarylogic_epi64((__m512i)m, (__m512i)x, (__m512i)y, 0xca);
+#elif defined(ALU_AVX2)
+    return (VU64)_mm256_blendv_epi8((__m256i)y, (__m256i)x, (__m256i)m);
+#else
+    return y ^ (m & (x ^ y));
+#endif
+}
+#define BLEND(V, m, x, y) ((V)blend_bits((VU64)(m), (VU64)(x), (VU64)(y)))
+
+// Lanes of 32 bits widened to 64; gcc 12 splits such conversions in two when left to itself.
+INLINE VU64 widen_u32(HU32 x) {
+#if defined(ALU_AVX512)
+    return (VU64)_mm512_cvtepu32_epi64((__m256i)x);
+#elif defined(ALU_AVX2)
+    return (VU64)_mm256_cvtepu32_epi64((__m128i)x);
+#else
+    return __builtin_convertvector(x, VU64);
+#endif
+}
+INLINE VS64 widen_s32(HS32 x) {
+#if defined(ALU_AVX512)
+    return (VS64)_mm512_cvtepi32_epi64((__m256i)x);
+#elif defined(ALU_AVX2)
+    return (VS64)_mm256_cvtepi32_epi64((__m128i)x);
+#else
+    return __builtin_convertvector(x, VS64);
+#endif
+}
 
 INLINE void put16(VmWarp *w, uint32_t off, unsigned k, VU16 r, bool part) {
     VU16 *p = (VU16 *)(w->frame + off) + k;
@@ -186,13 +218,31 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
 #define PUT32(r) put32(w, i->d, k, (VU32)(r), part)
 #define PUT64(r) put64(w, i->d, k, (VU64)(r), part)
 
+// The body works on copies of what it reads, which no store to the frame can change: else the compiler would load
+// the operands' offsets again for every vector.
+#define ALU_CALL(name, part)                                                                                 \
+    VmWarp warp = {.frame = w->frame, .mask = w->mask, .cc = w->cc};                                         \
+    const VmInsn insn = {.d = i->d, .a = i->a, .b = i->b, .c = i->c, .d2 = i->d2, .e = i->e, .imm = i->imm}; \
+    name(&warp, &insn, part);
 #define ALU_HANDLER(name)                                                                                    \
     static const VmInsn *name##_full(VmWarp *w, const VmInsn *i) {                                           \
-        name(w, i, false);                                                                                   \
+        ALU_CALL(name, false)                                                                                \
         return i + 1;                                                                                        \
     }                                                                                                        \
     static const VmInsn *name##_part(VmWarp *w, const VmInsn *i) {                                           \
-        name(w, i, true);                                                                                    \
+        ALU_CALL(name, true)                                                                                 \
+        return i + 1;                                                                                        \
+    }
+// As ALU_HANDLER, for bodies that write the condition code.
+#define ALU_HANDLER_CC(name)                                                                                 \
+    static const VmInsn *name##_full(VmWarp *w, const VmInsn *i) {                                           \
+        ALU_CALL(name, false)                                                                                \
+        w->cc = warp.cc;                                                                                     \
+        return i + 1;                                                                                        \
+    }                                                                                                        \
+    static const VmInsn *name##_part(VmWarp *w, const VmInsn *i) {                                           \
+        ALU_CALL(name, true)                                                                                 \
+        w->cc = warp.cc;                                                                                     \
         return i + 1;                                                                                        \
     }
 #define ALU_BODY(name)    INLINE void name(VmWarp *w, const VmInsn *i, bool part)
@@ -224,8 +274,46 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
     }                                                                                                        \
     ALU_HANDLER(k_##op##_##type)
 
-// S1 to S4: one lane at a time, for what is rare or has no vector form. D, A, B, C, E are element types of the
-// registers; `imm` may be used.
+// S1 to S4: an expression for one lane, in a loop that the compiler can vectorize: results go to an array of their own
+// first, which nothing else points to. D, A, B, C, E are element types of the registers; `imm` may be used.
+#define LANE(T, off) (((T *)(w->frame + (off)))[l])
+#define ALU_S(op, type, D, loads, expr)                                                                      \
+    ALU_BODY(k_##op##_##type) {                                                                              \
+        const uint64_t imm = i->imm;                                                                         \
+        D r[VM_LANES] __attribute__((aligned(64)));                                                          \
+        (void)imm;                                                                                           \
+        for (unsigned l = 0; l < VM_LANES; l++) {                                                            \
+            loads r[l] = (D)(expr);                                                                          \
+        }                                                                                                    \
+        put_lanes(w, i->d, r, sizeof(D), part);                                                              \
+    }                                                                                                        \
+    ALU_HANDLER(k_##op##_##type)
+#define ALU_S1(op, type, D, A, expr)    ALU_S(op, type, D, A a = LANE(A, i->a);, expr)
+#define ALU_S2(op, type, D, A, B, expr) ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b);, expr)
+#define ALU_S3(op, type, D, A, B, C, expr)                                                                   \
+    ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b); C c = LANE(C, i->c);, expr)
+#define ALU_S4(op, type, D, A, B, C, E, expr)                                                                \
+    ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b); C c = LANE(C, i->c); E e = LANE(E, i->e);   \
+          , expr)
+
+INLINE void put_lanes(VmWarp *w, uint32_t off, const void *lanes, unsigned size, bool part) {
+    switch (size) {
+    case 2:
+        for (unsigned k = 0; k < N16; k++)
+            put16(w, off, k, ((const VU16 *)lanes)[k], part);
+        break;
+    case 4:
+        for (unsigned k = 0; k < N32; k++)
+            put32(w, off, k, ((const VU32 *)lanes)[k], part);
+        break;
+    default:
+        for (unsigned k = 0; k < N64; k++)
+            put64(w, off, k, ((const VU64 *)lanes)[k], part);
+        break;
+    }
+}
+
+// L1 to L3: as S, for what has no vector form: only active lanes are computed.
 #define ALU_LANES(body)                                                                                      \
     if (part) {                                                                                              \
         for (uint32_t m = w->mask; m; m &= m - 1) {                                                          \
@@ -237,20 +325,16 @@ INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
             body                                                                                             \
         }                                                                                                    \
     }
-#define LANE(T, off) (((T *)(w->frame + (off)))[l])
-#define ALU_S(op, type, D, loads, expr)                                                                      \
+#define ALU_L(op, type, D, loads, expr)                                                                      \
     ALU_BODY(k_##op##_##type) {                                                                              \
-        uint64_t imm = i->imm;                                                                               \
+        const uint64_t imm = i->imm;                                                                         \
         (void)imm;                                                                                           \
         ALU_LANES({ loads LANE(D, i->d) = (D)(expr); })                                                      \
     }                                                                                                        \
     ALU_HANDLER(k_##op##_##type)
-#define ALU_S1(op, type, D, A, expr)    ALU_S(op, type, D, A a = LANE(A, i->a);, expr)
-#define ALU_S2(op, type, D, A, B, expr) ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b);, expr)
-#define ALU_S3(op, type, D, A, B, C, expr)                                                                   \
-    ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b); C c = LANE(C, i->c);, expr)
-#define ALU_S4(op, type, D, A, B, C, E, expr)                                                                \
-    ALU_S(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b); C c = LANE(C, i->c); E e = LANE(E, i->e);   \
-          , expr)
+#define ALU_L1(op, type, D, A, expr)    ALU_L(op, type, D, A a = LANE(A, i->a);, expr)
+#define ALU_L2(op, type, D, A, B, expr) ALU_L(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b);, expr)
+#define ALU_L3(op, type, D, A, B, C, expr)                                                                   \
+    ALU_L(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b); C c = LANE(C, i->c);, expr)
 
 #endif

@@ -63,11 +63,11 @@ INLINE uint32_t scalar(VideoOp op, uint32_t a, uint32_t b, uint32_t c, uint64_t 
 }
 
 #define SIMD(name, op)                                                                                       \
-    ALU_S3(name##4, b32, uint32_t, uint32_t, uint32_t, uint32_t, simd(op, 8, a, b, c, imm))                  \
-    ALU_S3(name##2, b32, uint32_t, uint32_t, uint32_t, uint32_t, simd(op, 16, a, b, c, imm))
+    ALU_L3(name##4, b32, uint32_t, uint32_t, uint32_t, uint32_t, simd(op, 8, a, b, c, imm))                  \
+    ALU_L3(name##2, b32, uint32_t, uint32_t, uint32_t, uint32_t, simd(op, 16, a, b, c, imm))
 #define SCALAR(name, op)                                                                                     \
-    ALU_S2(name##_2, b32, uint32_t, uint32_t, uint32_t, scalar(op, a, b, 0, imm))                            \
-    ALU_S3(name##_3, b32, uint32_t, uint32_t, uint32_t, uint32_t, scalar(op, a, b, c, imm))
+    ALU_L2(name##_2, b32, uint32_t, uint32_t, uint32_t, scalar(op, a, b, 0, imm))                            \
+    ALU_L3(name##_3, b32, uint32_t, uint32_t, uint32_t, uint32_t, scalar(op, a, b, c, imm))
 #define SCALAR_OPS(X)                                                                                        \
     X(vadd, V_ADD) X(vsub, V_SUB) X(vabsdiff, V_ABSDIFF) X(vmin, V_MIN) X(vmax, V_MAX) X(vset, V_SET)
 SCALAR_OPS(SIMD)

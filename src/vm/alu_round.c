@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// alu_round — the conversions that programs are full of, in a form that vectorizes: rounding f32 and f64 to integral
+// values, and to 32-bit integers. alu_cvt.c has the general form and the rules (PTX ISA 9.7.9.21).
+
+#include "vm/alu_cvt.h"
+#include "vm/alu_fp.h"
+
+// Adding and subtracting 2^23 (2^52) rounds the magnitude to nearest even; a step corrects for the other modes.
+#define INTEGRAL(name, F, limit, bits_of, of_bits, U, sign_bit)                                              \
+    INLINE F name(F x, unsigned mode) {                                                                      \
+        U sign = bits_of(x) & sign_bit;                                                                      \
+        F a = of_bits(bits_of(x) & ~sign_bit), r = (a + limit) - limit;                                      \
+        bool outward = mode == ALU_RMI ? sign != 0 : sign == 0; /* .rmi and .rpi: away from zero */          \
+        F down = r > a ? r - 1 : r, up = r < a ? r + 1 : r;                                                  \
+        r = mode == ALU_RNI ? r : mode == ALU_RZI || !outward ? down : up;                                   \
+        return a < limit ? of_bits(bits_of(r) | sign) : x;                                                   \
+    }
+INTEGRAL(integral32, float, 0x1p23f, float_bits, bits_float, uint32_t, 0x80000000u)
+INTEGRAL(integral64, double, 0x1p52, double_bits, bits_double, uint64_t, ((uint64_t)1 << 63))
+
+// Of integral values; out of range clamps, NaN is 0 from f32 and the most negative integer from f64.
+#define TO_S32(x, min, max, nan)                                                                             \
+    ((x) >= max ? INT32_MAX : (x) >= min ? (int32_t)(x) : (x) < min ? INT32_MIN : nan)
+INLINE uint32_t u32_of_float(float x) {
+    uint32_t high = (uint32_t)(int32_t)(x - 0x1p31f) ^ 0x80000000, low = (uint32_t)(int32_t)x;
+    uint32_t r = x >= 0x1p31f ? high : low;
+    r = x >= 0x1p32f ? UINT32_MAX : r;
+    return x > 0 ? r : 0;
+}
+INLINE uint32_t u32_of_double(double x) {
+    uint32_t r = (uint32_t)(int32_t)(x - 0x1p31) ^ 0x80000000; // exact for integers
+    r = x >= 0x1p32 ? UINT32_MAX : r;
+    r = x > 0 ? r : 0;
+    return x == x ? r : 0x80000000;
+}
+
+#define MODE(name, mode)                                                                                     \
+    ALU_S1(cvt_##name, f64_f64, double, double, a == a ? integral64(a, mode) : a)                            \
+    ALU_S1(cvt_##name, s32_f32, int32_t, float, TO_S32(integral32(a, mode), -0x1p31f, 0x1p31f, 0))           \
+    ALU_S1(cvt_##name, u32_f32, uint32_t, float, u32_of_float(integral32(a, mode)))                          \
+    ALU_S1(cvt_##name, s32_f64, int32_t, double, TO_S32(integral64(a, mode), -0x1p31, 0x1p31, INT32_MIN))    \
+    ALU_S1(cvt_##name, u32_f64, uint32_t, double, u32_of_double(integral64(a, mode)))                        \
+    ALU_BODY(k_cvt_##name##_f32_f32) {                                                                       \
+        float r[VM_LANES] __attribute__((aligned(64)));                                                      \
+        for (unsigned l = 0; l < VM_LANES; l++)                                                              \
+            r[l] = integral32(LANE(float, i->a), mode);                                                      \
+        for (unsigned k = 0; k < N32; k++)                                                                   \
+            PUT32(out32(((VF32 *)r)[k], 0));                                                                 \
+    }                                                                                                        \
+    ALU_HANDLER(k_cvt_##name##_f32_f32)
+#define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
+MODES(MODE)
+
+// Pairs of f32 packed into one register, rounded to nearest even: the first above the second.
+ALU_S2(cvt2_fast, f16x2_f32, uint32_t, float, float, (uint32_t)f16_of_float(a) << 16 | f16_of_float(b))
+ALU_S2(cvt2_fast, bf16x2_f32, uint32_t, float, float, (uint32_t)bf16_of_float(a) << 16 | bf16_of_float(b))
+
+static const AluKernel rows[] = {
+// clang-format off
+#define MODE_ROWS(name, mode)                                                                                  \
+    ALU_ROW(cvt_##name, f64_f64) ALU_ROW(cvt_##name, s32_f32) ALU_ROW(cvt_##name, u32_f32)                     \
+    ALU_ROW(cvt_##name, s32_f64) ALU_ROW(cvt_##name, u32_f64) ALU_ROW(cvt_##name, f32_f32)
+    MODES(MODE_ROWS) ALU_ROW(cvt2_fast, f16x2_f32) ALU_ROW(cvt2_fast, bf16x2_f32)
+    // clang-format on
+};
+ALU_EXPORT(round);
