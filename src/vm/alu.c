@@ -14,7 +14,8 @@
 // One table per kernel source and instruction set; ALU_ISAS is set by alu.cmake.
 #define ALU_FILES(X, isa)                                                                                    \
     X(int, isa)                                                                                              \
-    X(bit, isa) X(cmp, isa) X(float, isa) X(cvt, isa) X(round, isa) X(16, isa) X(approx, isa) X(video, isa)
+    X(bit, isa)                                                                                              \
+    X(cmp, isa) X(float, isa) X(cvt, isa) X(round, isa) X(16, isa) X(16v, isa) X(approx, isa) X(video, isa)
 
 #define DECLARE(file, isa) extern const AluTable gr_alu_##file##_##isa;
 ALU_FILES(DECLARE, base)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # gr_vm_alu: the arithmetic of the CPU device. The kernels are compiled once per instruction set; alu.c chooses
 # among them at run time.
-set(ALU_KERNELS alu_int.c alu_bit.c alu_cmp.c alu_float.c alu_cvt.c alu_round.c alu_16.c alu_approx.c alu_video.c)
+set(ALU_KERNELS alu_int.c alu_bit.c alu_cmp.c alu_float.c alu_cvt.c alu_round.c alu_16.c alu_16v.c alu_approx.c alu_video.c)
 set(ALU_OBJECTS)
 
 function(gr_alu_isa name)

@@ -152,11 +152,6 @@ ALU_BODY(k_cvt_fast_f32_f64) {
 }
 ALU_HANDLER(k_cvt_fast_f32_f64)
 ALU_S1(cvt_fast, f64_f32, double, float, (double)a)
-ALU_S1(cvt_fast, f32_f16, uint32_t, uint16_t,
-       (a & 0x7fff) > 0x7c00 ? 0x7fffffff : float_bits(float_of_f16(a)))
-ALU_S1(cvt_fast, f32_bf16, uint32_t, uint16_t, (uint32_t)a << 16)
-ALU_S1(cvt_fast, f16_f32, uint16_t, float, f16_of_float(a))
-ALU_S1(cvt_fast, bf16_f32, uint16_t, float, bf16_of_float(a))
 // cvt.sat.f32.f32, cvt.ftz.f32.f32, cvt.f32.f32
 ALU_BODY(k_cvt_fast_f32_f32) {
     unsigned f = (unsigned)i->imm;
@@ -254,6 +249,8 @@ INT_REGISTERS(INT_FLOAT)
     }                                                                                                        \
     ALU_HANDLER(k_cvt_hard_##dst##_##type)
 #define HARD(X)                                                                                              \
+    X(s16, int16_t, f32, float)                                                                              \
+    X(u16, uint16_t, f32, float)                                                                             \
     X(s32, int32_t, f32, float)                                                                              \
     X(u32, uint32_t, f32, float)                                                                             \
     X(s64, int64_t, f32, float)                                                                              \
@@ -278,8 +275,8 @@ static const AluKernel rows[] = {
     ALU_ROW(truncate, b64_16) ALU_ROW(cvt_pack, 2) ALU_ROW(cvt_pack, 3)
 #define FLOAT_ROW(src, A, dst, D) ALU_ROW(cvt, dst##_##src)
     FLOAT_PAIRS(FLOAT_ROW)
-    ALU_ROW(cvt_fast, f32_f64) ALU_ROW(cvt_fast, f64_f32) ALU_ROW(cvt_fast, f32_f16) ALU_ROW(cvt_fast, f32_bf16)
-    ALU_ROW(cvt_fast, f16_f32) ALU_ROW(cvt_fast, bf16_f32) ALU_ROW(cvt_fast, f32_f32)
+    ALU_ROW(cvt_fast, f32_f64) ALU_ROW(cvt_fast, f64_f32)
+    ALU_ROW(cvt_fast, f32_f32)
 #define PAIR_ROW(type, ...) ALU_ROW(cvt2, type##_f32) ALU_ROW(cvt2, type##_f16x2)
 #define UNPAIR_ROW(type, ...) ALU_ROW(cvt2, f16x2_##type)
     PAIRS(PAIR_ROW) PAIRS(UNPAIR_ROW) ALU_ROW(cvt2, f16x2_f32) ALU_ROW(cvt2, bf16x2_f32)

@@ -134,7 +134,7 @@ static bool int_to_float(const Cvt *c, VmAlu *out, unsigned src_reg) {
     if (c->integer || c->flags & ~(unsigned)(ALU_ROUNDING | ALU_FTZ | ALU_SAT))
         return false;
     bool f64 = !strcmp(c->dst, "f64"), f32 = !strcmp(c->dst, "f32");
-    if (from == src_reg && !(c->flags & ALU_SAT) && (f64 || (f32 && from >= 32)))
+    if (from == src_reg && !(c->flags & ALU_SAT) && (f64 || f32))
         snprintf(key, sizeof key, "cvt_hard.%s_%s", c->dst, c->src);
     else
         snprintf(key, sizeof key, "cvt_itof.%s_%u", c->dst, src_reg);

@@ -313,25 +313,20 @@ INLINE void put_lanes(VmWarp *w, uint32_t off, const void *lanes, unsigned size,
     }
 }
 
-// L1 to L3: as S, for what has no vector form: only active lanes are computed.
-#define ALU_LANES(body)                                                                                      \
-    if (part) {                                                                                              \
-        for (uint32_t m = w->mask; m; m &= m - 1) {                                                          \
-            unsigned l = (unsigned)__builtin_ctz(m);                                                         \
-            body                                                                                             \
-        }                                                                                                    \
-    } else {                                                                                                 \
-        for (unsigned l = 0; l < VM_LANES; l++) {                                                            \
-            body                                                                                             \
-        }                                                                                                    \
-    }
+// L1 to L3: as S, for what has no vector form: only active lanes are computed, by one handler for full and partial masks.
 #define ALU_L(op, type, D, loads, expr)                                                                      \
-    ALU_BODY(k_##op##_##type) {                                                                              \
+    static const VmInsn *k_##op##_##type##_full(VmWarp *w, const VmInsn *i) {                                \
         const uint64_t imm = i->imm;                                                                         \
         (void)imm;                                                                                           \
-        ALU_LANES({ loads LANE(D, i->d) = (D)(expr); })                                                      \
+        for (uint32_t m = w->mask; m; m &= m - 1) {                                                          \
+            unsigned l = (unsigned)__builtin_ctz(m);                                                         \
+            loads LANE(D, i->d) = (D)(expr);                                                                 \
+        }                                                                                                    \
+        return i + 1;                                                                                        \
     }                                                                                                        \
-    ALU_HANDLER(k_##op##_##type)
+    static const VmInsn *k_##op##_##type##_part(VmWarp *w, const VmInsn *i) {                                \
+        return k_##op##_##type##_full(w, i);                                                                 \
+    }
 #define ALU_L1(op, type, D, A, expr)    ALU_L(op, type, D, A a = LANE(A, i->a);, expr)
 #define ALU_L2(op, type, D, A, B, expr) ALU_L(op, type, D, A a = LANE(A, i->a); B b = LANE(B, i->b);, expr)
 #define ALU_L3(op, type, D, A, B, C, expr)                                                                   \

@@ -51,16 +51,12 @@ INLINE uint32_t u32_of_double(double x) {
 #define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
 MODES(MODE)
 
-// Pairs of f32 packed into one register, rounded to nearest even: the first above the second.
-ALU_S2(cvt2_fast, f16x2_f32, uint32_t, float, float, (uint32_t)f16_of_float(a) << 16 | f16_of_float(b))
-ALU_S2(cvt2_fast, bf16x2_f32, uint32_t, float, float, (uint32_t)bf16_of_float(a) << 16 | bf16_of_float(b))
-
 static const AluKernel rows[] = {
 // clang-format off
 #define MODE_ROWS(name, mode)                                                                                  \
     ALU_ROW(cvt_##name, f64_f64) ALU_ROW(cvt_##name, s32_f32) ALU_ROW(cvt_##name, u32_f32)                     \
     ALU_ROW(cvt_##name, s32_f64) ALU_ROW(cvt_##name, u32_f64) ALU_ROW(cvt_##name, f32_f32)
-    MODES(MODE_ROWS) ALU_ROW(cvt2_fast, f16x2_f32) ALU_ROW(cvt2_fast, bf16x2_f32)
+    MODES(MODE_ROWS)
     // clang-format on
 };
 ALU_EXPORT(round);
