@@ -209,7 +209,7 @@ bool gr_cu_contended(void); // another thread waits for the lock
 void gr_cu_wait(unsigned ms);
 void gr_cu_wake(void);
 uint64_t gr_cu_real_ms(void);
-uint64_t gr_cu_last_call_ms(void); // when an API call last entered or left
+uint64_t gr_cu_calls(int *caller); // how often calls entered or left, and the thread that did last
 bool gr_cu_busy(void);             // a thread holds the lock or waits for it
 void gr_cu_in_callback(bool yes);  // this thread runs a host function: no CUDA calls from it
 int gr_cu_start_thread(void *(*body)(void *), const char *name);
@@ -333,6 +333,7 @@ bool gr_callback_busy(void); // one runs: another has to wait
 // Hands a host function to the callback thread and waits a while.
 void gr_callback_run(Item *it, bool draining);
 void gr_device_thread_start(void);
+void gr_note_unrepeatable(const char *what); // counts and tells
 uint64_t gr_device_thread_unrepeatable(void);
 void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *fault);
 CUresult gr_fault_code(VmFaultKind kind);

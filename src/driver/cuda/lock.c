@@ -9,13 +9,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;  // `serving` moved
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; // gr_cu_wake
 static uint64_t next_ticket, serving;
-static _Atomic uint64_t last_call_ms;
+static _Atomic uint64_t calls; // entered or left
+static _Atomic int last_caller;
+static _Thread_local int thread_id;
 static _Thread_local bool in_callback;
 
 uint64_t gr_cu_real_ms(void) {
@@ -24,7 +28,17 @@ uint64_t gr_cu_real_ms(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-uint64_t gr_cu_last_call_ms(void) { return atomic_load(&last_call_ms); }
+uint64_t gr_cu_calls(int *caller) {
+    *caller = atomic_load(&last_caller);
+    return atomic_load(&calls);
+}
+
+static void count_call(void) {
+    if (!thread_id)
+        thread_id = (int)syscall(SYS_gettid);
+    atomic_store_explicit(&last_caller, thread_id, memory_order_relaxed);
+    atomic_fetch_add(&calls, 1);
+}
 
 static void take_ticket(void) {
     uint64_t mine = next_ticket++;
@@ -111,6 +125,7 @@ static void after_fork_child(void) {
     pthread_cond_init(&woken, NULL);
     next_ticket = serving = 0;
     in_callback = false;
+    thread_id = 0;
     gr_cu.forked = gr_cu.initialized;
 }
 
@@ -139,7 +154,7 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
     if (in_callback && need != API_ANY)
         return CUDA_ERROR_NOT_PERMITTED;
     gr_cu_lock();
-    atomic_store(&last_call_ms, gr_cu_real_ms());
+    count_call();
     CUresult r = CUDA_SUCCESS;
     Ctx *current = NULL;
     if (gr_cu.forked)
@@ -164,7 +179,7 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
 }
 
 CUresult gr_cu_leave(CUresult result) {
-    atomic_store(&last_call_ms, gr_cu_real_ms());
+    count_call();
     gr_cu_unlock();
     return result;
 }
