@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Zeroed, aligned to 64, freed with the launch. Large pieces cost nothing until they are touched.
 static void *own(VmLaunch *l, size_t bytes) {
-    void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-    if (!p || !gr_vec_push(&l->owned, p)) {
-        free(p);
+    void *raw = calloc(1, bytes + 64);
+    if (!raw || !gr_vec_push(&l->owned, raw)) {
+        free(raw);
         return NULL;
     }
-    memset(p, 0, bytes);
-    return p;
+    return (void *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
 }
 
 // ---- Activations -------------------------------------------------------------------------------------------

@@ -60,8 +60,10 @@ typedef struct Decoder {
 uint32_t gr_vm_lane_bytes(PtxType t);                // 0 for predicates
 uint32_t gr_vm_new_slot(Decoder *d, uint32_t width); // width as VmFill.width
 uint32_t gr_vm_reg_slot(Decoder *d, const PtxReg *r);
-uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t); // VM_NO_SLOT: not understood
+// VM_NO_SLOT: not understood, or a register of another width than t's.
+uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t);
 uint32_t gr_vm_dst(Decoder *d, const PtxOperand *o, PtxType t);
+PtxType gr_vm_operand_type(const PtxOperand *o, PtxType t); // a register's own type, else t
 uint32_t gr_vm_fill_slot(Decoder *d, VmFill fill);
 uint32_t gr_vm_const_slot(Decoder *d, uint64_t bits, uint32_t width);
 bool gr_vm_find_aliases(Decoder *d);

@@ -44,7 +44,7 @@ bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint3
     *width = (uint8_t)gr_vm_lane_bytes(base->reg->type);
     if (*width != 4 && *width != 8)
         return false;
-    *slot = gr_vm_src(d, base, PTX_B64);
+    *slot = gr_vm_src(d, base, base->reg->type);
     *offset = (uint64_t)a->offset;
     return *slot != VM_NO_SLOT;
 }
@@ -63,10 +63,11 @@ static bool decode_data(Decoder *d, const PtxOperand *o, PtxType t, bool store, 
             reg_bytes[k] = info->elem < 2 ? 2 : info->elem;
             continue;
         }
-        slots[k] = store ? gr_vm_src(d, &e[k], t) : gr_vm_dst(d, &e[k], t);
+        PtxType own = gr_vm_operand_type(&e[k], t); // may be wider (PTX ISA 9.4.1)
+        slots[k] = store ? gr_vm_src(d, &e[k], own) : gr_vm_dst(d, &e[k], own);
         if (slots[k] == VM_NO_SLOT)
             return false;
-        reg_bytes[k] = (uint8_t)gr_vm_lane_bytes(e[k].kind == PTX_O_REG ? e[k].reg->type : t);
+        reg_bytes[k] = (uint8_t)gr_vm_lane_bytes(own);
         if (reg_bytes[k] == 0 || (info->elem > reg_bytes[k]))
             return false;
     }

@@ -34,11 +34,14 @@ static bool decode_pack(Decoder *d, const PtxInstr *i) {
         return false;
     for (unsigned k = 0; k < p->n; k++) {
         const PtxOperand *e = &v->sub[k];
-        p->reg_bytes[k] = (uint8_t)gr_vm_lane_bytes(e->kind == PTX_O_REG ? e->reg->type : elem);
+        PtxType own = gr_vm_operand_type(e, elem);
+        p->reg_bytes[k] = (uint8_t)gr_vm_lane_bytes(own);
+        if (p->reg_bytes[k] < p->bytes)
+            return false;
         if (!pack && e->kind == PTX_O_SINK)
             p->slot[k] = VM_NO_SLOT;
         else {
-            p->slot[k] = pack ? gr_vm_src(d, e, elem) : gr_vm_dst(d, e, elem);
+            p->slot[k] = pack ? gr_vm_src(d, e, own) : gr_vm_dst(d, e, own);
             if (p->slot[k] == VM_NO_SLOT)
                 return false;
         }
@@ -65,7 +68,7 @@ bool gr_vm_decode_move(Decoder *d, const PtxInstr *i) {
     PtxType t = i->type[0];
     // mov.u32 %r, %clock64 does not exist, mov.u64 %rd, %clock does not either; a wider register gets zeros.
     PtxType read = o->kind == PTX_O_REG ? o->reg->type : t;
-    uint32_t src = gr_vm_src(d, s, read), dst = gr_vm_dst(d, o, t);
+    uint32_t src = gr_vm_src(d, s, read), dst = gr_vm_dst(d, o, read);
     if (src == VM_NO_SLOT || dst == VM_NO_SLOT)
         return false;
     VmExec x = mov_of(gr_vm_lane_bytes(read));

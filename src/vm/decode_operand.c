@@ -283,6 +283,14 @@ static unsigned elem_index(char c) {
     }
 }
 
+// Where the component is that a register operand names, within the register. False when it has none such, or when
+// the register has not the width of `t`: handlers go by the width, so a wrong one must not get through.
+static bool elem_offset(const PtxOperand *o, PtxType t, uint32_t *out) {
+    uint32_t width = gr_vm_lane_bytes(o->reg->type), n = o->elem ? elem_index(o->elem) : 0;
+    *out = n * ((width * VM_LANES + 63) & ~63u);
+    return width == gr_vm_lane_bytes(t) && (!n || n < o->reg->vec);
+}
+
 // ~p for an operand written !p.
 static const VmInsn *not_full(VmWarp *w, const VmInsn *i) {
     VM_PRED(w, i->d) = ~VM_PRED(w, i->a);
@@ -297,10 +305,10 @@ uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t) {
     VmFill fill;
     switch (o->kind) {
     case PTX_O_REG: {
-        uint32_t width = gr_vm_lane_bytes(o->reg->type);
-        uint32_t s = gr_vm_reg_slot(d, o->reg);
-        if (o->elem)
-            s += elem_index(o->elem) * ((width * VM_LANES + 63) & ~63u);
+        uint32_t at;
+        if (!elem_offset(o, t, &at))
+            return VM_NO_SLOT;
+        uint32_t s = gr_vm_reg_slot(d, o->reg) + at;
         if (o->negated) {
             if (o->reg->type != PTX_PRED)
                 return VM_NO_SLOT;
@@ -354,15 +362,15 @@ uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t) {
 }
 
 uint32_t gr_vm_dst(Decoder *d, const PtxOperand *o, PtxType t) {
+    uint32_t at;
     if (o->kind == PTX_O_SINK)
         return gr_vm_new_slot(d, gr_vm_lane_bytes(t));
-    if (o->kind != PTX_O_REG)
+    if (o->kind != PTX_O_REG || !elem_offset(o, t, &at))
         return VM_NO_SLOT;
-    uint32_t s = reg_own_slot(d, o->reg);
-    if (o->elem)
-        s += elem_index(o->elem) * ((gr_vm_lane_bytes(o->reg->type) * VM_LANES + 63) & ~63u);
-    return s;
+    return reg_own_slot(d, o->reg) + at;
 }
+
+PtxType gr_vm_operand_type(const PtxOperand *o, PtxType t) { return o->kind == PTX_O_REG ? o->reg->type : t; }
 
 // The elements of a vector operand: {a, b}, a vector register, or a single operand.
 const PtxOperand *gr_vm_elements(Decoder *d, const PtxOperand *o, PtxOperand tmp[8], unsigned *n) {

@@ -50,6 +50,9 @@ static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, 
         if (f->ptx->reqntid[0] && p->block[k] != (f->ptx->reqntid[k] ? f->ptx->reqntid[k] : 1))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: .reqntid asks for another block size", f->name);
     }
+    for (unsigned k = 0; k < 3; k++)
+        if (p->cluster[k] > 1 || f->ptx->reqcluster[k] > 1)
+            return gr_fail(err, GR_ERR_UNSUPPORTED, "%s: clusters of more than one block", f->name);
     if (*threads > f->attrs.max_threads)
         return gr_fail(err, GR_ERR_LIMIT, "%s: blocks of %llu threads, at most %u", f->name,
                        (unsigned long long)*threads, f->attrs.max_threads);

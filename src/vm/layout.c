@@ -109,6 +109,11 @@ gr_status gr_vm_layout(VmModule *m, gr_error *err) {
             st = err ? err->code : GR_ERR_LIMIT;
             break;
         }
+        if (w.depth[f->index] > VM_LOCAL_MAX) {
+            st = gr_fail(err, GR_ERR_LIMIT, "%s: more than %u KiB of local memory", f->name,
+                         VM_LOCAL_MAX >> 10);
+            break;
+        }
         // Dynamic shared memory follows the static part, aligned for any type.
         uint32_t align = f->shared_align > 16 ? f->shared_align : 16;
         if (f->shared_align)

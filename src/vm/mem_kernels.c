@@ -120,6 +120,44 @@ INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, W
     return c->hi != 0;
 }
 
+INLINE const VmInsn *access_part(VmWarp *w, const VmInsn *i, bool store, int where, unsigned elem,
+                                 unsigned vec) {
+    unsigned size = elem * vec;
+    bool narrow = where == MEM_SHARED32;
+    const uint64_t *a64 = VM_U64(w, i->a);
+    const uint32_t *a32 = VM_U32(w, i->a);
+    unsigned first = (unsigned)__builtin_ctz(w->mask);
+    Where m;
+    if (w->budget <= 1 || !place(w, i, where, narrow ? a32[first] : a64[first] + i->imm, &m) ||
+        m.hi - m.lo < size)
+        return gr_vm_x_mem(w, i);
+    uint64_t span = m.hi - m.lo - size;
+    for (uint32_t k = w->mask; k; k &= k - 1) {
+        unsigned l = (unsigned)__builtin_ctz(k);
+        uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+        if (a - m.lo > span || (a & (size - 1)))
+            return gr_vm_x_mem(w, i);
+    }
+    w->budget--;
+    uint32_t one = store ? i->b : i->d;
+    const uint32_t *slot = vec == 1 ? &one : ((const VmMemInfo *)i->extra)->slot;
+    unsigned turn = rest_of(w)->rotate;
+    if (store)
+        for (unsigned k = 0; k < VM_LANES; k++) {
+            unsigned l = commit_lane(k, turn);
+            uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+            if (w->mask >> l & 1)
+                move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, true, elem, vec);
+        }
+    else
+        for (uint32_t k = w->mask; k; k &= k - 1) {
+            unsigned l = (unsigned)__builtin_ctz(k);
+            uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
+            move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, false, elem, vec);
+        }
+    return i + 1;
+}
+
 INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int where, unsigned elem,
                                  unsigned vec) {
     unsigned size = elem * vec;
@@ -128,8 +166,9 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
     const uint32_t *a32 = VM_U32(w, i->a);
     uint64_t offset = i->imm;
     Where m;
-    if (w->mask != UINT32_MAX || w->budget <= 1 ||
-        !place(w, i, where, narrow ? a32[0] : a64[0] + offset, &m) ||
+    if (w->mask != UINT32_MAX) // the last warp of a block, or lanes have exited
+        return access_part(w, i, store, where, elem, vec);
+    if (w->budget <= 1 || !place(w, i, where, narrow ? a32[0] : a64[0] + offset, &m) ||
         !(narrow ? all_inside32(a32, (uint32_t)offset, &m, size) : all_inside64(a64, offset, &m, size)))
         return gr_vm_x_mem(w, i);
     w->budget--;
@@ -171,44 +210,6 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
             }
         }
     }
-    return i + 1;
-}
-
-INLINE const VmInsn *access_part(VmWarp *w, const VmInsn *i, bool store, int where, unsigned elem,
-                                 unsigned vec) {
-    unsigned size = elem * vec;
-    bool narrow = where == MEM_SHARED32;
-    const uint64_t *a64 = VM_U64(w, i->a);
-    const uint32_t *a32 = VM_U32(w, i->a);
-    unsigned first = (unsigned)__builtin_ctz(w->mask);
-    Where m;
-    if (w->budget <= 1 || !place(w, i, where, narrow ? a32[first] : a64[first] + i->imm, &m) ||
-        m.hi - m.lo < size)
-        return gr_vm_x_mem(w, i);
-    uint64_t span = m.hi - m.lo - size;
-    for (uint32_t k = w->mask; k; k &= k - 1) {
-        unsigned l = (unsigned)__builtin_ctz(k);
-        uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
-        if (a - m.lo > span || (a & (size - 1)))
-            return gr_vm_x_mem(w, i);
-    }
-    w->budget--;
-    uint32_t one = store ? i->b : i->d;
-    const uint32_t *slot = vec == 1 ? &one : ((const VmMemInfo *)i->extra)->slot;
-    unsigned turn = rest_of(w)->rotate;
-    if (store)
-        for (unsigned k = 0; k < VM_LANES; k++) {
-            unsigned l = commit_lane(k, turn);
-            uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
-            if (w->mask >> l & 1)
-                move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, true, elem, vec);
-        }
-    else
-        for (uint32_t k = w->mask; k; k &= k - 1) {
-            unsigned l = (unsigned)__builtin_ctz(k);
-            uint64_t a = narrow ? (uint32_t)(a32[l] + (uint32_t)i->imm) : a64[l] + i->imm;
-            move_lane(w, slot, (uint8_t *)(uintptr_t)(a + (uint64_t)m.delta), l, false, elem, vec);
-        }
     return i + 1;
 }
 

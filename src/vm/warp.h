@@ -19,8 +19,9 @@
 
 enum {
     VM_BARRIERS = 16,
-    VM_QUANTUM = 256,   // mean, in warp instructions
-    VM_CALL_BYTES = 16, // of stack that a call takes besides local variables
+    VM_QUANTUM = 256,         // mean, in warp instructions
+    VM_LOCAL_MAX = 512 << 10, // per thread, as devices have
+    VM_CALL_BYTES = 16,       // of stack that a call takes besides local variables
 };
 
 // %globaltimer when the device starts: any fixed date will do.

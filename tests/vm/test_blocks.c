@@ -162,6 +162,30 @@ static void launches_run_concurrently(void **state) {
     rig_close(&r);
 }
 
+// EM-53
+static void clusters(void **state) {
+    (void)state;
+    Rig r;
+    rig_open(
+        &r,
+        KERNEL("k") PROLOGUE
+        "mov.u32 %r3, %cluster_nctarank; barrier.cluster.arrive.aligned; st.volatile.global.u32 [%rd2], %r3;"
+        "barrier.cluster.wait.aligned; barrier.cluster.arrive; barrier.cluster.wait; ret; }",
+        NULL);
+    uint64_t out = rig_alloc(&r, 64);
+    assert_int_equal(RIG_RUN(&r, "k", 4, 100, out), VM_FAULT_NONE);
+    assert_int_equal(words(&r, out, 4)[3], 1);
+    VmLaunchParams p = {.func = gr_vm_module_func(r.mod, "k"),
+                        .grid = {4, 1, 1},
+                        .block = {32, 1, 1},
+                        .params = &out,
+                        .launch = 9,
+                        .cluster = {2, 1, 1}};
+    VmLaunch *l;
+    assert_int_equal(gr_vm_launch(r.dev, &p, &l, NULL), GR_ERR_UNSUPPORTED);
+    rig_close(&r);
+}
+
 typedef struct Order {
     uint64_t next, resident, most;
     bool ascending;
@@ -389,6 +413,7 @@ int main(void) {
         cmocka_unit_test(launches_run_concurrently),
         cmocka_unit_test(blocks_start_in_order),
         cmocka_unit_test(grid_barriers),
+        cmocka_unit_test(clusters),
         cmocka_unit_test(barriers_count_threads),
         cmocka_unit_test(named_barriers),
         cmocka_unit_test(barrier_misuse),
