@@ -222,8 +222,11 @@ static bool decode_body(Decoder *d) {
                 gr_vm_emit(d, gr_vm_x_rejoin, gr_vm_x_rejoin);
         }
         if (s->kind == PTX_LABEL_DEF) {
-            // A label's block starts with it, so its address is the rejoin instruction if there is one.
-            size_t at = b ? d->block_code[d->block] : d->code.len;
+            // A block starts with its labels, of which there may be several: their address is the rejoin
+            // instruction if there is one.
+            size_t at = d->code.len;
+            if (d->block != UINT32_MAX && d->is_rejoin[d->block] && at == d->block_code[d->block] + 1)
+                at--;
             if (!gr_map_put_u64(&d->address_of, (uint64_t)(uintptr_t)s, (void *)(uintptr_t)(at + 1)))
                 d->oom = true;
         } else if (s->kind == PTX_INSTR)

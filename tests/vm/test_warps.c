@@ -149,11 +149,28 @@ static void spin_locks(void **state) {
         }
 }
 
-// A warp reduction in shared memory without __syncwarp, volatile so that nothing else is wrong with it.
-static uint32_t unsynchronized_sum(uint64_t seed, uint32_t split, bool repaired) {
+// Code for debuggers puts labels of its own before those that branches go to.
+// EM-13
+static void labels_in_a_row(void **state) {
+    (void)state;
     Rig r;
     uint64_t out;
-    char text[4096];
+    open1(&r,
+          KERNEL("k") PROLOGUE "setp.lt.u32 %p1, %r1, 7; @%p1 bra OUT; add.u32 %r4, %r4, 1; bra OUT;"
+                               "TMP: OUT: activemask.b32 %r6; st.global.u32 [%rd2], %r6; ret; }",
+          1, 0, &out);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    assert_int_equal(words(&r, out, 32)[0], 0xffffffff);
+    assert_int_equal(words(&r, out, 32)[31], 0xffffffff);
+    rig_close(&r);
+}
+
+// A warp reduction in shared memory without __syncwarp, volatile so that nothing else is wrong with it.
+// `inserted`: as after a pass that put branches behind the loads.
+static uint32_t unsynchronized_sum(uint64_t seed, uint32_t split, bool repaired, bool inserted) {
+    Rig r;
+    uint64_t out;
+    char text[8192];
     int n = snprintf(text, sizeof text, "%s",
                      KERNEL("k") PROLOGUE
                      ".shared .b32 s[64]; mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3;"
@@ -162,9 +179,15 @@ static uint32_t unsynchronized_sum(uint64_t seed, uint32_t split, bool repaired)
         if (repaired)
             n += snprintf(text + n, sizeof text - (size_t)n, "bar.warp.sync 0xffffffff;");
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "ld.volatile.shared.u32 %%r4, [%%r2]; ld.volatile.shared.u32 %%r5, [%%r2+%u];"
+                      "ld.volatile.shared.u32 %%r4, [%%r2]; ld.volatile.shared.u32 %%r5, [%%r2+%u];", k * 4);
+        if (inserted)
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "\n/*@gr:1*/ setp.eq.u32 %%p1, %%r5, 9999;\n/*@gr:1*/ @%%p1 bra $G%u;\n"
+                          "/*@gr:1*/ $G%u:\n",
+                          k, k);
+        n += snprintf(text + n, sizeof text - (size_t)n,
                       "add.u32 %%r4, %%r4, %%r5;%s st.volatile.shared.u32 [%%r2], %%r4;",
-                      k * 4, repaired ? "bar.warp.sync 0xffffffff;" : "");
+                      repaired ? "bar.warp.sync 0xffffffff;" : "");
     }
     snprintf(text + n, sizeof text - (size_t)n, "st.global.u32 [%%rd2], %%r4; ret; }");
     open1(&r, text, seed, split, &out);
@@ -177,13 +200,15 @@ static uint32_t unsynchronized_sum(uint64_t seed, uint32_t split, bool repaired)
 // EM-15, EM-16
 static void missing_syncwarp_shows(void **state) {
     (void)state;
-    unsigned wrong = 0;
-    for (uint64_t seed = 0; seed < 40; seed++) {
-        wrong += unsynchronized_sum(seed, 4, false) != 32;
-        assert_int_equal(unsynchronized_sum(seed, 4, true), 32);
-        assert_int_equal(unsynchronized_sum(seed, 0, false), 32);
+    for (int inserted = 0; inserted < 2; inserted++) {
+        unsigned wrong = 0;
+        for (uint64_t seed = 0; seed < 40; seed++) {
+            wrong += unsynchronized_sum(seed, 4, false, inserted) != 32;
+            assert_int_equal(unsynchronized_sum(seed, 4, true, inserted), 32);
+            assert_int_equal(unsynchronized_sum(seed, 0, false, inserted), 32);
+        }
+        assert_in_range(wrong, 5, 40);
     }
-    assert_in_range(wrong, 5, 40);
 }
 
 // EM-17, EM-18
@@ -342,6 +367,7 @@ int main(void) {
         cmocka_unit_test(lanes_are_consecutive_threads),
         cmocka_unit_test(parted_lanes_run_for_themselves),
         cmocka_unit_test(lanes_meet_at_the_post_dominator),
+        cmocka_unit_test(labels_in_a_row),
         cmocka_unit_test(spin_locks),
         cmocka_unit_test(missing_syncwarp_shows),
         cmocka_unit_test(conflicting_lanes),
