@@ -607,6 +607,28 @@ static void test_fault_drops_work(void **state) { // [EM-116]
     assert_int_equal(status, 0);
 }
 
+static CUlibrary exit_library;
+static void unload_at_exit(void) { cuLibraryUnload(exit_library); }
+
+// A kernel that never ends does not keep the process from ending, one that ends soon is finished.
+static int mode_exit(void) {
+    atexit(unload_at_exit); // as nvcc's programs do, before they use CUDA
+    start();
+    OK(cuLibraryLoadData(&exit_library, driver_ptx, NULL, NULL, 0, NULL, NULL, 0));
+    CUstream s = stream(CU_STREAM_NON_BLOCKING);
+    append(NULL, 1, 10);
+    CUfunction f = driver_kernel("forever");
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL));
+    return 9;
+}
+
+static void test_exit(void **state) { // [EM-123]
+    (void)state;
+    int status;
+    run_self("exit", "idle=0,watchdog=0", &status);
+    assert_int_equal(status, 9);
+}
+
 // Threads that drain and threads that submit get their turns.
 static void *hammer(void *arg) {
     OK(cuCtxSetCurrent(driver_context));
@@ -636,7 +658,7 @@ static const struct {
 } modes[] = {
     {"trace", mode_trace}, {"spin", mode_spin}, {"quiet", mode_quiet},
     {"print", mode_print}, {"fork", mode_fork}, {"fork-before", mode_fork_before},
-    {"fault", mode_fault},
+    {"fault", mode_fault}, {"exit", mode_exit},
 };
 
 int main(int argc, char **argv) {
@@ -670,6 +692,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_fork_before_init),
         cmocka_unit_test(test_fault_drops_work),
+        cmocka_unit_test(test_exit),
     };
     return cmocka_run_group_tests(tests, group_start, NULL);
 }

@@ -162,6 +162,7 @@ typedef struct DriverConfig {
 
 typedef struct Driver {
     bool initialized, forked;
+    bool exiting; // exit handlers run: what is still queued will not be done
     CUresult init_result;
     DriverConfig config;
     VmMem *mem;
@@ -204,7 +205,8 @@ CUresult gr_cu_leave(CUresult result);
 
 void gr_cu_lock(void);
 void gr_cu_unlock(void);
-bool gr_cu_contended(void); // another thread waits for the lock
+bool gr_cu_lock_is_mine(void); // only in a signal handler
+bool gr_cu_contended(void);    // another thread waits for the lock
 // Gives the lock up until gr_cu_wake, or for at most `ms` milliseconds (0: without limit).
 void gr_cu_wait(unsigned ms);
 void gr_cu_wake(void);
@@ -318,7 +320,8 @@ uint64_t gr_queue_pending(void); // items over all streams
 uint64_t gr_queue_launches(uint64_t *unfinished);
 void gr_queue_advance(void); // the quantum of one API call
 unsigned gr_queue_pending_streams(void);
-uint64_t gr_queue_slice(void);             // a slice for the device thread; 0: nothing could run
+void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all
+uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing could run
 CUresult gr_queue_drain_stream(Stream *s); // all that is queued there now
 CUresult gr_queue_drain_ctx(Ctx *ctx);     // likewise for all streams of the context
 CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);

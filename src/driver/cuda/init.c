@@ -98,9 +98,12 @@ __attribute__((visibility("default"))) int gr_cpu_device_observe(const struct Vm
 }
 
 __attribute__((visibility("default"))) uint64_t gr_cpu_device_launches(uint64_t *unfinished) {
-    gr_cu_lock();
+    bool mine = gr_cu_lock_is_mine(); // a handler of a fatal signal asks
+    if (!mine)
+        gr_cu_lock();
     uint64_t n = gr_queue_launches(unfinished);
-    gr_cu_unlock();
+    if (!mine)
+        gr_cu_unlock();
     return n;
 }
 
@@ -206,6 +209,18 @@ done:
     return st;
 }
 
+// A program that ends with work queued: what a GPU would most likely have done by then is done, which is said by a
+// number of instructions, not by time. What is left is not waited for, however often libraries are unloaded yet.
+static void at_exit(void) {
+    if (gr_cu_lock_is_mine())
+        return;
+    gr_cu_lock();
+    if (!gr_cu.forked)
+        gr_queue_exit(UINT64_MAX);
+    gr_cu.exiting = true;
+    gr_cu_unlock();
+}
+
 CUresult cuInit(unsigned int flags) {
     if (flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -220,6 +235,9 @@ CUresult cuInit(unsigned int flags) {
         gr_status st = initialize(&err);
         gr_cu.init_result = r = gr_cu_status(st);
         gr_cu.initialized = st == GR_OK;
+        if (st == GR_OK)
+            atexit(
+                at_exit); // runs before what was registered earlier, as nvcc's unloading of a program's modules
         if (st != GR_OK)
             gr_log(LOG_ERROR, "the CPU device: %s", err.msg);
     }

@@ -122,7 +122,8 @@ CUresult cuLibraryUnload(CUlibrary handle) {
     if (!lib)
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
     gr_queue_drain_device();
-    free_library(lib);
+    if (gr_queue_pending() == 0 || !gr_cu.exiting) // else the process ends with it in use
+        free_library(lib);
     return gr_cu_leave(CUDA_SUCCESS);
 }
 

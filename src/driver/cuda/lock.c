@@ -19,6 +19,7 @@ static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; // gr_cu_wake
 static uint64_t next_ticket, serving;
 static _Atomic uint64_t calls; // entered or left
 static _Atomic int last_caller;
+static _Atomic int owner; // of the lock
 static _Thread_local int thread_id;
 static _Thread_local bool in_callback;
 
@@ -33,10 +34,16 @@ uint64_t gr_cu_calls(int *caller) {
     return atomic_load(&calls);
 }
 
-static void count_call(void) {
+static int self(void) {
     if (!thread_id)
         thread_id = (int)syscall(SYS_gettid);
-    atomic_store_explicit(&last_caller, thread_id, memory_order_relaxed);
+    return thread_id;
+}
+
+bool gr_cu_lock_is_mine(void) { return atomic_load_explicit(&owner, memory_order_relaxed) == self(); }
+
+static void count_call(void) {
+    atomic_store_explicit(&last_caller, self(), memory_order_relaxed);
     atomic_fetch_add(&calls, 1);
 }
 
@@ -44,9 +51,11 @@ static void take_ticket(void) {
     uint64_t mine = next_ticket++;
     while (serving != mine)
         pthread_cond_wait(&turn, &mutex);
+    atomic_store_explicit(&owner, self(), memory_order_relaxed);
 }
 
 static void pass_on(void) {
+    atomic_store_explicit(&owner, 0, memory_order_relaxed);
     serving++;
     if (serving != next_ticket)
         pthread_cond_broadcast(&turn);
@@ -126,6 +135,7 @@ static void after_fork_child(void) {
     next_ticket = serving = 0;
     in_callback = false;
     thread_id = 0;
+    atomic_store(&owner, 0);
     gr_cu.forked = gr_cu.initialized;
 }
 
@@ -153,6 +163,8 @@ int gr_cu_start_thread(void *(*body)(void *), const char *name) {
 CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
     if (in_callback && need != API_ANY)
         return CUDA_ERROR_NOT_PERMITTED;
+    if (gr_cu_lock_is_mine()) // a signal handler that interrupted a call, or what exit called from one runs
+        return CUDA_ERROR_DEINITIALIZED;
     gr_cu_lock();
     count_call();
     CUresult r = CUDA_SUCCESS;

@@ -150,6 +150,8 @@ CUresult cuModuleUnload(CUmodule handle) {
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
     Ctx *c = m->ctx;
     CUresult r = gr_queue_drain_ctx(c);
+    if (gr_cu.exiting && gr_queue_pending())
+        return gr_cu_leave(r);
     for (size_t i = 0; i < c->modules.len; i++) {
         if (c->modules.data[i] == m) {
             memmove(&c->modules.data[i], &c->modules.data[i + 1], (c->modules.len - i - 1) * sizeof m);

@@ -30,6 +30,7 @@ static VEC(Stream *) streams; // in order of creation
 static VEC(Action) actions;
 static uint64_t next_seq, pending, launches, launches_ended;
 static Rng choice, quanta;
+static uint64_t exit_steps = 1 << 24; // that exit waits for, all its handlers together
 
 void gr_queue_seed(uint64_t seed) {
     choice = gr_rng_fork(seed, 0x71756575, 0);
@@ -330,6 +331,17 @@ static uint64_t step(uint64_t budget, bool draining) {
     return run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
 }
 
+// Returns what was not used.
+static uint64_t run_at_most(uint64_t steps) {
+    while (steps > 0) {
+        uint64_t cost = step(steps < SLICE ? steps : SLICE, false);
+        if (cost == 0)
+            break;
+        steps -= cost < steps ? cost : steps;
+    }
+    return steps;
+}
+
 void gr_queue_advance(void) {
     if (pending == 0)
         return;
@@ -337,13 +349,13 @@ void gr_queue_advance(void) {
     uint32_t most = (uint32_t)gr_cu.config.step;
     if (most == 0 || gr_rng_below(&quanta, 2) == 0)
         return;
-    uint64_t budget = 1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1);
-    while (budget > 0) {
-        uint64_t cost = step(budget, false);
-        if (cost == 0)
-            break;
-        budget -= cost < budget ? cost : budget;
-    }
+    run_at_most(1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1));
+}
+
+void gr_queue_exit(uint64_t steps) {
+    uint64_t most = steps < exit_steps ? steps : exit_steps;
+    exit_steps -= most;
+    exit_steps += run_at_most(most);
 }
 
 uint64_t gr_queue_slice(void) { return step(SLICE, false); }
@@ -373,7 +385,16 @@ static bool is_reached(const Goal *g) {
 
 static void drain(const Goal *g) {
     while (!is_reached(g)) {
-        if (step(SLICE, true) == 0) {
+        if (gr_cu.exiting) { // not much of it is left, and nobody waits for what that does not do
+            uint64_t before = exit_steps;
+            gr_queue_exit(SLICE);
+            if (exit_steps == 0)
+                break;
+            if (exit_steps == before) { // blocked: that is not for ever either
+                gr_cu_wait(1);
+                exit_steps -= exit_steps < SLICE / 16 ? exit_steps : SLICE / 16;
+            }
+        } else if (step(SLICE, true) == 0) {
             gr_cu_wait(
                 1); // a host function runs, or memory is waited for that a thread of the host will write
         } else if (gr_cu_contended()) {
