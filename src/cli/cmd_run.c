@@ -194,6 +194,8 @@ static int report_run(const Run *r, gr_error *err) {
     report.evidence = engine ? engine->evidence : "see the engine";
     report.device = r->options.device;
     report.seed = r->options.seed;
+    char folder[PATH_MAX];
+    report.folder = getcwd(folder, sizeof folder);
     report.kernel_filter = r->options.kernel;
     report.reproduce = reproduce(r, &again);
     add_ending(r, &report);

@@ -58,6 +58,7 @@ typedef struct GrReport {
     Arena arena;
     // What was run, set by the caller before gr_report_build.
     const char *engine, *evidence, *device, *reproduce;
+    const char *folder;        // text: source files below it are named relative to it; NULL for none
     const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
     // From the results.

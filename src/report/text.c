@@ -9,15 +9,17 @@
 static const char rule[] =
     "================================================================================\n";
 
-static void add_place(const GrFrame *f, StrBuf *out) {
-    gr_str_addf(out, "%s:%u", f->file, f->line);
+static void add_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    size_t n = r->folder ? strlen(r->folder) : 0;
+    bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
+    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : f->file, f->line);
     if (f->col)
         gr_str_addf(out, ":%u", f->col);
 }
 
-static void add_where(const GrAccess *a, const char *module, StrBuf *out) {
+static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
     if (a->at.file && a->at.line)
-        add_place(&a->at, out);
+        add_place(r, &a->at, out);
     else
         gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
 }
@@ -77,14 +79,14 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i];
     const GrAccess *a = &race->accesses[0];
     gr_str_add(out, rule);
-    add_where(a, race->module, out);
+    add_where(r, a, race->module, out);
     gr_str_addf(out, ": data race: %s ", gr_race_class_name(race->class));
     add_function(race, a, arena, out);
     gr_str_addf(out, "\n\n    %s\n\n", gr_race_class_meaning(race->class));
     gr_source_excerpt(a->at.file, a->at.line, a->at.col, out);
     for (uint32_t f = 0; f < a->n_inlined; f++) {
         gr_str_add(out, "    inlined at ");
-        add_place(&a->inlined[f], out);
+        add_place(r, &a->inlined[f], out);
         if (a->inlined[f].function)
             gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
         gr_str_addc(out, '\n');

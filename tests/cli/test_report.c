@@ -308,6 +308,16 @@ static void test_processes_merge(void **state) {
     assert_int_equal(report.modules_checked, 1);
     assert_int_equal(report.launches_checked, 8);
     assert_int_equal(report.verdict, GR_VERDICT_RACES);
+    // Paths below the folder in which the command runs are shown relative to it, others as they are.
+    StrBuf text = {0};
+    report.folder = "golden";
+    gr_report_text(&report, &text);
+    assert_non_null(strstr(text.data, "\nsample.cu:3:5: data race"));
+    gr_str_free(&text);
+    report.folder = "gold";
+    gr_report_text(&report, &text);
+    assert_non_null(strstr(text.data, "\ngolden/sample.cu:3:5: data race"));
+    gr_str_free(&text);
     gr_report_free(&report);
 }
 
