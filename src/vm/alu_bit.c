@@ -79,6 +79,12 @@ INLINE uint64_t bfe(uint64_t x, uint32_t pos, uint32_t len, uint32_t width) {
     pos &= 255, len &= 255;
     return pos >= width ? 0 : x >> pos & low_bits64(len);
 }
+// In 32 bits and without branches, so that the loop over the lanes vectorizes.
+INLINE uint32_t bfe32(uint32_t x, uint32_t pos, uint32_t len) {
+    pos &= 255, len &= 255;
+    uint32_t keep = len < 32 ? (UINT32_C(1) << (len & 31)) - 1 : UINT32_MAX;
+    return (pos < 32 ? x >> (pos & 31) : 0) & keep;
+}
 INLINE uint64_t bfe_signed(uint64_t x, uint32_t pos, uint32_t len, uint32_t width) {
     pos &= 255, len &= 255;
     if (!len)

@@ -64,15 +64,34 @@ static uint64_t vote(const Lanes *x, unsigned lane) {
     }
 }
 
-static void match(Lanes *x, unsigned lane) {
-    uint32_t same = 0;
-    for (uint32_t m = x->mask; m; m &= m - 1)
-        same |= (uint32_t)(x->a[__builtin_ctz(m)] == x->a[lane]) << __builtin_ctz(m);
-    if (x->info[lane]->op == VM_MATCH_ANY)
-        x->d[lane] = same;
-    else {
-        x->d[lane] = same == x->mask ? same : 0;
-        x->p |= (uint32_t)(same == x->mask) << lane;
+// All lanes at once: the common cases, all different because growing and all equal, take one pass.
+static void match(Lanes *x) {
+    bool growing = true, equal = true;
+    uint64_t last = 0;
+    for (uint32_t m = x->mask, first = 1; m; m &= m - 1, first = 0) {
+        uint64_t v = x->a[__builtin_ctz(m)];
+        if (!first) {
+            growing &= v > last;
+            equal &= v == last;
+        }
+        last = v;
+    }
+    for (uint32_t left = x->mask; left;) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        uint32_t same = growing ? UINT32_C(1) << l : x->mask;
+        if (!growing && !equal) {
+            same = 0;
+            for (unsigned k = 0; k < VM_LANES; k++)
+                same |= (uint32_t)(x->a[k] == x->a[l]) << k;
+            same &= x->mask;
+        }
+        for (uint32_t m = same; m; m &= m - 1) {
+            unsigned k = (unsigned)__builtin_ctz(m);
+            bool all = same == x->mask;
+            x->d[k] = x->info[k]->op == VM_MATCH_ANY || all ? same : 0;
+            x->p |= (uint32_t)all << k;
+        }
+        left &= ~same;
     }
 }
 
@@ -125,12 +144,15 @@ static uint64_t redux(const Lanes *x, unsigned lane) {
 
 static void compute(Lanes *x, VmLaunch *launch) {
     uint32_t leader = (uint32_t)__builtin_ctz(x->mask);
+    if (x->info[leader]->kind == VM_COLL_MATCH) {
+        match(x);
+        return;
+    }
     for (uint32_t m = x->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         switch (x->info[l]->kind) {
         case VM_COLL_SHFL: shfl(x, l, launch); break;
         case VM_COLL_VOTE: x->d[l] = vote(x, l); break;
-        case VM_COLL_MATCH: match(x, l); break;
         case VM_COLL_REDUX: x->d[l] = redux(x, l); break;
         case VM_COLL_ELECT:
             x->d[l] = leader;

@@ -108,8 +108,8 @@ VM_HANDLER(gr_vm_x_nanosleep) {
     VmWarpRest *r = rest_of(w);
     const uint32_t *t = VM_U32(w, i->a);
     uint32_t longest = 0;
-    for (uint32_t m = w->mask; m; m &= m - 1) {
-        uint32_t v = t[__builtin_ctz(m)];
+    for (unsigned l = 0; l < VM_LANES; l++) {
+        uint32_t v = w->mask >> l & 1 ? t[l] : 0;
         longest = v > longest ? v : longest;
     }
     if (longest > 1000000)

@@ -156,7 +156,6 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
     int64_t left = quantum;
     VmWarp *w = &r->hot;
     bool listens = l->device->listens_access, same = false;
-    r->rotate = (uint32_t)gr_rng_next(&l->rng);
     while (left > 0 && r->n_ready && !l->done) {
         if (!same)
             r->cur = choose_split(l, r);
@@ -192,10 +191,11 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
     return (uint64_t)((int64_t)quantum - left);
 }
 
-static VmWarpRest *choose_warp(VmLaunch *l) {
-    VmWarpRest *r = ++l->pick % FAIR_EVERY == 0
-                        ? l->oldest
-                        : l->ready[l->n_ready > 1 ? gr_rng_below(&l->rng, l->n_ready) : 0];
+// A number below n out of 32 random bits.
+static uint32_t scale(uint32_t bits, uint32_t n) { return (uint32_t)((uint64_t)bits * n >> 32); }
+
+static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
+    VmWarpRest *r = ++l->pick % FAIR_EVERY == 0 ? l->oldest : l->ready[scale(chance, l->n_ready)];
     unlink_warp(l, r);
     link_newest(l, r);
     return r;
@@ -221,11 +221,14 @@ static uint64_t turn(VmLaunch *l) {
     }
     if (!l->n_ready)
         return 0;
-    VmWarpRest *r = choose_warp(l);
+    // One draw decides the whole turn: who, how long, in which order lanes commit.
+    uint64_t draw = gr_rng_next(&l->rng);
+    VmWarpRest *r = choose_warp(l, (uint32_t)(draw >> 32));
+    r->rotate = (uint32_t)draw >> 22;
     uint32_t mean = d->config.quantum ? d->config.quantum : VM_QUANTUM;
     mean = mean > 1 << 16 ? 1 << 16 : mean;
     VmBlock *b = r->block;
-    uint64_t ran = run_warp(l, r, 1 + gr_rng_below(&l->rng, 2 * mean));
+    uint64_t ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && b->live_warps)
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && d->now_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
