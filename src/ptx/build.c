@@ -17,7 +17,11 @@ void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
 }
 
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type) {
-    return gr_parse_make_reg(f, gr_arena_printf(&f->module->arena, "%%gr%u", f->fresh++), type, 1);
+    PtxReg *r = gr_parse_make_reg(f, gr_arena_printf(&f->module->arena, "%%gr%u", f->fresh++), type, 1);
+    if (r)
+        gr_map_put(&f->reg_names, r->name,
+                   r); // nobody shadows it; if memory is out, it is found the slow way
+    return r;
 }
 
 PtxLabel *gr_ptx_new_label(PtxFunc *f) {
@@ -41,6 +45,43 @@ PtxOperand gr_ptx_int_operand(int64_t v) {
 }
 
 // ---- Names as seen from a statement ----------------------------------------------------------------------
+
+static bool note_declared(PtxFunc *f, const PtxStmt *s) {
+    bool ok = true;
+    if (s->kind == PTX_DECL_VAR)
+        ok = gr_map_put(&f->declared, s->var->name, f);
+    for (uint32_t k = 0; s->kind == PTX_DECL_REG && ok && k < s->reg_decl->n_names; k++)
+        ok = gr_map_put(&f->declared, s->reg_decl->names[k].name, f);
+    return ok;
+}
+
+// Whether looking through the function for a declaration of `name` has a chance. Most names in a pass's text are those
+// of its own registers, of module variables and of functions.
+static bool may_be_declared(PtxFunc *f, const char *name) {
+    if (!f->declared_known) {
+        bool ok = true;
+        for (const PtxStmt *s = f->first; s && ok; s = s->next)
+            ok = note_declared(f, s);
+        for (uint32_t k = 0; k < f->n_params && ok; k++)
+            ok = gr_map_put(&f->declared, f->params[k]->name, f);
+        for (uint32_t k = 0; k < f->n_rets && ok; k++)
+            ok = gr_map_put(&f->declared, f->rets[k]->name, f);
+        if (!ok)
+            return true;
+        f->declared_known = true;
+    }
+    char prefix[256];
+    size_t len = strlen(name);
+    if (len >= sizeof prefix)
+        return true;
+    memcpy(prefix, name, len + 1);
+    while (!gr_map_get(&f->declared, prefix)) {
+        if (!len || !lex_is(prefix[--len], CH_DIGIT))
+            return false;
+        prefix[len] = 0;
+    }
+    return true;
+}
 
 // Calls `match` on the declarations visible at `at` (NULL: at the end of the body), innermost first, until it is true.
 static PtxStmt *visible_decl(PtxFunc *f, PtxStmt *at, const char *name,
@@ -107,7 +148,7 @@ static PtxReg *declared_reg(PtxFunc *f, PtxRegDecl *d, const char *name) {
 // nested scopes, is looked up once.
 PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name) {
     PtxReg *r = gr_map_get(&f->reg_names, name);
-    if (r)
+    if (r || !may_be_declared(f, name))
         return r;
     for (uint32_t k = 0; k < f->n_regs; k++)
         if (!f->regs[k]->decl && !strcmp(f->regs[k]->name, name))
@@ -132,6 +173,8 @@ PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name) {
 }
 
 PtxVar *gr_build_find_var(PtxFunc *f, PtxStmt *at, const char *name) {
+    if (!may_be_declared(f, name))
+        return NULL;
     PtxStmt *decl = visible_decl(f, at, name, declares_var);
     if (decl)
         return decl->var;
@@ -180,11 +223,11 @@ gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text
         goto done;
     splice(f, at, p.first, p.last);
     for (PtxStmt *s = p.first; s != at; s = s->next)
-        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL) {
-            PtxCallParts c = gr_ptx_call_parts(s->instr);
-            if (c.callee && c.callee->kind == PTX_O_FUNC)
-                s->instr->callee = gr_ptx_find_func(f->module, c.callee->text);
-        }
+        if (f->declared_known && !note_declared(f, s))
+            st = gr_parse_nomem(&p);
+    for (size_t k = 0; k < p.calls.len; k++)
+        p.calls.data[k]->callee =
+            gr_ptx_find_func(f->module, gr_ptx_call_parts(p.calls.data[k]).callee->text);
 done:
     gr_parser_free(&p);
     return st;

@@ -390,8 +390,10 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
 void gr_ptx_free(PtxModule *m) {
     if (!m)
         return;
-    for (uint32_t k = 0; k < m->n_funcs; k++)
+    for (uint32_t k = 0; k < m->n_funcs; k++) {
         gr_map_free(&m->funcs[k]->reg_names);
+        gr_map_free(&m->funcs[k]->declared);
+    }
     gr_map_free(&m->func_map);
     gr_map_free(&m->var_map);
     gr_intern_free(&m->strings);

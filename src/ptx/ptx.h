@@ -345,7 +345,9 @@ typedef struct PtxFunc {
     uint32_t n_reg_names;     // how many names .reg declarations have introduced (PtxRegDecl.ordinal)
     uint32_t n_labels;
     uint32_t fresh; // the next number for gr_ptx_new_reg and gr_ptx_new_label
-    Map reg_names;  // cache of gr_ptx_insert
+    Map reg_names;  // cache of gr_ptx_insert: registers by name, where only one can be meant
+    Map declared;   // likewise: every name and prefix that a statement or a parameter declares
+    bool declared_known;
 } PtxFunc;
 
 typedef enum PtxItemKind {

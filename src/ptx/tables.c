@@ -194,6 +194,10 @@ unsigned gr_ptx_instr_flags(const PtxInstr *i) {
         else // multimem.cp.async.bulk, multimem.cp.reduce.async.bulk
             f |= PTX_F_ASYNC | PTX_F_NO_DST;
         break;
+    case PTX_OP_CLUSTERLAUNCHCONTROL: // try_cancel writes its answer to shared memory, later
+        if (first != PTX_MOD_try_cancel)
+            f = 0;
+        break;
     case PTX_OP_TENSORMAP:
         if (first != PTX_MOD_replace)
             f = PTX_F_FENCE | PTX_F_NO_DST;

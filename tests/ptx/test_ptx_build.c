@@ -203,6 +203,30 @@ static void test_link(void **state) {
     gr_ptx_free(m);
 }
 
+// Thirty thousand insertions into a large function, by name: seconds at the most, where looking through the function
+// for each name would take an hour.
+static void test_many_insertions(void **state) {
+    (void)state;
+    enum { N = 30000 };
+    StrBuf s = {0};
+    gr_str_add(&s,
+               HEADER ".global .u32 x;\n.func g();\n.entry k()\n{ .reg .b32 %r<40000>; .reg .b64 %rd<2>;\n");
+    for (int k = 0; k < N; k++)
+        gr_str_addf(&s, "ld.global.u32 %%r%d, [%%rd1+%d];\n", k, k);
+    gr_str_add(&s, "}\n");
+    PtxModule *m = parse(s.data);
+    PtxFunc *f = gr_ptx_find_func(m, "k");
+    for (uint32_t k = 1; k <= m->n_sites; k++) {
+        PtxReg *r = gr_ptx_new_reg(f, PTX_U64);
+        s.len = 0;
+        gr_str_addf(&s, "mov.u64 %s, x; call.uni g; call.uni missing; L%u: bra L%u;", r->name, k, k);
+        insert(f, m->sites[k].stmt, k, s.data, NULL, 0);
+    }
+    assert_int_equal(f->n_regs, 2 * N + 1);
+    gr_str_free(&s);
+    gr_ptx_free(m);
+}
+
 static void test_raise(void **state) {
     (void)state;
     PtxModule *m = parse(".version 7.0\n.target sm_90a, debug\n");
@@ -225,7 +249,7 @@ int main(void) {
         cmocka_unit_test(test_insert),        cmocka_unit_test(test_insert_labels_and_calls),
         cmocka_unit_test(test_insert_errors), cmocka_unit_test(test_scope_of_inserted_names),
         cmocka_unit_test(test_fresh_names),   cmocka_unit_test(test_link),
-        cmocka_unit_test(test_raise),
+        cmocka_unit_test(test_raise),         cmocka_unit_test(test_many_insertions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
