@@ -48,7 +48,7 @@ VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller) {
     }
     *a = (VmActivation){.func = f, .caller = caller};
     if (caller)
-        a->sp = caller->sp + caller->func->local_bytes + VM_CALL_BYTES;
+        a->sp = caller->sp + caller->func->local_bytes + caller->dynamic + VM_CALL_BYTES;
     a->frame = new_frame(r, f);
     if (!a->frame) {
         a->next_free = l->free_acts;

@@ -115,6 +115,34 @@ static bool emit_plain(Decoder *d, VmExec x) {
     return true;
 }
 
+// alloca.u64 d, size{, align}; stacksave.u64 d; stackrestore.u64 a
+static bool decode_stack(Decoder *d, const PtxInstr *i) {
+    bool restore = i->op == PTX_OP_STACKRESTORE, alloc = i->op == PTX_OP_ALLOCA;
+    uint32_t slot, size = 0;
+    uint64_t align = 16;
+    if (i->n_operands < (alloc ? 2 : 1) || gr_ptx_type_bits(i->type[0]) != 64)
+        return false;
+    if (alloc && i->n_operands > 2) {
+        align = i->operands[2].bits;
+        if (i->operands[2].kind != PTX_O_INT || !align || align > 4096 || (align & (align - 1)))
+            return false;
+    }
+    if (alloc)
+        size = gr_vm_src(d, &i->operands[1], PTX_U64);
+    slot = restore ? gr_vm_src(d, &i->operands[0], PTX_U64) : gr_vm_dst(d, &i->operands[0], PTX_U64);
+    if (slot == VM_NO_SLOT || size == VM_NO_SLOT)
+        return false;
+    VmExec x = restore ? gr_vm_x_stackrestore : alloc ? gr_vm_x_alloca : gr_vm_x_stacksave;
+    VmInsn *n = gr_vm_emit(d, x, x);
+    if (n) {
+        n->d = slot;
+        n->a = restore ? slot : size;
+        n->imm = align;
+    }
+    d->f->calls_alloca |= alloc;
+    return true;
+}
+
 bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
     switch (i->op) {
     case PTX_OP_BRA: return decode_bra(d, i);
@@ -138,6 +166,9 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
             n->a = a;
         return true;
     }
+    case PTX_OP_ALLOCA:
+    case PTX_OP_STACKSAVE:
+    case PTX_OP_STACKRESTORE: return decode_stack(d, i);
     // Hints, which change nothing here.
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:

@@ -25,6 +25,9 @@ VM_HANDLER(gr_vm_x_nanosleep); // a: nanoseconds
 // exec_call.c
 VM_HANDLER(gr_vm_x_call); // extra: VmCallInfo
 VM_HANDLER(gr_vm_x_ret);
+VM_HANDLER(gr_vm_x_alloca); // a: size; imm: alignment
+VM_HANDLER(gr_vm_x_stacksave);
+VM_HANDLER(gr_vm_x_stackrestore);
 
 // exec_move.c
 VM_HANDLER(gr_vm_x_mov_pred);

@@ -42,7 +42,8 @@ static const VmInsn *enter(VmWarp *w, const VmInsn *i, VmFunc *f) {
                            "called %s, which is not linked "
                            "with this kernel",
                            f->name);
-    uint64_t top = (uint64_t)caller->sp + caller->func->local_bytes + VM_CALL_BYTES + f->local_bytes;
+    uint64_t top =
+        (uint64_t)caller->sp + caller->func->local_bytes + caller->dynamic + VM_CALL_BYTES + f->local_bytes;
     if (top > r->launch->stack_bytes)
         return gr_vm_fault(w, i, VM_FAULT_STACK_OVERFLOW, -1, 0,
                            "overflowed its stack of %u bytes when calling %s", r->launch->stack_bytes,
@@ -115,4 +116,42 @@ VM_HANDLER(gr_vm_x_ret) {
         gr_vm_activation_free(r->launch, a);
     gr_vm_load_split(r);
     return next;
+}
+
+// ---- alloca (PTX ISA 9.7.17) -------------------------------------------------------------------------------
+//
+// The stack pointer belongs to the activation, not to the lane: all lanes get as much as the one that asks for
+// most, and memory comes back only when all lanes restore together, or with the end of the function.
+
+VM_HANDLER(gr_vm_x_alloca) {
+    VmWarpRest *r = rest_of(w);
+    VmActivation *a = split_of(w)->act;
+    const uint64_t *size = VM_U64(w, i->a);
+    uint64_t most = 0, align = i->imm;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        most = size[__builtin_ctz(m)] > most ? size[__builtin_ctz(m)] : most;
+    uint64_t at = ((uint64_t)a->sp + a->func->local_bytes + a->dynamic + align - 1) / align * align;
+    if (most > r->launch->stack_bytes || at + most > r->launch->stack_bytes)
+        return gr_vm_fault(w, i, VM_FAULT_STACK_OVERFLOW, -1, 0,
+                           "overflowed its stack of %u bytes with alloca", r->launch->stack_bytes);
+    a->dynamic = (uint32_t)(at + ((most + 15) & ~UINT64_C(15)) - a->sp - a->func->local_bytes);
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        VM_U64(w, i->d)[__builtin_ctz(m)] = at;
+    return i + 1;
+}
+
+VM_HANDLER(gr_vm_x_stacksave) {
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        VM_U64(w, i->d)[__builtin_ctz(m)] = split_of(w)->act->dynamic;
+    return i + 1;
+}
+
+VM_HANDLER(gr_vm_x_stackrestore) {
+    VmActivation *a = split_of(w)->act;
+    uint64_t to = 0;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        to = VM_U64(w, i->a)[__builtin_ctz(m)] > to ? VM_U64(w, i->a)[__builtin_ctz(m)] : to;
+    if (w->mask == a->lanes && to < a->dynamic)
+        a->dynamic = (uint32_t)to;
+    return i + 1;
 }

@@ -66,6 +66,7 @@ static bool visit(Walk *w, VmFunc *f, unsigned level, gr_error *err) {
             if (w->m->funcs[k]->address_taken && !visit(w, w->m->funcs[k], level + 1, err))
                 return false;
     }
+    w->recursive |= f->calls_alloca;
     if (f->wants_param_buffer)
         w->kernel->wants_param_buffer = true;
     w->depth[f->index] = f->local_bytes + VM_CALL_BYTES + below;

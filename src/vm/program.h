@@ -112,7 +112,7 @@ struct VmFunc {
     // Call graph: what it needs of its kernel's shared memory and stack.
     VmFunc **callees;
     uint32_t n_callees;
-    bool calls_indirect, address_taken;
+    bool calls_indirect, calls_alloca, address_taken;
     const PtxVar **shared; // shared variables it names
     uint32_t n_shared;
     // Kernels.

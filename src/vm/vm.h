@@ -140,7 +140,9 @@ const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
 uint64_t gr_vm_launch_start_ns(const VmLaunch *l);
 uint64_t gr_vm_launch_end_ns(const VmLaunch *l);
 uint64_t gr_vm_launch_instructions(const VmLaunch *l); // thread instructions executed
-void gr_vm_launch_free(VmLaunch *l);                   // also cancels one that runs
+// Shuffles that read from lanes which did not take part, lanes outside their own member mask: undefined in PTX.
+uint64_t gr_vm_launch_undefined(const VmLaunch *l);
+void gr_vm_launch_free(VmLaunch *l); // also cancels one that runs
 
 uint64_t gr_vm_now_ns(const VmDevice *d);        // the virtual clock
 void gr_vm_advance_ns(VmDevice *d, uint64_t ns); // the driver: copies and API calls take time too

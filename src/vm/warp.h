@@ -55,6 +55,7 @@ struct VmActivation {
     const VmInsn *call; // the call itself
     uint32_t lanes;     // inside, functions called from here included, and not exited
     uint32_t sp;        // offset of its local variables on each lane's stack
+    uint32_t dynamic;   // bytes of alloca above them
     VmActivation *next_free;
 };
 
@@ -169,7 +170,7 @@ struct VmLaunch {
     bool started, done, faulted, explicit_cluster, cooperative;
     VmFault fault;
     uint64_t start_ns, end_ns;
-    uint64_t instructions, tagged_instructions, undefined_collectives;
+    uint64_t instructions, undefined_collectives;
     VmLaunch *next;
 };
 

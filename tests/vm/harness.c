@@ -116,6 +116,7 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
     if (gr_vm_launch_fault(l))
         r->fault = *gr_vm_launch_fault(l);
     r->instructions = gr_vm_launch_instructions(l);
+    r->undefined = gr_vm_launch_undefined(l);
     r->ns = gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l);
     gr_vm_launch_free(l);
     return r->fault.kind;

@@ -15,6 +15,7 @@ typedef struct Rig {
     StrBuf printed;
     uint64_t instructions; // of the last launch
     uint64_t ns;           // it took
+    uint64_t undefined;    // gr_vm_launch_undefined
     VmFault fault;         // of the last launch; kind VM_FAULT_NONE when it ended well
 } Rig;
 

@@ -284,6 +284,36 @@ static void stacks(void **state) {
     rig_close(&r);
 }
 
+// Lanes ask for different amounts, and a function called from there gets stack above it.
+// EM-40
+static void dynamic_stack(void **state) {
+    (void)state;
+    Rig r;
+    rig_open(
+        &r,
+        ".func (.param .b32 ret) f(.param .b32 n) { .reg .b32 %r<4>; .local .b32 a[4]; ld.param.b32 %r1, "
+        "[n]; "
+        "st.local.u32 [a], %r1; ld.local.u32 %r2, [a]; st.param.b32 [ret], %r2; ret; }\n" KERNEL("k") PROLOGUE
+        "stacksave.u64 %rd9; cvt.u64.u32 %rd4, %r1; mul.lo.u64 %rd4, %rd4, 8; add.u64 %rd4, %rd4, 8; "
+        "alloca.u64 %rd5, %rd4, 32;"
+        "and.b64 %rd6, %rd5, 31; cvt.u32.u64 %r4, %rd6; add.u64 %rd7, %rd5, %rd4; st.local.u32 [%rd7+-4], "
+        "%r1;"
+        "{ .param .b32 x; .param .b32 y; st.param.b32 [x], 9; call.uni (y), f, (x); ld.param.b32 %r3, [y]; }"
+        "ld.local.u32 %r2, [%rd7+-4]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; st.global.u32 [%rd2], "
+        "%r2;"
+        "mov.u32 %r5, 0; L: stackrestore.u64 %rd9; alloca.u64 %rd8, 400; add.u32 %r5, %r5, 1; setp.lt.u32 "
+        "%p1, %r5, 100; @%p1 bra L;"
+        "setp.eq.u32 %p1, %r1, 33; @!%p1 bra OUT; alloca.u64 %rd8, 2000; OUT: ret; }",
+        NULL);
+    uint64_t out = rig_alloc(&r, 4096);
+    assert_int_equal(gr_vm_module_unknown(r.mod, NULL), 0);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    for (unsigned l = 0; l < 32; l++)
+        assert_int_equal(words(&r, out, 32)[l], l + 9);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 34, out), VM_FAULT_STACK_OVERFLOW);
+    rig_close(&r);
+}
+
 // EM-41
 static void device_heap(void **state) {
     (void)state;
@@ -394,6 +424,7 @@ int main(void) {
         cmocka_unit_test(shared_layout),
         cmocka_unit_test(constants),
         cmocka_unit_test(stacks),
+        cmocka_unit_test(dynamic_stack),
         cmocka_unit_test(device_heap),
         cmocka_unit_test(shapes_of_access),
         cmocka_unit_test(address_patterns),

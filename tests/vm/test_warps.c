@@ -283,6 +283,8 @@ static void undefined_sources(void **state) {
           "shfl.sync.down.b32 %r2, %r1, 1, 31, 0x7f; st.global.u32 [%rd2+512], %r2; OUT: ret; }",
           3, 0, &out);
     assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    assert_int_equal(r.undefined,
+                     8 + 2); // lane 7 is outside its own mask, and reads from 8
     const uint32_t *w = words(&r, out, 256);
     for (unsigned l = 0; l < 8; l++) {
         assert_int_equal(w[l], l);
