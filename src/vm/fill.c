@@ -130,6 +130,9 @@ void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, cons
         if (f->kind == VM_FILL_PARAM) {
             VmFill copy = *f;
             splat(frame, &copy, param_value(r->launch, f, &copy.bits_hi));
+        } else if (f->kind == VM_FILL_TID && r->launch->block[0] == r->launch->threads) { // one dimension
+            for (unsigned l = 0; l < VM_LANES; l++)
+                set_lane(frame, f, l, f->dim ? 0 : r->index * VM_LANES + l);
         } else if (f->kind == VM_FILL_TID) {
             for (unsigned l = 0; l < VM_LANES; l++)
                 set_lane(frame, f, l, tid(r, l, f->dim));
