@@ -98,10 +98,6 @@ VM_HANDLER(gr_vm_x_exit_if) {
 
 VM_HANDLER(gr_vm_x_trap) { return gr_vm_fault(w, i, VM_FAULT_TRAP, -1, 0, "executed trap"); }
 
-// A thread that waits in a window which a pass made to catch others is held there now and then, much longer than
-// it asked for: windows as short as the pauses that make them seldom meet, and here time costs nothing.
-enum { HOLD_ONE_IN = 4, HOLD_NS = 16384 };
-
 // PTX ISA 9.7.19.2: suspends for a time in [0, 2t]. Which one, the seed says; never less than half, so that a
 // pause is one.
 VM_HANDLER(gr_vm_x_nanosleep) {
@@ -116,8 +112,6 @@ VM_HANDLER(gr_vm_x_nanosleep) {
         longest = 1000000; // the longest duration there is
     uint64_t ns =
         longest / 2 + (longest ? gr_rng_below(&r->launch->sleep_rng, longest + longest / 2 + 1) : 0);
-    if (i->tagged && longest && gr_rng_below(&r->launch->sleep_rng, HOLD_ONE_IN) == 0)
-        ns += gr_rng_below(&r->launch->sleep_rng, HOLD_NS);
     split_of(w)->pc = i + 1;
     if (!ns)
         return stop_at(w, i + 1, VM_STOP_SWITCH);

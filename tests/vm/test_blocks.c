@@ -402,19 +402,6 @@ static void sleep_lasts_as_long_as_the_seed_says(void **state) {
         rig_close(&r);
     }
     assert_true(least < 800000 && most > 1700000);
-    // One that a pass inserted: some are held.
-    unsigned held = 0;
-    for (uint64_t seed = 0; seed < 50; seed++) {
-        Rig r;
-        VmConfig c = {.seed = seed};
-        rig_open(&r, KERNEL("k") PROLOGUE "\n/*@gr:1*/ nanosleep.u32 100;\nret; }", &c);
-        uint64_t out = rig_alloc(&r, 64);
-        assert_int_equal(RIG_RUN(&r, "k", 1, 1, out), VM_FAULT_NONE);
-        assert_in_range(r.ns, 50, 17000);
-        held += r.ns > 300;
-        rig_close(&r);
-    }
-    assert_in_range(held, 3, 25);
 }
 
 int main(void) {
