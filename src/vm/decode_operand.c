@@ -101,13 +101,45 @@ static const struct {
     {"warp_size", VM_FILL_CONST, 4},
 };
 
-static bool static_sreg(const char *name, VmFill *out) {
+// The reserved part of shared memory. PTX names its registers without saying what is where; cooperative groups keep 32
+// bytes of barriers and 8 for each warp at the second offset.
+static const struct {
+    const char *name;
+    uint32_t bits;
+    bool offset; // from the part's start; else the value itself
+} reserved_sregs[] = {
+    {"begin", 0, true},
+    {"end", VM_SHARED_RESERVED, true},
+    {"cap", VM_SHARED_RESERVED, false},
+    {"0", 0, true},
+    {"1", 256, true},
+    {"2", 640, true},
+};
+
+static bool reserved_sreg(Decoder *d, const char *name, VmFill *out) {
+    static const char prefix[] = "reserved_smem_offset_";
+    if (strncmp(name, prefix, sizeof prefix - 1))
+        return false;
+    for (size_t k = 0; k < sizeof reserved_sregs / sizeof *reserved_sregs; k++)
+        if (!strcmp(name + sizeof prefix - 1, reserved_sregs[k].name)) {
+            d->f->wants_reserved = true;
+            *out = (VmFill){.kind = reserved_sregs[k].offset ? VM_FILL_SMEM_RESERVED : VM_FILL_CONST,
+                            .width = 4,
+                            .bits = reserved_sregs[k].bits};
+            return true;
+        }
+    return false;
+}
+
+static bool static_sreg(Decoder *d, const char *name, VmFill *out) {
     const char *n = name + (*name == '%');
+    if (reserved_sreg(d, n, out))
+        return true;
     if (!strcmp(n, "envreg1") || !strcmp(n, "envreg2")) {
         *out = (VmFill){.kind = VM_FILL_ENVREG, .width = 4, .dim = (uint8_t)(n[6] - '0')};
         return true;
     }
-    if (!strncmp(n, "envreg", 6) || !strncmp(n, "reserved_smem_offset", 20)) {
+    if (!strncmp(n, "envreg", 6)) {
         *out = (VmFill){.kind = VM_FILL_CONST, .width = 4};
         return true;
     }
@@ -339,7 +371,7 @@ uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t) {
     case PTX_O_SREG: {
         VmExec read[2];
         PtxType type;
-        if (static_sreg(o->text, &fill)) {
+        if (static_sreg(d, o->text, &fill)) {
             // mov.u64 %rd, %tid.x and mov.u16 %rs, %tid.x exist: the lanes take the reader's width.
             if (fill.width)
                 fill.width = (uint8_t)gr_vm_lane_bytes(t);
@@ -479,7 +511,7 @@ static void alias_move(Decoder *d, const PtxInstr *i) {
             return;
         break;
     case PTX_O_SREG:
-        if (!static_sreg(s->text, &fill))
+        if (!static_sreg(d, s->text, &fill))
             return;
         break;
     default: return;

@@ -109,7 +109,8 @@ static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActi
     case VM_FILL_NSMID: return l->device->props.sm_count;
     case VM_FILL_GRIDID: return l->number;
     case VM_FILL_SMEM_DYNAMIC: return l->shared_dynamic;
-    case VM_FILL_SMEM_TOTAL: return l->shared_bytes;
+    case VM_FILL_SMEM_TOTAL: return (uint64_t)l->kernel->shared_static + l->shared_dynamic;
+    case VM_FILL_SMEM_RESERVED: return l->shared_bytes - VM_SHARED_RESERVED + f->bits;
     case VM_FILL_CLUSTERID:
     case VM_FILL_CLUSTER_CTAID:
     case VM_FILL_CLUSTER_CTARANK: return cluster_value(f, r->block);

@@ -140,6 +140,8 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->warps_per_block = (l->threads + VM_LANES - 1) / VM_LANES;
     l->shared_dynamic = p->shared_dynamic;
     l->shared_bytes = f->shared_static + p->shared_dynamic;
+    if (f->wants_reserved)
+        l->shared_bytes = ((l->shared_bytes + 15) & ~15u) + VM_SHARED_RESERVED;
     l->n_blocks = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
     uint64_t most = (uint64_t)per_sm * d->props.sm_count;
     if (!most || (p->cooperative && l->n_blocks > most)) {

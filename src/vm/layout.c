@@ -69,6 +69,8 @@ static bool visit(Walk *w, VmFunc *f, unsigned level, gr_error *err) {
     w->recursive |= f->calls_alloca;
     if (f->wants_param_buffer)
         w->kernel->wants_param_buffer = true;
+    if (f->wants_reserved)
+        w->kernel->wants_reserved = true;
     w->depth[f->index] = f->local_bytes + VM_CALL_BYTES + below;
     w->state[f->index] = 2;
     return true;

@@ -20,6 +20,7 @@
 // them.
 #define VM_SHARED_BASE UINT64_C(0x810000000000)
 #define VM_SHARED_SIZE UINT64_C(0x1000000)
+#define VM_SHARED_RESERVED 1024u // for system software (cooperative groups use it), behind what the program declares
 #define VM_LOCAL_BASE  UINT64_C(0x820000000000)
 #define VM_LOCAL_SIZE  UINT64_C(0x10000000)
 #define VM_CODE_BASE   UINT64_C(0x830000000000)
@@ -49,6 +50,7 @@ typedef enum VmFillKind {
     VM_FILL_GRIDID,
     VM_FILL_SMEM_DYNAMIC,
     VM_FILL_SMEM_TOTAL,
+    VM_FILL_SMEM_RESERVED, // bits: from the start of the reserved part
     VM_FILL_CLUSTERID,
     VM_FILL_NCLUSTERID,
     VM_FILL_CLUSTER_CTAID,
@@ -122,6 +124,7 @@ struct VmFunc {
     Map shared_layout; // const PtxVar * -> offset + 1
     uint32_t shared_static;
     uint32_t shared_align; // of the dynamic part; 0: none is named
+    bool wants_reserved;   // names the reserved part of shared memory
     bool recursive;        // or calls indirectly: the stack's depth is not known
     uint32_t stack_bytes;
     bool wants_param_buffer;

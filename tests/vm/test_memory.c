@@ -218,7 +218,12 @@ static void shared_layout(void **state) {
                  PROLOGUE ".shared .align 4 .b8 own[12]; call f; mov.u32 %r2, own; mov.u32 %r3, dyn; mov.u32 "
                           "%r4, %dynamic_smem_size; mov.u32 %r5, %total_smem_size;"
                           "st.shared.u32 [%r3+96], %r4; st.shared.u32 [%r2], %r4; st.global.v2.u32 [%rd1], "
-                          "{%r2, %r3}; st.global.v2.u32 [%rd1+8], {%r4, %r5}; ret; }",
+                          "{%r2, %r3}; st.global.v2.u32 [%rd1+8], {%r4, %r5}; ret; }\n" KERNEL("reserved")
+                              PROLOGUE
+             ".shared .align 4 .b8 own2[12]; mov.u32 %r2, %reserved_smem_offset_begin; mov.u32 %r3, "
+             "%reserved_smem_offset_end; mov.u32 %r4, %reserved_smem_offset_1; mov.u32 %r5, "
+             "%total_smem_size; st.shared.u32 [%r4+284], %r5; st.shared.u32 [own2+8], %r5;"
+             "st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r5}; st.shared.u32 [%r3], %r5; ret; }",
              NULL);
     uint64_t out = rig_alloc(&r, 64);
     assert_int_equal(gr_vm_func_attrs(gr_vm_module_func(r.mod, "k"))->shared_static, 32);
@@ -226,6 +231,10 @@ static void shared_layout(void **state) {
     const uint32_t *w = words(&r, out, 4);
     assert_true(w[0] < 32 && w[1] == 32 && w[2] == 100 && w[3] == 132);
     assert_int_equal(rig_run(&r, "k", (Dims){1, 1, 96}, 1, &out), VM_FAULT_ILLEGAL_ADDRESS);
+    // The reserved part is behind all that, and no more than it: its last byte is the last there is.
+    assert_int_equal(rig_run(&r, "reserved", (Dims){1, 1, 100}, 1, &out), VM_FAULT_ILLEGAL_ADDRESS);
+    w = words(&r, out, 4);
+    assert_true(w[0] >= 112 && w[1] == w[0] + 1024 && w[2] > w[0] && w[2] + 288 <= w[1] && w[3] == 112);
     rig_close(&r);
 }
 

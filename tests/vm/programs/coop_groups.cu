@@ -67,6 +67,18 @@ __global__ void whole_grid(int *data, int *sum)
         *sum = grid.is_valid() ? n : -1;
 }
 
+// Tiles of several warps meet in shared memory that the device reserves for system software.
+__global__ void wide_tiles(int *out)
+{
+    __shared__ cg::block_tile_memory<256> memory;
+    cg::thread_block block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<64>(block);
+    int i = block.thread_rank();
+    out[i] = cg::reduce(tile, i, cg::plus<int>());
+    tile.sync();
+    out[256 + i] = tile.shfl(i, 33);
+}
+
 int main()
 {
     const int threads = 64, blocks = 8, n = blocks * 128;
@@ -92,6 +104,13 @@ int main()
     for (int i = 0; i < n; i++)
         EXPECT_EQ(data[i], n - 1);
     EXPECT_EQ(data[n], n);
+    wide_tiles<<<1, 256>>>(d);
+    CHECK(cudaMemcpy(data, d, 512 * sizeof(int), cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 256; i++) {
+        int first = i / 64 * 64;
+        EXPECT_EQ(data[i], 64 * first + 64 * 63 / 2);
+        EXPECT_EQ(data[256 + i], first + 33);
+    }
     CHECK(cudaFree(d));
     return finish();
 }
