@@ -48,8 +48,7 @@ enum AluCompare {
     ALU_BOOL_OR = 2,
     ALU_BOOL_XOR = 3,
     ALU_BOOL_OP = 3,
-    ALU_BOOL_NOT = 4, // the predicate operand is negated
-    ALU_BOOL_Q = 8,   // a second destination
+    ALU_BOOL_Q = 8, // a second destination
     ALU_LESS = 16,
     ALU_EQUAL = 32,
     ALU_GREATER = 64,

@@ -191,8 +191,23 @@ ALU_BODY(k_mov_b128) {
 }
 ALU_HANDLER(k_mov_b128)
 
+// lop3 with a predicate (9.7.8.6): whether d is not zero, combined with q.
+ALU_BODY(k_lop3_pred_b32) {
+    uint32_t q = VM_PRED(w, i->e), bits = 0;
+    for (unsigned k = 0; k < N32; k++) {
+        VU32 d = lop3(GET(VU32, i->a, k), GET(VU32, i->b, k), GET(VU32, i->c, k), i->imm);
+        bits |= bits32((VS32)(d != 0), k);
+        PUT32(d);
+    }
+    unsigned op = i->imm >> 8 & ALU_BOOL_OP;
+    bits = op == ALU_BOOL_AND ? bits & q : op == ALU_BOOL_OR ? bits | q : bits ^ q;
+    put_pred(w, i->d2, bits, part);
+}
+ALU_HANDLER(k_lop3_pred_b32)
+
 static const AluKernel rows[] = {
     // clang-format off
+    ALU_ROW(lop3_pred, b32)
     ALU_ROW(mov, b128)
 #define ROW(op, type, ...) ALU_ROW(op, type)
 #define P1    ROW

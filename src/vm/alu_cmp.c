@@ -9,8 +9,6 @@
 // What follows the comparison: p = cmp op c, q = !cmp op c (PTX ISA 9.7.6.2).
 INLINE uint32_t combine(VmWarp *w, const VmInsn *i, uint32_t bits) {
     uint32_t c = VM_PRED(w, i->c);
-    if (i->imm & ALU_BOOL_NOT)
-        c = ~c;
     switch (i->imm & ALU_BOOL_OP) {
     case ALU_BOOL_AND: return bits & c;
     case ALU_BOOL_OR: return bits | c;

@@ -238,16 +238,29 @@ INLINE double int_to_double(uint64_t x, uint64_t imm) {
 #define INT_REGISTERS(X) X(uint16_t, 16) X(uint32_t, 32) X(uint64_t, 64)
 INT_REGISTERS(INT_FLOAT)
 // To f64, and whole registers to f32: the hardware's conversions, in its rounding mode.
+// In directed modes a compiler's sequence for unsigned or wide integers may make -0 of 0 (a sum that cancels, rounded
+// down). So the sign is set again, from behind a barrier: compilers know what sign a conversion's result has.
 #define INT_HARD(type, A, dst, D)                                                                            \
     ALU_BODY(k_cvt_hard_##dst##_##type) {                                                                    \
         unsigned f = (unsigned)i->imm, old = set_rounding(f);                                                \
         D r[VM_LANES] __attribute__((aligned(64)));                                                          \
         for (unsigned l = 0; l < VM_LANES; l++)                                                              \
             r[l] = (D)LANE(A, i->a);                                                                         \
+        if (f & ALU_ROUNDING) {                                                                              \
+            __asm__ volatile("" : : "r"(r) : "memory");                                                      \
+            for (unsigned l = 0; l < VM_LANES; l++)                                                          \
+                set_sign(&r[l], sizeof(D), (A)-1 < (A)1 && (int64_t)LANE(A, i->a) < 0);                      \
+        }                                                                                                    \
         put_lanes(w, i->d, r, sizeof(D), part);                                                              \
         restore_rounding(f, old);                                                                            \
     }                                                                                                        \
     ALU_HANDLER(k_cvt_hard_##dst##_##type)
+INLINE void set_sign(void *x, unsigned size, bool negative) {
+    if (size == 4)
+        *(uint32_t *)x = (*(uint32_t *)x & 0x7fffffff) | (uint32_t)negative << 31;
+    else
+        *(uint64_t *)x = (*(uint64_t *)x & 0x7fffffffffffffff) | (uint64_t)negative << 63;
+}
 #define HARD(X)                                                                                              \
     X(s16, int16_t, f32, float)                                                                              \
     X(u16, uint16_t, f32, float)                                                                             \

@@ -76,13 +76,14 @@ INLINE int32_t clamp_s32(int64_t x) {
 // wraps.
 INLINE uint32_t div_u32(uint32_t a, uint32_t b) {
     double q = (double)a / (double)(b ? b : 1);
-    uint32_t high = (uint32_t)(int32_t)(q - 0x1p31) ^ 0x80000000, low = (uint32_t)(int32_t)q;
-    return b ? q >= 0x1p31 ? high : low : ~0u;
+    bool high = q >= 0x1p31;
+    uint32_t r = (uint32_t)(int32_t)(high ? q - 0x1p31 : q) ^ (high ? 0x80000000 : 0);
+    return b ? r : ~0u;
 }
 INLINE int32_t div_s32(int32_t a, int32_t b) {
     double q = (double)a / (double)(b ? b : 1);
-    int32_t r = (int32_t)q;
-    return b ? q >= 0x1p31 ? INT32_MIN : r : -1;
+    int32_t r = q >= 0x1p31 ? INT32_MIN : (int32_t)q;
+    return b ? r : -1;
 }
 INLINE uint64_t div_s64(int64_t a, int64_t b) {
     if (b == 0)

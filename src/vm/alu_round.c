@@ -21,25 +21,26 @@ INTEGRAL(integral64, double, 0x1p52, double_bits, bits_double, uint64_t, ((uint6
 // Of integral values; out of range clamps, NaN is 0 from f32 and the most negative integer from f64.
 #define TO_S32(x, min, max, nan)                                                                             \
     ((x) >= max ? INT32_MAX : (x) >= min ? (int32_t)(x) : (x) < min ? INT32_MIN : nan)
-INLINE uint32_t u32_of_float(float x) {
-    uint32_t high = (uint32_t)(int32_t)(x - 0x1p31f) ^ 0x80000000, low = (uint32_t)(int32_t)x;
-    uint32_t r = x >= 0x1p31f ? high : low;
-    r = x >= 0x1p32f ? UINT32_MAX : r;
-    return x > 0 ? r : 0;
-}
-INLINE uint32_t u32_of_double(double x) {
-    uint32_t r = (uint32_t)(int32_t)(x - 0x1p31) ^ 0x80000000; // exact for integers
-    r = x >= 0x1p32 ? UINT32_MAX : r;
-    r = x > 0 ? r : 0;
-    return x == x ? r : 0x80000000;
-}
+// By way of int32_t, which has vector instructions everywhere.
+#define TO_U32(F, two31, nan)                                                                                \
+    F c = x > 0 && x < 2 * two31 ? x : 0;                                                                    \
+    bool high = c >= two31;                                                                                  \
+    uint32_t r = (uint32_t)(int32_t)(high ? c - two31 : c) ^ (high ? 0x80000000 : 0);                        \
+    r = x >= 2 * two31 ? UINT32_MAX : r;                                                                     \
+    return x == x ? r : nan;
+INLINE uint32_t u32_of_float(float x){TO_U32(float, 0x1p31f, 0)} INLINE uint32_t
+    u32_of_double(double x){TO_U32(double, 0x1p31, 0x80000000)}
+
+// Conversion to an integer truncates by itself.
+#define WHOLE32(x, mode) ((mode) == ALU_RZI ? (x) : integral32(x, mode))
+#define WHOLE64(x, mode) ((mode) == ALU_RZI ? (x) : integral64(x, mode))
 
 #define MODE(name, mode)                                                                                     \
     ALU_S1(cvt_##name, f64_f64, double, double, a == a ? integral64(a, mode) : a)                            \
-    ALU_S1(cvt_##name, s32_f32, int32_t, float, TO_S32(integral32(a, mode), -0x1p31f, 0x1p31f, 0))           \
-    ALU_S1(cvt_##name, u32_f32, uint32_t, float, u32_of_float(integral32(a, mode)))                          \
-    ALU_S1(cvt_##name, s32_f64, int32_t, double, TO_S32(integral64(a, mode), -0x1p31, 0x1p31, INT32_MIN))    \
-    ALU_S1(cvt_##name, u32_f64, uint32_t, double, u32_of_double(integral64(a, mode)))                        \
+    ALU_S1(cvt_##name, s32_f32, int32_t, float, TO_S32(WHOLE32(a, mode), -0x1p31f, 0x1p31f, 0))              \
+    ALU_S1(cvt_##name, u32_f32, uint32_t, float, u32_of_float(WHOLE32(a, mode)))                             \
+    ALU_S1(cvt_##name, s32_f64, int32_t, double, TO_S32(WHOLE64(a, mode), -0x1p31, 0x1p31, INT32_MIN))       \
+    ALU_S1(cvt_##name, u32_f64, uint32_t, double, u32_of_double(WHOLE64(a, mode)))                           \
     ALU_BODY(k_cvt_##name##_f32_f32) {                                                                       \
         float r[VM_LANES] __attribute__((aligned(64)));                                                      \
         for (unsigned l = 0; l < VM_LANES; l++)                                                              \
@@ -51,12 +52,12 @@ INLINE uint32_t u32_of_double(double x) {
 #define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
 MODES(MODE)
 
-static const AluKernel rows[] = {
+    static const AluKernel rows[] = {
 // clang-format off
 #define MODE_ROWS(name, mode)                                                                                  \
     ALU_ROW(cvt_##name, f64_f64) ALU_ROW(cvt_##name, s32_f32) ALU_ROW(cvt_##name, u32_f32)                     \
     ALU_ROW(cvt_##name, s32_f64) ALU_ROW(cvt_##name, u32_f64) ALU_ROW(cvt_##name, f32_f32)
     MODES(MODE_ROWS)
-    // clang-format on
+        // clang-format on
 };
 ALU_EXPORT(round);

@@ -284,10 +284,8 @@ static uint32_t true_value(PtxType t) {
     }
 }
 
-static uint64_t comparison_imm(const Match *m, const PtxInstr *i, const VmAlu *out, bool is_set) {
+static uint64_t comparison_imm(const Match *m, const VmAlu *out, bool is_set) {
     uint64_t imm = relations(m->word) | m->bool_op;
-    if (m->bool_op && i->operands[i->n_operands - 1].negated)
-        imm |= ALU_BOOL_NOT;
     if (out->dst2 == PTX_PRED)
         imm |= ALU_BOOL_Q;
     if (m->flags & ALU_FTZ)
@@ -304,27 +302,32 @@ static uint64_t video_imm(const Match *m, const PtxInstr *i) {
     return imm | (types[0] == PTX_S32 ? ALU_VIDEO_A : 0) | (types[1] == PTX_S32 ? ALU_VIDEO_B : 0);
 }
 
-// lop3's table is an immediate after its three sources; the form with a predicate destination (lop3.and d|p, a, b,
-// c, lut, q) is not executed.
+// lop3's table is an immediate after its three sources. lop3.and d|p, a, b, c, lut, q also gives p = (d != 0) and q.
 static bool select_lop3(const PtxInstr *i, VmAlu *out) {
-    if (i->n_mods != 1 || i->type[0] != PTX_B32 || i->n_operands != 5 || i->operands[4].kind != PTX_O_INT)
+    static const char *const ops[] = {[ALU_BOOL_AND] = "and", [ALU_BOOL_OR] = "or", [ALU_BOOL_XOR] = "xor"};
+    unsigned bool_op = 0;
+    bool pair = i->n_operands > 0 && i->operands[0].kind == PTX_O_PAIR;
+    if (i->n_mods == 2)
+        for (unsigned j = ALU_BOOL_AND; j <= ALU_BOOL_XOR; j++)
+            if (!strcmp(i->mods[0].text, ops[j]))
+                bool_op = j;
+    if (i->n_mods != (bool_op ? 2u : 1u) || i->type[0] != PTX_B32 || i->n_operands != (bool_op ? 6u : 5u) ||
+        pair != (bool_op != 0) || i->operands[4].kind != PTX_O_INT)
         return false;
-    const AluKernel *k = gr_alu_kernel("lop3.b32");
+    const AluKernel *k = gr_alu_kernel(bool_op ? "lop3_pred.b32" : "lop3.b32");
     if (!k)
         return false;
     *out = (VmAlu){.exec = {k->exec[0], k->exec[1]},
                    .dst = PTX_B32,
-                   .n_src = 3,
-                   .src = {PTX_B32, PTX_B32, PTX_B32},
-                   .imm = i->operands[4].bits & 255};
+                   .dst2 = bool_op ? PTX_PRED : PTX_NOTYPE,
+                   .n_src = bool_op ? 4 : 3,
+                   .src = {PTX_B32, PTX_B32, PTX_B32, PTX_PRED},
+                   .skip = bool_op ? 3 : 0,
+                   .imm = (i->operands[4].bits & 255) | bool_op << 8};
     return true;
 }
 
-bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
-    if (i->op == PTX_OP_LOP3)
-        return select_lop3(i, out);
-    if (i->op == PTX_OP_CVT)
-        return gr_alu_select_cvt(i, out);
+static bool select_by_spec(const PtxInstr *i, VmAlu *out) {
     for (const Spec *s = specs; s < specs + sizeof specs / sizeof *specs; s++) {
         Match m;
         if ((s->spelling[0] != i->opcode[0] && s->spelling[1] != ':') || !match(s->spelling, i, &m))
@@ -340,7 +343,7 @@ bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
         out->approximate = s->approximate;
         bool is_set = i->op == PTX_OP_SET;
         if (is_set || i->op == PTX_OP_SETP)
-            out->imm = comparison_imm(&m, i, out, is_set);
+            out->imm = comparison_imm(&m, out, is_set);
         else if (s->spelling[1] == ':')
             out->imm = video_imm(&m, i);
         else
@@ -348,4 +351,30 @@ bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
         return true;
     }
     return false;
+}
+
+// Whether a register has the layout of the type: kernels trust it, and what they write must stay in the slot.
+static bool fits_register(const PtxOperand *o, PtxType t) {
+    if (o->kind != PTX_O_REG)
+        return true;
+    unsigned has = gr_ptx_type_bits(o->reg->type), wants = gr_ptx_type_bits(t);
+    has = has == 8 ? 16 : has;
+    wants = wants == 8 ? 16 : wants;
+    return has == wants && (o->reg->vec <= 1 || o->elem);
+}
+
+bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out) {
+    bool found = i->op == PTX_OP_LOP3  ? select_lop3(i, out)
+                 : i->op == PTX_OP_CVT ? gr_alu_select_cvt(i, out)
+                                       : select_by_spec(i, out);
+    if (!found)
+        return false;
+    const PtxOperand *d = &i->operands[0];
+    bool pair = d->kind == PTX_O_PAIR;
+    if (!fits_register(pair ? &d->sub[0] : d, out->dst) || (pair && !fits_register(&d->sub[1], out->dst2)))
+        return false;
+    for (unsigned k = 0; k < out->n_src; k++)
+        if (!fits_register(&i->operands[1 + k + (out->skip && k >= out->skip)], out->src[k]))
+            return false;
+    return true;
 }

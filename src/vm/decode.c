@@ -116,10 +116,10 @@ static bool decode_alu(Decoder *d, const PtxInstr *i) {
         if (dst == VM_NO_SLOT || dst2 == VM_NO_SLOT)
             return false;
     }
-    if (i->n_operands - at < alu.n_src)
+    if (i->n_operands - at < alu.n_src + (alu.skip ? 1u : 0u))
         return false;
     for (unsigned k = 0; k < alu.n_src; k++) {
-        src[k] = gr_vm_src(d, &i->operands[at + k], alu.src[k]);
+        src[k] = gr_vm_src(d, &i->operands[at + k + (alu.skip && k >= alu.skip ? 1u : 0u)], alu.src[k]);
         if (src[k] == VM_NO_SLOT)
             return false;
     }

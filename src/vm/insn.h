@@ -79,6 +79,7 @@ typedef struct VmAlu {
     PtxType dst, dst2; // PTX_NOTYPE: none. dst2 is PRED for setp p|q
     uint8_t n_src;
     PtxType src[4];
+    uint8_t skip;     // the source operand after this many is not the kernel's (lop3's table); 0 none
     uint64_t imm;     // becomes VmInsn.imm
     bool approximate; // result is not correctly rounded; docs/ptx-support.md names it
 } VmAlu;

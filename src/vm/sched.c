@@ -9,6 +9,7 @@
 // Blocks start late: a new one comes in when nobody is ready, when fewer than two are resident, and now and
 // then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
 // of the ones before, which are still in the cache; long ones all become resident.
+#include "vm/alu.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -298,7 +299,7 @@ static bool jump(VmDevice *d) {
     return true;
 }
 
-VmRunResult gr_vm_run(VmDevice *d, uint64_t steps) {
+static VmRunResult run(VmDevice *d, uint64_t steps) {
     if (!d->active)
         return VM_RUN_IDLE;
     for (uint64_t ran = 0; ran < steps;) {
@@ -328,6 +329,14 @@ VmRunResult gr_vm_run(VmDevice *d, uint64_t steps) {
         }
     }
     return VM_RUN_PROGRESS;
+}
+
+// The calling thread's rounding mode and flushing of denormals are not the device's.
+VmRunResult gr_vm_run(VmDevice *d, uint64_t steps) {
+    unsigned saved = gr_alu_fp_enter();
+    VmRunResult r = run(d, steps);
+    gr_alu_fp_leave(saved);
+    return r;
 }
 
 uint64_t gr_vm_now_ns(const VmDevice *d) { return d->now_ps / 1000; }

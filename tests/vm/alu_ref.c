@@ -65,7 +65,8 @@ static bool with_carry(const RefInsn *r, const RefIn *in, RefOut *out) {
     bool reads = r->op[strlen(r->op) - 1] == 'c', subtract = !strncmp(r->op, "sub", 3);
     uint64_t x = low(in->src[0], bits), y = low(in->src[1], bits);
     if (!strncmp(r->op, "mad", 3)) {
-        __int128 p = value(x, r->type[0], bits) * value(y, r->type[0], bits);
+        __int128 p = (__int128)((unsigned __int128)value(x, r->type[0], bits) *
+                                (unsigned __int128)value(y, r->type[0], bits));
         x = low((uint64_t)(ref_has(r, "hi") ? (unsigned __int128)p >> bits : (unsigned __int128)p), bits);
         y = low(in->src[2], bits);
     }
@@ -274,6 +275,8 @@ bool ref_bit(const RefInsn *r, const RefIn *in, RefOut *out) {
     } else if (is(r, "lop3")) {
         for (unsigned j = 0; j < 32; j++)
             d |= (uint64_t)bit_of(in->lut, 4u * bit_of(a, j) + 2u * bit_of(b, j) + bit_of(c, j)) << j;
+        bool q = (in->src[3] & 1) != in->negated, p = d != 0;
+        out->d2 = ref_has(r, "and") ? p && q : ref_has(r, "or") ? p || q : p != q;
     } else if (is(r, "shl")) {
         d = n >= bits ? 0 : a << n;
     } else if (is(r, "shr")) {
