@@ -9,9 +9,12 @@ function(gr_alu_isa name)
   target_link_libraries(gr_vm_alu_${name} PRIVATE gr_options)
   target_compile_definitions(gr_vm_alu_${name} PRIVATE ALU_ISA=${name})
   # No contraction: PTX says where a multiplication and an addition are fused. Exceptions and errno are not used.
-  target_compile_options(gr_vm_alu_${name} PRIVATE ${ARGN} $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=off
+  target_compile_options(gr_vm_alu_${name} PRIVATE ${ARGN} $<$<CONFIG:Release>:-O3> -ffp-contract=off
                          -fno-trapping-math -fno-math-errno -Wno-psabi)
 endfunction()
+
+# clang's conversion of u64 to f64 makes -0 of 0 where rounding is downwards, unless it is told that rounding varies.
+set_source_files_properties(alu_cvt.c PROPERTIES COMPILE_OPTIONS $<$<C_COMPILER_ID:Clang>:-frounding-math>)
 
 gr_alu_isa(base)
 list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_base>)
