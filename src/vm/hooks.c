@@ -7,10 +7,18 @@
 #include "vm/exec_mem.h"
 #include "vm/warp.h"
 
+enum { FIRST_ONE_IN = 4, HOLD_NS = 8192, HOLD_SHIFTS = 12 };
+
 void gr_vm_draw_countdown(VmLaunch *l) {
     uint32_t n = l->device->config.split_one_in;
     if (n > INT32_MAX / 2)
         n = INT32_MAX / 2;
+    // A short kernel must get its share too: the first ones come soon, later ones as rarely as configured.
+    uint32_t early = FIRST_ONE_IN + l->n_hooks / 2;
+    if (early < n) {
+        n = early;
+        l->n_hooks++;
+    }
     l->access_countdown = n ? (int32_t)(1 + gr_rng_below(&l->rng, 2 * n)) : INT32_MAX;
 }
 
@@ -21,6 +29,17 @@ static uint32_t random_part(VmLaunch *l, uint32_t mask) {
         part = mask & (uint32_t)gr_rng_next(&l->rng);
     while (!part || part == mask);
     return part;
+}
+
+// The running split stays away for a while, of any order of magnitude: whoever is parted only for a moment catches up
+// before anybody notices.
+static void hold(VmWarp *w) {
+    VmWarpRest *r = rest_of(w);
+    VmLaunch *l = r->launch;
+    uint64_t ns = gr_rng_below(&l->rng, HOLD_NS) >> gr_rng_below(&l->rng, HOLD_SHIFTS);
+    // Out of memory: then it does not sleep.
+    if (ns && gr_vm_sleep_until(r, l->device->now_ps + ns * 1000))
+        w->stop = VM_STOP_WAIT;
 }
 
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
@@ -41,9 +60,12 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     uint32_t mask = split_of(w)->mask;
     if ((mask & (mask - 1)) && gr_rng_below(&l->rng, 2) == 0) {
         gr_vm_diverge(w, random_part(l, mask), i, i, i->rejoin);
+        hold(w);
         return true;
     }
     stop_at(w, i, VM_STOP_YIELD);
+    if (gr_rng_below(&l->rng, 2) == 0)
+        hold(w);
     return true;
 }
 

@@ -156,6 +156,7 @@ struct VmLaunch {
     uint64_t caches_generation;
     Rng rng, sleep_rng;
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
+    uint32_t n_hooks;         // how many of those came sooner than configured
     VmWarpRest **ready;
     uint32_t n_ready, cap_ready;
     VmWarpRest *oldest, *newest;

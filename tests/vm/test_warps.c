@@ -201,13 +201,15 @@ static uint32_t unsynchronized_sum(uint64_t seed, uint32_t split, bool repaired,
 static void missing_syncwarp_shows(void **state) {
     (void)state;
     for (int inserted = 0; inserted < 2; inserted++) {
-        unsigned wrong = 0;
+        unsigned wrong = 0, rarely = 0;
         for (uint64_t seed = 0; seed < 40; seed++) {
             wrong += unsynchronized_sum(seed, 4, false, inserted) != 32;
+            rarely += unsynchronized_sum(seed, 1000, false, inserted) != 32;
             assert_int_equal(unsynchronized_sum(seed, 4, true, inserted), 32);
             assert_int_equal(unsynchronized_sum(seed, 0, false, inserted), 32);
         }
         assert_in_range(wrong, 5, 40);
+        assert_in_range(rarely, 5, 40); // the kernel makes far fewer accesses than that
     }
 }
 
