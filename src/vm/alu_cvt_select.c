@@ -155,6 +155,8 @@ static bool float_to_float(const Cvt *c, VmAlu *out) {
         return use(out, "mov.b64");
     else
         has_fast = has_fast && !c->flags && (!strcmp(d, "f32") || !strcmp(s, "f32")) && strcmp(d, "tf32");
+    if (c->flags == ALU_RNA && !strcmp(d, "tf32") && !strcmp(s, "f32"))
+        return use(out, "cvt_rna.tf32_f32");
     if (has_fast && !(c->flags & ~fast)) {
         snprintf(key, sizeof key, "cvt_fast.%s_%s", d, s);
         return use(out, key);

@@ -52,12 +52,17 @@ INLINE uint32_t u32_of_float(float x){TO_U32(float, 0x1p31f, 0)} INLINE uint32_t
 #define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
 MODES(MODE)
 
-    static const AluKernel rows[] = {
+    // tf32 is f32 with 13 bits of fraction less; ties away from zero is an addition below the last place kept.
+    ALU_S1(cvt_rna, tf32_f32, uint32_t, uint32_t,
+           (a & 0x7fffffff) >= 0x7f800000 ? ((a & 0x7fffffff) == 0x7f800000 ? a : 0x7fffffff)
+                                          : (a + 0x1000) & 0xffffe000)
+
+        static const AluKernel rows[] = {
 // clang-format off
 #define MODE_ROWS(name, mode)                                                                                  \
     ALU_ROW(cvt_##name, f64_f64) ALU_ROW(cvt_##name, s32_f32) ALU_ROW(cvt_##name, u32_f32)                     \
     ALU_ROW(cvt_##name, s32_f64) ALU_ROW(cvt_##name, u32_f64) ALU_ROW(cvt_##name, f32_f32)
-    MODES(MODE_ROWS)
-        // clang-format on
+    ALU_ROW(cvt_rna, tf32_f32) MODES(MODE_ROWS)
+            // clang-format on
 };
 ALU_EXPORT(round);
