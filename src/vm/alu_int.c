@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_int — integer arithmetic: the operations of alu_int.def as vector and lane kernels. Condition code CC.CF is
-// one bit per lane in w->cc: a carry after addition, a borrow after subtraction.
+// one bit per lane in w->cc: a carry after addition, a borrow after subtraction. Lanes that are not active keep theirs
+// in every case: the frame a full-mask handler may write garbage into is its activation's, but w->cc is the warp's.
 
 #include "vm/alu_kernel.h"
 
@@ -142,7 +143,7 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
             PUT##W(r);                                                                                       \
         }                                                                                                    \
         if (writes)                                                                                          \
-            w->cc = part ? (cc & ~w->mask) | (out & w->mask) : out;                                          \
+            w->cc = (cc & ~w->mask) | (out & w->mask);                                                       \
     }                                                                                                        \
     ALU_HANDLER_CC(k_##op##_##type)
 #define LOAD2(V) V a = GET(V, i->a, k), b = GET(V, i->b, k);

@@ -14,8 +14,9 @@
 //
 // A handler executes one instruction for all active lanes and yields the next instruction to execute; NULL
 // leaves the interpreter's inner loop (w->stop says why). exec[0] is taken when all lanes of the warp that
-// have not exited are active: it may write garbage into lanes that do not exist or have exited. exec[1] must
-// leave inactive lanes' destinations alone. No handler may fault on garbage in inactive lanes (integer
+// have not exited are active: it may write garbage into lanes of the frame that do not exist or have exited or are
+// not in this activation; not into the warp's own state (cc), which other activations share. exec[1] must leave
+// inactive lanes' destinations alone. No handler may fault on garbage in inactive lanes (integer
 // division!).
 #ifndef GR_VM_INSN_H
 #define GR_VM_INSN_H
