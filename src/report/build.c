@@ -27,7 +27,15 @@ typedef struct Process {
     bool ended;
 } Process;
 
+// Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
+typedef struct Unchecked {
+    const char *kernel;
+    const GrSiteInfo *first;
+    uint64_t count;
+} Unchecked;
+
 typedef struct Build {
+    VEC(Unchecked) not_understood; // only what may have run
     GrReport *report;
     const GrResultsView *view;
     VEC(GrModuleInfo) modules;
@@ -396,6 +404,23 @@ static int compare_kernels(const void *a, const void *b) {
     return d ? d : strcmp(x->module, y->module);
 }
 
+static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo *site) {
+    if (site->kernel) {
+        const GrKernelCoverage *k = coverage_of(b, site->kernel, m->name, m->unchecked);
+        if (!k || !k->launches)
+            return;
+    }
+    for (size_t i = 0; i < b->not_understood.len; i++) {
+        Unchecked *u = &b->not_understood.data[i];
+        if (u->kernel == site->kernel || (u->kernel && site->kernel && !strcmp(u->kernel, site->kernel))) {
+            u->count++;
+            return;
+        }
+    }
+    if (!gr_vec_push(&b->not_understood, ((Unchecked){site->kernel, site, 1})))
+        b->nomem = true;
+}
+
 // Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.
 static void take_coverage(Build *b) {
     GrReport *r = b->report;
@@ -409,8 +434,11 @@ static void take_coverage(Build *b) {
         if (again)
             continue;
         (*(m->unchecked ? &r->modules_unchecked : &r->modules_checked))++;
-        for (uint32_t s = 1; s <= m->n_sites; s++)
+        for (uint32_t s = 1; s <= m->n_sites; s++) {
             r->sites[m->sites[s].status < GR_SITE_STATUS_COUNT ? m->sites[s].status : GR_SITE_UNSEEN]++;
+            if (m->sites[s].status == GR_SITE_NOT_UNDERSTOOD)
+                add_not_understood(b, m, &m->sites[s]);
+        }
     }
     if (r->kernels.len)
         qsort(r->kernels.data, r->kernels.len, sizeof *r->kernels.data, compare_kernels);
@@ -459,9 +487,17 @@ static void judge(Build *b) {
         if (k->launches && k->unchecked && !k->excluded)
             add_reasonf(b, "kernel %s was not checked: %s", gr_short_name(k->name, &r->arena), k->unchecked);
     }
-    if (r->sites[GR_SITE_NOT_UNDERSTOOD])
-        add_reasonf(b, "%llu memory accesses were not understood and not checked",
-                    (unsigned long long)r->sites[GR_SITE_NOT_UNDERSTOOD]);
+    for (size_t i = 0; i < b->not_understood.len; i++) {
+        const Unchecked *u = &b->not_understood.data[i];
+        // The outermost place is in the program's own source, the innermost often in a header of CUDA's.
+        const GrFrame *at = u->first->n_inlined ? &u->first->inlined[u->first->n_inlined - 1] : &u->first->at;
+        bool one = u->count == 1;
+        add_reasonf(b, "%llu memory access%s of %s%s %s not understood and not checked, %s%s%s%s%u",
+                    (unsigned long long)u->count, one ? "" : "es", u->kernel ? "kernel " : "device functions",
+                    u->kernel ? gr_short_name(u->kernel, &r->arena) : "", one ? "was" : "were",
+                    one ? "" : "the first ", at->file ? "at " : "at PTX line ", at->file ? at->file : "",
+                    at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
+    }
     judge_processes(b);
     for (size_t i = 0; i < r->faults.len; i++)
         add_reason(b, r->faults.data[i].text);
@@ -498,6 +534,7 @@ done:
         regfree(&b.filter);
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);
+    gr_vec_free(&b.not_understood);
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);
     return st;

@@ -278,6 +278,38 @@ static void test_inconclusive(void **state) {
     compare_report("inconclusive");
 }
 
+// What an engine left as it was stands against a clean verdict only where it may have run.
+static void test_not_understood(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    GrSiteInfo saved[SITES + 1];
+    memcpy(saved, sites, sizeof saved);
+    for (int s = 1; s <= SITES; s++)
+        sites[s].status = GR_SITE_NOT_UNDERSTOOD;
+    add_module(&r, 1, "sample.cu", NULL);
+    memcpy(sites, saved, sizeof saved);
+    add_kernel(&r, 0, 1, "_Z6reducePf",
+               (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}});
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    GrReport report;
+    gr_report_init(&report);
+    build(&report, "cpu");
+    assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+    assert_int_equal(report.sites[GR_SITE_NOT_UNDERSTOOD], SITES);
+    assert_int_equal(report.reasons.len, 2); // of `plain`, which was not launched, nothing
+    assert_string_equal(
+        report.reasons.data[0].text,
+        "3 memory accesses of kernel reduce(float*) were not understood and not checked, the first at "
+        "golden/sample.cu:7");
+    assert_string_equal(
+        report.reasons.data[1].text,
+        "1 memory access of device functions was not understood and not checked, at golden/sample.cu:8");
+    gr_report_free(&report);
+}
+
 static void test_nothing_happened(void **state) {
     (void)state;
     GrReport report;
@@ -399,6 +431,7 @@ int main(void) {
         TEST(test_races),
         TEST(test_clean),
         TEST(test_inconclusive),
+        TEST(test_not_understood),
         TEST(test_nothing_happened),
         TEST(test_processes_merge),
         cmocka_unit_test(test_hostile_payloads),
