@@ -20,10 +20,11 @@
 // them.
 #define VM_SHARED_BASE UINT64_C(0x810000000000)
 #define VM_SHARED_SIZE UINT64_C(0x1000000)
-#define VM_SHARED_RESERVED 1024u // for system software (cooperative groups use it), behind what the program declares
-#define VM_LOCAL_BASE  UINT64_C(0x820000000000)
-#define VM_LOCAL_SIZE  UINT64_C(0x10000000)
-#define VM_CODE_BASE   UINT64_C(0x830000000000)
+#define VM_SHARED_RESERVED                                                                                   \
+    1024u // for system software (cooperative groups use it), behind what the program declares
+#define VM_LOCAL_BASE UINT64_C(0x820000000000)
+#define VM_LOCAL_SIZE UINT64_C(0x10000000)
+#define VM_CODE_BASE  UINT64_C(0x830000000000)
 
 // Special registers whose value does not change while a function runs: fills. The others are read by
 // instructions.
