@@ -33,11 +33,7 @@ INLINE void finish(VmWarp *w, const VmInsn *i, uint32_t bits, bool part) {
         finish2(w, i, bits, ~bits, part);
 }
 
-// Subnormals to zero, keeping the sign.
-INLINE VF32 flush32(VF32 x) {
-    VU32 u = (VU32)x;
-    return (VF32)BLEND(VU32, (u & 0x7f800000) == 0, u & 0x80000000, u);
-}
+// A subnormal to zero, keeping the sign.
 INLINE float flush_lane(float x) {
     uint32_t u = float_bits(x);
     return bits_float(u & 0x7f800000 ? u : u & 0x80000000);

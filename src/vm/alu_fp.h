@@ -48,10 +48,6 @@ INLINE void restore_rounding(unsigned flags, unsigned old) {
 #endif
 }
 
-INLINE VF32 flush32(VF32 x) {
-    VU32 u = (VU32)x;
-    return (VF32)BLEND(VU32, (u & 0x7f800000) == 0, u & 0x80000000, u);
-}
 INLINE VF32 in32(VF32 x, unsigned f) { return f & ALU_FTZ ? flush32(x) : x; }
 INLINE VF32 out32(VF32 r, unsigned f) {
     if (f & ALU_FTZ)

@@ -145,6 +145,17 @@ INLINE uint32_t bits16(VS16 m, unsigned k) {
 #endif
 }
 
+// Subnormal f32 to zero, keeping the sign.
+INLINE VF32 flush32(VF32 x) {
+#ifdef ALU_AVX512
+    __m512i u = (__m512i)x, exponent = _mm512_set1_epi32(0x7f800000), sign = _mm512_set1_epi32(INT32_MIN);
+    return (VF32)_mm512_mask_and_epi32(u, _mm512_testn_epi32_mask(u, exponent), u, sign);
+#else
+    VU32 u = (VU32)x, zero = (VU32)((u & 0x7f800000) == 0);
+    return (VF32)(u & ~(zero & 0x7fffffff));
+#endif
+}
+
 #define GET(V, off, k) (((const V *)(w->frame + (off)))[k])
 
 // m is all ones or all zeros in each lane: x where it is ones, else y. The operands may be vectors of any type.
@@ -181,33 +192,51 @@ INLINE VS64 widen_s32(HS32 x) {
 
 INLINE void put16(VmWarp *w, uint32_t off, unsigned k, VU16 r, bool part) {
     VU16 *p = (VU16 *)(w->frame + off) + k;
+    if (part) {
 #ifdef ALU_AVX512
-    if (part)
         r = (VU16)_mm512_mask_mov_epi16((__m512i)*p, w->mask, (__m512i)r);
-    *p = r;
 #else
-    *p = part ? BLEND(VU16, mask16(w->mask, k), r, *p) : r;
+        r = BLEND(VU16, mask16(w->mask, k), r, *p);
 #endif
+    }
+    *p = r;
 }
+#ifdef ALU_AVX2
+// Shift counts that bring a lane's bit of the mask to the top of the lane, which is where blendv looks.
+static const uint32_t alu_top32[32]
+    __attribute__((aligned(64))) = {31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                    15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
+static const uint64_t alu_top64[32]
+    __attribute__((aligned(64))) = {63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48,
+                                    47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32};
+#endif
 INLINE void put32(VmWarp *w, uint32_t off, unsigned k, VU32 r, bool part) {
     VU32 *p = (VU32 *)(w->frame + off) + k;
-#ifdef ALU_AVX512
-    if (part)
+    if (part) {
+#if defined(ALU_AVX512)
         r = (VU32)_mm512_mask_mov_epi32((__m512i)*p, (__mmask16)(w->mask >> (k * L32)), (__m512i)r);
-    *p = r;
+#elif defined(ALU_AVX2)
+        __m256i m = _mm256_sllv_epi32(_mm256_set1_epi32((int)w->mask), ((const __m256i *)alu_top32)[k]);
+        r = (VU32)_mm256_blendv_ps((__m256)*p, (__m256)r, (__m256)m);
 #else
-    *p = part ? BLEND(VU32, mask32(w->mask, k), r, *p) : r;
+        r = BLEND(VU32, mask32(w->mask, k), r, *p);
 #endif
+    }
+    *p = r;
 }
 INLINE void put64(VmWarp *w, uint32_t off, unsigned k, VU64 r, bool part) {
     VU64 *p = (VU64 *)(w->frame + off) + k;
-#ifdef ALU_AVX512
-    if (part)
+    if (part) {
+#if defined(ALU_AVX512)
         r = (VU64)_mm512_mask_mov_epi64((__m512i)*p, (__mmask8)(w->mask >> (k * L64)), (__m512i)r);
-    *p = r;
+#elif defined(ALU_AVX2)
+        __m256i m = _mm256_sllv_epi64(_mm256_set1_epi64x(w->mask), ((const __m256i *)alu_top64)[k]);
+        r = (VU64)_mm256_blendv_pd((__m256d)*p, (__m256d)r, (__m256d)m);
 #else
-    *p = part ? BLEND(VU64, mask64(w->mask, k), r, *p) : r;
+        r = BLEND(VU64, mask64(w->mask, k), r, *p);
 #endif
+    }
+    *p = r;
 }
 INLINE void put_pred(VmWarp *w, uint32_t off, uint32_t bits, bool part) {
     uint32_t *p = &VM_PRED(w, off);

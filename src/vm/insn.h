@@ -82,7 +82,7 @@ typedef struct VmAlu {
     PtxType src[4];
     uint8_t skip;     // the source operand after this many is not the kernel's (lop3's table); 0 none
     uint64_t imm;     // becomes VmInsn.imm
-    bool approximate; // result is not correctly rounded; docs/ptx-support.md names it
+    bool approximate; // result is not correctly rounded; docs/arithmetic.md names it
 } VmAlu;
 
 // Fills *out for arithmetic, logic, comparison, selection, conversion, mov/cvta of registers, bit operations,
