@@ -46,8 +46,8 @@ static const VmInsn *enter(VmWarp *w, const VmInsn *i, VmFunc *f) {
         (uint64_t)caller->sp + caller->func->local_bytes + caller->dynamic + VM_CALL_BYTES + f->local_bytes;
     if (top > r->launch->stack_bytes)
         return gr_vm_fault(w, i, VM_FAULT_STACK_OVERFLOW, -1, 0,
-                           "overflowed its stack of %u bytes when calling %s", r->launch->stack_bytes,
-                           f->name);
+                           "overflowed its stack of %u bytes (cudaLimitStackSize raises it) when calling %s",
+                           r->launch->stack_bytes, f->name);
     VmActivation *a = gr_vm_activation(r, f, caller);
     if (!a)
         return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "found no memory to call %s", f->name);
