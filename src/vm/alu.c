@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#ifdef ALU_X86_LEVELS
+#include <cpuid.h>
+#endif
 #ifndef __x86_64__
 #include <fenv.h>
 #endif
@@ -37,12 +40,20 @@ static const struct {
 };
 enum { N_ISAS = sizeof isas / sizeof *isas };
 
+#ifdef ALU_X86_LEVELS
+// What x86-64-v3 has besides AVX2, FMA and BMI: not every compiler's __builtin_cpu_supports knows these names.
+static bool cpu_has_small_extensions(void) {
+    unsigned a, b, c, d, c_ext;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_MOVBE) &&
+           __get_cpuid(0x80000001, &a, &b, &c_ext, &d) && (c_ext & bit_LZCNT);
+}
+#endif
+
 static bool cpu_has(unsigned isa) {
 #ifdef ALU_X86_LEVELS
-    // The features the kernels test for, one by one: gcc 12 and clang 14 name levels differently here.
     bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("bmi") &&
-              __builtin_cpu_supports("popcnt");
+              __builtin_cpu_supports("popcnt") && cpu_has_small_extensions();
     bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
               __builtin_cpu_supports("avx512cd");
