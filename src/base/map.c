@@ -101,5 +101,4 @@ void *gr_map_get_u64(const Map *m, uint64_t key) {
     return e ? e->value : NULL;
 }
 
-void *gr_map_remove(Map *m, const char *key) { return take(m, key, str_key(key)); }
 void *gr_map_remove_u64(Map *m, uint64_t key) { return take(m, NULL, key); }

@@ -35,7 +35,6 @@ void *gr_map_get(const Map *m, const char *key);
 void *gr_map_get_u64(const Map *m, uint64_t key);
 
 // The removed value, NULL when absent.
-void *gr_map_remove(Map *m, const char *key);
 void *gr_map_remove_u64(Map *m, uint64_t key);
 
 #endif

@@ -10,10 +10,6 @@
 // Filled by the injection after loading. Volatile: a debugger or the host may change it at any time.
 GR_GLOBAL volatile GrControl __gr_control;
 
-// The meaning of `meta`, packed by the pass: bits 0-7 class, 8-15 space as written (0 global, 1 shared, 2 generic),
-// 16-23 bytes per element, bit 24: same-value writes are wanted.
-enum { META_SPACE = 8, META_SIZE = 16, META_WANT_SAME = 1 << 24, SPACE_SHARED = 1, SPACE_GENERIC = 2 };
-
 static void record(uint32_t site, uint32_t class, uint32_t meta, uint64_t address, uint64_t expected,
                    uint64_t seen, uint32_t lanes, uint32_t occurrences) {
     uint64_t slots = __gr_control.slots;
@@ -29,9 +25,9 @@ static void record(uint32_t site, uint32_t class, uint32_t meta, uint64_t addres
     if (gr_load32(&s->state) != GR_SLOT_EMPTY ||
         gr_compare_swap(&s->state, GR_SLOT_EMPTY, GR_SLOT_CLAIMED) != GR_SLOT_EMPTY)
         goto stop;
-    uint32_t space = meta >> META_SPACE & 0xff;
-    if (space == SPACE_GENERIC)
-        space = gr_is_shared(address, &address) ? SPACE_SHARED : 0;
+    uint32_t space = meta >> GR_META_SPACE & 0xff;
+    if (space == GR_META_GENERIC)
+        space = gr_is_shared(address, &address) ? GR_META_SHARED : 0;
     gr_store32(&s->lanes, lanes);
     gr_store64(&s->launch, gr_grid_id());
     gr_store64(&s->address, address);
@@ -42,7 +38,7 @@ static void record(uint32_t site, uint32_t class, uint32_t meta, uint64_t addres
     gr_store32(&s->block[1], gr_ctaid_y());
     gr_store32(&s->block[2], gr_ctaid_z());
     gr_store32(&s->space, space);
-    gr_store32(&s->size, meta >> META_SIZE & 0xff);
+    gr_store32(&s->size, meta >> GR_META_SIZE & 0xff);
     gr_store64((GR_GLOBAL uint64_t *)s->expected, expected);
     gr_store64((GR_GLOBAL uint64_t *)s->seen, seen);
     gr_store32(&s->state, GR_SLOT_READY);
@@ -70,7 +66,7 @@ void __gr_report_warp(uint32_t site, uint32_t meta, uint64_t address, uint32_t p
     if (gr_lane() != first)
         return;
     uint32_t class = others ? GR_CLASS_INTRA_WARP : GR_CLASS_INTRA_WARP_SAME;
-    if (!others && !(meta & META_WANT_SAME))
+    if (!others && !(meta & GR_META_WANT_SAME))
         return;
     if (lo == odd_lo && hi != odd_hi) { // of a wide value, show the half that differs
         address += 8;

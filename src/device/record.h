@@ -33,6 +33,17 @@ typedef struct GrSlot {
     uint8_t seen[GR_VALUE_BYTES];
 } GrSlot;
 
+// What a check packs into one word for the runtime: bits 0-7 the class, 8-15 the space as written, 16-23 bytes per element, and
+// whether same-value writes are wanted.
+enum {
+    GR_META_SPACE = 8,
+    GR_META_SIZE = 16,
+    GR_META_WANT_SAME = 1 << 24,
+    GR_META_GLOBAL = 0, // spaces
+    GR_META_SHARED = 1,
+    GR_META_GENERIC = 2
+};
+
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
 // `slots` is null the program runs without a runtime, and a race stops at a breakpoint.
 typedef struct GrControl {

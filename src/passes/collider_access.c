@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { META_SPACE = 8, META_SIZE = 16, META_WANT_SAME = 1 << 24 }; // src/device/collider.c
-
 // ---- Pieces ------------------------------------------------------------------------------------------------
 
 // "@%p3 " or nothing.
@@ -62,9 +60,11 @@ static void repeat_mods(const Access *a, const char *type, char *buf, size_t siz
 }
 
 static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
-    uint32_t space = a->site->space == PTX_GLOBAL ? 0 : a->site->space == PTX_GENERIC ? 2 : 1;
-    return (uint32_t) class | space << META_SPACE | a->bytes << META_SIZE |
-           (w->o->same_value ? META_WANT_SAME : 0);
+    uint32_t space = a->site->space == PTX_GLOBAL    ? GR_META_GLOBAL
+                     : a->site->space == PTX_GENERIC ? GR_META_GENERIC
+                                                     : GR_META_SHARED;
+    return (uint32_t) class | space << GR_META_SPACE | a->bytes << GR_META_SIZE |
+           (w->o->same_value ? GR_META_WANT_SAME : 0);
 }
 
 // A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
@@ -83,7 +83,7 @@ static gr_status open_detour(Access *a, PtxStmt *at, const PtxReg *condition, De
     PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
     if (!d->back || !away)
         return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-    PtxOperand target = gr_emit_label(away);
+    PtxOperand target = gr_ptx_label_operand(away);
     GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
     if (!d->inline_) {
         gr_ptx_insert_label(a->func, at, d->back);
@@ -98,7 +98,7 @@ static gr_status close_detour(Access *a, Detour *d) {
         gr_ptx_insert_label(a->func, d->at, d->back);
         return GR_OK;
     }
-    PtxOperand target = gr_emit_label(d->back);
+    PtxOperand target = gr_ptx_label_operand(d->back);
     return gr_access_put(a, NULL, &target, 1, "bra $0;");
 }
 
@@ -326,7 +326,7 @@ static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *st
                              wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
     }
     unsigned size = a->n * a->bytes > 8 ? 8 : a->n * a->bytes; // the runtime shows the half that differs
-    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << META_SIZE)) | size << META_SIZE;
+    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
                          "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-PtxOperand gr_emit_label(PtxLabel *l) { return (PtxOperand){.kind = PTX_O_LABEL, .label = l}; }
-
 // The bytes of the following load that the program uses (PTX ISA 11.4, .pragma "used_bytes_mask"): nvcc widens loads over padding
 // and neighbours, and a neighbour's change is no race of this load.
 static uint64_t used_bytes(const PtxStmt *s, PtxStmt **pragma) {
@@ -76,8 +74,7 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
     bool load = i->op == PTX_OP_LD || i->op == PTX_OP_LDU;
     if (site->async || (!load && i->op != PTX_OP_ST) || i->n_operands < 2)
         return GR_SITE_NOT_UNDERSTOOD;
-    a->address_operand = &i->operands[load ? 1 : 0];
-    a->address = *a->address_operand;
+    a->address = i->operands[load ? 1 : 0];
     if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)
         return GR_SITE_NOT_UNDERSTOOD;
     for (unsigned t = 0; t < 4 && i->type[t] != PTX_NOTYPE; t++)
@@ -133,10 +130,10 @@ gr_status gr_access_prepare(Access *a) {
                 continue;
             unsigned bits = gr_ptx_type_bits(base.reg->type);
             PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);
-            GR_TRY(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
             PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
             if (!copy || !sub)
                 return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+            GR_TRY(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
             *sub = gr_ptx_reg_operand(copy);
             a->address.sub = sub;
             break;

@@ -19,8 +19,7 @@ typedef struct Access {
     PtxStmt *after;  // insert before this for "after the access"; NULL: the end of the body
     PtxStmt *report; // branch to a report before this; `after`, or further on when the value may be discarded
     const PtxSite *site;
-    bool nested; // inside a { } scope of the program
-    const PtxOperand *address_operand;
+    bool nested;        // inside a { } scope of the program
     PtxOperand address; // may be used after the access: a copy of the base if the access overwrites it
     unsigned n;         // vector elements
     unsigned bytes;     // per element
@@ -48,7 +47,5 @@ gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out);
 
 // The width in bits in which element values are compared: 16, 32, 64; of the register, not of the memory.
 unsigned gr_access_compare_bits(const Access *a);
-
-PtxOperand gr_emit_label(PtxLabel *l);
 
 #endif

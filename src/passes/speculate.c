@@ -86,7 +86,7 @@ static bool is_pure(const PtxInstr *i) {
     }
 }
 
-// Where the straight line that starts behind `s` ends: no branch, label, call, barrier or other memory write may lie between the
+// Where the straight line that starts behind `s` ends: no branch, label, call or barrier may lie between the
 // load and the selp, or the value's fate would be decided elsewhere.
 static bool in_line(const PtxStmt *s, const PtxStmt *target) {
     for (const PtxStmt *p = s->next; p; p = p->next) {

@@ -71,7 +71,6 @@ void gr_vm_destroy(VmDevice *d) {
 const VmProps *gr_vm_props(const VmDevice *d) { return &d->props; }
 
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes) { d->stack_limit = bytes ? bytes : STACK_LIMIT; }
-uint32_t gr_vm_stack(const VmDevice *d) { return d->stack_limit; }
 void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {
     d->config.heap_bytes = bytes > d->heap_used ? bytes : d->heap_used;
 }

@@ -217,7 +217,6 @@ size_t gr_vm_module_kernels(const VmModule *m, VmFunc *const **out) {
 }
 
 const char *gr_vm_func_name(const VmFunc *f) { return f->name; }
-VmModule *gr_vm_func_module(const VmFunc *f) { return f->module; }
 const VmFuncAttrs *gr_vm_func_attrs(const VmFunc *f) { return &f->attrs; }
 
 size_t gr_vm_func_params(const VmFunc *f, const VmParam **out, uint32_t *total_bytes) {

@@ -84,7 +84,6 @@ const VmProps *gr_vm_props(const VmDevice *d);
 
 // cudaLimitStackSize: for launches made from now on. 0: the default.
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes);
-uint32_t gr_vm_stack(const VmDevice *d);
 // cudaLimitMallocHeapSize, likewise. What is allocated already stays.
 void gr_vm_set_heap(VmDevice *d, uint64_t bytes);
 
@@ -107,7 +106,6 @@ size_t gr_vm_module_kernels(const VmModule *m, VmFunc *const **out);
 bool gr_vm_module_global(const VmModule *m, const char *name, uint64_t *addr, uint64_t *size, bool *managed);
 
 const char *gr_vm_func_name(const VmFunc *f);
-VmModule *gr_vm_func_module(const VmFunc *f);
 const VmFuncAttrs *gr_vm_func_attrs(const VmFunc *f);
 size_t gr_vm_func_params(const VmFunc *f, const VmParam **out,
                          uint32_t *total_bytes); // layout of the parameter buffer
