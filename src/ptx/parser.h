@@ -70,7 +70,7 @@ gr_status gr_parser_init(Parser *p, PtxModule *m, const char *text, size_t len, 
                          gr_error *err);
 void gr_parser_free(Parser *p);
 
-gr_status gr_parse_module(Parser *p); 
+gr_status gr_parse_module(Parser *p);
 typedef struct Linkage {
     bool is_extern, is_visible, is_weak, is_common;
 } Linkage;
