@@ -35,7 +35,9 @@ soak: setup
 demo: setup
 	@tools/demo.sh
 
-bench: setup
+bench:
+	@tools/setup.sh bench
+	@$(MAKE) --no-print-directory compile
 	@cmake --build build --target bench
 
 sanitize:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that vm_bench times.
+// The kernels that vm_bench times; kernels.cl has the same in OpenCL.
 extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
@@ -45,6 +45,49 @@ extern "C" __global__ void hist(const unsigned *in, unsigned *out, int n) {
         atomicAdd(&s[in[i] & 255], 1);
     __syncthreads();
     atomicAdd(&out[threadIdx.x], s[threadIdx.x]);
+}
+
+extern "C" __global__ void ghist(const unsigned *in, unsigned *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&out[in[i] & 255], 1);
+}
+
+extern "C" __global__ void bfs(const unsigned *first, const unsigned *to, unsigned *level, unsigned *flags, unsigned *again,
+                               unsigned now, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned *frontier = flags + now % 2 * n, *next = flags + (now + 1) % 2 * n;
+    if (i >= n || !frontier[i])
+        return;
+    frontier[i] = 0;
+    for (unsigned e = first[i]; e < first[i + 1]; e++) {
+        unsigned j = to[e];
+        if (atomicCAS(&level[j], 0xffffffff, now + 1) == 0xffffffff) {
+            next[j] = 1;
+            atomicOr(again, 1);
+        }
+    }
+}
+
+extern "C" __global__ void nbody(const float4 *p, float4 *a, int n) {
+    __shared__ float4 s[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float4 me = p[i];
+    float x = 0, y = 0, z = 0;
+    for (int t = 0; t < n; t += 256) {
+        s[threadIdx.x] = p[t + threadIdx.x];
+        __syncthreads();
+        for (int k = 0; k < 256; k++) {
+            float dx = s[k].x - me.x, dy = s[k].y - me.y, dz = s[k].z - me.z;
+            float r = rsqrtf(dx * dx + dy * dy + dz * dz + 1e-2f);
+            float f = s[k].w * r * r * r;
+            x += f * dx;
+            y += f * dy;
+            z += f * dz;
+        }
+        __syncthreads();
+    }
+    a[i] = make_float4(x, y, z, 0);
 }
 
 extern "C" __global__ void collatz(int *out, int n) {

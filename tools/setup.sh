@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [build|test] — makes sure that what gpurace needs is installed; fast and silent when it is.
+# setup.sh [build|test|bench] — makes sure that what gpurace needs is installed; fast and silent when it is.
 #
 #   build  what `make` needs: compilers, libraries, CUDA headers (no nvcc)
-#   test   that, and what the tests, the demo and the benchmarks need: nvcc and ptxas too   (default)
+#   test   that, and what the tests and the demo need: nvcc and ptxas too   (default)
+#   bench  that, and the engines that `make bench` compares with, if they can be installed: it does without those that cannot
 #
 # Debian packages are installed with apt-get when we are root or can use sudo, else the command to type is printed.
 # The CUDA toolkit is the machine's own if it has one (nvcc on PATH, or /usr/local/cuda); otherwise NVIDIA's own
@@ -12,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 goal=${1:-test}
-case $goal in build | test) ;; *) echo "usage: tools/setup.sh [build|test]" >&2; exit 2 ;; esac
+case $goal in build | test | bench) ;; *) echo "usage: tools/setup.sh [build|test|bench]" >&2; exit 2 ;; esac
 
 cuda_version='13.0.*'
 cuda_dir=build/cuda
@@ -20,6 +21,7 @@ cuda_dir=build/cuda
 build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
                 libjansson-dev libcmocka-dev python3)
 test_packages=(g++ libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
+bench_packages=(oclgrind pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -105,7 +107,7 @@ fetch_cuda() {
     # The wheels leave out what a toolkit's installer adds: nvcc links with -Llib64 -lcudart.
     ln -s lib $top/lib64
     ln -s libcudart.so.13 $top/lib/libcudart.so
-    if [ $goal = test ]; then
+    if [ $goal != build ]; then
         chmod +x $top/bin/* $top/nvvm/bin/*
         has_nvcc $top || die "nvidia-cuda-nvcc $cuda_version holds no nvcc"
     fi
@@ -118,3 +120,5 @@ packages=("${build_packages[@]}")
 [ $goal = build ] || packages+=("${test_packages[@]}")
 install_debian "${packages[@]}"
 toolkit_found || fetch_cuda
+# In a shell of its own: the benchmarks name the engines they have to do without.
+[ $goal != bench ] || (install_debian "${bench_packages[@]}") || true
