@@ -38,7 +38,7 @@ static void hold(VmWarp *w) {
     VmLaunch *l = r->launch;
     uint64_t ns = gr_rng_below(&l->rng, HOLD_NS) >> gr_rng_below(&l->rng, HOLD_SHIFTS);
     // Out of memory: then it does not sleep.
-    if (ns && gr_vm_sleep_until(r, l->device->now_ps + ns * 1000))
+    if (ns && gr_vm_sleep_until(r, *l->clock_ps + ns * 1000))
         w->stop = VM_STOP_WAIT;
 }
 

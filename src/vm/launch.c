@@ -130,6 +130,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->module = f->module;
     l->kernel = f;
     l->number = p->launch;
+    l->clock_ps = &d->now_ps;
     memcpy(l->grid, p->grid, sizeof l->grid);
     memcpy(l->block, p->block, sizeof l->block);
     l->explicit_cluster = p->cluster[0] || f->ptx->reqcluster[0];

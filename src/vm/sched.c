@@ -111,7 +111,7 @@ static void pop_sleeper(VmLaunch *l) {
     }
 }
 
-static void wake(VmLaunch *l, uint64_t now) {
+void gr_vm_wake(VmLaunch *l, uint64_t now) {
     while (l->n_sleepers && l->sleepers[0].until <= now) {
         VmWarpRest *r = l->sleepers[0].warp;
         pop_sleeper(l);
@@ -149,7 +149,7 @@ static void advance(VmLaunch *l, uint64_t n) {
     if (parallel > l->n_ready)
         parallel = l->n_ready;
     // A quantum is short: 32 bits divide faster than 64.
-    d->now_ps += (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
+    *l->clock_ps += (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
 }
 
 // Runs splits of the warp for `quantum` warp instructions; yields how many it executed.
@@ -209,10 +209,20 @@ static bool may_start_block(VmLaunch *l) {
            gr_rng_below(&l->rng, START_ONE_IN * l->resident) == 0;
 }
 
-// One turn of a launch: the number of warp instructions executed.
-static uint64_t turn(VmLaunch *l) {
+// Ranges may have come or gone since the launch ran last.
+static void refresh_caches(VmLaunch *l) {
+    uint64_t g = gr_vm_mem_generation(l->device->mem);
+    if (l->caches_generation != g) {
+        for (uint32_t k = 0; k < l->module->n_caches; k++)
+            l->caches[k] = (VmCache){0};
+        l->caches_generation = g;
+    }
+}
+
+uint64_t gr_vm_turn(VmLaunch *l) {
     VmDevice *d = l->device;
-    wake(l, d->now_ps);
+    refresh_caches(l);
+    gr_vm_wake(l, *l->clock_ps);
     while (may_start_block(l)) {
         gr_error err;
         if (gr_vm_start_block(l, &err) != GR_OK) {
@@ -232,7 +242,7 @@ static uint64_t turn(VmLaunch *l) {
     uint64_t ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && b->live_warps)
         gr_vm_deadlock(b);
-    if (!l->done && d->config.watchdog_ns && d->now_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
+    if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
         r->live) {
         const VmSplit *p = &r->splits[r->cur < r->n_splits ? r->cur : 0];
         r->cur = (uint32_t)(p - r->splits);
@@ -255,16 +265,6 @@ static void start(VmLaunch *l) {
     l->started = true;
     l->start_ns = l->device->now_ps / 1000;
     tell_begin(l);
-}
-
-// Ranges may have come or gone since the launch ran last.
-static void refresh_caches(VmLaunch *l) {
-    uint64_t g = gr_vm_mem_generation(l->device->mem);
-    if (l->caches_generation != g) {
-        for (uint32_t k = 0; k < l->module->n_caches; k++)
-            l->caches[k] = (VmCache){0};
-        l->caches_generation = g;
-    }
 }
 
 static bool can_move(const VmLaunch *l) {
@@ -295,7 +295,7 @@ static bool jump(VmDevice *d) {
     if (first > d->now_ps)
         d->now_ps = first;
     for (VmLaunch *l = d->active; l; l = l->next)
-        wake(l, first);
+        gr_vm_wake(l, first);
     return true;
 }
 
@@ -304,7 +304,7 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         return VM_RUN_IDLE;
     for (uint64_t ran = 0; ran < steps;) {
         for (VmLaunch *l = d->active; l; l = l->next)
-            wake(l, d->now_ps);
+            gr_vm_wake(l, d->now_ps);
         VmLaunch *l = choose_launch(d);
         if (!l) {
             if (jump(d))
@@ -320,8 +320,7 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         } else {
             if (!l->started)
                 start(l);
-            refresh_caches(l);
-            ran += turn(l) + 1;
+            ran += gr_vm_turn(l) + 1;
         }
         if (l->done) {
             gr_vm_launch_finish(l);

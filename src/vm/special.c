@@ -7,16 +7,16 @@
 
 #include <string.h>
 
-typedef uint64_t (*Read)(const VmDevice *d);
+typedef uint64_t (*Read)(const VmLaunch *l);
 
-static uint64_t cycles(const VmDevice *d) {
-    return (uint64_t)((unsigned __int128)d->now_ps * d->props.clock_khz / 1000000000u);
+static uint64_t cycles(const VmLaunch *l) {
+    return (uint64_t)((unsigned __int128)*l->clock_ps * l->device->props.clock_khz / 1000000000u);
 }
-static uint64_t cycles_hi(const VmDevice *d) { return cycles(d) >> 32; }
-static uint64_t nanoseconds(const VmDevice *d) { return VM_EPOCH_NS + d->now_ps / 1000; }
-static uint64_t nanoseconds_hi(const VmDevice *d) { return nanoseconds(d) >> 32; }
-static uint64_t zero(const VmDevice *d) {
-    (void)d;
+static uint64_t cycles_hi(const VmLaunch *l) { return cycles(l) >> 32; }
+static uint64_t nanoseconds(const VmLaunch *l) { return VM_EPOCH_NS + *l->clock_ps / 1000; }
+static uint64_t nanoseconds_hi(const VmLaunch *l) { return nanoseconds(l) >> 32; }
+static uint64_t zero(const VmLaunch *l) {
+    (void)l;
     return 0;
 }
 
@@ -25,7 +25,7 @@ static const VmInsn *read_clock(VmWarp *w, const VmInsn *i, Read f) {
     if (!r->clock_fresh)
         return stop_at(w, i, VM_STOP_CLOCK);
     r->clock_fresh = false;
-    uint64_t v = f(r->launch->device);
+    uint64_t v = f(r->launch);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         if (i->e == 8)

@@ -146,6 +146,7 @@ struct VmLaunch {
     uint64_t number;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t threads, warps_per_block, shared_dynamic, shared_bytes;
+    uint64_t *clock_ps; // the virtual clock that it moves
     uint64_t n_blocks, next_block, ended_blocks;
     uint32_t max_resident, resident;
     uint32_t stack_bytes; // per lane
@@ -243,6 +244,8 @@ void gr_vm_launch_finish(VmLaunch *l);
 void gr_vm_draw_countdown(VmLaunch *l); // hooks.c
 void gr_vm_load_split(VmWarpRest *r);   // VmWarp from the split that r->cur names
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
+uint64_t gr_vm_turn(VmLaunch *l); // the number of warp instructions executed
+void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
 
 // ---- block.c ---------------------------------------------------------------------------------------------
 
