@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// barrier — bar and barrier of a block, cluster barriers (clusters of one block), fences.
+// barrier — bar and barrier of a block, and fences. The barrier of a cluster is in cluster.c.
 //
 // Threads are counted, not warps: a barrier for all threads is complete when every thread of the block that has
 // not exited is at it. With a thread count, a warp whose lanes all arrive together counts as a full warp, as
@@ -59,7 +59,6 @@ void gr_vm_barrier_recheck(VmBlock *blk) {
     for (uint32_t n = 0; n < VM_BARRIERS; n++)
         if (blk->barrier[n].used && !blk->barrier[n].expected && complete(blk, &blk->barrier[n]))
             release(blk, n);
-    gr_vm_cluster_check(blk);
 }
 
 // The lanes whose value at `slot` is that of the first active one.
@@ -103,9 +102,11 @@ VM_HANDLER(gr_vm_x_barrier) {
     }
     gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_ARRIVE, n, PTX_SEM_NONE, PTX_SCOPE_CTA);
     if (info->kind == VM_BAR_ARRIVE) {
+        split_of(w)->pc = i + 1; // before splits of this warp that waited may be merged
         if (complete(blk, b))
             release(blk, n);
-        return stop_at(w, i + 1, VM_STOP_SWITCH);
+        w->stop = VM_STOP_SWITCH;
+        return NULL;
     }
     VmSplit *p = split_of(w);
     p->pc = i;
@@ -120,43 +121,5 @@ VM_HANDLER(gr_vm_x_barrier) {
 VM_HANDLER(gr_vm_x_fence) {
     gr_vm_report_sync(rest_of(w), i, w->mask, VM_SYNC_FENCE, 0, (PtxSem)(i->imm >> 8),
                       (PtxScope)(i->imm & 0xff));
-    return i + 1;
-}
-
-// ---- Clusters of one block ---------------------------------------------------------------------------------
-
-void gr_vm_cluster_check(VmBlock *blk) {
-    if (!blk->cluster_arrived || blk->cluster_arrived < blk->live_threads)
-        return;
-    blk->cluster_arrived = 0;
-    for (uint32_t k = 0; k < blk->n_warps; k++) {
-        VmWarpRest *r = &blk->warps[k];
-        r->cluster_done |= r->cluster_arrived;
-        r->cluster_arrived = 0;
-        for (uint32_t s = 0; r->live && s < r->n_splits; s++)
-            if (r->splits[s].state == VM_SPLIT_CLUSTER)
-                gr_vm_split_set_state(r, s, VM_SPLIT_READY); // it looks again
-    }
-}
-
-VM_HANDLER(gr_vm_x_cluster_arrive) {
-    VmWarpRest *r = rest_of(w);
-    r->cluster_arrived |= w->mask;
-    r->block->cluster_arrived += bits(w->mask);
-    gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_ARRIVE, VM_BARRIERS, PTX_SEM_NONE, PTX_SCOPE_CLUSTER);
-    gr_vm_cluster_check(r->block);
-    return stop_at(w, i + 1, VM_STOP_SWITCH);
-}
-
-VM_HANDLER(gr_vm_x_cluster_wait) {
-    VmWarpRest *r = rest_of(w);
-    if (w->mask & ~r->cluster_done) {
-        split_of(w)->pc = i;
-        gr_vm_split_set_state(r, r->cur, VM_SPLIT_CLUSTER);
-        w->stop = VM_STOP_WAIT;
-        return NULL;
-    }
-    r->cluster_done &= ~w->mask;
-    gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_RELEASE, VM_BARRIERS, PTX_SEM_NONE, PTX_SCOPE_CLUSTER);
     return i + 1;
 }

@@ -58,6 +58,9 @@ VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller) {
     gr_vm_fill(a->frame, f->fills + f->n_static, f->n_warp, r, a);
     if (caller)
         gr_vm_fill(a->frame, f->fills + f->n_static + f->n_warp, f->n_block, r, a);
+    if (caller &&
+        l->cluster_blocks > 1) // its frame may have been one of a block elsewhere in the shared window
+        gr_vm_fill(a->frame, f->fills, f->n_static, r, a);
     return a;
 }
 
@@ -93,15 +96,18 @@ static bool new_warp(VmBlock *b, uint32_t index) {
     r->hot.caches = l->caches;
     r->hot.shared = b->shared;
     r->hot.shared_bytes = b->shared_bytes;
+    r->hot.shared_base = (uint64_t)b->rank << VM_SHARED_SHIFT;
     r->root = gr_vm_activation(r, l->kernel, NULL);
     return r->root != NULL;
 }
 
-static VmBlock *new_block(VmLaunch *l) {
+static VmBlock *new_block(VmLaunch *l, VmCluster *c, uint32_t rank) {
     VmBlock *b = own(l, sizeof *b);
     if (!b)
         return NULL;
     b->launch = l;
+    b->cluster = c;
+    b->rank = rank;
     b->n_warps = l->warps_per_block;
     b->shared_bytes = l->shared_bytes;
     b->shared = own(l, l->shared_bytes + 64u);
@@ -112,6 +118,19 @@ static VmBlock *new_block(VmLaunch *l) {
         if (!new_warp(b, k))
             return NULL;
     return b;
+}
+
+static VmCluster *new_cluster(VmLaunch *l) {
+    VmCluster *c = own(l, sizeof *c + l->cluster_blocks * sizeof *c->block);
+    if (!c)
+        return NULL;
+    c->n = l->cluster_blocks;
+    for (uint32_t k = 0; k < c->n; k++) {
+        c->block[k] = new_block(l, c, k);
+        if (!c->block[k])
+            return NULL;
+    }
+    return c;
 }
 
 static void start_warp(VmBlock *b, VmWarpRest *r) {
@@ -135,24 +154,33 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     gr_vm_split_set_state(r, 0, VM_SPLIT_READY);
 }
 
-gr_status gr_vm_start_block(VmLaunch *l, gr_error *err) {
-    VmBlock *b = l->free_blocks;
-    if (b)
-        l->free_blocks = b->next_free;
-    else {
-        b = new_block(l);
-        if (!b)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory for a block of %s", l->kernel->name);
+// Where the block is that has rank `rank` in the cluster that starts next: clusters start in the order of their linear
+// index, x fastest, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
+static void place_block(const VmLaunch *l, uint32_t rank, VmBlock *b) {
+    if (l->cluster_blocks == 1) {
+        b->linear = l->next_block;
+        b->ctaid[0] = (uint32_t)(b->linear % l->grid[0]);
+        b->ctaid[1] = (uint32_t)(b->linear / l->grid[0] % l->grid[1]);
+        b->ctaid[2] = (uint32_t)(b->linear / l->grid[0] / l->grid[1]);
+        return;
     }
-    b->linear = l->next_block++;
-    b->ctaid[0] = (uint32_t)(b->linear % l->grid[0]);
-    b->ctaid[1] = (uint32_t)(b->linear / l->grid[0] % l->grid[1]);
-    b->ctaid[2] = (uint32_t)(b->linear / l->grid[0] / l->grid[1]);
+    uint64_t cluster = l->next_block / l->cluster_blocks;
+    for (unsigned k = 0; k < 3; k++) {
+        uint32_t n = l->grid[k] / l->cluster[k];
+        b->ctaid[k] = (uint32_t)(cluster % n) * l->cluster[k] + rank % l->cluster[k];
+        cluster /= n;
+        rank /= l->cluster[k];
+    }
+    b->linear = b->ctaid[0] + (uint64_t)l->grid[0] * (b->ctaid[1] + (uint64_t)l->grid[1] * b->ctaid[2]);
+}
+
+static void start_block(VmLaunch *l, VmBlock *b) {
+    place_block(l, b->rank, b);
     b->sm = (uint32_t)(b->linear % l->device->props.sm_count);
     b->live_warps = b->n_warps;
     b->live_threads = l->threads;
     b->moving = 0;
-    b->cluster_arrived = 0;
+    b->ended = false;
     memset(b->barrier, 0, sizeof b->barrier);
     b->prev = NULL;
     b->next = l->blocks;
@@ -167,11 +195,30 @@ gr_status gr_vm_start_block(VmLaunch *l, gr_error *err) {
     }
     for (uint32_t k = 0; k < b->n_warps; k++)
         start_warp(b, &b->warps[k]);
+}
+
+gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
+    VmCluster *c = l->free_clusters;
+    if (c)
+        l->free_clusters = c->next_free;
+    else {
+        c = new_cluster(l);
+        if (!c)
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory for a block of %s", l->kernel->name);
+    }
+    c->running = c->n;
+    c->live = c->n * l->threads;
+    c->arrived = 0;
+    c->phase = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        start_block(l, c->block[k]);
+    l->next_block += c->n;
     return GR_OK;
 }
 
 void gr_vm_block_end(VmBlock *b) {
     VmLaunch *l = b->launch;
+    VmCluster *c = b->cluster;
     for (size_t k = 0; k < l->device->observers.len; k++) {
         const VmObserver *o = &l->device->observers.data[k];
         if (o->block_end)
@@ -183,9 +230,12 @@ void gr_vm_block_end(VmBlock *b) {
         l->blocks = b->next;
     if (b->next)
         b->next->prev = b->prev;
-    b->next_free = l->free_blocks;
-    l->free_blocks = b;
-    l->resident--;
+    b->ended = true;
+    if (--c->running == 0) {
+        c->next_free = l->free_clusters;
+        l->free_clusters = c;
+        l->resident -= c->n;
+    }
     if (++l->ended_blocks == l->n_blocks)
         l->done = true;
 }

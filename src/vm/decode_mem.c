@@ -86,6 +86,7 @@ VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access) {
         return NULL;
     info->space = plain_space(i->space);
     info->access = access;
+    info->cluster = i->space == PTX_SHARED_CLUSTER || info->space == PTX_GENERIC;
     info->sem = i->sem == PTX_SEM_NONE ? PTX_WEAK : i->sem;
     info->scope = i->scope;
     info->vec = i->vec ? i->vec : 1;
@@ -220,26 +221,36 @@ static bool decode_isspacep(Decoder *d, const PtxInstr *i) {
     if (n) {
         n->d = dst;
         n->a = src;
-        n->imm = plain_space(i->space);
+        n->imm = i->space == PTX_SHARED_CLUSTER ? PTX_SHARED_CLUSTER : plain_space(i->space);
     }
     return true;
 }
 
-// With a cluster of one block, its shared memory is where it is: mapa and getctarank.
+// mapa{.shared::cluster}.type d, a, rank; getctarank{.shared::cluster}.type d, a (PTX ISA 9.7.9.23 and 9.7.9.24).
 static bool decode_mapa(Decoder *d, const PtxInstr *i) {
-    uint32_t width = gr_ptx_type_bits(i->type[0]) / 8;
-    if (i->n_operands < 2 || (width != 4 && width != 8))
+    bool mapa = i->op == PTX_OP_MAPA;
+    uint32_t width = gr_ptx_type_bits(i->type[0]) / 8, rank = 0;
+    VmMapaInfo *info = GR_NEW(&d->m->arena, VmMapaInfo);
+    if (!info || i->n_operands != (mapa ? 3 : 2) || (width != 4 && width != 8) ||
+        (i->space != PTX_GENERIC && i->space != PTX_SHARED_CLUSTER))
         return false;
-    uint32_t dst = gr_vm_dst(d, &i->operands[0], i->op == PTX_OP_MAPA ? i->type[0] : PTX_B32);
-    uint32_t src =
-        i->op == PTX_OP_MAPA ? gr_vm_src(d, &i->operands[1], i->type[0]) : gr_vm_const_slot(d, 0, 4);
-    if (dst == VM_NO_SLOT || src == VM_NO_SLOT)
+    info->generic = i->space == PTX_GENERIC;
+    info->wide = width == 8;
+    if (info->generic && !info->wide)
         return false;
-    VmExec x = i->op == PTX_OP_MAPA && width == 8 ? gr_vm_x_mov64 : gr_vm_x_mov32;
+    uint32_t src = gr_vm_src(d, &i->operands[1], i->type[0]);
+    if (mapa)
+        rank = gr_vm_src(d, &i->operands[2], PTX_B32);
+    uint32_t dst = gr_vm_dst(d, &i->operands[0], mapa ? i->type[0] : PTX_B32);
+    if (dst == VM_NO_SLOT || src == VM_NO_SLOT || rank == VM_NO_SLOT)
+        return false;
+    VmExec x = mapa ? gr_vm_x_mapa : gr_vm_x_getctarank;
     VmInsn *n = gr_vm_emit(d, x, x);
     if (n) {
         n->d = dst;
         n->a = src;
+        n->b = rank;
+        n->extra = info;
     }
     return true;
 }

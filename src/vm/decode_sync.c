@@ -10,9 +10,12 @@ static bool decode_cluster(Decoder *d, const PtxInstr *i) {
     VmExec x = has(i, PTX_MOD_arrive) ? gr_vm_x_cluster_arrive
                : has(i, PTX_MOD_wait) ? gr_vm_x_cluster_wait
                                       : NULL;
-    if (!x)
+    if (!x || i->n_operands)
         return false;
-    gr_vm_emit(d, x, x);
+    VmInsn *n = gr_vm_emit(d, x, x);
+    if (n)
+        n->imm = has(i, PTX_MOD_wait) ? PTX_ACQUIRE : i->sem == PTX_RELAXED ? PTX_RELAXED : PTX_RELEASE;
+    gr_vm_fix_rejoin(d);
     return true;
 }
 

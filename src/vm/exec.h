@@ -42,6 +42,10 @@ VM_HANDLER(gr_vm_x_isspacep);
 VM_HANDLER(gr_vm_x_ldp); // extra: VmMemInfo; a: area, b: stride, imm: offset
 VM_HANDLER(gr_vm_x_stp);
 
+// shared.c: extra: VmMapaInfo
+VM_HANDLER(gr_vm_x_mapa);
+VM_HANDLER(gr_vm_x_getctarank);
+
 // barrier.c
 VM_HANDLER(gr_vm_x_barrier); // extra: VmBarrierInfo
 VM_HANDLER(gr_vm_x_barrier_warp);

@@ -49,12 +49,11 @@ static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
     return false;
 }
 
-static bool fault_window(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset, uint64_t have,
-                         const char *what) {
+static bool fault_local(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset, uint64_t have) {
     const VmMemInfo *info = i->extra;
     gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, offset,
-                "%s %u bytes at offset 0x%llx of %llu bytes of %s", verb(info), info->size,
-                (unsigned long long)offset, (unsigned long long)have, what);
+                "%s %u bytes at offset 0x%llx of %llu bytes of local memory", verb(info), info->size,
+                (unsigned long long)offset, (unsigned long long)have);
     return false;
 }
 
@@ -80,11 +79,22 @@ static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t ad
 
 static uint8_t *shared_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {
     const VmMemInfo *info = i->extra;
-    if (offset > w->shared_bytes || w->shared_bytes - offset < info->size) {
-        fault_window(w, i, lane, offset, w->shared_bytes, "shared memory");
+    uint64_t own = offset - w->shared_base;
+    if (own <= w->shared_bytes && w->shared_bytes - own >= info->size)
+        return w->shared + own;
+    VmBlock *owner = NULL;
+    VmSharedMiss miss;
+    uint8_t *p = gr_vm_shared_find(rest_of(w)->block->cluster, offset, info->size, &owner, &miss);
+    if (p && !info->cluster) {
+        gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, offset,
+                    "%s %u bytes of the shared memory of block (%u,%u,%u) as if it were its own, without "
+                    ".shared::cluster",
+                    verb(info), info->size, owner->ctaid[0], owner->ctaid[1], owner->ctaid[2]);
         return NULL;
     }
-    return w->shared + offset;
+    if (!p)
+        gr_vm_shared_fault(w, i, (int)lane, verb(info), offset, info->size);
+    return p;
 }
 
 static uint8_t *local_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {
@@ -93,7 +103,7 @@ static uint8_t *local_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t off
     uint32_t have = r->launch->stack_bytes;
     uint8_t *stacks = gr_vm_local(r);
     if (!stacks || offset > have || have - offset < info->size) {
-        fault_window(w, i, lane, offset, have, "local memory");
+        fault_local(w, i, lane, offset, have);
         return NULL;
     }
     return stacks + (size_t)lane * have + offset;
@@ -250,8 +260,9 @@ void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
 void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
     VmWarpRest *r = rest_of(w);
     if (address - VM_SHARED_BASE < VM_SHARED_SIZE) {
-        uint64_t o = address - VM_SHARED_BASE;
-        return o <= w->shared_bytes && size <= w->shared_bytes - o ? w->shared + o : NULL;
+        VmBlock *owner;
+        VmSharedMiss miss;
+        return gr_vm_shared_find(r->block->cluster, address - VM_SHARED_BASE, size, &owner, &miss);
     }
     if (address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
         uint64_t o = address - VM_LOCAL_BASE, have = r->launch->stack_bytes;

@@ -56,9 +56,13 @@ VM_HANDLER(gr_vm_x_isspacep) {
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned k = (unsigned)__builtin_ctz(m);
         bool shared = a[k] - VM_SHARED_BASE < VM_SHARED_SIZE, local = a[k] - VM_LOCAL_BASE < VM_LOCAL_SIZE;
+        bool own = a[k] - VM_SHARED_BASE - w->shared_base < VM_SHARED_SLOT;
         bool param = l->param_range && a[k] - l->param_range->addr < l->param_range->size, yes = false;
         switch ((PtxSpace)i->imm) {
-        case PTX_SHARED: yes = shared; break;
+        case PTX_SHARED: yes = own; break;
+        case PTX_SHARED_CLUSTER:
+            yes = shared && (a[k] - VM_SHARED_BASE) >> VM_SHARED_SHIFT < l->cluster_blocks;
+            break;
         case PTX_LOCAL: yes = local; break;
         case PTX_PARAM: yes = param; break;
         case PTX_CONST: {

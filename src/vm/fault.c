@@ -106,6 +106,9 @@ static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, unsigne
     }
     if (*told < 4) {
         append(f->msg, sizeof f->msg, "%sthread (%u,%u,%u)", *told ? "; " : "", t[0], t[1], t[2]);
+        if (r->block->cluster->n > 1)
+            append(f->msg, sizeof f->msg, " of block (%u,%u,%u)", r->block->ctaid[0], r->block->ctaid[1],
+                   r->block->ctaid[2]);
         if (n > 1)
             append(f->msg, sizeof f->msg, " and %u more", n - 1);
         append(f->msg, sizeof f->msg, n > 1 ? " wait %s" : " waits %s", waits_for(p));
@@ -117,18 +120,31 @@ static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, unsigne
     ++*told;
 }
 
-// Nobody in the block can ever run again.
+static void describe_block(VmLaunch *l, const VmBlock *b, unsigned *told) {
+    for (uint32_t k = 0; !b->ended && k < b->n_warps; k++)
+        for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
+            describe(l, &b->warps[k], &b->warps[k].splits[s], told);
+}
+
+// Nobody in the block, or in its cluster, can ever run again.
 void gr_vm_deadlock(VmBlock *b) {
     VmLaunch *l = b->launch;
     if (l->faulted)
         return;
     begin(l, VM_FAULT_DEADLOCK);
-    snprintf(l->fault.msg, sizeof l->fault.msg, "block (%u,%u,%u) can make no progress: ", b->ctaid[0],
-             b->ctaid[1], b->ctaid[2]);
+    const VmCluster *c = b->cluster;
+    if (c->n > 1 && gr_vm_waits_for_cluster(b))
+        snprintf(l->fault.msg, sizeof l->fault.msg,
+                 "the cluster of block (%u,%u,%u) can make no progress: ", c->block[0]->ctaid[0],
+                 c->block[0]->ctaid[1], c->block[0]->ctaid[2]);
+    else {
+        snprintf(l->fault.msg, sizeof l->fault.msg, "block (%u,%u,%u) can make no progress: ", b->ctaid[0],
+                 b->ctaid[1], b->ctaid[2]);
+        c = NULL;
+    }
     unsigned told = 0;
-    for (uint32_t k = 0; k < b->n_warps; k++)
-        for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
-            describe(l, &b->warps[k], &b->warps[k].splits[s], &told);
+    for (uint32_t k = 0; k < (c ? c->n : 1); k++)
+        describe_block(l, c ? c->block[k] : b, &told);
     if (told > 4)
         append(l->fault.msg, sizeof l->fault.msg, "; and others");
 }

@@ -78,16 +78,11 @@ static uint64_t tid(const VmWarpRest *r, unsigned lane, unsigned dim) {
 // Which cluster the block is in, and where in it.
 static uint64_t cluster_value(const VmFill *f, const VmBlock *b) {
     const VmLaunch *l = b->launch;
-    uint32_t in[3], of[3];
-    for (unsigned k = 0; k < 3; k++) {
-        in[k] = b->ctaid[k] % l->cluster[k];
-        of[k] = b->ctaid[k] / l->cluster[k];
-    }
     if (f->kind == VM_FILL_CLUSTERID)
-        return of[f->dim];
+        return b->ctaid[f->dim] / l->cluster[f->dim];
     if (f->kind == VM_FILL_CLUSTER_CTAID)
-        return in[f->dim];
-    return in[0] + l->cluster[0] * (in[1] + (uint64_t)l->cluster[1] * in[2]);
+        return b->ctaid[f->dim] % l->cluster[f->dim];
+    return b->rank;
 }
 
 static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActivation *a) {
@@ -97,7 +92,7 @@ static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActi
     case VM_FILL_SHARED: {
         uint64_t at =
             (uint64_t)(uintptr_t)gr_map_get_u64(&l->kernel->shared_layout, (uint64_t)(uintptr_t)f->var);
-        return (at ? at - 1 : l->kernel->shared_static) + f->bits;
+        return r->hot.shared_base + (at ? at - 1 : l->kernel->shared_static) + f->bits;
     }
     case VM_FILL_LOCAL: return a->sp + f->bits;
     case VM_FILL_NTID: return l->block[f->dim];
@@ -110,7 +105,7 @@ static uint64_t uniform_value(const VmFill *f, const VmWarpRest *r, const VmActi
     case VM_FILL_GRIDID: return l->number;
     case VM_FILL_SMEM_DYNAMIC: return l->shared_dynamic;
     case VM_FILL_SMEM_TOTAL: return (uint64_t)l->kernel->shared_static + l->shared_dynamic;
-    case VM_FILL_SMEM_RESERVED: return l->shared_bytes - VM_SHARED_RESERVED + f->bits;
+    case VM_FILL_SMEM_RESERVED: return r->hot.shared_base + l->shared_bytes - VM_SHARED_RESERVED + f->bits;
     case VM_FILL_CLUSTERID:
     case VM_FILL_CLUSTER_CTAID:
     case VM_FILL_CLUSTER_CTARANK: return cluster_value(f, r->block);

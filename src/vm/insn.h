@@ -63,6 +63,7 @@ struct VmWarp {
     struct VmCache *caches;
     uint8_t *shared;
     uint64_t shared_bytes;
+    uint64_t shared_base; // where the block's own shared memory is in the shared window
 };
 
 #define VM_PRED(w, off) (*(uint32_t *)((w)->frame + (off)))

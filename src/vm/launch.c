@@ -12,6 +12,7 @@ VmLaunchEvent gr_vm_launch_event(const VmLaunch *l) {
                        .shared_bytes = l->shared_bytes};
     memcpy(e.grid, l->grid, sizeof e.grid);
     memcpy(e.block, l->block, sizeof e.block);
+    memcpy(e.cluster, l->cluster, sizeof e.cluster);
     return e;
 }
 
@@ -35,6 +36,7 @@ uint32_t gr_vm_occupancy(const VmDevice *d, const VmFunc *f, uint32_t threads, u
 
 static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, gr_error *err) {
     const VmFunc *f = p->func;
+    uint64_t blocks = 1;
     *threads = 1;
     if (!f || !f->ptx || !f->ptx->is_entry)
         return gr_fail(err, GR_ERR_ARGUMENT, "not a kernel");
@@ -45,14 +47,17 @@ static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, 
                            f->name, p->grid[0], p->grid[1], p->grid[2], p->block[0], p->block[1],
                            p->block[2]);
         *threads *= p->block[k];
-        if (p->cluster[k] && p->grid[k] % p->cluster[k])
+        uint32_t fixed = f->ptx->reqcluster[k], cluster = p->cluster[k] ? p->cluster[k] : fixed ? fixed : 1;
+        if (p->grid[k] % cluster)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: the grid is no multiple of its clusters", f->name);
+        if (fixed && cluster != fixed)
+            return gr_fail(err, GR_ERR_ARGUMENT, "%s: .reqnctapercluster asks for other clusters", f->name);
+        blocks *= cluster;
+        if (blocks > VM_CLUSTER_MAX)
+            return gr_fail(err, GR_ERR_LIMIT, "%s: clusters of more than %d blocks", f->name, VM_CLUSTER_MAX);
         if (f->ptx->reqntid[0] && p->block[k] != (f->ptx->reqntid[k] ? f->ptx->reqntid[k] : 1))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: .reqntid asks for another block size", f->name);
     }
-    for (unsigned k = 0; k < 3; k++)
-        if (p->cluster[k] > 1 || f->ptx->reqcluster[k] > 1)
-            return gr_fail(err, GR_ERR_UNSUPPORTED, "%s: clusters of more than one block", f->name);
     if (*threads > f->attrs.max_threads)
         return gr_fail(err, GR_ERR_LIMIT, "%s: blocks of %llu threads, at most %u", f->name,
                        (unsigned long long)*threads, f->attrs.max_threads);
@@ -75,7 +80,8 @@ static void free_launch(VmLaunch *l) {
     l->frame_pools = NULL;
     l->caches = NULL;
     l->n_sleepers = l->n_ready = 0;
-    l->blocks = l->free_blocks = NULL;
+    l->blocks = NULL;
+    l->free_clusters = NULL;
     if (l->param_range)
         gr_vm_mem_free(l->device->mem, l->param_range->addr, NULL);
     l->param_range = NULL;
@@ -136,6 +142,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->explicit_cluster = p->cluster[0] || f->ptx->reqcluster[0];
     for (unsigned k = 0; k < 3; k++)
         l->cluster[k] = p->cluster[k] ? p->cluster[k] : f->ptx->reqcluster[k] ? f->ptx->reqcluster[k] : 1;
+    l->cluster_blocks = l->cluster[0] * l->cluster[1] * l->cluster[2];
     l->cooperative = p->cooperative;
     l->threads = (uint32_t)threads;
     l->warps_per_block = (l->threads + VM_LANES - 1) / VM_LANES;
@@ -144,7 +151,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     if (f->wants_reserved)
         l->shared_bytes = ((l->shared_bytes + 15) & ~15u) + VM_SHARED_RESERVED;
     l->n_blocks = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
-    uint64_t most = (uint64_t)per_sm * d->props.sm_count;
+    uint64_t most = (uint64_t)per_sm * d->props.sm_count / l->cluster_blocks * l->cluster_blocks;
     if (!most || (p->cooperative && l->n_blocks > most)) {
         free(l);
         return gr_fail(err, GR_ERR_LIMIT, "%s: %llu blocks cannot all be resident, only %llu", f->name,

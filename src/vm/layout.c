@@ -28,7 +28,7 @@ static bool place_shared(Walk *w, const VmFunc *f, gr_error *err) {
             continue;
         }
         uint64_t at = (w->kernel->shared_static + align - 1) / align * align;
-        if (at + size > VM_SHARED_SIZE) {
+        if (at + size > VM_SHARED_SLOT) {
             gr_fail(err, GR_ERR_LIMIT, "%s: too much shared memory", w->kernel->name);
             return false;
         }

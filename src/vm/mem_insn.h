@@ -24,6 +24,7 @@ typedef struct VmMemInfo {
     uint8_t address_size; // bytes of the address register: 4 or 8
     bool sext;            // loads into wider registers extend the sign
     bool silent;          // no site: nobody hears of it
+    bool cluster; // may reach the shared memory of other blocks: .shared::cluster and generic addresses
     uint8_t reg_bytes[VM_MAX_VEC];
     uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
     // Atomics.
@@ -31,6 +32,10 @@ typedef struct VmMemInfo {
     uint32_t b[VM_MAX_VEC], c[VM_MAX_VEC];
     bool has_result, wide; // wide: b128
 } VmMemInfo;
+
+typedef struct VmMapaInfo { // mapa, getctarank: VmInsn: a address, b rank
+    bool generic, wide;     // kind and width of the address
+} VmMapaInfo;
 
 typedef struct VmCallInfo {
     VmFunc *callee; // NULL: indirect through slot `target`

@@ -61,9 +61,10 @@ INLINE bool all_inside64(const uint64_t *a, uint64_t offset, const Where *m, uns
 
 INLINE bool all_inside32(const uint32_t *a, uint32_t offset, const Where *m, unsigned size) {
     V32 bad = {0};
-    if (m->hi < size)
+    if (m->hi - m->lo < size)
         return false;
-    uint32_t to = (uint32_t)m->hi - size;
+    uint32_t to = (uint32_t)(m->hi - m->lo) - size;
+    offset -= (uint32_t)m->lo;
     for (unsigned k = 0; k < VM_LANES / 8; k++) {
         V32 x = *(const V32 *)(const void *)(a + 8 * k) + offset;
         bad |= ((x | (to - x)) >> 31) | (x & (size - 1));
@@ -107,12 +108,13 @@ INLINE void move_lane(VmWarp *w, const uint32_t *slot, uint8_t *p, unsigned lane
 // Bounds and displacement of what the instruction may touch without asking. False: ask.
 INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, Where *out) {
     if (where == MEM_SHARED32 || where == MEM_SHARED64) {
-        *out = (Where){0, w->shared_bytes, (ptrdiff_t)(uintptr_t)w->shared};
+        *out = (Where){w->shared_base, w->shared_base + w->shared_bytes,
+                       (ptrdiff_t)((uintptr_t)w->shared - w->shared_base)};
         return true;
     }
     if (where == MEM_GENERIC && first - VM_SHARED_BASE < VM_SHARED_SIZE) {
-        *out = (Where){VM_SHARED_BASE, VM_SHARED_BASE + w->shared_bytes,
-                       (ptrdiff_t)((uintptr_t)w->shared - VM_SHARED_BASE)};
+        uint64_t base = VM_SHARED_BASE + w->shared_base;
+        *out = (Where){base, base + w->shared_bytes, (ptrdiff_t)((uintptr_t)w->shared - base)};
         return true;
     }
     const VmCache *c = &w->caches[i->e];
@@ -180,8 +182,8 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
     for (unsigned n = 0; n < CHUNKS; n++) {
         unsigned c = store ? (n + turn) % CHUNKS : n, l = c * CHUNK;
         int pattern = narrow ? pattern32(a32 + l, size) : pattern64(a64 + l, size);
-        uint8_t *p = narrow ? w->shared + (uint32_t)(a32[l] + (uint32_t)offset)
-                            : (uint8_t *)(uintptr_t)(base + a64[l]);
+        uint8_t *p = (uint8_t *)(uintptr_t)(narrow ? (uint32_t)(a32[l] + (uint32_t)offset) + (uint64_t)m.delta
+                                                   : base + a64[l]);
         if (vec == 1 && pattern == CONSECUTIVE) {
             uint8_t *reg = w->frame + one + (size_t)l * elem;
             if (store)
@@ -204,8 +206,9 @@ INLINE const VmInsn *access_full(VmWarp *w, const VmInsn *i, bool store, int whe
         } else {
             for (unsigned k = 0; k < CHUNK; k++) {
                 unsigned lane = store ? commit_lane(n * CHUNK + k, turn) : l + k;
-                p = narrow ? w->shared + (uint32_t)(a32[lane] + (uint32_t)offset)
-                           : (uint8_t *)(uintptr_t)(base + a64[lane]);
+                p = (uint8_t *)(uintptr_t)(narrow
+                                               ? (uint32_t)(a32[lane] + (uint32_t)offset) + (uint64_t)m.delta
+                                               : base + a64[lane]);
                 move_lane(w, slot, p, lane, store, elem, vec);
             }
         }

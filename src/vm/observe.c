@@ -18,6 +18,15 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
     memcpy(out->block, b->ctaid, sizeof out->block);
 }
 
+static uint64_t cluster_index(const VmBlock *b) {
+    const VmLaunch *l = b->launch;
+    const uint32_t *c = l->cluster, *at = b->ctaid;
+    if (l->cluster_blocks == 1)
+        return b->linear;
+    return at[0] / c[0] +
+           (uint64_t)(l->grid[0] / c[0]) * (at[1] / c[1] + (uint64_t)(l->grid[1] / c[1]) * (at[2] / c[2]));
+}
+
 void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                        PtxSem sem, PtxScope scope) {
     VmDevice *d = r->launch->device;
@@ -26,17 +35,22 @@ void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind
     VmSyncEvent e = {.kind = kind, .barrier = barrier, .sem = sem, .scope = scope};
     gr_vm_where(r, i, mask, &e.where);
     e.where.site = 0;
+    e.cluster = cluster_index(r->block);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].sync)
             d->observers.data[k].sync(d->observers.data[k].user, &e);
 }
 
-// Which space a generic address is in; shared addresses become offsets.
-static PtxSpace space_of(uint64_t *address) {
-    if (*address - VM_SHARED_BASE < VM_SHARED_SIZE) {
-        *address -= VM_SHARED_BASE;
+// Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
+static PtxSpace space_of(PtxSpace written, uint64_t *address, uint32_t *rank) {
+    uint64_t shared = *address - (written == PTX_GENERIC ? VM_SHARED_BASE : 0);
+    if ((written == PTX_GENERIC || written == PTX_SHARED) && shared < VM_SHARED_SIZE) {
+        *address = shared & (VM_SHARED_SLOT - 1);
+        *rank = (uint32_t)(shared >> VM_SHARED_SHIFT);
         return PTX_SHARED;
     }
+    if (written != PTX_GENERIC)
+        return written;
     if (*address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
         *address -= VM_LOCAL_BASE;
         return PTX_LOCAL;
@@ -44,39 +58,45 @@ static PtxSpace space_of(uint64_t *address) {
     return PTX_GLOBAL;
 }
 
+// The lanes of `mask` access one space, and of shared memory one block's.
+static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, VmAccessEvent *e) {
+    VmDevice *d = r->launch->device;
+    gr_vm_where(r, i, mask, &e->where);
+    e->owner = r->block->cluster->block[e->space == PTX_SHARED ? rank : r->block->rank]->linear;
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access)
+            d->observers.data[k].access(d->observers.data[k].user, e);
+}
+
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
     VmWarpRest *r = rest_of(w);
-    VmDevice *d = r->launch->device;
     const VmMemInfo *info = i->extra;
-    if (!d->listens_access || i->tagged || info->silent)
+    if (!r->launch->device->listens_access || i->tagged || info->silent)
         return;
     uint64_t at[VM_LANES];
-    memcpy(at, address, sizeof at);
+    uint32_t rank[VM_LANES] = {0}, of[3] = {0}; // lanes by space
+    static const PtxSpace order[3] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
     VmAccessEvent e = {.access = info->access,
-                       .space = info->space,
                        .generic = info->space == PTX_GENERIC,
                        .sem = info->sem,
                        .scope = info->scope,
                        .size = info->size,
                        .address = at};
-    uint32_t masks[3] = {w->mask, 0, 0};
-    PtxSpace spaces[3] = {info->space, PTX_SHARED, PTX_LOCAL};
-    if (info->space == PTX_GENERIC) {
-        masks[0] = 0;
-        spaces[0] = PTX_GLOBAL;
-        for (uint32_t m = w->mask; m; m &= m - 1) {
-            unsigned l = (unsigned)__builtin_ctz(m);
-            PtxSpace s = space_of(&at[l]);
-            masks[s == PTX_GLOBAL ? 0 : s == PTX_SHARED ? 1 : 2] |= UINT32_C(1) << l;
-        }
+    memcpy(at, address, sizeof at);
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        e.space = space_of(info->space, &at[l], &rank[l]);
+        of[e.space == PTX_SHARED ? 1 : e.space == PTX_LOCAL ? 2 : 0] |= UINT32_C(1) << l;
     }
     for (unsigned s = 0; s < 3; s++) {
-        if (!masks[s])
-            continue;
-        e.space = spaces[s];
-        gr_vm_where(r, i, masks[s], &e.where);
-        for (size_t k = 0; k < d->observers.len; k++)
-            if (d->observers.data[k].access)
-                d->observers.data[k].access(d->observers.data[k].user, &e);
+        uint32_t left = of[s];
+        e.space = e.generic || s ? order[s] : info->space; // constants and parameters are in the first
+        while (left) {
+            uint32_t first = rank[__builtin_ctz(left)], same = s == 1 ? 0 : left;
+            for (uint32_t m = s == 1 ? left : 0; m; m &= m - 1)
+                same |= (uint32_t)(rank[__builtin_ctz(m)] == first) << __builtin_ctz(m);
+            report_one(r, i, same, first, &e);
+            left &= ~same;
+        }
     }
 }

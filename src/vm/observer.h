@@ -30,21 +30,26 @@ typedef struct VmAccessEvent {
     PtxSem sem;     // PTX_WEAK for plain ld and st
     PtxScope scope;
     uint32_t size;           // bytes per lane, all vector elements together
-    const uint64_t *address; // [32]; for shared memory the offset within the block's shared window
+    const uint64_t *address; // [32]; for shared memory the offset within the owner's
+    uint64_t owner;          // SHARED: linear index of the block whose memory it is: another one of the
+        // cluster, or where.block_linear. An access to several blocks comes as several events
 } VmAccessEvent;
 
 typedef enum VmSyncKind {
     VM_SYNC_BARRIER_ARRIVE,
     VM_SYNC_BARRIER_RELEASE,
     VM_SYNC_WARP,
-    VM_SYNC_FENCE
+    VM_SYNC_FENCE,
+    VM_SYNC_CLUSTER_ARRIVE, // in phase `barrier` of the barrier of cluster `cluster`; sem RELEASE or RELAXED
+    VM_SYNC_CLUSTER_RELEASE // the lanes were told that phase `barrier` is complete; sem ACQUIRE
 } VmSyncKind;
 
 typedef struct VmSyncEvent {
     VmWhere where;
     VmSyncKind kind;
-    uint32_t barrier; // named barrier number
-    PtxSem sem;       // fences
+    uint32_t barrier; // named barrier number; phase, from 0, of a cluster's
+    uint64_t cluster; // linear index, x fastest, of the block's cluster; of the block itself without clusters
+    PtxSem sem;       // fences and cluster barriers
     PtxScope scope;   // fences
 } VmSyncEvent;
 
@@ -52,8 +57,8 @@ typedef struct VmLaunchEvent {
     uint64_t launch;
     const PtxModule *module;
     const PtxFunc *kernel;
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes; // static and dynamic
+    uint32_t grid[3], block[3], cluster[3]; // cluster: 1 x 1 x 1 unless there are some
+    uint32_t shared_bytes;                  // static and dynamic
 } VmLaunchEvent;
 
 typedef struct VmObserver {

@@ -16,10 +16,17 @@
 
 #define VM_NO_SLOT UINT32_MAX
 
+enum { VM_CLUSTER_MAX = 16 }; // blocks of a cluster, where the kernel allows more than the portable 8
+
 // Address windows. They lie above what user space of x86-64 can map, so no host pointer is ever mistaken for
 // them.
-#define VM_SHARED_BASE UINT64_C(0x810000000000)
-#define VM_SHARED_SIZE UINT64_C(0x1000000)
+// The shared window holds the shared memory of all blocks of a cluster, block `rank` at rank << VM_SHARED_SHIFT, as on
+// devices of compute capability 9.0: an address in it means the same to all of them.
+#define VM_SHARED_BASE  UINT64_C(0x810000000000)
+#define VM_SHARED_SHIFT 24
+#define VM_SHARED_SLOT  (UINT64_C(1) << VM_SHARED_SHIFT)
+#define VM_SHARED_SIZE                                                                                       \
+    (VM_SHARED_SLOT * 256) // ranks that no cluster has are in it too, so that using them faults
 #define VM_SHARED_RESERVED                                                                                   \
     1024u // for system software (cooperative groups use it), behind what the program declares
 #define VM_LOCAL_BASE UINT64_C(0x820000000000)

@@ -203,9 +203,9 @@ static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
 }
 
 static bool may_start_block(VmLaunch *l) {
-    if (l->next_block == l->n_blocks || l->resident >= l->max_resident)
+    if (l->next_block == l->n_blocks || l->resident + l->cluster_blocks > l->max_resident)
         return false;
-    return !l->n_ready || l->resident < 2 || l->cooperative ||
+    return !l->n_ready || l->resident < 2 * l->cluster_blocks || l->cooperative ||
            gr_rng_below(&l->rng, START_ONE_IN * l->resident) == 0;
 }
 
@@ -225,7 +225,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     gr_vm_wake(l, *l->clock_ps);
     while (may_start_block(l)) {
         gr_error err;
-        if (gr_vm_start_block(l, &err) != GR_OK) {
+        if (gr_vm_start_cluster(l, &err) != GR_OK) {
             gr_vm_fault_launch(l, VM_FAULT_LIMIT, "%s", err.msg);
             return 0;
         }
@@ -240,7 +240,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     mean = mean > 1 << 16 ? 1 << 16 : mean;
     VmBlock *b = r->block;
     uint64_t ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
-    if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && b->live_warps)
+    if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
         r->live) {
@@ -268,7 +268,7 @@ static void start(VmLaunch *l) {
 }
 
 static bool can_move(const VmLaunch *l) {
-    return l->n_ready || (l->next_block < l->n_blocks && l->resident < l->max_resident);
+    return l->n_ready || (l->next_block < l->n_blocks && l->resident + l->cluster_blocks <= l->max_resident);
 }
 
 static VmLaunch *choose_launch(VmDevice *d) {

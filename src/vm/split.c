@@ -255,6 +255,7 @@ static uint32_t count_bits(uint32_t m) { return (uint32_t)__builtin_popcount(m);
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
     VmBlock *b = r->block;
+    VmCluster *c = b->cluster;
     VmSplit *p = split_of(w);
     for (VmActivation *a = p->act; a;) {
         VmActivation *caller = a->caller;
@@ -273,6 +274,7 @@ void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     gr_vm_join_unref(r, top);
     r->live &= ~lanes;
     b->live_threads -= count_bits(lanes);
+    gr_vm_cluster_exit(r, lanes);
     if (!r->live)
         b->live_warps--;
     else
@@ -281,4 +283,5 @@ void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
         gr_vm_block_end(b);
     else
         gr_vm_barrier_recheck(b);
+    gr_vm_cluster_recheck(c);
 }

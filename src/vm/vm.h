@@ -47,6 +47,7 @@ typedef enum VmFaultKind {
     VM_FAULT_ILLEGAL_INSTRUCTION, // 715: an instruction this device does not have, named in msg
     VM_FAULT_ADDRESS_SPACE,  // 717: a shared instruction on a generic address of another space and the like
     VM_FAULT_INVALID_PC,     // 718
+    VM_FAULT_CLUSTER_BLOCK,  // 719: the shared memory of a block of the cluster that has ended
     VM_FAULT_TRAP,           // 719 launch failed: trap, brkpt without a debugger
     VM_FAULT_ASSERT,         // 710
     VM_FAULT_STACK_OVERFLOW, // 719, as hardware reports it

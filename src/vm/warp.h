@@ -28,6 +28,7 @@ enum {
 #define VM_EPOCH_NS UINT64_C(1700000000000000000)
 
 typedef struct VmBlock VmBlock;
+typedef struct VmCluster VmCluster;
 typedef struct VmActivation VmActivation;
 
 // What memory instruction `i` touched last: [lo, hi) moved by delta. lo > hi: nothing.
@@ -123,15 +124,27 @@ struct VmBlock {
     uint64_t linear;
     uint32_t ctaid[3];
     uint32_t sm;
+    VmCluster *cluster;
+    uint32_t rank; // in the cluster
+    bool ended;    // and kept only because others of the cluster run
     uint32_t n_warps, live_warps;
     uint32_t live_threads;
     uint32_t moving; // warps that are ready or sleep
-    uint32_t cluster_arrived;
     uint8_t *shared;
     uint64_t shared_bytes;
     VmBarrier barrier[VM_BARRIERS];
     VmWarpRest *warps;
-    VmBlock *next_free, *prev, *next; // pool; resident list
+    VmBlock *prev, *next; // resident list
+};
+
+// Blocks that start together and see each other's shared memory. Every block is in one, usually alone.
+struct VmCluster {
+    uint32_t n, running; // blocks; of those, not ended
+    uint32_t live;       // threads that have not exited
+    uint32_t arrived;    // of those, at the cluster barrier
+    uint32_t phase;      // of that barrier: how often it was complete
+    VmCluster *next_free;
+    VmBlock *block[]; // by rank
 };
 
 typedef struct VmSleeper {
@@ -145,6 +158,7 @@ struct VmLaunch {
     VmFunc *kernel;
     uint64_t number;
     uint32_t grid[3], block[3], cluster[3];
+    uint32_t cluster_blocks; // 1 unless there are clusters
     uint32_t threads, warps_per_block, shared_dynamic, shared_bytes;
     uint64_t *clock_ps; // the virtual clock that it moves
     uint64_t n_blocks, next_block, ended_blocks;
@@ -165,7 +179,8 @@ struct VmLaunch {
     VmSleeper *sleepers; // a heap
     uint32_t n_sleepers, cap_sleepers;
     uint64_t sleeper_seq;
-    VmBlock *free_blocks, *blocks;
+    VmCluster *free_clusters;
+    VmBlock *blocks; // resident, not ended
     VmActivation *free_acts;
     void **frame_pools; // by function index: free frames
     VEC(void *) owned;  // frames, stacks, blocks: freed with the launch
@@ -235,10 +250,10 @@ void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
 
 // ---- sched.c ---------------------------------------------------------------------------------------------
 
-void gr_vm_warp_ready(VmWarpRest *r);                    // into the launch's ready list, if it is not there
-void gr_vm_warp_unready(VmWarpRest *r);                  // out of it
-bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);   // picoseconds
-gr_status gr_vm_start_block(VmLaunch *l, gr_error *err); // block.c
+void gr_vm_warp_ready(VmWarpRest *r);                      // into the launch's ready list, if it is not there
+void gr_vm_warp_unready(VmWarpRest *r);                    // out of it
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);     // picoseconds
+gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next blocks
 void gr_vm_block_end(VmBlock *b);
 void gr_vm_launch_finish(VmLaunch *l);
 void gr_vm_draw_countdown(VmLaunch *l); // hooks.c
@@ -252,6 +267,24 @@ void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
 VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller); // NULL: out of memory
 void gr_vm_activation_free(VmLaunch *l, VmActivation *a);
 uint8_t *gr_vm_local(VmWarpRest *r); // the warp's stacks; NULL: out of memory
+
+// ---- shared.c --------------------------------------------------------------------------------------------
+
+typedef enum VmSharedMiss {
+    VM_SHARED_FOUND,
+    VM_SHARED_OUTSIDE, // runs over the end of that block's shared memory
+    VM_SHARED_NO_BLOCK,
+    VM_SHARED_ENDED, // the block's threads have all exited
+} VmSharedMiss;
+
+// Where the `size` bytes at `offset` of the shared window are, for the blocks of cluster c. NULL: *miss says why.
+// *owner is the block whose memory it is, NULL when there is none.
+uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, VmBlock **owner,
+                           VmSharedMiss *miss);
+// Faults for lane `lane`, which `did` ("read", "wrote", …) `size` bytes at `offset` of the window and found none.
+// Returns NULL.
+const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
+                                 uint64_t size);
 
 // ---- fill.c ----------------------------------------------------------------------------------------------
 
@@ -270,8 +303,11 @@ void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
 // ---- barrier.c, collective.c -----------------------------------------------------------------------------
 
 void gr_vm_barrier_recheck(VmBlock *b); // threads exited
-void gr_vm_cluster_check(VmBlock *b);
-void gr_vm_collective_recheck(VmWarpRest *r); // lanes exited
+void gr_vm_cluster_exit(VmWarpRest *r, uint32_t lanes);
+void gr_vm_cluster_recheck(VmCluster *c);
+bool gr_vm_waits_for_cluster(const VmBlock *b); // at the barrier of its cluster
+bool gr_vm_cluster_stuck(const VmBlock *b);     // nobody in the block can move, nor can the cluster make it
+void gr_vm_collective_recheck(VmWarpRest *r);   // lanes exited
 
 // ---- observe.c -------------------------------------------------------------------------------------------
 

@@ -162,7 +162,7 @@ static void launches_run_concurrently(void **state) {
     rig_close(&r);
 }
 
-// EM-53
+// EM-53: without clusters, every block is one.
 static void clusters(void **state) {
     (void)state;
     Rig r;
@@ -175,14 +175,6 @@ static void clusters(void **state) {
     uint64_t out = rig_alloc(&r, 64);
     assert_int_equal(RIG_RUN(&r, "k", 4, 100, out), VM_FAULT_NONE);
     assert_int_equal(words(&r, out, 4)[3], 1);
-    VmLaunchParams p = {.func = gr_vm_module_func(r.mod, "k"),
-                        .grid = {4, 1, 1},
-                        .block = {32, 1, 1},
-                        .params = &out,
-                        .launch = 9,
-                        .cluster = {2, 1, 1}};
-    VmLaunch *l;
-    assert_int_equal(gr_vm_launch(r.dev, &p, &l, NULL), GR_ERR_UNSUPPORTED);
     rig_close(&r);
 }
 

@@ -15,6 +15,7 @@ static const struct {
     [VM_FAULT_ILLEGAL_INSTRUCTION] = {CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"},
     [VM_FAULT_ADDRESS_SPACE] = {CUDA_ERROR_INVALID_ADDRESS_SPACE, "wrong address space"},
     [VM_FAULT_INVALID_PC] = {CUDA_ERROR_INVALID_PC, "invalid program counter"},
+    [VM_FAULT_CLUSTER_BLOCK] = {CUDA_ERROR_LAUNCH_FAILED, "cluster target block not present"},
     [VM_FAULT_TRAP] = {CUDA_ERROR_LAUNCH_FAILED, "trap"},
     [VM_FAULT_ASSERT] = {CUDA_ERROR_ASSERT, "assertion failed"},
     [VM_FAULT_STACK_OVERFLOW] = {CUDA_ERROR_LAUNCH_FAILED, "stack overflow"},
