@@ -52,4 +52,4 @@ format:
 
 clean:
 	rm -rf build-dev build-asan
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 -exec rm -rf {} +; fi

@@ -4,6 +4,7 @@
 #   GPURACE_CUDA_INCLUDE  folder of cuda.h and cuda_runtime_api.h; an error if there is none
 #   GPURACE_NVCC          nvcc, empty if there is none
 #   GPURACE_PTXAS         ptxas, empty if there is none
+#   GPURACE_CUDA12        folder of CUDA 12's headers and runtime library (include, lib), empty if there is none
 #
 # Looked for in: $CUDA_HOME, nvcc on PATH, /usr/local/cuda, build/cuda (where tools/setup.sh unpacks NVIDIA's
 # packages). The headers and the compilers come from the same toolkit whenever it has both.
@@ -44,3 +45,10 @@ if(NOT GPURACE_CUDA_INCLUDE)
 endif()
 message(STATUS "CUDA headers: ${GPURACE_CUDA_INCLUDE}")
 message(STATUS "nvcc: ${GPURACE_NVCC}")
+
+set(GPURACE_CUDA12 "")
+foreach(root ${CMAKE_SOURCE_DIR}/build/cuda12 ${CMAKE_BINARY_DIR}/cuda12)
+  if(EXISTS ${root}/include/cuda_runtime_api.h AND EXISTS ${root}/lib/libcudart.so)
+    set(GPURACE_CUDA12 ${root})
+  endif()
+endforeach()

@@ -8,7 +8,7 @@
     cuda_api_doc.py PART API_DEF DOC          rewrites the part between its two marker lines, or appends it
     cuda_api_doc.py --check PART API_DEF DOC  exits 1 if that would change the document
 
-PART names the markers and the heading: "runtime" or "driver".
+PART names the markers and the heading: "runtime", "CUDA 12 runtime" or "driver".
 """
 import os
 import re

@@ -8,7 +8,8 @@
 #
 # Debian packages are installed with apt-get when we are root or can use sudo, else the command to type is printed.
 # The CUDA toolkit is the machine's own if it has one (nvcc on PATH, or /usr/local/cuda); otherwise NVIDIA's own
-# packages from PyPI are unpacked into build/cuda, so that build/cuda/bin/nvcc works.
+# packages from PyPI are unpacked into build/cuda, so that build/cuda/bin/nvcc works. For the tests of programs built with
+# CUDA 12 its headers and library (3 MB) go to build/cuda12; those tests are left out when that fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -94,14 +95,10 @@ find_pip() {
 }
 
 fetch_cuda() {
-    local py wheels=(nvidia-cuda-runtime nvidia-cuda-crt) new=build/cuda.new
+    local wheels=(nvidia-cuda-runtime nvidia-cuda-crt) new=build/cuda.new
     [ $goal = build ] || wheels+=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-cccl)
-    py=$(find_pip) || { install_debian python3-pip; py=$(find_pip) || die "python3 -m pip does not work"; }
     say "no CUDA toolkit found: fetching ${wheels[*]} ($cuda_version) from PyPI into $cuda_dir"
-    rm -rf $new
-    mkdir -p build
-    "$py" -m pip install --quiet --disable-pip-version-check --no-deps --target $new \
-        "${wheels[@]/%/==$cuda_version}" 2>&1 | grep -v "Running pip as the 'root' user" >&2 || true
+    fetch "${wheels[@]}" "$cuda_version" $new
     local top=$new/nvidia/cu13
     has_headers $top || die "the packages from PyPI could not be installed; is this machine online?"
     # The wheels leave out what a toolkit's installer adds: nvcc links with -Llib64 -lcudart.
@@ -116,9 +113,36 @@ fetch_cuda() {
     rm -rf $new
 }
 
+# fetch PACKAGES... VERSION FOLDER: unpacks packages from PyPI. The caller looks at what has come.
+fetch() {
+    local py folder=${*: -1} version=${*: -2:1}
+    local wheels=("${@:1:$#-2}")
+    py=$(find_pip) || { install_debian python3-pip; py=$(find_pip) || die "python3 -m pip does not work"; }
+    rm -rf "$folder"
+    mkdir -p build
+    "$py" -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder" \
+        "${wheels[@]/%/==$version}" 2>&1 | grep -v "Running pip as the 'root' user" >&2 || true
+}
+
+fetch_cuda12() {
+    local new=build/cuda12.new
+    [ ! -f build/cuda12/include/cuda_runtime_api.h ] || return 0
+    say "fetching the headers and the library of CUDA 12 from PyPI into build/cuda12"
+    fetch nvidia-cuda-runtime-cu12 '12.9.*' $new
+    if [ -f $new/nvidia/cuda_runtime/include/cuda_runtime_api.h ]; then
+        ln -sf libcudart.so.12 $new/nvidia/cuda_runtime/lib/libcudart.so
+        rm -rf build/cuda12
+        mv $new/nvidia/cuda_runtime build/cuda12
+    else
+        say "the package of CUDA 12 could not be installed: programs built with it are not tested"
+    fi
+    rm -rf $new
+}
+
 packages=("${build_packages[@]}")
 [ $goal = build ] || packages+=("${test_packages[@]}")
 install_debian "${packages[@]}"
 toolkit_found || fetch_cuda
 # In a shell of its own: the benchmarks name the engines they have to do without.
 [ $goal != bench ] || (install_debian "${bench_packages[@]}") || true
+[ $goal = build ] || fetch_cuda12

@@ -53,7 +53,8 @@ typedef struct Run {
     GrGpu gpu;
     bool on_gpu;
     char path[PATH_MAX]; // of the program
-    char **argv;         // the program's
+    const char *const *runtimes;
+    char **argv; // the program's
     char results[PATH_MAX];
     GrEnding ending;
 } Run;
@@ -89,13 +90,21 @@ static gr_status make_results(Run *r, gr_error *err) {
     return gr_results_create(r->results, err);
 }
 
+// The driver, and of the runtimes in its folder those that the program may ask for.
+static void add_cpu_device(const Run *r, StrBuf *preload) {
+    int folder = (int)(strrchr(r->parts.driver, '/') - r->parts.driver);
+    gr_str_addf(preload, ":%s", r->parts.driver);
+    for (const char *const *name = r->runtimes; *name; name++)
+        gr_str_addf(preload, ":%.*s/%s", folder, r->parts.driver, *name);
+}
+
 static gr_status run_program(Run *r, gr_error *err) {
     gr_status st = GR_OK;
     StrBuf preload = {0}, merged = {0}, device = {0};
     const GrOptions *o = &r->options;
     gr_str_add(&preload, r->parts.injection);
     if (!r->on_gpu)
-        gr_str_addf(&preload, ":%s:%s", r->parts.driver, r->parts.runtime);
+        add_cpu_device(r, &preload);
     gr_options_to_text(o, &merged);
     // What the user set for the device by hand comes after ours, and wins.
     const char *more = getenv("GPURACE_CPU_DEVICE");
@@ -273,7 +282,7 @@ int gr_cmd_run(int argc, char **argv) {
     status = EXIT_OURS;
     if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK) {
         complain(status, &err);
-    } else if (gr_program_check(r.path, r.on_gpu, &err) != GR_OK) {
+    } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
     } else if (make_results(&r, &err) != GR_OK) {
         complain(status, &err);

@@ -26,7 +26,7 @@ static bool fits_preload(const char *path) { return !path[strcspn(path, " :")]; 
 
 static bool find_in(const char *lib, const char *cpu_device, GrParts *out) {
     return join(out->injection, lib, "libgpurace.so") && join(out->driver, cpu_device, "libcuda.so.1") &&
-           join(out->runtime, cpu_device, "libcudart.so.13") && access(out->injection, R_OK) == 0;
+           access(out->injection, R_OK) == 0;
 }
 
 gr_status gr_find_parts(GrParts *out, gr_error *err) {

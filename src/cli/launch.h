@@ -13,8 +13,7 @@
 // Where the parts of gpurace are: beside the command in the build folder, or under PREFIX/lib/gpurace.
 typedef struct GrParts {
     char injection[PATH_MAX]; // libgpurace.so
-    char driver[PATH_MAX];    // libcuda.so.1 and
-    char runtime[PATH_MAX];   // libcudart.so.13 of the CPU device
+    char driver[PATH_MAX];    // libcuda.so.1 of the CPU device; its libcudart.so.N are in the same folder
 } GrParts;
 
 gr_status gr_find_parts(GrParts *out, gr_error *err);

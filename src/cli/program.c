@@ -83,8 +83,20 @@ static void warn_without_ptx(const char *path, const ExeInfo *x) {
     gr_arena_free(&arena);
 }
 
-gr_status gr_program_check(const char *path, bool on_gpu, gr_error *err) {
+// The CUDA runtimes of the CPU device.
+static const char *const all_runtimes[] = {"libcudart.so.13", "libcudart.so.12", NULL};
+
+static const char *const *find_runtime(const char *name) {
+    static const char *found[2];
+    for (size_t i = 0; all_runtimes[i]; i++)
+        if (strcmp(all_runtimes[i], name) == 0)
+            found[0] = all_runtimes[i];
+    return found[0] ? found : NULL;
+}
+
+gr_status gr_program_check(const char *path, bool on_gpu, const char *const **runtimes, gr_error *err) {
     ExeInfo x;
+    *runtimes = all_runtimes; // unless it is known which
     gr_status st = gr_elf_classify(path, &x, err);
     if (st != GR_OK)
         return st;
@@ -114,9 +126,11 @@ gr_status gr_program_check(const char *path, bool on_gpu, gr_error *err) {
                 path, strcmp(x.culprit, path) ? ", through " : "", strcmp(x.culprit, path) ? x.culprit : "");
         break;
     case EXE_SHARED_RUNTIME:
-        if (!on_gpu && strcmp(x.runtime, "libcudart.so.13"))
+        *runtimes = find_runtime(x.runtime);
+        if (!on_gpu && !*runtimes)
             return gr_fail(err, GR_ERR_UNSUPPORTED,
-                           "%s needs %s; the CPU device has libcudart.so.13: build the program with CUDA 13",
+                           "%s needs %s; the CPU device has libcudart.so.13 and libcudart.so.12: build the "
+                           "program with CUDA 13 or 12",
                            path, x.runtime);
         if (!on_gpu && x.embeds[0])
             gr_log(LOG_WARN,

@@ -12,6 +12,7 @@
 gr_status gr_program_find(const char *name, char path[PATH_MAX], gr_error *err);
 
 // Whether it makes sense on the device. The error's text says what is wrong and what to do. Warnings go to standard error.
-gr_status gr_program_check(const char *path, bool on_gpu, gr_error *err);
+// *runtimes is which of the CPU device's CUDA runtimes it may ask for: file names, the last one NULL.
+gr_status gr_program_check(const char *path, bool on_gpu, const char *const **runtimes, gr_error *err);
 
 #endif

@@ -10,7 +10,7 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 cd /
 gpurace=$prefix/bin/gpurace
 "$gpurace" --version
-wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.13\nlib/gpurace/libgpurace.so'
+wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13\nlib/gpurace/libgpurace.so'
 found=$(cd "$prefix" && find bin lib -not -type d | sort)
 [ "$found" = "$wanted" ] || { echo "installed:"; echo "$found"; exit 1; }
 for file in $found; do

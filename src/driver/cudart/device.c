@@ -25,9 +25,9 @@ typedef struct PropertyRow {
 } PropertyRow;
 
 #define INT(field, attribute)                                                                                \
-    { offsetof(struct cudaDeviceProp, field), false, CU_DEVICE_ATTRIBUTE_##attribute }
+    { offsetof(DeviceProp, field), false, CU_DEVICE_ATTRIBUTE_##attribute }
 #define SIZE(field, attribute)                                                                               \
-    { offsetof(struct cudaDeviceProp, field), true, CU_DEVICE_ATTRIBUTE_##attribute }
+    { offsetof(DeviceProp, field), true, CU_DEVICE_ATTRIBUTE_##attribute }
 
 static const PropertyRow property_rows[] = {
     SIZE(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK),
@@ -134,6 +134,16 @@ static const PropertyRow property_rows[] = {
     INT(ipcEventSupported, IPC_EVENT_SUPPORTED),
     INT(clusterLaunch, CLUSTER_LAUNCH),
     INT(unifiedFunctionPointers, UNIFIED_FUNCTION_POINTERS),
+#if GR_RT_MAJOR == 12
+    INT(clockRate, CLOCK_RATE),
+    INT(deviceOverlap, GPU_OVERLAP),
+    INT(kernelExecTimeoutEnabled, KERNEL_EXEC_TIMEOUT),
+    INT(computeMode, COMPUTE_MODE),
+    INT(maxTexture1DLinear, MAXIMUM_TEXTURE1D_LINEAR_WIDTH),
+    INT(memoryClockRate, MEMORY_CLOCK_RATE),
+    INT(singleToDoublePrecisionPerfRatio, SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO),
+    INT(cooperativeMultiDeviceLaunch, COOPERATIVE_MULTI_DEVICE_LAUNCH),
+#else
     INT(deviceNumaConfig, NUMA_CONFIG),
     INT(deviceNumaId, NUMA_ID),
     INT(mpsEnabled, MPS_ENABLED),
@@ -141,6 +151,7 @@ static const PropertyRow property_rows[] = {
     INT(gpuPciDeviceID, GPU_PCI_DEVICE_ID),
     INT(gpuPciSubsystemID, GPU_PCI_SUBSYSTEM_ID),
     INT(hostNumaMultinodeIpcSupported, HOST_NUMA_MULTINODE_IPC_SUPPORTED),
+#endif
 };
 #undef INT
 #undef SIZE
@@ -162,12 +173,11 @@ cudaError_t CUDARTAPI cudaGetDeviceCount(int *count) {
     return gr_rt_leave(e);
 }
 
-cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
+static cudaError_t get_properties(DeviceProp *prop, int device) {
     CUdevice handle = 0;
-    GR_RT_REQUIRE(prop != NULL, cudaErrorInvalidValue);
     cudaError_t e = open_device(device, &handle);
     if (e != cudaSuccess)
-        return gr_rt_leave(e);
+        return e;
     memset(prop, 0, sizeof *prop);
     e = gr_rt_translate(gr_rt_legacy.cuDeviceGetName(prop->name, (int)sizeof prop->name, handle));
     if (e == cudaSuccess)
@@ -188,7 +198,12 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int d
         else
             memcpy((char *)prop + row->offset, &value, sizeof value);
     }
-    return gr_rt_leave(e);
+    return e;
+}
+
+cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
+    GR_RT_REQUIRE(prop != NULL, cudaErrorInvalidValue);
+    return gr_rt_leave(get_properties((DeviceProp *)prop, device));
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
@@ -223,7 +238,7 @@ cudaError_t CUDARTAPI cudaDeviceCanAccessPeer(int *canAccessPeer, int device, in
 }
 
 // How many of the wishes in `prop` a device fulfils; a field that is 0 is no wish.
-static int fitness(const struct cudaDeviceProp *wish, const struct cudaDeviceProp *have) {
+static int fitness(const DeviceProp *wish, const DeviceProp *have) {
     int score = 0;
     if (wish->major != 0 || wish->minor != 0)
         score += have->major > wish->major || (have->major == wish->major && have->minor >= wish->minor);
@@ -239,10 +254,11 @@ cudaError_t CUDARTAPI cudaChooseDevice(int *device, const struct cudaDeviceProp 
     int count = 0, best = -1;
     cudaError_t e = cudaGetDeviceCount(&count);
     for (int i = 0; e == cudaSuccess && i < count; i++) {
-        struct cudaDeviceProp have;
-        e = cudaGetDeviceProperties(&have, i);
-        if (e == cudaSuccess && fitness(prop, &have) > best) {
-            best = fitness(prop, &have);
+        DeviceProp have;
+        e = get_properties(&have, i);
+        int score = e == cudaSuccess ? fitness((const DeviceProp *)prop, &have) : -1;
+        if (score > best) {
+            best = score;
             *device = i;
         }
     }
@@ -316,7 +332,7 @@ cudaError_t CUDARTAPI cudaProfilerStop(void) { GR_RT_CALL(cuProfilerStop()); }
 
 cudaError_t CUDARTAPI cudaRuntimeGetVersion(int *runtimeVersion) {
     GR_RT_REQUIRE(runtimeVersion != NULL, cudaErrorInvalidValue);
-    *runtimeVersion = CUDART_VERSION;
+    *runtimeVersion = GR_RT_VERSION;
     return cudaSuccess;
 }
 

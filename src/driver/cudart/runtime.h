@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // runtime — what the parts of our CUDA runtime library share.
 //
-// libcudart.so.13, written from NVIDIA's public headers over the CUDA driver API. A runtime call is: enter
+// libcudart.so.13 and .12, written from NVIDIA's public headers over the CUDA driver API. A runtime call is: enter
 // (load the driver, initialize it, make a context current to this thread), driver calls, leave (remember an
 // error for cudaGetLastError). Nothing is done at load time but registration, since nvcc's constructors run
 // before main.
 //
 // Nothing here knows who implements the driver: entry points are found as NVIDIA documents it, with
 // dlopen("libcuda.so.1"), dlsym and cuGetProcAddress, so a library that interposes those sees every call.
+//
+// All of it is written for CUDA 13's headers; cuda12.h and cuda12.c make CUDA 12's ABI of it (GR_RT_MAJOR).
 //
 // The files that hold entry points with a _ptds/_ptsz twin are compiled twice, the second time with
 // GR_RT_PER_THREAD: the headers' own renaming then yields the twin's name, and GR_RT_DRIVER the per-thread
@@ -25,6 +27,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if GR_RT_MAJOR == 12
+#include "driver/cudart/cuda12.h"
+#else
+typedef struct cudaDeviceProp DeviceProp;
+#define GR_RT_VERSION CUDART_VERSION
+#endif
 
 // ---- the driver (driver_api.c)
 

@@ -134,7 +134,7 @@ static cudaError_t entry_point(const char *symbol, void **funcPtr, unsigned vers
 
 cudaError_t CUDARTAPI cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
                                               enum cudaDriverEntryPointQueryResult *driverStatus) {
-    return gr_rt_leave(entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus));
+    return gr_rt_leave(entry_point(symbol, funcPtr, GR_RT_VERSION, flags, driverStatus));
 }
 
 cudaError_t CUDARTAPI cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,

@@ -29,3 +29,6 @@ CudaError gr_rt_leave(CudaError e);
 #define GR_SECTION(title)
 #define GR_API(name, status, variant) WHEN_##status(name, variant)
 #include "driver/cudart/api.def"
+#if GR_RT_MAJOR == 12
+#include "driver/cudart/api12.def"
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda12 — the ABIs of CUDA 12 that CUDA 13 gave up, for libcudart.so.12 (cuda12.h). Compiled twice (see runtime.h).
+//
+// Each of them has a name of its own here, as the headers declare the exported name with CUDA 13's type.
+#include "driver/cudart/runtime.h"
+
+// Declares and begins the definition of the function that is exported as `name`.
+#define EXPORT(name, type, fn, ...)                                                                          \
+    type fn(__VA_ARGS__) __asm__(name);                                                                      \
+    type fn(__VA_ARGS__)
+
+#ifdef GR_RT_PER_THREAD
+#define PTSZ(name) name "_ptsz"
+#else
+#define PTSZ(name) name
+#endif
+
+static struct cudaMemLocation location_of(int device) {
+    return (struct cudaMemLocation){.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost
+                                                                      : cudaMemLocationTypeDevice,
+                                    .id = device};
+}
+
+EXPORT(PTSZ("cudaMemPrefetchAsync"), cudaError_t, mem_prefetch_async, const void *p, size_t count, int device,
+       cudaStream_t stream) {
+    return cudaMemPrefetchAsync(p, count, location_of(device), 0, stream);
+}
+
+#ifndef GR_RT_PER_THREAD
+
+// Under this name CUDA 12 keeps the structure of CUDA 11, which its headers no longer show.
+EXPORT("cudaGetDeviceProperties", cudaError_t, get_device_properties_v1, void *prop, int device) {
+    (void)prop, (void)device;
+    gr_rt_report_absent("cudaGetDeviceProperties of CUDA 11");
+    return gr_rt_leave(cudaErrorNotSupported);
+}
+
+EXPORT("cudaMemAdvise", cudaError_t, mem_advise, const void *p, size_t count, enum cudaMemoryAdvise advice,
+       int device) {
+    return cudaMemAdvise(p, count, advice, location_of(device));
+}
+
+EXPORT("cudaEventElapsedTime_v2", cudaError_t, event_elapsed_time, float *ms, cudaEvent_t start,
+       cudaEvent_t end) {
+    return cudaEventElapsedTime(ms, start, end);
+}
+
+// ---- deprecated since CUDA 4: a thread is not what has a context -----------------------------------------------
+
+EXPORT("cudaThreadExit", cudaError_t, thread_exit, void) { return cudaDeviceReset(); }
+
+EXPORT("cudaThreadSynchronize", cudaError_t, thread_synchronize, void) { return cudaDeviceSynchronize(); }
+
+EXPORT("cudaThreadSetLimit", cudaError_t, thread_set_limit, enum cudaLimit limit, size_t value) {
+    return cudaDeviceSetLimit(limit, value);
+}
+
+EXPORT("cudaThreadGetLimit", cudaError_t, thread_get_limit, size_t *value, enum cudaLimit limit) {
+    return cudaDeviceGetLimit(value, limit);
+}
+
+EXPORT("cudaThreadGetCacheConfig", cudaError_t, thread_get_cache_config, enum cudaFuncCache *config) {
+    return cudaDeviceGetCacheConfig(config);
+}
+
+EXPORT("cudaThreadSetCacheConfig", cudaError_t, thread_set_cache_config, enum cudaFuncCache config) {
+    return cudaDeviceSetCacheConfig(config);
+}
+
+// All devices since compute capability 1.3 have doubles: there is nothing to convert.
+EXPORT("cudaSetDoubleForDevice", cudaError_t, set_double_for_device, double *d) {
+    return gr_rt_leave(d != NULL ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+EXPORT("cudaSetDoubleForHost", cudaError_t, set_double_for_host, double *d) {
+    return gr_rt_leave(d != NULL ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuda12 — how libcudart.so.12 differs from libcudart.so.13. Included by runtime.h when GR_RT_MAJOR is 12.
+//
+// Both libraries come from the same sources, which speak the API of CUDA 13's headers. Where CUDA 13 took over what
+// CUDA 12 called NAME_v2 (or _v3), the definition is exported under that name; the old ABI of NAME itself is in cuda12.c.
+// From the public headers of CUDA 12.9, whose library exports the same names as 12.1 to 12.8 and a few more.
+#ifndef GR_DRIVER_CUDART_CUDA12_H
+#define GR_DRIVER_CUDART_CUDA12_H
+
+#define GR_RT_VERSION 12090
+
+// The structure's fields are those of CUDA 12; the public function takes it as the later header's.
+typedef struct DeviceProp12 {
+    char name[256];
+    cudaUUID_t uuid;
+    char luid[8];
+    unsigned int luidDeviceNodeMask;
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+    size_t totalConstMem;
+    int major, minor;
+    size_t textureAlignment, texturePitchAlignment;
+    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory,
+        computeMode, maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2],
+        maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3],
+        maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3],
+        maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2],
+        maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+    size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+        unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize,
+        maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID,
+        hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio, pageableMemoryAccess,
+        concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem,
+        cooperativeLaunch, cooperativeMultiDeviceLaunch;
+    size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
+        accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
+        timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned int gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned int memoryPoolSupportedHandleTypes;
+    int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers,
+        reserved[63];
+} DeviceProp12;
+typedef DeviceProp12 DeviceProp;
+_Static_assert(sizeof(DeviceProp12) == 1032, "sizeof(cudaDeviceProp) in CUDA 12");
+
+// In a function of the first, a call of the later name also means the renamed one.
+#ifndef GR_RT_PER_THREAD
+__typeof__(cudaGetDeviceProperties) cudaGetDeviceProperties_v2;
+#define cudaGetDeviceProperties cudaGetDeviceProperties_v2
+__typeof__(cudaMemAdvise) cudaMemAdvise_v2;
+#define cudaMemAdvise cudaMemAdvise_v2
+__typeof__(cudaMemPrefetchAsync) cudaMemPrefetchAsync_v2;
+#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
+#else
+__typeof__(cudaMemPrefetchAsync_ptsz) cudaMemPrefetchAsync_v2_ptsz;
+#undef cudaMemPrefetchAsync
+#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2_ptsz
+#endif
+
+#endif
