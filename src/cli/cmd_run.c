@@ -109,6 +109,7 @@ static gr_status run_program(Run *r, gr_error *err) {
     // What the user set for the device by hand comes after ours, and wins.
     const char *more = getenv("GPURACE_CPU_DEVICE");
     gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
+    gr_str_addf(&device, ",devices=%llu", (unsigned long long)o->cpu_devices);
     if (o->watchdog)
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
     if (more && *more)

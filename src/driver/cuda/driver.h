@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define GR_CU_VERSION     13000
-#define GR_CU_MAX_DEVICES 64
+#define GR_CU_MAX_DEVICES 32
 
 // ---- Objects behind handles --------------------------------------------------------------------------------
 
