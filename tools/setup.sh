@@ -145,4 +145,5 @@ install_debian "${packages[@]}"
 toolkit_found || fetch_cuda
 # In a shell of its own: the benchmarks name the engines they have to do without.
 [ $goal != bench ] || (install_debian "${bench_packages[@]}") || true
-[ $goal = build ] || fetch_cuda12
+# Nor does anything else need it.
+[ $goal = build ] || (fetch_cuda12) || true

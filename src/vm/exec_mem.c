@@ -57,19 +57,34 @@ static bool fault_local(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offs
     return false;
 }
 
+// Another device's memory needs leave: given to the context (peer access) or with the memory (pools).
+static bool may_use(const VmLaunch *l, const VmRange *r) {
+    int self = l->device->config.index;
+    if (r->device < 0 || r->device == self || r->kind == VM_MEM_MANAGED || r->kind == VM_MEM_PINNED)
+        return true;
+    return (l->peers >> r->device & 1) || (r->peers >> self & 1);
+}
+
 static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
     const VmMemInfo *info = i->extra;
     VmCache *c = &w->caches[i->e];
     if (address >= c->lo && address < c->hi && c->hi - address >= info->size)
         return (uint8_t *)(uintptr_t)address + c->delta;
-    VmRange *r = gr_vm_mem_find(rest_of(w)->launch->device->mem, address);
+    const VmLaunch *l = rest_of(w)->launch;
+    VmRange *r = gr_vm_mem_reach(l->device->mem, address);
     if (!r || r->size - (address - r->addr) < info->size) {
         fault_global(w, i, lane, address, info->size);
         return NULL;
     }
-    if (r->read_only && info->access != PTX_ACCESS_READ) {
+    if (!may_use(l, r)) {
         gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address,
-                    "%s %u bytes of constant memory at 0x%llx", verb(info), info->size,
+                    "%s %u bytes at 0x%llx in memory of device %d, to which device %d was given no access",
+                    verb(info), info->size, (unsigned long long)address, r->device, l->device->config.index);
+        return NULL;
+    }
+    if (r->read_only && info->access != PTX_ACCESS_READ) {
+        gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes of %s memory at 0x%llx",
+                    verb(info), info->size, r->kind == VM_MEM_PAGEABLE ? "the host's read-only" : "constant",
                     (unsigned long long)address);
         return NULL;
     }
@@ -269,7 +284,8 @@ void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
         uint8_t *stacks = gr_vm_local(r);
         return stacks && o <= have && size <= have - o ? stacks + lane * have + o : NULL;
     }
-    return gr_vm_mem_view(r->launch->device->mem, address, size);
+    const VmRange *m = gr_vm_mem_reach(r->launch->device->mem, address);
+    return m && size <= m->size - (address - m->addr) ? (char *)(uintptr_t)address + m->delta : NULL;
 }
 
 const char *gr_vm_generic_string(VmWarp *w, unsigned lane, uint64_t address) {

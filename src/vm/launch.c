@@ -134,6 +134,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     l->device = d;
     l->module = f->module;
+    l->peers = p->peers;
     l->kernel = f;
     l->number = p->launch;
     l->clock_ps = &d->now_ps;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +34,9 @@ struct VmMem {
     uint64_t base, size; // user view
     char *view;          // device view
     Zone zone[ZONES];
-    VEC(VmRange *) ranges; // by address
+    VEC(VmRange *) ranges;   // by address
+    VEC(VmRange *) pageable; // of host memory, in no order; only what was looked for since it was forgotten
+    bool allow_pageable, used_pageable;
     uint64_t used[DEVICES], limit[DEVICES];
     uint64_t generation, serial;
     Freed freed[REMEMBERED];
@@ -121,6 +124,8 @@ void gr_vm_mem_destroy(VmMem *m) {
     for (size_t k = 0; k < m->ranges.len; k++)
         free(m->ranges.data[k]);
     gr_vec_free(&m->ranges);
+    gr_vm_mem_forget_pageable(m);
+    gr_vec_free(&m->pageable);
     munmap((void *)(uintptr_t)m->base, m->size);
     munmap(m->view, m->size);
     close(m->fd);
@@ -299,6 +304,68 @@ VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
     size_t n = upper_bound(m, addr);
     VmRange *r = n ? m->ranges.data[n - 1] : NULL;
     return r && addr - r->addr < r->size ? r : NULL;
+}
+
+// ---- Host memory that nobody announced -----------------------------------------------------------------------
+
+void gr_vm_mem_allow_pageable(VmMem *m, bool yes) { m->allow_pageable = yes; }
+
+bool gr_vm_mem_used_pageable(const VmMem *m) { return m->used_pageable; }
+
+void gr_vm_mem_forget_pageable(VmMem *m) {
+    if (m->pageable.len == 0)
+        return;
+    for (size_t k = 0; k < m->pageable.len; k++)
+        free(m->pageable.data[k]);
+    m->pageable.len = 0;
+    m->generation++;
+}
+
+// The mapping around `addr`, from the system's list. False where there is none, or none that may be read as memory.
+static bool look_up_mapping(uint64_t addr, VmRange *out) {
+    FILE *f = fopen("/proc/self/maps", "re");
+    bool found = false;
+    char line[512];
+    bool at_start = true;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        unsigned long long lo, hi;
+        char mode[5], name[8] = "";
+        if (at_start && sscanf(line, "%llx-%llx %4s %*s %*s %*s %7s", &lo, &hi, mode, name) >= 3 &&
+            addr >= lo && addr < hi) {
+            // The kernel's own pages ([vvar], [vdso]) are not the program's.
+            found = mode[0] == 'r' && strncmp(name, "[v", 2) != 0;
+            *out = (VmRange){.addr = lo,
+                             .size = hi - lo,
+                             .kind = VM_MEM_PAGEABLE,
+                             .device = -1,
+                             .read_only = mode[1] != 'w'};
+            break;
+        }
+        at_start = strchr(line, '\n') != NULL; // a long path takes several reads
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
+    VmRange *r = gr_vm_mem_find(m, addr);
+    // Neither of our own views of device memory is host memory.
+    if (r || !m->allow_pageable || addr - m->base < m->size || addr - (uint64_t)(uintptr_t)m->view < m->size)
+        return r;
+    for (size_t k = 0; k < m->pageable.len; k++)
+        if (addr - m->pageable.data[k]->addr < m->pageable.data[k]->size)
+            return m->pageable.data[k];
+    VmRange found;
+    if (!look_up_mapping(addr, &found) || !(r = malloc(sizeof *r)))
+        return NULL;
+    *r = found;
+    if (!gr_vec_push(&m->pageable, r)) {
+        free(r);
+        return NULL;
+    }
+    m->used_pageable = true;
+    return r;
 }
 
 VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr) {

@@ -4,17 +4,12 @@
 // One region of address space is reserved at a fixed address, so that the same sequence of allocations gets
 // the same addresses in every run. Its bytes come from one sparse memory file that is mapped twice:
 //
-//     user view   GR_VM_BASE …      what programs hold as device pointers. Plain device memory is not
-//     accessible here (a host that
-//                                   follows a cudaMalloc pointer faults, as on a GPU); managed and pinned
-//                                   memory is.
-//     device view (anywhere)        where the VM itself reads and writes: never protected, so that the user
-//     view of managed
-//                                   memory can be protected to watch the host (a later engine does that).
+//     user view   GR_VM_BASE …  what programs hold as device pointers. Plain device memory is not accessible here (a
+//                               host that follows a cudaMalloc pointer faults, as on a GPU); managed and pinned memory is.
+//     device view (anywhere)    where the VM itself reads and writes: never protected, so that the user view of managed
+//                               memory can be protected to watch the host (a later engine does that).
 //
-// An allocation is exact to the byte: one byte past its end is out of bounds even where padding follows. Host
-// memory that is registered (or, as under HMM, any pageable host memory handed in) is a range whose two views
-// coincide.
+// An allocation is exact to the byte: one byte
 #ifndef GR_VM_MEMORY_H
 #define GR_VM_MEMORY_H
 
@@ -29,6 +24,7 @@ typedef enum VmMemKind {
     VM_MEM_MANAGED,  // cuMemAllocManaged, __managed__
     VM_MEM_PINNED,   // cuMemAllocHost, cuMemHostAlloc
     VM_MEM_HOST,     // registered host memory
+    VM_MEM_PAGEABLE, // any other host memory that a kernel reached (gr_vm_mem_reach)
     VM_MEM_HEAP,     // device malloc
     VM_MEM_INTERNAL, // parameter buffers and the like: not the program's
 } VmMemKind;
@@ -41,7 +37,9 @@ typedef struct VmRange {
     unsigned flags;  // free for the driver (host alloc flags, …)
     uint64_t serial; // number of this allocation since the start: stable names for buffers in reports
     bool read_only;  // constants: stores fault
-    void *user;      // free for the driver
+    uint32_t peers;  // a bit per device, beside the owner, whose kernels may always use it
+    void *user;      // free for the driver, like the next
+    void *pool;
 } VmRange;
 
 typedef struct VmMem VmMem;
@@ -65,6 +63,13 @@ void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
 
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
+// The range that holds what a kernel may use at `addr`: one of the above or, where gr_vm_mem_allow_pageable said so, a
+// mapping of the process that the system lists as readable, as under HMM. What was found of those is kept until
+// gr_vm_mem_forget_pageable, as the host may unmap them.
+VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr);
+void gr_vm_mem_allow_pageable(VmMem *m, bool yes);
+void gr_vm_mem_forget_pageable(VmMem *m);
+bool gr_vm_mem_used_pageable(const VmMem *m); // gr_vm_mem_reach ever found any
 // The range that ends last at or before `addr`, or NULL; and the one that starts first after it: what faults
 // name.
 VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);

@@ -118,6 +118,7 @@ typedef struct VmLaunchParams {
     const void *params; // packed as gr_vm_func_params says; copied
     uint64_t launch;    // number, from 1
     bool cooperative;   // all blocks resident, or GR_ERR_LIMIT
+    uint32_t peers;     // a bit per device whose memory the kernel may use beside its own
 } VmLaunchParams;
 
 // Checks the configuration and makes the launch runnable. Its blocks start inside gr_vm_run.

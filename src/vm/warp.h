@@ -164,6 +164,7 @@ struct VmLaunch {
     uint64_t n_blocks, next_block, ended_blocks;
     uint32_t max_resident, resident;
     uint32_t stack_bytes; // per lane
+    uint32_t peers;       // VmLaunchParams
     uint8_t *params;
     VmRange *param_range;
     VmRange *grid_workspace; // of a cooperative launch

@@ -150,6 +150,8 @@ struct MemPool {
     Dev *dev;
     uint64_t release_threshold, used, used_high, reserved_high;
     int reuse_event, reuse_opportunistic, reuse_internal;
+    uint32_t peers; // devices that were given access, a bit each
+    Map allocs;     // address -> VmRange
 };
 
 // ---- State of the process (init.c) -------------------------------------------------------------------------
@@ -396,6 +398,7 @@ CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmR
 bool gr_mem_reserved(uint64_t addr); // among the allocations: an address that is in none of them is stray
 MemPool *gr_pool_new(Dev *dev);
 CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out);
+void gr_pool_forget(VmRange *r); // it is about to be freed
 
 // The per-thread default stream instead of the legacy one.
 static inline CUstream gr_per_thread(CUstream s) { return s == NULL ? CU_STREAM_PER_THREAD : s; }

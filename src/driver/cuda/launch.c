@@ -100,6 +100,7 @@ static CUresult submit(Stream *s, Func *f, const Shape *shape, void **params, vo
         .shared_dynamic = shape->shared,
         .params = packed,
         .cooperative = shape->cooperative,
+        .peers = (uint32_t)s->ctx->peers,
     };
     memcpy(it->kernel.params.grid, shape->grid, sizeof shape->grid);
     memcpy(it->kernel.params.block, shape->block, sizeof shape->block);

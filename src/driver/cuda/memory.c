@@ -12,7 +12,7 @@ void gr_mem_count_visible(int64_t n) { host_visible += (uint64_t)n; }
 // All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
 bool gr_mem_reserved(uint64_t addr) { return addr >= lowest && addr < highest; }
 
-bool gr_mem_host_visible(void) { return host_visible > 0; }
+bool gr_mem_host_visible(void) { return host_visible > 0 || gr_vm_mem_used_pageable(gr_cu.mem); }
 
 #define TOOL_MEMORY (1u << 31) // in VmRange.flags; CUDA has no such flag
 
@@ -62,6 +62,7 @@ CUresult gr_mem_free_now(uint64_t addr) {
     if (ctx)
         gr_map_remove_u64(&ctx->allocs, addr);
     host_visible -= is_host_visible(r);
+    gr_pool_forget(r);
     return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
 }
 

@@ -31,7 +31,7 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr ptr, 
         *(CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS *)data =
             r ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         break;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = NULL; break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = r ? (CUmemoryPool)r->pool : NULL; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: yes = r && r->kind == VM_MEM_MANAGED; goto flag;
     case CU_POINTER_ATTRIBUTE_MAPPED: yes = r != NULL; goto flag;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:

@@ -19,11 +19,26 @@ CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out) {
     CUresult st = out ? gr_mem_alloc(ctx, VM_MEM_DEVICE, size, 0, &r) : CUDA_ERROR_INVALID_VALUE;
     if (st != CUDA_SUCCESS)
         return st;
+    if (!gr_map_put_u64(&pool->allocs, r->addr, r)) {
+        gr_mem_free_now(r->addr);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    r->pool = pool;
+    r->peers = pool->peers;
     pool->used += size;
     if (pool->used > pool->used_high)
         pool->used_high = pool->used;
     *out = r->addr;
     return CUDA_SUCCESS;
+}
+
+void gr_pool_forget(VmRange *r) {
+    MemPool *pool = r->pool;
+    if (!pool)
+        return;
+    pool->used -= r->size;
+    gr_map_remove_u64(&pool->allocs, r->addr);
+    r->pool = NULL;
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream) {
@@ -56,8 +71,6 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
     Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_FREE) : NULL;
     if (!it)
         return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);
-    MemPool *pool = s->ctx->dev->default_pool;
-    pool->used -= r->size < pool->used ? r->size : pool->used;
     it->address = addr;
     gr_queue_submit(s, it);
     return gr_cu_leave(CUDA_SUCCESS);
@@ -85,6 +98,12 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     if (p->dev->pool == p)
         p->dev->pool = p->dev->default_pool;
+    // What was allocated from it stays until it is freed.
+    for (size_t i = 0; i < p->allocs.len; i++) {
+        if (p->allocs.entries[i].live)
+            ((VmRange *)p->allocs.entries[i].value)->pool = NULL;
+    }
+    gr_map_free(&p->allocs);
     gr_cu_handle_remove(p);
     free(p);
     return gr_cu_leave(CUDA_SUCCESS);
@@ -140,22 +159,36 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-// Every device reaches all memory.
+// Access of devices other than the pool's own.
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count) {
     API_ENTER(API_INIT, NULL);
-    if (!gr_cu_handle(handle, HANDLE_POOL) || (count && !map))
+    MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
+    if (!p || (count && !map))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    uint32_t peers = p->peers;
     for (size_t i = 0; i < count; i++) {
-        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !gr_cu_device(map[i].location.id))
+        const CUmemAccessDesc *d = &map[i];
+        if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !gr_cu_device(d->location.id) ||
+            (d->location.id == p->dev->ordinal && d->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
             return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+        uint32_t bit = UINT32_C(1) << d->location.id;
+        peers = d->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? peers & ~bit : peers | bit;
+    }
+    p->peers = peers;
+    for (size_t i = 0; i < p->allocs.len; i++) {
+        if (p->allocs.entries[i].live)
+            ((VmRange *)p->allocs.entries[i].value)->peers = peers;
     }
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location) {
     API_ENTER(API_INIT, NULL);
-    if (!flags || !location || !gr_cu_handle(handle, HANDLE_POOL))
+    const MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
+    if (!flags || !location || !p || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !gr_cu_device(location->id))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    bool yes = location->id == p->dev->ordinal || (p->peers >> location->id & 1);
+    *flags = yes ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return gr_cu_leave(CUDA_SUCCESS);
 }

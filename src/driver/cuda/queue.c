@@ -236,6 +236,8 @@ static unsigned collect_ended(Dev *dev) {
 }
 
 static uint64_t run_device(Dev *dev, uint64_t steps) {
+    // The host ran since, and may have unmapped some of its memory.
+    gr_vm_mem_forget_pageable(gr_cu.mem);
     VmRunResult r = gr_vm_run(dev->vm, steps);
     if (r != VM_RUN_PROGRESS)
         collect_ended(dev);

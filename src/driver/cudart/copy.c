@@ -108,19 +108,6 @@ cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, s
 
 // ---- rectangles and boxes
 
-// Memory types of the two ends. UNIFIED lets the driver find out from the pointer, which is then given as a
-// device one.
-static bool ends_of(enum cudaMemcpyKind kind, CUmemorytype *src, CUmemorytype *dst) {
-    switch (kind) {
-    case cudaMemcpyHostToHost: *src = CU_MEMORYTYPE_HOST, *dst = CU_MEMORYTYPE_HOST; return true;
-    case cudaMemcpyHostToDevice: *src = CU_MEMORYTYPE_HOST, *dst = CU_MEMORYTYPE_DEVICE; return true;
-    case cudaMemcpyDeviceToHost: *src = CU_MEMORYTYPE_DEVICE, *dst = CU_MEMORYTYPE_HOST; return true;
-    case cudaMemcpyDeviceToDevice: *src = CU_MEMORYTYPE_DEVICE, *dst = CU_MEMORYTYPE_DEVICE; return true;
-    case cudaMemcpyDefault: *src = CU_MEMORYTYPE_UNIFIED, *dst = CU_MEMORYTYPE_UNIFIED; return true;
-    }
-    return false;
-}
-
 static cudaError_t rectangle(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                              size_t height, enum cudaMemcpyKind kind, Mode m) {
     CUDA_MEMCPY2D c = {.srcHost = src,
@@ -131,7 +118,7 @@ static cudaError_t rectangle(void *dst, size_t dpitch, const void *src, size_t s
                        .dstPitch = dpitch,
                        .WidthInBytes = width,
                        .Height = height};
-    if (!ends_of(kind, &c.srcMemoryType, &c.dstMemoryType))
+    if (!gr_rt_ends(kind, &c.srcMemoryType, &c.dstMemoryType))
         return cudaErrorInvalidMemcpyDirection;
     if (width > dpitch || width > spitch)
         return cudaErrorInvalidPitchValue;
@@ -159,34 +146,11 @@ cudaError_t CUDARTAPI cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *sr
 static cudaError_t box(const struct cudaMemcpy3DParms *p, Mode m) {
     if (p == NULL)
         return cudaErrorInvalidValue;
-    if (p->srcArray != NULL || p->dstArray != NULL) {
-        gr_rt_report_absent("cudaMemcpy3D with cudaArray");
-        return cudaErrorNotSupported;
-    }
-    CUDA_MEMCPY3D c = {.srcXInBytes = p->srcPos.x,
-                       .srcY = p->srcPos.y,
-                       .srcZ = p->srcPos.z,
-                       .srcHost = p->srcPtr.ptr,
-                       .srcDevice = dptr(p->srcPtr.ptr),
-                       .srcPitch = p->srcPtr.pitch,
-                       .srcHeight = p->srcPtr.ysize,
-                       .dstXInBytes = p->dstPos.x,
-                       .dstY = p->dstPos.y,
-                       .dstZ = p->dstPos.z,
-                       .dstHost = p->dstPtr.ptr,
-                       .dstDevice = dptr(p->dstPtr.ptr),
-                       .dstPitch = p->dstPtr.pitch,
-                       .dstHeight = p->dstPtr.ysize,
-                       .WidthInBytes = p->extent.width, // bytes, since no array takes part
-                       .Height = p->extent.height,
-                       .Depth = p->extent.depth};
-    if (!ends_of(p->kind, &c.srcMemoryType, &c.dstMemoryType))
-        return cudaErrorInvalidMemcpyDirection;
-    if (c.WidthInBytes > c.srcPitch || c.WidthInBytes > c.dstPitch)
-        return cudaErrorInvalidPitchValue;
-    if (c.WidthInBytes == 0 || c.Height == 0 || c.Depth == 0)
-        return cudaSuccess;
-    cudaError_t e = gr_rt_enter();
+    CUDA_MEMCPY3D c = {0};
+    cudaError_t e = gr_rt_box(p, &c);
+    if (e != cudaSuccess || c.WidthInBytes == 0 || c.Height == 0 || c.Depth == 0)
+        return e;
+    e = gr_rt_enter();
     if (e != cudaSuccess)
         return e;
     return gr_rt_translate(m.async ? GR_RT_DRIVER.cuMemcpy3DAsync(&c, m.stream)
@@ -199,4 +163,33 @@ cudaError_t CUDARTAPI cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
 
 cudaError_t CUDARTAPI cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
     return gr_rt_leave(box(p, async_mode(stream)));
+}
+
+// The addresses say which device: the contexts of the driver's own form would add nothing.
+static cudaError_t peer_box(const struct cudaMemcpy3DPeerParms *p, Mode m) {
+    if (p == NULL)
+        return cudaErrorInvalidValue;
+    struct cudaMemcpy3DParms b = {.srcArray = p->srcArray,
+                                  .srcPos = p->srcPos,
+                                  .srcPtr = p->srcPtr,
+                                  .dstArray = p->dstArray,
+                                  .dstPos = p->dstPos,
+                                  .dstPtr = p->dstPtr,
+                                  .extent = p->extent,
+                                  .kind = cudaMemcpyDeviceToDevice};
+    CUcontext primary = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = gr_rt_primary(p->srcDevice, &primary);
+    if (e == cudaSuccess)
+        e = gr_rt_primary(p->dstDevice, &primary);
+    return e != cudaSuccess ? e : box(&b, m);
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
+    return gr_rt_leave(peer_box(p, sync_mode));
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream) {
+    return gr_rt_leave(peer_box(p, async_mode(stream)));
 }

@@ -128,6 +128,12 @@ static inline CUlaunchConfig gr_rt_launch_config(const cudaLaunchConfig_t *c) {
     };
 }
 
+// Memory types of the two ends of a copy (box.c); false for no kind of copy.
+bool gr_rt_ends(enum cudaMemcpyKind kind, CUmemorytype *src, CUmemorytype *dst);
+
+// A copy of a box as the driver takes it, but for what depends on where the memory is.
+cudaError_t gr_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *out);
+
 // Address and size of a registered __device__, __constant__ or __managed__ variable.
 cudaError_t gr_rt_symbol(const void *symbol, CUdeviceptr *address, size_t *size);
 
