@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -56,6 +57,7 @@ typedef struct Run {
     const char *const *runtimes;
     char **argv; // the program's
     char results[PATH_MAX];
+    bool results_file; // on a disk: to be removed
     GrEnding ending;
 } Run;
 
@@ -77,16 +79,26 @@ static gr_status choose_device(Run *r, gr_error *err) {
     return GR_OK;
 }
 
+// In memory that has a name, if the system has such: a driver registers its pages, while it refuses those of files on a
+// disk (Linux pins no such page for long), and nothing is left behind whatever becomes of us. Else in a file.
 static gr_status make_results(Run *r, gr_error *err) {
+    int fd = memfd_create("gpurace-results", MFD_CLOEXEC);
+    if (fd >= 0) { // ours to the end: closing it would be the end of the name
+        snprintf(r->results, sizeof r->results, "/proc/%ld/fd/%d", (long)getpid(), fd);
+        if (gr_results_create(r->results, NULL) == GR_OK)
+            return GR_OK;
+        close(fd);
+    }
     const char *tmp = getenv("TMPDIR");
     snprintf(r->results, sizeof r->results, "%s/gpurace-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    int fd = mkstemp(r->results);
+    fd = mkstemp(r->results);
     if (fd < 0) {
         gr_status st = gr_fail(err, GR_ERR_IO, "cannot create a file like %s", r->results);
         r->results[0] = 0;
         return st;
     }
     close(fd);
+    r->results_file = true;
     return gr_results_create(r->results, err);
 }
 
@@ -293,7 +305,7 @@ int gr_cmd_run(int argc, char **argv) {
         status = report_run(&r, &err);
     }
 done:
-    if (r.results[0])
+    if (r.results_file)
         unlink(r.results);
     gr_options_free(&r.options);
     return status;

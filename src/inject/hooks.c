@@ -78,11 +78,15 @@ GrFn gr_hook_real(GrHook *h) {
     return __atomic_load_n(&h->real, __ATOMIC_ACQUIRE);
 }
 
+// The callers' prototypes are those of CUDA 12.0, the oldest that has all of them. A newer version of the same name may take
+// other parameters: cuCtxGetDevice has a second one in 13.0.
+enum { OUR_API = 12000 };
+
 GrFn gr_driver_function(const char *base) {
     typedef CUresult (*Get)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
     Get get = (Get)gr_hook_real(&gr_hooks[GR_HOOK_cuGetProcAddress_v2]);
     void *p = NULL;
-    if (get && get(base, &p, CUDA_VERSION, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL) == CUDA_SUCCESS && p)
+    if (get && get(base, &p, OUR_API, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL) == CUDA_SUCCESS && p)
         return (GrFn)p;
     return gr_driver_library() ? (GrFn)gr_real_dlsym(gr_driver_library(), base) : NULL;
 }

@@ -47,6 +47,11 @@ EXPORT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
+// What the name stands for from 13.0 on has two parameters. The injection passes one: it must not ask for the newest.
+EXPORT CUresult cuCtxGetDevice_v2(CUdevice *d, CUcontext c) {
+    (void)d, (void)c;
+    abort();
+}
 EXPORT CUresult cuCtxGetCurrent(CUcontext *c) { return *c = (CUcontext)&context, CUDA_SUCCESS; }
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
     (void)d;
@@ -147,6 +152,8 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, c
     else if (!strcmp(name, "cuModuleGetGlobal") || !strcmp(name, "cuMemcpyHtoD") ||
              !strcmp(name, "cuMemHostRegister") || !strcmp(name, "cuMemHostGetDevicePointer") ||
              (!strcmp(name, "cuGetProcAddress") && version >= 12000))
+        suffix = "_v2";
+    else if (!strcmp(name, "cuCtxGetDevice") && version >= 13000)
         suffix = "_v2";
     snprintf(symbol, sizeof symbol, "%s%s", name, suffix);
     // Looked up in this library alone: the global scope would give the tool's own functions.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`gpurace run` end to end above a driver that runs nothing (stub_driver.c): the ways to a driver, the ends of programs,
-what is said about programs that cannot be run, and exit statuses. Usage: test_run.py GPURACE PROGRAM STUB_DIR SCHEMA"""
+what is said about programs that cannot be run, and exit statuses. Usage: test_run.py GPURACE PROGRAM STUB_DIR SCHEMA MAKE_FATBIN"""
 import json
 import os
 import signal
@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-GPURACE, PROGRAM, STUB_DIR, SCHEMA = sys.argv[1:5]
+GPURACE, PROGRAM, STUB_DIR, SCHEMA, MAKE_FATBIN = sys.argv[1:6]
 
 
 class Run:
@@ -83,6 +83,17 @@ class Routes(unittest.TestCase):
 
     def test_per_thread_twin_goes_to_the_twin(self):
         self.check("ptsz", "cuLaunchKernel_ptsz")
+
+    def test_container_with_a_driver_of_13(self):
+        """Choosing PTX from a container asks which device is current: by the prototype that the injection was written for."""
+        ptx = (".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry quiet()\n{\nret;\n}\n")
+        with tempfile.TemporaryDirectory(prefix="test-run-") as folder:
+            text, container = os.path.join(folder, "in.ptx"), os.path.join(folder, "in.fatbin")
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(ptx)
+            subprocess.run([MAKE_FATBIN, text, container, "80", ""], check=True)
+            run = Run(self, "link", "quiet", "sync", container)
+        self.assertEqual((run.status, run.stdout), (0, "launched: 0\n"), run.stderr)
 
     def test_clean_program_keeps_its_status(self):
         run = Run(self, "link", "quiet", "three")
