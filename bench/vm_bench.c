@@ -2,7 +2,7 @@
 // vm_bench — how fast the CPU device is: runs the kernels of kernels.cu, checks what they computed, prints
 // thread-instructions per second.
 //
-//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--seed N]
+//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--seed N] [--jobs N]
 //
 // Only the kernels are timed, on the wall. The output of the last repetition goes to FILE.
 #include "base/str.h"
@@ -136,6 +136,8 @@ int main(int argc, char **argv) {
             config.split_one_in = (uint32_t)atoi(argv[++k]);
         else if (!strcmp(argv[k], "--seed") && k + 1 < argc)
             config.seed = (uint64_t)atoll(argv[++k]);
+        else if (!strcmp(argv[k], "--jobs") && k + 1 < argc)
+            config.jobs = (uint32_t)atoi(argv[++k]);
         else if (!strcmp(argv[k], "--observe"))
             observe = true;
         else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // atom — atom and red: decoding and execution. Lanes commit one after the other from a seeded start.
 #include "vm/alu_half.h"
+#include "vm/commit.h"
 #include "vm/decode.h"
 #include "vm/exec.h"
 #include "vm/exec_mem.h"
@@ -200,15 +201,50 @@ static void write_reg(VmWarp *w, uint32_t slot, unsigned elem, unsigned l, uint6
         VM_U64(w, slot)[l] = v;
 }
 
-static void apply_wide(VmWarp *w, const VmMemInfo *info, unsigned l, uint8_t *p) {
-    uint64_t old[2], a[2] = {VM_U64(w, info->b[0])[l], VM_U64(w, info->b[0])[VM_LANES + l]};
-    memcpy(old, p, 16);
-    if (!info->op.cas)
-        memcpy(p, a, 16);
-    else if (old[0] == a[0] && old[1] == a[1]) {
-        uint64_t c[2] = {VM_U64(w, info->c[0])[l], VM_U64(w, info->c[0])[VM_LANES + l]};
-        memcpy(p, c, 16);
+#ifdef __x86_64__
+// Without -mcx16 the compiler calls a library for this; every x86-64 that runs us has the instruction.
+static bool exchange_wide(void *p, uint64_t old[2], const uint64_t value[2]) {
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*(unsigned __int128 *)p), "+a"(old[0]), "+d"(old[1])
+                     : "b"(value[0]), "c"(value[1])
+                     : "memory");
+    return done;
+}
+#else
+static bool exchange_wide(void *p, uint64_t old[2], const uint64_t value[2]) {
+    static char lock;
+    while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
+        ;
+    uint64_t now[2];
+    memcpy(now, p, 16);
+    bool same = now[0] == old[0] && now[1] == old[1];
+    if (same)
+        memcpy(p, value, 16);
+    memcpy(old, now, 16);
+    __atomic_clear(&lock, __ATOMIC_RELEASE);
+    return same;
+}
+#endif
+
+void gr_vm_commit_wide(void *p, const uint64_t *expected, const uint64_t value[2], uint64_t old[2]) {
+    if (expected) {
+        memcpy(old, expected, 16);
+        (void)exchange_wide(p, old, value);
+        return;
     }
+    memcpy(old, p, 16);
+    while (!exchange_wide(p, old, value))
+        ;
+}
+
+static void apply_wide(VmWarp *w, const VmMemInfo *info, unsigned l, uint8_t *p) {
+    uint64_t old[2], a[2] = {VM_U64(w, info->b[0])[l], VM_U64(w, info->b[0])[VM_LANES + l]}, c[2] = {0, 0};
+    if (info->op.cas) {
+        c[0] = VM_U64(w, info->c[0])[l];
+        c[1] = VM_U64(w, info->c[0])[VM_LANES + l];
+    }
+    gr_vm_commit_wide(p, info->op.cas ? a : NULL, info->op.cas ? c : a, old);
     if (info->has_result && info->slot[0] != VM_NO_SLOT) {
         VM_U64(w, info->slot[0])[l] = old[0];
         VM_U64(w, info->slot[0])[VM_LANES + l] = old[1];
@@ -236,15 +272,19 @@ VM_HANDLER(gr_vm_x_atom) {
         for (unsigned e = 0; e < info->vec; e++) {
             uint64_t old = 0, (*apply)(uint64_t, uint64_t, uint64_t) = info->op.apply;
             uint8_t *p = host[l] + e * info->elem;
-            memcpy(&old, p, info->elem);
             if (apply == op_add_f32 &&
                 (info->space == PTX_GLOBAL ||
                  (info->space == PTX_GENERIC && address[l] - VM_SHARED_BASE >= VM_SHARED_SIZE)))
                 apply = op_add_f32_ftz;
             uint64_t a = read_reg(w, info->b[e], info->elem, l);
             uint64_t c = info->op.cas ? read_reg(w, info->c[e], info->elem, l) : 0;
-            uint64_t v = apply(old, a, c);
-            memcpy(p, &v, info->elem);
+            if (w->atomics)
+                old = gr_vm_commit(p, info->elem, apply, a, c);
+            else {
+                memcpy(&old, p, info->elem);
+                uint64_t v = apply(old, a, c);
+                memcpy(p, &v, info->elem);
+            }
             if (info->has_result && info->slot[e] != VM_NO_SLOT)
                 write_reg(w, info->slot[e], info->elem, l, old);
         }

@@ -121,5 +121,7 @@ VM_HANDLER(gr_vm_x_barrier) {
 VM_HANDLER(gr_vm_x_fence) {
     gr_vm_report_sync(rest_of(w), i, w->mask, VM_SYNC_FENCE, 0, (PtxSem)(i->imm >> 8),
                       (PtxScope)(i->imm & 0xff));
+    if (w->atomics)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return i + 1;
 }

@@ -3,7 +3,7 @@
 //
 // All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
 // their constants, parameters and thread indices; only what depends on the block is written again.
-#include "vm/warp.h"
+#include "vm/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +94,7 @@ static bool new_warp(VmBlock *b, uint32_t index) {
         r->free_joins = &r->joins[k];
     }
     r->hot.caches = l->caches;
+    r->hot.atomics = l->in != NULL;
     r->hot.shared = b->shared;
     r->hot.shared_bytes = b->shared_bytes;
     r->hot.shared_base = (uint64_t)b->rank << VM_SHARED_SHIFT;
@@ -156,15 +157,15 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
 
 // Where the block is that has rank `rank` in the cluster that starts next: clusters start in the order of their linear
 // index, x fastest, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
-static void place_block(const VmLaunch *l, uint32_t rank, VmBlock *b) {
+static void place_block(const VmLaunch *l, uint64_t first, uint32_t rank, VmBlock *b) {
     if (l->cluster_blocks == 1) {
-        b->linear = l->next_block;
+        b->linear = first;
         b->ctaid[0] = (uint32_t)(b->linear % l->grid[0]);
         b->ctaid[1] = (uint32_t)(b->linear / l->grid[0] % l->grid[1]);
         b->ctaid[2] = (uint32_t)(b->linear / l->grid[0] / l->grid[1]);
         return;
     }
-    uint64_t cluster = l->next_block / l->cluster_blocks;
+    uint64_t cluster = first / l->cluster_blocks;
     for (unsigned k = 0; k < 3; k++) {
         uint32_t n = l->grid[k] / l->cluster[k];
         b->ctaid[k] = (uint32_t)(cluster % n) * l->cluster[k] + rank % l->cluster[k];
@@ -174,8 +175,8 @@ static void place_block(const VmLaunch *l, uint32_t rank, VmBlock *b) {
     b->linear = b->ctaid[0] + (uint64_t)l->grid[0] * (b->ctaid[1] + (uint64_t)l->grid[1] * b->ctaid[2]);
 }
 
-static void start_block(VmLaunch *l, VmBlock *b) {
-    place_block(l, b->rank, b);
+static void start_block(VmLaunch *l, uint64_t first, VmBlock *b) {
+    place_block(l, first, b->rank, b);
     b->sm = (uint32_t)(b->linear % l->device->props.sm_count);
     b->live_warps = b->n_warps;
     b->live_threads = l->threads;
@@ -198,6 +199,9 @@ static void start_block(VmLaunch *l, VmBlock *b) {
 }
 
 gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
+    uint64_t first;
+    if (!gr_vm_take_blocks(l, &first))
+        return GR_OK; // another share was faster
     VmCluster *c = l->free_clusters;
     if (c)
         l->free_clusters = c->next_free;
@@ -211,8 +215,7 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
     c->arrived = 0;
     c->phase = 0;
     for (uint32_t k = 0; k < c->n; k++)
-        start_block(l, c->block[k]);
-    l->next_block += c->n;
+        start_block(l, first, c->block[k]);
     return GR_OK;
 }
 
@@ -236,6 +239,6 @@ void gr_vm_block_end(VmBlock *b) {
         l->free_clusters = c;
         l->resident -= c->n;
     }
-    if (++l->ended_blocks == l->n_blocks)
+    if (++l->ended_blocks == l->n_blocks && !l->in)
         l->done = true;
 }

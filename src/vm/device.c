@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — a device as a whole: its properties, its observers, where its output goes.
+#include "vm/team.h"
 #include "vm/warp.h"
 
 #include <stdio.h>
@@ -64,6 +65,7 @@ void gr_vm_destroy(VmDevice *d) {
         gr_vm_launch_finish(d->active);
     while (d->modules)
         gr_vm_module_unload(d->modules);
+    gr_vm_team_free(d->team);
     gr_vec_free(&d->observers);
     free(d);
 }

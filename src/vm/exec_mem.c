@@ -219,6 +219,8 @@ VM_HANDLER(gr_vm_x_mem) {
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
+    if (w->atomics && store && info->sem == PTX_RELEASE)
+        __atomic_thread_fence(__ATOMIC_RELEASE);
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
@@ -229,6 +231,8 @@ VM_HANDLER(gr_vm_x_mem) {
             else
                 load_lane(w, info, e, l, host[l] + e * info->elem);
     }
+    if (w->atomics && !store && info->sem == PTX_ACQUIRE)
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return i + 1;
 }
 
@@ -245,6 +249,10 @@ const VmMemKernels *gr_vm_mem_kernels(void) {
 void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
     int where, shape;
+#ifndef __x86_64__ // where every load acquires and every store releases
+    if (info->sem == PTX_ACQUIRE || info->sem == PTX_RELEASE)
+        return;
+#endif
     switch (info->space) {
     case PTX_GLOBAL:
     case PTX_CONST: where = MEM_GLOBAL; break;

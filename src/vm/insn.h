@@ -57,6 +57,7 @@ struct VmWarp {
     uint32_t cc;     // condition code CC.CF, a bit per lane
     uint8_t partial; // mask != live: which of exec[] runs
     uint8_t stop;    // VmStop, when a handler returned NULL
+    bool atomics;    // other threads of the host run blocks of this launch: atomic operations must be
     // Memory instructions count this down; at zero something wants to hear of the access (hooks.c).
     int32_t budget;
     const VmInsn *join; // the next rejoin point of the running split

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — starting kernels, their limits, and what remains of them afterwards.
-#include "vm/warp.h"
+#include "vm/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, 
     return GR_OK;
 }
 
-static void free_launch(VmLaunch *l) {
+void gr_vm_launch_release(VmLaunch *l) {
     for (size_t k = 0; k < l->owned.len; k++)
         free(l->owned.data[k]);
     gr_vec_free(&l->owned);
@@ -82,6 +82,11 @@ static void free_launch(VmLaunch *l) {
     l->n_sleepers = l->n_ready = 0;
     l->blocks = NULL;
     l->free_clusters = NULL;
+}
+
+static void free_launch(VmLaunch *l) {
+    gr_vm_spread_free(l);
+    gr_vm_launch_release(l);
     if (l->param_range)
         gr_vm_mem_free(l->device->mem, l->param_range->addr, NULL);
     l->param_range = NULL;
@@ -90,14 +95,26 @@ static void free_launch(VmLaunch *l) {
     l->grid_workspace = NULL;
 }
 
+gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
+    const VmModule *m = l->module;
+    l->frame_pools = calloc(m->n_funcs + 1u, sizeof *l->frame_pools);
+    l->caches = calloc(m->n_caches + 1u, sizeof *l->caches);
+    l->ready = calloc((size_t)l->max_resident * l->warps_per_block + 1, sizeof(VmWarpRest *));
+    memset(&l->owned, 0, sizeof l->owned);
+    if (!l->frame_pools || !l->caches || !l->ready)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    l->caches_generation = gr_vm_mem_generation(l->device->mem);
+    return GR_OK;
+}
+
 static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_error *err) {
     const VmFunc *f = p->func;
     l->params = calloc(1, f->param_bytes + 16u);
-    l->frame_pools = calloc(f->module->n_funcs + 1u, sizeof *l->frame_pools);
-    l->caches = calloc(f->module->n_caches + 1u, sizeof *l->caches);
-    l->ready = calloc((size_t)l->max_resident * l->warps_per_block + 1, sizeof(VmWarpRest *));
-    if (!l->params || !l->frame_pools || !l->caches || !l->ready)
+    if (!l->params)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status reserved = gr_vm_launch_reserve(l, err);
+    if (reserved != GR_OK)
+        return reserved;
     if (f->param_bytes && p->params)
         memcpy(l->params, p->params, f->param_bytes);
     if (f->wants_param_buffer && f->param_bytes) {
@@ -117,7 +134,6 @@ static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_e
             return st;
         *(uint32_t *)gr_vm_mem_view(d->mem, l->grid_workspace->addr, 4) = 8;
     }
-    l->caches_generation = gr_vm_mem_generation(d->mem);
     return GR_OK;
 }
 
@@ -138,6 +154,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->kernel = f;
     l->number = p->launch;
     l->clock_ps = &d->now_ps;
+    l->sms = d->props.sm_count;
     memcpy(l->grid, p->grid, sizeof l->grid);
     memcpy(l->block, p->block, sizeof l->block);
     l->explicit_cluster = p->cluster[0] || f->ptx->reqcluster[0];

@@ -11,6 +11,7 @@
 // stores to the same address comes last is not always the same lane.
 #include "vm/mem_kernels.h"
 
+#include "vm/commit.h"
 #include "vm/exec.h"
 #include "vm/mem_insn.h"
 #include "vm/warp.h"
@@ -270,21 +271,22 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
     if (bad & w->mask)
         return gr_vm_x_atom(w, i);
     w->budget--;
+    bool real = w->atomics && where != MEM_SHARED32 && where != MEM_SHARED64;
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
             continue;
         uint8_t *p = (uint8_t *)(uintptr_t)at[l];
         uint64_t old = 0, v;
-        memcpy(&old, p, elem);
         uint64_t b = elem == 4 ? VM_U32(w, info->b[0])[l] : VM_U64(w, info->b[0])[l];
-        if (add)
-            v = old + b;
+        uint64_t c = !info->op.cas ? 0 : elem == 4 ? VM_U32(w, info->c[0])[l] : VM_U64(w, info->c[0])[l];
+        if (real)
+            old = gr_vm_commit(p, elem, add ? NULL : info->op.apply, b, c);
         else {
-            uint64_t c = !info->op.cas ? 0 : elem == 4 ? VM_U32(w, info->c[0])[l] : VM_U64(w, info->c[0])[l];
-            v = info->op.apply(old, b, c);
+            memcpy(&old, p, elem);
+            v = add ? old + b : info->op.apply(old, b, c);
+            memcpy(p, &v, elem);
         }
-        memcpy(p, &v, elem);
         if (info->has_result) {
             if (elem == 4)
                 VM_U32(w, info->slot[0])[l] = (uint32_t)old;

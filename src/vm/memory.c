@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,22 @@ struct VmMem {
     uint64_t generation, serial;
     Freed freed[REMEMBERED];
     size_t n_freed;
+    bool threads;                  // several look for ranges
+    bool concurrent;               // and change them
+    pthread_mutex_t pageable_lock; // taken while there are several threads
+    pthread_rwlock_t lock;         // taken while concurrent
+    VEC(VmRange *) graveyard;      // freed while concurrent
 };
+
+// The lock is no part of the contents.
+static bool read_lock(const VmMem *m) {
+    return m->concurrent && pthread_rwlock_rdlock((pthread_rwlock_t *)&m->lock) == 0;
+}
+static bool write_lock(VmMem *m) { return m->concurrent && pthread_rwlock_wrlock(&m->lock) == 0; }
+static void unlock(const VmMem *m, bool locked) {
+    if (locked)
+        pthread_rwlock_unlock((pthread_rwlock_t *)&m->lock);
+}
 
 static unsigned zone_of(VmMemKind kind) {
     switch (kind) {
@@ -114,6 +130,8 @@ gr_status gr_vm_mem_create(VmMem **out, gr_error *err) {
     }
     for (unsigned d = 0; d < DEVICES; d++)
         m->limit[d] = DEFAULT_LIMIT;
+    pthread_rwlock_init(&m->lock, NULL);
+    pthread_mutex_init(&m->pageable_lock, NULL);
     *out = m;
     return GR_OK;
 }
@@ -126,6 +144,9 @@ void gr_vm_mem_destroy(VmMem *m) {
     gr_vec_free(&m->ranges);
     gr_vm_mem_forget_pageable(m);
     gr_vec_free(&m->pageable);
+    gr_vec_free(&m->graveyard);
+    pthread_rwlock_destroy(&m->lock);
+    pthread_mutex_destroy(&m->pageable_lock);
     munmap((void *)(uintptr_t)m->base, m->size);
     munmap(m->view, m->size);
     close(m->fd);
@@ -150,13 +171,17 @@ static size_t upper_bound(const VmMem *m, uint64_t addr) {
     return lo;
 }
 
+static void new_generation(VmMem *m) {
+    __atomic_store_n(&m->generation, m->generation + 1, __ATOMIC_RELAXED);
+}
+
 static bool insert_range(VmMem *m, VmRange *r) {
     size_t at = upper_bound(m, r->addr);
     if (!gr_vec_push(&m->ranges, r))
         return false;
     memmove(m->ranges.data + at + 1, m->ranges.data + at, (m->ranges.len - 1 - at) * sizeof *m->ranges.data);
     m->ranges.data[at] = r;
-    m->generation++;
+    new_generation(m);
     r->serial = ++m->serial;
     return true;
 }
@@ -194,7 +219,7 @@ static uint64_t page_round(uint64_t n) {
     return (n + p - 1) / p * p;
 }
 
-gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
+static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
                           gr_error *err) {
     *out = NULL;
     if (size == 0 || (align & (align - 1)) || kind == VM_MEM_HOST)
@@ -242,14 +267,25 @@ gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, u
     return GR_OK;
 }
 
-static void remove_at(VmMem *m, size_t at) {
-    free(m->ranges.data[at]);
-    memmove(m->ranges.data + at, m->ranges.data + at + 1, (m->ranges.len - at - 1) * sizeof *m->ranges.data);
-    m->ranges.len--;
-    m->generation++;
+gr_status gr_vm_mem_alloc(VmMem *m, VmMemKind kind, int device, uint64_t size, uint64_t align, VmRange **out,
+                          gr_error *err) {
+    bool locked = write_lock(m);
+    gr_status st = allocate(m, kind, device, size, align, out, err);
+    unlock(m, locked);
+    return st;
 }
 
-gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
+static void remove_at(VmMem *m, size_t at) {
+    if (!m->concurrent)
+        free(m->ranges.data[at]);
+    else
+        (void)!gr_vec_push(&m->graveyard, m->ranges.data[at]); // out of memory: it leaks
+    memmove(m->ranges.data + at, m->ranges.data + at + 1, (m->ranges.len - at - 1) * sizeof *m->ranges.data);
+    m->ranges.len--;
+    new_generation(m);
+}
+
+static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
     size_t n = upper_bound(m, addr);
     VmRange *r = n ? m->ranges.data[n - 1] : NULL;
     if (!r || r->addr != addr || r->kind == VM_MEM_HOST)
@@ -266,6 +302,13 @@ gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
         (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)lo, (off_t)(hi - lo));
     remove_at(m, n - 1);
     return GR_OK;
+}
+
+gr_status gr_vm_mem_free(VmMem *m, uint64_t addr, gr_error *err) {
+    bool locked = write_lock(m);
+    gr_status st = free_range(m, addr, err);
+    unlock(m, locked);
+    return st;
 }
 
 gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags, VmRange **out,
@@ -300,9 +343,17 @@ gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err) {
     return GR_OK;
 }
 
-VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
+// The last range that starts at or before addr.
+static VmRange *range_below(const VmMem *m, uint64_t addr) {
+    bool locked = read_lock(m);
     size_t n = upper_bound(m, addr);
     VmRange *r = n ? m->ranges.data[n - 1] : NULL;
+    unlock(m, locked);
+    return r;
+}
+
+VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
+    VmRange *r = range_below(m, addr);
     return r && addr - r->addr < r->size ? r : NULL;
 }
 
@@ -318,7 +369,7 @@ void gr_vm_mem_forget_pageable(VmMem *m) {
     for (size_t k = 0; k < m->pageable.len; k++)
         free(m->pageable.data[k]);
     m->pageable.len = 0;
-    m->generation++;
+    new_generation(m);
 }
 
 // The mapping around `addr`, from the system's list. False where there is none, or none that may be read as memory.
@@ -348,15 +399,11 @@ static bool look_up_mapping(uint64_t addr, VmRange *out) {
     return found;
 }
 
-VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
-    VmRange *r = gr_vm_mem_find(m, addr);
-    // Neither of our own views of device memory is host memory.
-    if (r || !m->allow_pageable || addr - m->base < m->size || addr - (uint64_t)(uintptr_t)m->view < m->size)
-        return r;
+static VmRange *reach_pageable(VmMem *m, uint64_t addr) {
     for (size_t k = 0; k < m->pageable.len; k++)
         if (addr - m->pageable.data[k]->addr < m->pageable.data[k]->size)
             return m->pageable.data[k];
-    VmRange found;
+    VmRange found, *r;
     if (!look_up_mapping(addr, &found) || !(r = malloc(sizeof *r)))
         return NULL;
     *r = found;
@@ -368,27 +415,41 @@ VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
     return r;
 }
 
-VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr) {
-    size_t n = upper_bound(m, addr);
-    return n ? m->ranges.data[n - 1] : NULL;
+VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
+    VmRange *r = gr_vm_mem_find(m, addr);
+    // Neither of our own views of device memory is host memory.
+    if (r || !m->allow_pageable || addr - m->base < m->size || addr - (uint64_t)(uintptr_t)m->view < m->size)
+        return r;
+    bool locked = m->threads && pthread_mutex_lock(&m->pageable_lock) == 0;
+    r = reach_pageable(m, addr);
+    if (locked)
+        pthread_mutex_unlock(&m->pageable_lock);
+    return r;
 }
 
+VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr) { return range_below(m, addr); }
+
 VmRange *gr_vm_mem_after(const VmMem *m, uint64_t addr) {
+    bool locked = read_lock(m);
     size_t n = upper_bound(m, addr);
-    return n < m->ranges.len ? m->ranges.data[n] : NULL;
+    VmRange *r = n < m->ranges.len ? m->ranges.data[n] : NULL;
+    unlock(m, locked);
+    return r;
 }
 
 bool gr_vm_mem_was_freed(const VmMem *m, uint64_t addr, uint64_t *start, uint64_t *size) {
+    bool locked = read_lock(m), found = false;
     size_t have = m->n_freed < REMEMBERED ? m->n_freed : REMEMBERED;
-    for (size_t k = 1; k <= have; k++) {
+    for (size_t k = 1; k <= have && !found; k++) {
         const Freed *f = &m->freed[(m->n_freed - k) % REMEMBERED];
-        if (addr - f->addr < f->size) {
+        found = addr - f->addr < f->size;
+        if (found) {
             *start = f->addr;
             *size = f->size;
-            return true;
         }
     }
-    return false;
+    unlock(m, locked);
+    return found;
 }
 
 void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size) {
@@ -404,4 +465,13 @@ void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total)
     *total = known ? m->limit[device] : 0;
 }
 
-uint64_t gr_vm_mem_generation(const VmMem *m) { return m->generation; }
+uint64_t gr_vm_mem_generation(const VmMem *m) { return __atomic_load_n(&m->generation, __ATOMIC_RELAXED); }
+
+void gr_vm_mem_concurrent(VmMem *m, bool threads, bool allocates) {
+    m->threads = threads;
+    m->concurrent = allocates;
+    for (size_t k = 0; k < m->graveyard.len && !allocates; k++)
+        free(m->graveyard.data[k]);
+    if (!allocates)
+        m->graveyard.len = 0;
+}

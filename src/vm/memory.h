@@ -83,4 +83,8 @@ void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total)
 // Increases by one with each alloc, free, register and unregister: caches of ranges compare it.
 uint64_t gr_vm_mem_generation(const VmMem *m);
 
+// While `threads`, several threads may look for ranges at once; while `allocates`, allocate and free as well: ranges that are freed
+// meanwhile stay readable until that is over.
+void gr_vm_mem_concurrent(VmMem *m, bool threads, bool allocates);
+
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sched — who runs next, for how long, and what time it is.
 //
-// One thread does everything. A turn picks a launch, starts a block or picks a ready warp, and runs one of its
+// One thread does everything, or one for each share of a launch (spread.h). A turn picks a launch, starts a block or picks a ready warp, and runs one of its
 // ready splits for a quantum. All choices come from the launch's own random stream, so a launch that is alone
 // behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
 // which bounds how long anybody waits: with n ready warps, 16 n turns.
@@ -10,12 +10,14 @@
 // then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
 // of the ones before, which are still in the cache; long ones all become resident.
 #include "vm/alu.h"
+#include "vm/spread.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
 
 enum {
     FAIR_EVERY = 16,
+    SPREAD_SLICE = 1 << 14, // warp instructions of a thread, where another launch wants its turn
     START_ONE_IN = 8,
     ISSUE_PER_SM = 16,  // warp instructions an SM has in flight, for the clock
     WARP_INSN_PS = 4500 // how long one takes
@@ -143,13 +145,13 @@ static uint32_t choose_split(VmLaunch *l, const VmWarpRest *r) {
 }
 
 static void advance(VmLaunch *l, uint64_t n) {
-    VmDevice *d = l->device;
-    uint32_t sms = l->resident < d->props.sm_count ? l->resident : d->props.sm_count;
+    uint32_t sms = l->resident < l->sms ? l->resident : l->sms;
     uint32_t parallel = sms * ISSUE_PER_SM;
     if (parallel > l->n_ready)
         parallel = l->n_ready;
     // A quantum is short: 32 bits divide faster than 64.
-    *l->clock_ps += (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
+    uint64_t now = *l->clock_ps + (uint32_t)n * WARP_INSN_PS / (parallel ? parallel : 1);
+    __atomic_store_n(l->clock_ps, now, __ATOMIC_RELAXED); // other shares look at it
 }
 
 // Runs splits of the warp for `quantum` warp instructions; yields how many it executed.
@@ -243,7 +245,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
-        r->live) {
+        r->live && (!l->in || gr_vm_spread_overdue(l))) {
         const VmSplit *p = &r->splits[r->cur < r->n_splits ? r->cur : 0];
         r->cur = (uint32_t)(p - r->splits);
         gr_vm_load_split(r);
@@ -265,10 +267,12 @@ static void start(VmLaunch *l) {
     l->started = true;
     l->start_ns = l->device->now_ps / 1000;
     tell_begin(l);
+    gr_vm_spread(l);
 }
 
 static bool can_move(const VmLaunch *l) {
-    return l->n_ready || (l->next_block < l->n_blocks && l->resident + l->cluster_blocks <= l->max_resident);
+    return l->spread || l->n_ready ||
+           (l->next_block < l->n_blocks && l->resident + l->cluster_blocks <= l->max_resident);
 }
 
 static VmLaunch *choose_launch(VmDevice *d) {
@@ -320,7 +324,12 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         } else {
             if (!l->started)
                 start(l);
-            ran += gr_vm_turn(l) + 1;
+            if (l->spread) {
+                uint64_t slice = d->active->next && steps - ran > SPREAD_SLICE ? SPREAD_SLICE : steps - ran;
+                gr_vm_spread_run(l, slice);
+                ran += slice;
+            } else
+                ran += gr_vm_turn(l) + 1;
         }
         if (l->done) {
             gr_vm_launch_finish(l);

@@ -4,7 +4,7 @@
 #include "vm/exec.h"
 #include "vm/exec_mem.h"
 #include "vm/printf.h"
-#include "vm/warp.h"
+#include "vm/spread.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,10 @@ static VM_HANDLER(sys_vprintf) {
             return bad_pointer(w, i, l, arg(w, i, 0, l), "printf");
         StrBuf out = {0};
         int n = gr_vm_format(w, l, format, arg(w, i, 1, l), &out);
+        gr_vm_share_lock(rest_of(w)->launch);
         if (out.len)
             d->print(d->print_user, out.data, out.len);
+        gr_vm_share_unlock(rest_of(w)->launch);
         gr_str_free(&out);
         give(w, i, l, (uint64_t)(int64_t)n);
     }
@@ -78,20 +80,28 @@ static VM_HANDLER(sys_malloc) {
     EACH_LANE(l) {
         uint64_t size = arg(w, i, 0, l);
         VmRange *r = NULL;
+        gr_vm_share_lock(rest_of(w)->launch);
         if (size && size <= d->config.heap_bytes - d->heap_used &&
             gr_vm_mem_alloc(d->mem, VM_MEM_HEAP, d->config.index, size, 16, &r, NULL) == GR_OK)
             d->heap_used += size;
+        gr_vm_share_unlock(rest_of(w)->launch);
         give(w, i, l, r ? r->addr : 0);
     }
     return i + 1;
 }
 
 // Inline caches must forget a range that is gone.
-static void forget(VmDevice *d, uint64_t address) {
-    for (VmLaunch *l = d->active; l; l = l->next)
-        for (uint32_t k = 0; k < l->module->n_caches; k++)
-            if (l->caches[k].lo == address)
-                l->caches[k] = (VmCache){0};
+static void forget_in(VmLaunch *l, uint64_t address) {
+    for (uint32_t k = 0; k < l->module->n_caches; k++)
+        if (l->caches[k].lo == address)
+            l->caches[k] = (VmCache){0};
+}
+
+// Other shares notice at their next turn (VmLaunch.caches_generation).
+static void forget(VmLaunch *mine, uint64_t address) {
+    for (VmLaunch *l = mine->device->active; l && !mine->in; l = l->next)
+        forget_in(l, address);
+    forget_in(mine, address);
 }
 
 static VM_HANDLER(sys_free) {
@@ -100,12 +110,18 @@ static VM_HANDLER(sys_free) {
         uint64_t address = arg(w, i, 0, l);
         if (!address)
             continue;
+        VmLaunch *launch = rest_of(w)->launch;
+        gr_vm_share_lock(launch);
         const VmRange *r = gr_vm_mem_find(d->mem, address);
-        if (!r || r->kind != VM_MEM_HEAP || r->addr != address)
+        bool good = r && r->kind == VM_MEM_HEAP && r->addr == address;
+        if (good) {
+            d->heap_used -= r->size;
+            gr_vm_mem_free(d->mem, address, NULL);
+        }
+        gr_vm_share_unlock(launch);
+        if (!good)
             return bad_pointer(w, i, l, address, "free");
-        d->heap_used -= r->size;
-        gr_vm_mem_free(d->mem, address, NULL);
-        forget(d, address);
+        forget(launch, address);
     }
     return i + 1;
 }

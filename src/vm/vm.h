@@ -2,7 +2,7 @@
 // vm — a CUDA device whose processor is an interpreter of PTX. Knows no CUDA API and no engine.
 //
 // Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside
-// gr_vm_run, on the caller's thread: the driver decides when that is, which makes asynchrony a matter of
+// gr_vm_run, on the caller's thread (VmConfig.jobs may lend it others): the driver decides when that is, which makes asynchrony a matter of
 // seeds. All launches that were started and have not ended run concurrently. None of these functions is
 // thread safe; the driver holds one lock.
 #ifndef GR_VM_VM_H
@@ -24,6 +24,7 @@ typedef struct VmConfig {
     uint32_t split_one_in; // before a memory access, split a converged warp about once in so many accesses;
                            // 0: never
     uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
+    uint32_t jobs;         // threads that run the blocks of a launch; 0 or 1: one, and all is repeatable
     uint32_t sm_count;     // 0: default
     uint32_t stack_bytes;  // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;   // device malloc heap; 0: 8 MiB

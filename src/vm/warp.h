@@ -152,6 +152,7 @@ typedef struct VmSleeper {
     VmWarpRest *warp;
 } VmSleeper;
 
+// A launch, or a share of one that is spread over several threads (spread.h).
 struct VmLaunch {
     VmDevice *device;
     VmModule *module;
@@ -160,7 +161,12 @@ struct VmLaunch {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t cluster_blocks; // 1 unless there are clusters
     uint32_t threads, warps_per_block, shared_dynamic, shared_bytes;
-    uint64_t *clock_ps; // the virtual clock that it moves
+    uint64_t *clock_ps;      // the virtual clock that it moves
+    struct VmSpread *in;     // of a share: what it is one of
+    struct VmSpread *spread; // of a launch: its shares, if it has some
+    uint64_t own_clock_ps;   // of a share
+    uint32_t share_state;
+    uint32_t sms; // multiprocessors that it has to itself, for the clock
     uint64_t n_blocks, next_block, ended_blocks;
     uint32_t max_resident, resident;
     uint32_t stack_bytes; // per lane
@@ -207,6 +213,7 @@ struct VmDevice {
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
     uint32_t stack_limit;
+    struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };
 
 static inline VmWarpRest *rest_of(VmWarp *w) { return (VmWarpRest *)(void *)w; }
@@ -257,8 +264,11 @@ bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);     // picoseconds
 gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next blocks
 void gr_vm_block_end(VmBlock *b);
 void gr_vm_launch_finish(VmLaunch *l);
-void gr_vm_draw_countdown(VmLaunch *l); // hooks.c
-void gr_vm_load_split(VmWarpRest *r);   // VmWarp from the split that r->cur names
+gr_status gr_vm_launch_reserve(VmLaunch *l,
+                               gr_error *err); // what every launch and every share needs for itself
+void gr_vm_launch_release(VmLaunch *l);        // that, and what its blocks took
+void gr_vm_draw_countdown(VmLaunch *l);        // hooks.c
+void gr_vm_load_split(VmWarpRest *r);          // VmWarp from the split that r->cur names
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
 uint64_t gr_vm_turn(VmLaunch *l); // the number of warp instructions executed
 void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
