@@ -9,14 +9,15 @@
 
 static size_t pad8(size_t n) { return (n + 7) & ~(size_t)7; }
 
-// Strings follow the fixed part: the source name, padded; then the options' RawString and their text, padded.
+// Strings follow the fixed part: the source name, padded; then the options' RawString and their text, padded. nvcc writes
+// the options even where there are none, and a driver reads them unasked: an entry without crashes it (580.159).
+static const char *options_of(const FatbinPtx *p) { return p->options ? p->options : ""; }
+
 static size_t header_size(const FatbinPtx *p) {
     size_t n = sizeof(RawEntry);
     if (p->source)
         n += pad8(strlen(p->source) + 1);
-    if (p->options)
-        n += sizeof(RawString) + pad8(strlen(p->options) + 1);
-    return n;
+    return n + sizeof(RawString) + pad8(strlen(options_of(p)) + 1);
 }
 
 static void write_entry(uint8_t *to, const FatbinPtx *p) {
@@ -39,12 +40,10 @@ static void write_entry(uint8_t *to, const FatbinPtx *p) {
         memcpy(to + at, p->source, raw.source_len);
         at += pad8(raw.source_len + 1);
     }
-    if (p->options) {
-        RawString s = {.offset = (uint32_t)(at + sizeof s), .len = (uint32_t)strlen(p->options)};
-        raw.options = (uint32_t)at;
-        memcpy(to + at, &s, sizeof s);
-        memcpy(to + s.offset, p->options, s.len);
-    }
+    RawString s = {.offset = (uint32_t)(at + sizeof s), .len = (uint32_t)strlen(options_of(p))};
+    raw.options = (uint32_t)at;
+    memcpy(to + at, &s, sizeof s);
+    memcpy(to + s.offset, options_of(p), s.len);
     memcpy(to, &raw, sizeof raw);
     memcpy(to + raw.header_size, p->text, p->len);
 }

@@ -320,6 +320,24 @@ static void what_is_built_reads_back(void **state) {
     gr_arena_free(&a);
 }
 
+// As nvcc 13.0 does: a driver reads the options of an entry that has none, too.
+static void options_are_written_where_there_are_none(void **state) {
+    (void)state;
+    const FatbinPtx in = {.text = text, .len = 8, .sm = 90};
+    void *blob;
+    size_t len;
+    assert_int_equal(gr_fatbin_build(&in, 1, &blob, &len, NULL), GR_OK);
+    RawEntry e;
+    RawString s;
+    memcpy(&e, (char *)blob + sizeof(RawHeader), sizeof e);
+    assert_int_equal(e.header_size, 80);
+    assert_int_equal(e.options, 64);
+    memcpy(&s, (char *)blob + sizeof(RawHeader) + e.options, sizeof s);
+    assert_int_equal(s.offset, 72);
+    assert_int_equal(s.len, 0);
+    free(blob);
+}
+
 static void many_entries_read_back(void **state) {
     (void)state;
     FatbinPtx in[100];
@@ -404,6 +422,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_latest_ptx_that_fits_is_chosen),
         cmocka_unit_test(cubins_are_never_chosen),
         cmocka_unit_test(what_is_built_reads_back),
+        cmocka_unit_test(options_are_written_where_there_are_none),
         cmocka_unit_test(many_entries_read_back),
         cmocka_unit_test(wrappers_of_both_versions),
         cmocka_unit_test(images_are_recognised),
