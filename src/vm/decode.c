@@ -163,8 +163,9 @@ static void apply_guard(Decoder *d, const PtxInstr *i, size_t first, bool contro
         }
         n->body[0] = n->exec[0];
         n->body[1] = n->exec[1];
-        // Instructions before the last are operands being read: harmless for lanes the guard excludes.
-        bool last = k == d->code.len - 1;
+        // Instructions before the last are operands being read: harmless for lanes the guard excludes. (ldmatrix
+        // and its like have collectives among them.)
+        bool last = k == d->code.len - 1 || n->exec[0] == gr_vm_x_collective;
         n->exec[0] = n->exec[1] = control && last ? gr_vm_x_guard_control : gr_vm_x_guard;
     }
 }
@@ -179,7 +180,7 @@ static void decode_instr(Decoder *d, const PtxStmt *s) {
         return;
     bool ok = gr_vm_decode_ctl(d, i, &control) || gr_vm_decode_sync(d, i, &control) ||
               gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) || gr_vm_decode_move(d, i) ||
-              decode_alu(d, i);
+              decode_alu(d, i) || gr_vm_decode_video(d, i) || gr_vm_decode_matrix(d, i, &control);
     if (!ok) {
         d->code.len = first;
         d->fixups.len = fixups;

@@ -84,5 +84,7 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i); // decode_atom.c
 bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control);  // decode_ctl.c
 bool gr_vm_decode_sync(Decoder *d, const PtxInstr *i, bool *control); // decode_sync.c
 bool gr_vm_decode_move(Decoder *d, const PtxInstr *i); // decode_move.c: packing, mov of addresses
+bool gr_vm_decode_matrix(Decoder *d, const PtxInstr *i, bool *control); // matrix.c
+bool gr_vm_decode_video(Decoder *d, const PtxInstr *i); // video.c: what arithmetic has not taken
 
 #endif

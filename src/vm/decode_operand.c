@@ -338,7 +338,7 @@ uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t) {
     switch (o->kind) {
     case PTX_O_REG: {
         uint32_t at;
-        if (!elem_offset(o, t, &at))
+        if (o->text || !elem_offset(o, t, &at)) // text: a selector, which only video.c knows
             return VM_NO_SLOT;
         uint32_t s = gr_vm_reg_slot(d, o->reg) + at;
         if (o->negated) {
@@ -397,7 +397,7 @@ uint32_t gr_vm_dst(Decoder *d, const PtxOperand *o, PtxType t) {
     uint32_t at;
     if (o->kind == PTX_O_SINK)
         return gr_vm_new_slot(d, gr_vm_lane_bytes(t));
-    if (o->kind != PTX_O_REG || !elem_offset(o, t, &at))
+    if (o->kind != PTX_O_REG || o->text || !elem_offset(o, t, &at)) // text: a part of the register
         return VM_NO_SLOT;
     return reg_own_slot(d, o->reg) + at;
 }

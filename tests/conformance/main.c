@@ -2,8 +2,8 @@
 // conformance — runs every instruction of the rows on whatever device libcuda.so.1 brings, and compares with a reference
 // in C, with golden results of a GPU, or both.
 //
-// On a GPU:            ./conformance --dump h200.txt          (about a minute; the file is a few MB)
-// On the CPU device:   LD_LIBRARY_PATH=build/lib ./conformance --golden tests/conformance/sm_90.golden
+// On a GPU:            build/tests/conformance/conformance --dump sm_90.txt     (some minutes; the file is a few MB)
+// On the CPU device:   LD_LIBRARY_PATH=build/cpu-device build/tests/conformance/conformance
 //
 // A dump has a line per row: "E name<tab>cases<tab>hash of the results", "A name<tab>cases<tab>results of the first
 // cases" for approximate instructions, "U name<tab>why" for rows that the driver rejects; and, for readers: "!" a result

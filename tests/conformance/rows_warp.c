@@ -334,10 +334,15 @@ static const Text texts[] = {
      fill_words, expect_reversed},
     {"bar.warp.sync", BYTES, LOAD SHARED "$ -1;\n" OTHER("31"), fill_words, expect_reversed_warp},
 
-    {"ldmatrix.sync.aligned.m8n8.x1{,.trans}{.shared,.shared::cta,}.b16", BYTES,
+    {"ldmatrix.sync.aligned.m8n8.x1{,.trans}{.shared,.shared::cta}.b16", BYTES,
      LOAD ROWS "ld.global.u64 %w, [%in];\nst.shared.u64 [%y], %w;\nld.global.u64 %w, [%in+8];\nst.shared.u64 "
                "[%y+8], %w;\n"
                "bar.sync 0;\ncvt.u64.u32 %a, %y;\n$ {%d}, [%a];\n" GIVE,
+     fill_words, expect_ldmatrix},
+    {"ldmatrix.sync.aligned.m8n8.x1{,.trans}.b16", BYTES,
+     LOAD ROWS "ld.global.u64 %w, [%in];\nst.shared.u64 [%y], %w;\nld.global.u64 %w, [%in+8];\nst.shared.u64 "
+               "[%y+8], %w;\n"
+               "bar.sync 0;\ncvt.u64.u32 %a, %y;\ncvta.shared.u64 %a, %a;\n$ {%d}, [%a];\n" GIVE,
      fill_words, expect_ldmatrix},
     {"ldmatrix.sync.aligned.m8n8.x2{,.trans}.shared.b16", BYTES,
      LOAD ROWS "ld.global.u64 %w, [%in];\nst.shared.u64 [%y], %w;\nld.global.u64 %w, [%in+8];\nst.shared.u64 "
