@@ -252,11 +252,13 @@ static void apply_wide(VmWarp *w, const VmMemInfo *info, unsigned l, uint8_t *p)
 }
 
 VM_HANDLER(gr_vm_x_atom) {
+    return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_atom_rest(w, i);
+}
+
+VM_HANDLER(gr_vm_x_atom_rest) {
     const VmMemInfo *info = i->extra;
     uint64_t address[VM_LANES];
     uint8_t *host[VM_LANES];
-    if (--w->budget <= 0 && gr_vm_access_hook(w, i))
-        return NULL;
     if (!gr_vm_resolve(w, i, address, host))
         return NULL;
     gr_vm_report_access(w, i, address);

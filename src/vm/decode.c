@@ -321,7 +321,8 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     d.is_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.is_program_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.block_code = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
-    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !gr_vm_find_aliases(&d)) {
+    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !gr_vm_find_aliases(&d) ||
+        !gr_vm_share_slots(&d)) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }

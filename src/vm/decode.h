@@ -67,6 +67,7 @@ PtxType gr_vm_operand_type(const PtxOperand *o, PtxType t); // a register's own 
 uint32_t gr_vm_fill_slot(Decoder *d, VmFill fill);
 uint32_t gr_vm_const_slot(Decoder *d, uint64_t bits, uint32_t width);
 bool gr_vm_find_aliases(Decoder *d);
+bool gr_vm_share_slots(Decoder *d); // slots.c
 VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v);
 bool gr_vm_var_fill(Decoder *d, const PtxVar *v, int64_t offset, uint32_t width, VmFill *out);
 bool gr_vm_kernel_param_offset(const VmFunc *f, const PtxVar *v, uint32_t *offset);

@@ -209,11 +209,13 @@ static void store_lane(const VmWarp *w, const VmMemInfo *info, unsigned e, unsig
 }
 
 VM_HANDLER(gr_vm_x_mem) {
+    return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_mem_rest(w, i);
+}
+
+VM_HANDLER(gr_vm_x_mem_rest) {
     const VmMemInfo *info = i->extra;
     uint64_t address[VM_LANES];
     uint8_t *host[VM_LANES];
-    if (--w->budget <= 0 && gr_vm_access_hook(w, i))
-        return NULL;
     if (!gr_vm_resolve(w, i, address, host))
         return NULL;
     gr_vm_report_access(w, i, address);
@@ -239,6 +241,11 @@ VM_HANDLER(gr_vm_x_mem) {
 // ---- Choosing ----------------------------------------------------------------------------------------------
 
 const VmMemKernels *gr_vm_mem_kernels(void) {
+#ifdef GR_VM_HAVE_V4
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &gr_vm_mem_kernels_v4;
+#endif
 #ifdef GR_VM_HAVE_V3
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
         return &gr_vm_mem_kernels_v3;

@@ -22,6 +22,8 @@ bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
 // Tells the observers; addresses as gr_vm_resolve gave them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
+// The same for an instruction whose lanes all lie where they may.
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i);
 // Seeded rotation of lanes for conflicting accesses.
 unsigned gr_vm_rotation(VmWarp *w);
 

@@ -65,6 +65,11 @@ struct VmWarp {
     uint8_t *shared;
     uint64_t shared_bytes;
     uint64_t shared_base; // where the block's own shared memory is in the shared window
+    bool listens;         // an observer hears of accesses
+    int32_t left;         // of the quantum, in warp instructions, this one included
+    uint8_t *local;       // stacks: lane l's starts at local + l * local_stride; NULL until first needed
+    uint32_t local_bytes; // of each
+    uint32_t local_stride;
 };
 
 #define VM_PRED(w, off) (*(uint32_t *)((w)->frame + (off)))

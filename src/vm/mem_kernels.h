@@ -3,7 +3,7 @@
 #ifndef GR_VM_MEM_KERNELS_H
 #define GR_VM_MEM_KERNELS_H
 
-#include "vm/insn.h"
+#include "vm/exec.h"
 
 // Indices of the table.
 enum { MEM_GLOBAL, MEM_GENERIC, MEM_SHARED64, MEM_SHARED32, MEM_WHERES };
@@ -18,11 +18,16 @@ extern const VmMemKernels gr_vm_mem_kernels_base;
 #ifdef GR_VM_HAVE_V3
 extern const VmMemKernels gr_vm_mem_kernels_v3;
 #endif
+#ifdef GR_VM_HAVE_V4
+extern const VmMemKernels gr_vm_mem_kernels_v4;
+#endif
 
 // The table for this machine (exec_mem.c).
 const VmMemKernels *gr_vm_mem_kernels(void);
 
-// Everything the quick ones do not handle; takes the instruction from the start.
-const VmInsn *gr_vm_x_mem(VmWarp *w, const VmInsn *i);
+// Everything the quick ones do not handle: the whole instruction, and without the hook, when they have called it.
+VM_HANDLER(gr_vm_x_mem);
+VM_HANDLER(gr_vm_x_mem_rest);
+VM_HANDLER(gr_vm_x_atom_rest);
 
 #endif

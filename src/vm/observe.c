@@ -100,3 +100,14 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
         }
     }
 }
+
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i) {
+    uint64_t address[VM_LANES];
+    if (((const VmMemInfo *)i->extra)->address_size == 4)
+        for (unsigned l = 0; l < VM_LANES; l++)
+            address[l] = (uint32_t)(VM_U32(w, i->a)[l] + (uint32_t)i->imm);
+    else
+        for (unsigned l = 0; l < VM_LANES; l++)
+            address[l] = VM_U64(w, i->a)[l] + i->imm;
+    gr_vm_report_access(w, i, address);
+}

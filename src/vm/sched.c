@@ -169,6 +169,7 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         uint64_t weight = 0;
         int64_t n = left;
         w->budget = listens ? 1 : l->access_countdown;
+        w->listens = listens;
         do {
             weight += i->weight;
             i = i->exec[w->partial](w, i);
