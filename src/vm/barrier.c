@@ -119,8 +119,8 @@ VM_HANDLER(gr_vm_x_barrier) {
 }
 
 VM_HANDLER(gr_vm_x_fence) {
-    gr_vm_report_sync(rest_of(w), i, w->mask, VM_SYNC_FENCE, 0, (PtxSem)(i->imm >> 8),
-                      (PtxScope)(i->imm & 0xff));
+    gr_vm_report_sync(rest_of(w), i, w->mask, i->imm >> 16 ? VM_SYNC_FENCE_PROXY : VM_SYNC_FENCE,
+                      (uint32_t)(i->imm >> 16), (PtxSem)(i->imm >> 8 & 0xff), (PtxScope)(i->imm & 0xff));
     if (w->atomics)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return i + 1;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Zeroed, aligned to 64, freed with the launch. Large pieces cost nothing until they are touched.
-static void *own(VmLaunch *l, size_t bytes) {
+void *gr_vm_own(VmLaunch *l, size_t bytes) {
     void *raw = calloc(1, bytes + 64);
     if (!raw || !gr_vec_push(&l->owned, raw)) {
         free(raw);
@@ -29,7 +29,7 @@ static uint8_t *new_frame(VmWarpRest *r, VmFunc *f) {
         memcpy(pool, raw, sizeof *pool);
         return raw + 64;
     }
-    raw = own(l, 64 + (size_t)f->frame_bytes);
+    raw = gr_vm_own(l, 64 + (size_t)f->frame_bytes);
     if (!raw)
         return NULL;
     gr_vm_fill(raw + 64, f->fills, f->n_static, r, NULL);
@@ -42,7 +42,7 @@ VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller) {
     if (a)
         l->free_acts = a->next_free;
     else {
-        a = own(l, sizeof *a);
+        a = gr_vm_own(l, sizeof *a);
         if (!a)
             return NULL;
     }
@@ -74,7 +74,7 @@ void gr_vm_activation_free(VmLaunch *l, VmActivation *a) {
 
 uint8_t *gr_vm_local(VmWarpRest *r) {
     if (!r->local && r->launch->stack_bytes)
-        r->local = own(r->launch, (size_t)r->launch->stack_bytes * VM_LANES);
+        r->local = gr_vm_own(r->launch, (size_t)r->launch->stack_bytes * VM_LANES);
     return r->local;
 }
 
@@ -103,7 +103,7 @@ static bool new_warp(VmBlock *b, uint32_t index) {
 }
 
 static VmBlock *new_block(VmLaunch *l, VmCluster *c, uint32_t rank) {
-    VmBlock *b = own(l, sizeof *b);
+    VmBlock *b = gr_vm_own(l, sizeof *b);
     if (!b)
         return NULL;
     b->launch = l;
@@ -111,8 +111,8 @@ static VmBlock *new_block(VmLaunch *l, VmCluster *c, uint32_t rank) {
     b->rank = rank;
     b->n_warps = l->warps_per_block;
     b->shared_bytes = l->shared_bytes;
-    b->shared = own(l, l->shared_bytes + 64u);
-    b->warps = own(l, b->n_warps * sizeof *b->warps);
+    b->shared = gr_vm_own(l, l->shared_bytes + 64u);
+    b->warps = gr_vm_own(l, b->n_warps * sizeof *b->warps);
     if (!b->shared || !b->warps)
         return NULL;
     for (uint32_t k = 0; k < b->n_warps; k++)
@@ -122,7 +122,7 @@ static VmBlock *new_block(VmLaunch *l, VmCluster *c, uint32_t rank) {
 }
 
 static VmCluster *new_cluster(VmLaunch *l) {
-    VmCluster *c = own(l, sizeof *c + l->cluster_blocks * sizeof *c->block);
+    VmCluster *c = gr_vm_own(l, sizeof *c + l->cluster_blocks * sizeof *c->block);
     if (!c)
         return NULL;
     c->n = l->cluster_blocks;
@@ -182,6 +182,7 @@ static void start_block(VmLaunch *l, uint64_t first, VmBlock *b) {
     b->live_threads = l->threads;
     b->moving = 0;
     b->ended = false;
+    b->mbar_waiters = false;
     memset(b->barrier, 0, sizeof b->barrier);
     b->prev = NULL;
     b->next = l->blocks;
@@ -222,6 +223,7 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
 void gr_vm_block_end(VmBlock *b) {
     VmLaunch *l = b->launch;
     VmCluster *c = b->cluster;
+    gr_vm_async_flush(b);
     for (size_t k = 0; k < l->device->observers.len; k++) {
         const VmObserver *o = &l->device->observers.data[k];
         if (o->block_end)

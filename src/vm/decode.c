@@ -179,8 +179,9 @@ static void decode_instr(Decoder *d, const PtxStmt *s) {
     if (is_aliased(d, i))
         return;
     bool ok = gr_vm_decode_ctl(d, i, &control) || gr_vm_decode_sync(d, i, &control) ||
-              gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) || gr_vm_decode_move(d, i) ||
-              decode_alu(d, i) || gr_vm_decode_video(d, i) || gr_vm_decode_matrix(d, i, &control);
+              gr_vm_decode_async(d, i, &control) || gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) ||
+              gr_vm_decode_move(d, i) || decode_alu(d, i) || gr_vm_decode_video(d, i) ||
+              gr_vm_decode_matrix(d, i, &control);
     if (!ok) {
         d->code.len = first;
         d->fixups.len = fixups;

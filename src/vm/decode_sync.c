@@ -58,6 +58,27 @@ static bool decode_barrier(Decoder *d, const PtxInstr *i) {
     return true;
 }
 
+static bool proxy_of(const PtxInstr *i, VmProxy *out) {
+    static const struct {
+        PtxMod mod;
+        VmProxy proxy;
+    } rows[] = {
+        {PTX_MOD_alias, VM_PROXY_ALIAS},
+        {PTX_MOD_async, VM_PROXY_ASYNC},
+        {PTX_MOD_async__generic, VM_PROXY_ASYNC},
+        {PTX_MOD_async__global, VM_PROXY_ASYNC},
+        {PTX_MOD_async__shared__cta, VM_PROXY_ASYNC},
+        {PTX_MOD_async__shared__cluster, VM_PROXY_ASYNC},
+        {PTX_MOD_tensormap__generic, VM_PROXY_TENSORMAP},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (has(i, rows[k].mod)) {
+            *out = rows[k].proxy;
+            return true;
+        }
+    return false;
+}
+
 static bool decode_fence(Decoder *d, const PtxInstr *i) {
     PtxSem sem = i->sem == PTX_SEM_NONE ? PTX_ACQ_REL : i->sem;
     PtxScope scope = i->scope;
@@ -66,14 +87,18 @@ static bool decode_fence(Decoder *d, const PtxInstr *i) {
         if (has(i, PTX_MOD_gl))
             scope = PTX_SCOPE_GPU;
     }
-    if (has(i, PTX_MOD_proxy) || has(i, PTX_MOD_mbarrier_init) ||
-        has(i, PTX_MOD_op_restrict__mbarrier_init)) {
-        gr_vm_emit(d, gr_vm_x_nop, gr_vm_x_nop); // one proxy only
+    VmProxy proxy = VM_PROXY_GENERIC;
+    if (has(i, PTX_MOD_proxy)) { // for observers: memory is the same through all proxies here
+        if (!proxy_of(i, &proxy))
+            return false;
+        sem = i->sem;
+    } else if (has(i, PTX_MOD_mbarrier_init) || has(i, PTX_MOD_op_restrict__mbarrier_init)) {
+        gr_vm_emit(d, gr_vm_x_nop, gr_vm_x_nop); // orders nothing but mbarrier.init
         return true;
     }
     VmInsn *n = gr_vm_emit(d, gr_vm_x_fence, gr_vm_x_fence);
     if (n)
-        n->imm = (uint64_t)sem << 8 | scope;
+        n->imm = (uint64_t)proxy << 16 | (uint64_t)sem << 8 | scope;
     return true;
 }
 

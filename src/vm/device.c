@@ -82,6 +82,7 @@ gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     d->listens_access |= o->access != NULL;
     d->listens_sync |= o->sync != NULL;
+    d->listens_async |= o->async != NULL;
     return GR_OK;
 }
 

@@ -57,6 +57,20 @@ VM_HANDLER(gr_vm_x_cluster_wait);
 VM_HANDLER(gr_vm_x_collective); // extra: VmCollectiveInfo
 VM_HANDLER(gr_vm_x_activemask);
 
+// exec_async.c
+VM_HANDLER(gr_vm_x_cp_async); // extra: VmCopyInfo; see async.h for these
+VM_HANDLER(gr_vm_x_async_commit);
+VM_HANDLER(gr_vm_x_async_wait);
+VM_HANDLER(gr_vm_x_cp_async_arrive); // extra: VmMbarInfo
+VM_HANDLER(gr_vm_x_bulk);
+VM_HANDLER(gr_vm_x_store_async);
+VM_HANDLER(gr_vm_x_st_bulk); // a: size; extra: VmAddress
+
+// mbarrier.c
+VM_HANDLER(gr_vm_x_mbarrier);
+VM_HANDLER(gr_vm_x_mbarrier_test);
+VM_HANDLER(gr_vm_x_mbarrier_pending);
+
 // atom.c
 VM_HANDLER(gr_vm_x_atom);
 

@@ -12,13 +12,15 @@
 
 // ---- Where addresses are -----------------------------------------------------------------------------------
 
-static const char *verb(const VmMemInfo *info) {
-    switch (info->access) {
+static const char *verb_of(PtxAccess access) {
+    switch (access) {
     case PTX_ACCESS_READ: return "read";
     case PTX_ACCESS_WRITE: return "wrote";
     default: return "updated";
     }
 }
+
+static const char *verb(const VmMemInfo *info) { return verb_of(info->access); }
 
 // What there is near a bad global address, in words.
 static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char *out, size_t cap) {
@@ -41,11 +43,12 @@ static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char 
         snprintf(out, cap, "near no allocation");
 }
 
-static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size) {
+static bool fault_global(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                         PtxAccess access) {
     char near[120];
     neighbourhood(rest_of(w)->launch->device->mem, address, size, near, sizeof near);
     gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes at 0x%llx, %s",
-                verb(i->extra), size, (unsigned long long)address, near);
+                verb_of(access), size, (unsigned long long)address, near);
     return false;
 }
 
@@ -65,31 +68,36 @@ static bool may_use(const VmLaunch *l, const VmRange *r) {
     return (l->peers >> r->device & 1) || (r->peers >> self & 1);
 }
 
-static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
-    const VmMemInfo *info = i->extra;
+uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                         PtxAccess access) {
     VmCache *c = &w->caches[i->e];
-    if (address >= c->lo && address < c->hi && c->hi - address >= info->size)
+    if (address >= c->lo && address < c->hi && c->hi - address >= size)
         return (uint8_t *)(uintptr_t)address + c->delta;
     const VmLaunch *l = rest_of(w)->launch;
     VmRange *r = gr_vm_mem_reach(l->device->mem, address);
-    if (!r || r->size - (address - r->addr) < info->size) {
-        fault_global(w, i, lane, address, info->size);
+    if (!r || r->size - (address - r->addr) < size) {
+        fault_global(w, i, lane, address, size, access);
         return NULL;
     }
     if (!may_use(l, r)) {
         gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address,
                     "%s %u bytes at 0x%llx in memory of device %d, to which device %d was given no access",
-                    verb(info), info->size, (unsigned long long)address, r->device, l->device->config.index);
+                    verb_of(access), size, (unsigned long long)address, r->device, l->device->config.index);
         return NULL;
     }
-    if (r->read_only && info->access != PTX_ACCESS_READ) {
+    if (r->read_only && access != PTX_ACCESS_READ) {
         gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes of %s memory at 0x%llx",
-                    verb(info), info->size, r->kind == VM_MEM_PAGEABLE ? "the host's read-only" : "constant",
+                    verb_of(access), size, r->kind == VM_MEM_PAGEABLE ? "the host's read-only" : "constant",
                     (unsigned long long)address);
         return NULL;
     }
     *c = (VmCache){r->addr, r->addr + r->size, r->delta};
     return (uint8_t *)(uintptr_t)address + r->delta;
+}
+
+static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
+    const VmMemInfo *info = i->extra;
+    return gr_vm_global_at(w, i, lane, address, info->size, info->access);
 }
 
 static uint8_t *shared_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {

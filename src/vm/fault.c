@@ -126,6 +126,35 @@ static void describe_block(VmLaunch *l, const VmBlock *b, unsigned *told) {
             describe(l, &b->warps[k], &b->warps[k].splits[s], told);
 }
 
+// Who waits at an mbarrier is more telling than who happens to run. NULL: nobody in the block does.
+static VmWarpRest *mbarrier_waiter(VmBlock *b) {
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
+            if (b->warps[k].splits[s].mbar) {
+                b->warps[k].cur = s;
+                return &b->warps[k];
+            }
+    return NULL;
+}
+
+void gr_vm_timeout(VmWarpRest *r) {
+    unsigned long long ms = r->launch->device->config.watchdog_ns / 1000000;
+    VmWarpRest *waiter = mbarrier_waiter(r->block);
+    char where[120] = "";
+    if (waiter) {
+        r = waiter;
+        gr_vm_mbar_describe(r, &r->splits[r->cur], where, sizeof where);
+    } else if (r->cur >= r->n_splits)
+        r->cur = 0;
+    gr_vm_load_split(r);
+    if (*where)
+        gr_vm_fault(&r->hot, r->splits[r->cur].pc, VM_FAULT_TIMEOUT, -1, 0,
+                    "waited %s when the kernel exceeded its time limit of %llu ms of device time", where, ms);
+    else
+        gr_vm_fault(&r->hot, r->splits[r->cur].pc, VM_FAULT_TIMEOUT, -1, 0,
+                    "was running when the kernel exceeded its time limit of %llu ms of device time", ms);
+}
+
 // Nobody in the block, or in its cluster, can ever run again.
 void gr_vm_deadlock(VmBlock *b) {
     VmLaunch *l = b->launch;

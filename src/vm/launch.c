@@ -180,6 +180,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->stack_bytes = (f->stack_bytes + (f->recursive ? d->stack_limit : 0) + 15u) & ~15u;
     l->rng = gr_rng_fork(d->config.seed, 1, p->launch);
     l->sleep_rng = gr_rng_fork(d->config.seed, 2, p->launch);
+    l->async_rng = gr_rng_fork(d->config.seed, 5, p->launch);
     gr_vm_draw_countdown(l);
     st = prepare(d, p, l, err);
     if (st != GR_OK) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // observe — events for the observers.
+#include "vm/async.h"
 #include "vm/exec_mem.h"
 #include "vm/warp.h"
 
@@ -32,13 +33,27 @@ void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind
     VmDevice *d = r->launch->device;
     if (!d->listens_sync || (i && i->tagged))
         return;
-    VmSyncEvent e = {.kind = kind, .barrier = barrier, .sem = sem, .scope = scope};
+    VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
+    if (kind == VM_SYNC_FENCE_PROXY)
+        e.proxy = (VmProxy)barrier;
+    else
+        e.barrier = barrier;
     gr_vm_where(r, i, mask, &e.where);
     e.where.site = 0;
     e.cluster = cluster_index(r->block);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].sync)
             d->observers.data[k].sync(d->observers.data[k].user, &e);
+}
+
+void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEvent *e) {
+    VmDevice *d = r->launch->device;
+    if (!d->listens_async || (i && i->tagged))
+        return;
+    gr_vm_where(r, i, mask, &e->where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].async)
+            d->observers.data[k].async(d->observers.data[k].user, e);
 }
 
 // Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
@@ -66,6 +81,21 @@ static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t r
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access)
             d->observers.data[k].access(d->observers.data[k].user, e);
+}
+
+void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, uint64_t size,
+                        PtxAccess access) {
+    VmWarpRest *r = rest_of(w);
+    if (!r->launch->device->listens_access || i->tagged)
+        return;
+    uint64_t at[VM_LANES] = {0};
+    at[lane] = end.at;
+    VmAccessEvent e = {.access = access,
+                       .space = end.block ? PTX_SHARED : PTX_GLOBAL,
+                       .sem = PTX_WEAK,
+                       .size = (uint32_t)size,
+                       .address = at};
+    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, &e);
 }
 
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {

@@ -41,8 +41,16 @@ typedef enum VmSyncKind {
     VM_SYNC_WARP,
     VM_SYNC_FENCE,
     VM_SYNC_CLUSTER_ARRIVE, // in phase `barrier` of the barrier of cluster `cluster`; sem RELEASE or RELAXED
-    VM_SYNC_CLUSTER_RELEASE // the lanes were told that phase `barrier` is complete; sem ACQUIRE
+    VM_SYNC_CLUSTER_RELEASE, // the lanes were told that phase `barrier` is complete; sem ACQUIRE
+    VM_SYNC_FENCE_PROXY, // fence.proxy.*: orders proxies, see `proxy`; sem and scope as written
 } VmSyncKind;
+
+typedef enum VmProxy {
+    VM_PROXY_GENERIC, // loads, stores, atomics, cp.async, st.async, red.async
+    VM_PROXY_ASYNC,   // cp.async.bulk and cp.reduce.async.bulk
+    VM_PROXY_ALIAS,   // fence.proxy.alias
+    VM_PROXY_TENSORMAP,
+} VmProxy;
 
 typedef struct VmSyncEvent {
     VmWhere where;
@@ -51,7 +59,56 @@ typedef struct VmSyncEvent {
     uint64_t cluster; // linear index, x fastest, of the block's cluster; of the block itself without clusters
     PtxSem sem;       // fences and cluster barriers
     PtxScope scope;   // fences
+    VmProxy proxy;    // FENCE_PROXY: ordered with the generic one
 } VmSyncEvent;
+
+// Asynchronous operations (cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async) and mbarriers. An
+// operation is ISSUEd, some time later READs its source, later still WRITEs its destination; several times over, as
+// large ones are done in pieces and those of a warp's lanes may be done apart. What then becomes known to whom
+// depends on how it completes (VmCompletion).
+typedef enum VmAsyncKind {
+    VM_ASYNC_ISSUE,
+    VM_ASYNC_READ,   // like an access
+    VM_ASYNC_WRITE,  // like an access
+    VM_ASYNC_COMMIT, // what the lanes issued since the last one is a group now; `completes` says of which kind
+    VM_ASYNC_WAIT,   // the lanes know that all but their last `count` groups are complete (wait_all: 0)
+    VM_MBAR_INIT,    // for `count` arrivals
+    VM_MBAR_INVAL,
+    VM_MBAR_EXPECT, // `count` more bytes
+    VM_MBAR_ARRIVE, // `count` arrivals. With op: of cp.async.mbarrier.arrive, for the lane's operations up to op
+    VM_MBAR_DROP,  // likewise, and no longer expected in later phases
+    VM_MBAR_TX,    // `count` bytes completed. With op: by that operation, after its WRITE
+    VM_MBAR_PHASE, // the phase is over: caused by the event before this
+    VM_MBAR_WAIT,  // the lane was told that a phase is over: the one before `phase`
+} VmAsyncKind;
+
+typedef enum VmCompletion {
+    VM_COMPLETES_UNSEEN,   // nothing tells (st.async and red.async to global memory)
+    VM_COMPLETES_GROUP,    // cp.async.wait_group, cp.async.wait_all, cp.async.mbarrier.arrive
+    VM_COMPLETES_BULK,     // cp.async.bulk.wait_group
+    VM_COMPLETES_MBARRIER, // transactions on an mbarrier
+} VmCompletion;
+
+typedef struct VmAsyncEvent {
+    VmWhere where; // of READ, WRITE and what they cause: of the instruction that issued the operation
+    VmAsyncKind kind;
+    VmCompletion completes;
+    VmProxy proxy;  // of the operation
+    uint64_t op;    // number of the operation within its block, in order of issue, from 1; 0 none
+    bool read_only; // WAIT: .read, the sources have been read
+    // READ and WRITE
+    PtxAccess access;        // READ, WRITE, or RMW when it reduces
+    PtxSpace space;          // GLOBAL or SHARED
+    uint64_t block;          // SHARED: linear index of the block whose memory it is
+    uint32_t size;           // bytes per lane; lanes whose source was ignored are not in where.mask of READ
+    const uint64_t *address; // [32]
+    // mbarriers: where, and in which phase (modulo 4) before the event. One event per lane.
+    uint64_t bar_block, bar;
+    uint32_t phase;
+    uint32_t count;
+    PtxSem sem;
+    PtxScope scope;
+} VmAsyncEvent;
 
 typedef struct VmLaunchEvent {
     uint64_t launch;
@@ -69,6 +126,7 @@ typedef struct VmObserver {
     void (*block_end)(void *user, uint64_t launch, uint64_t block_linear);
     void (*access)(void *user, const VmAccessEvent *e);
     void (*sync)(void *user, const VmSyncEvent *e);
+    void (*async)(void *user, const VmAsyncEvent *e);
 } VmObserver;
 
 #endif

@@ -78,24 +78,35 @@ static void swap(VmSleeper *a, VmSleeper *b) {
     *b = t;
 }
 
-// The running split sleeps.
-bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
-    VmLaunch *l = r->launch;
+// The number of the new entry; 0: out of memory.
+static uint64_t push_sleeper(VmLaunch *l, VmSleeper entry) {
     if (l->n_sleepers == l->cap_sleepers) {
         uint32_t cap = l->cap_sleepers ? l->cap_sleepers * 2 : 64;
         VmSleeper *p = realloc(l->sleepers, cap * sizeof *p);
         if (!p)
-            return false;
+            return 0;
         l->sleepers = p;
         l->cap_sleepers = cap;
     }
     uint32_t k = l->n_sleepers++;
-    l->sleepers[k] = (VmSleeper){until, l->sleeper_seq++, r};
+    entry.seq = ++l->sleeper_seq;
+    l->sleepers[k] = entry;
     for (; k && earlier(&l->sleepers[k], &l->sleepers[(k - 1) / 2]); k = (k - 1) / 2)
         swap(&l->sleepers[k], &l->sleepers[(k - 1) / 2]);
+    return entry.seq;
+}
+
+// The running split sleeps.
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
+    if (!push_sleeper(r->launch, (VmSleeper){.until = until, .warp = r}))
+        return false;
     r->splits[r->cur].until = until;
     gr_vm_split_set_state(r, r->cur, VM_SPLIT_SLEEP);
     return true;
+}
+
+uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op) {
+    return push_sleeper(l, (VmSleeper){.until = until, .op = op});
 }
 
 static void pop_sleeper(VmLaunch *l) {
@@ -113,10 +124,26 @@ static void pop_sleeper(VmLaunch *l) {
     }
 }
 
+// Ranges may have come or gone since the launch ran last.
+static void refresh_caches(VmLaunch *l) {
+    uint64_t g = gr_vm_mem_generation(l->device->mem);
+    if (l->caches_generation != g) {
+        for (uint32_t k = 0; k < l->module->n_caches; k++)
+            l->caches[k] = (VmCache){0};
+        l->caches_generation = g;
+    }
+}
+
 void gr_vm_wake(VmLaunch *l, uint64_t now) {
-    while (l->n_sleepers && l->sleepers[0].until <= now) {
-        VmWarpRest *r = l->sleepers[0].warp;
+    while (l->n_sleepers && l->sleepers[0].until <= now && !l->faulted) {
+        VmSleeper first = l->sleepers[0];
+        VmWarpRest *r = first.warp;
         pop_sleeper(l);
+        if (first.op) {
+            refresh_caches(l);
+            gr_vm_async_due(first.op, first.seq);
+            continue;
+        }
         for (uint32_t s = 0; s < r->n_splits; s++)
             if (r->splits[s].state == VM_SPLIT_SLEEP && r->splits[s].until <= now)
                 gr_vm_split_set_state(r, s, VM_SPLIT_READY);
@@ -212,28 +239,18 @@ static bool may_start_block(VmLaunch *l) {
            gr_rng_below(&l->rng, START_ONE_IN * l->resident) == 0;
 }
 
-// Ranges may have come or gone since the launch ran last.
-static void refresh_caches(VmLaunch *l) {
-    uint64_t g = gr_vm_mem_generation(l->device->mem);
-    if (l->caches_generation != g) {
-        for (uint32_t k = 0; k < l->module->n_caches; k++)
-            l->caches[k] = (VmCache){0};
-        l->caches_generation = g;
-    }
-}
-
 uint64_t gr_vm_turn(VmLaunch *l) {
     VmDevice *d = l->device;
     refresh_caches(l);
     gr_vm_wake(l, *l->clock_ps);
-    while (may_start_block(l)) {
+    while (!l->done && may_start_block(l)) {
         gr_error err;
         if (gr_vm_start_cluster(l, &err) != GR_OK) {
             gr_vm_fault_launch(l, VM_FAULT_LIMIT, "%s", err.msg);
             return 0;
         }
     }
-    if (!l->n_ready)
+    if (!l->n_ready || l->done)
         return 0;
     // One draw decides the whole turn: who, how long, in which order lanes commit.
     uint64_t draw = gr_rng_next(&l->rng);
@@ -246,14 +263,8 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
-        r->live && (!l->in || gr_vm_spread_overdue(l))) {
-        const VmSplit *p = &r->splits[r->cur < r->n_splits ? r->cur : 0];
-        r->cur = (uint32_t)(p - r->splits);
-        gr_vm_load_split(r);
-        gr_vm_fault(&r->hot, p->pc, VM_FAULT_TIMEOUT, -1, 0,
-                    "was running when the kernel exceeded its time limit of %llu ms of device time",
-                    (unsigned long long)(d->config.watchdog_ns / 1000000));
-    }
+        r->live && (!l->in || gr_vm_spread_overdue(l)))
+        gr_vm_timeout(r);
     return ran;
 }
 
@@ -308,8 +319,13 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
     if (!d->active)
         return VM_RUN_IDLE;
     for (uint64_t ran = 0; ran < steps;) {
-        for (VmLaunch *l = d->active; l; l = l->next)
+        for (VmLaunch *l = d->active; l; l = l->next) {
             gr_vm_wake(l, d->now_ps);
+            if (l->done) { // an asynchronous operation faulted
+                gr_vm_launch_finish(l);
+                return VM_RUN_ENDED;
+            }
+        }
         VmLaunch *l = choose_launch(d);
         if (!l) {
             if (jump(d))

@@ -55,6 +55,7 @@ static VmLaunch *new_share(VmLaunch *l, VmSpread *sp, uint32_t k) {
     s->max_resident = (clusters / sp->n + (k < clusters % sp->n)) * l->cluster_blocks;
     s->rng = gr_rng_fork(l->device->config.seed, 3, l->number * VM_TEAM_MAX + k);
     s->sleep_rng = gr_rng_fork(l->device->config.seed, 4, l->number * VM_TEAM_MAX + k);
+    s->async_rng = gr_rng_fork(l->device->config.seed, 6, l->number * VM_TEAM_MAX + k);
     gr_error err;
     if (gr_vm_launch_reserve(s, &err) != GR_OK) {
         free_share(s);
@@ -157,13 +158,13 @@ static void run_share(VmLaunch *s) {
         }
         quota -= (int64_t)gr_vm_turn(s) + 1;
         if (!s->n_ready && !s->faulted) {
-            if (s->n_sleepers) {
+            if (!s->blocks && s->next_block >= s->n_blocks) {
+                set_state(s, SHARE_ENDED);
+            } else if (s->n_sleepers) {
                 pass_time(s);
                 quota -= NAPS;
             } else if (s->blocks) {
                 gr_vm_deadlock(s->blocks);
-            } else if (s->next_block >= s->n_blocks) {
-                set_state(s, SHARE_ENDED);
             }
         }
         if (s->faulted)

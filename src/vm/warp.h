@@ -30,6 +30,8 @@ enum {
 typedef struct VmBlock VmBlock;
 typedef struct VmCluster VmCluster;
 typedef struct VmActivation VmActivation;
+typedef struct VmAsyncOp VmAsyncOp;
+typedef struct VmWarpAsync VmWarpAsync;
 
 // What memory instruction `i` touched last: [lo, hi) moved by delta. lo > hi: nothing.
 typedef struct VmCache {
@@ -86,6 +88,8 @@ typedef struct VmSplit {
     uint32_t member;
     uint8_t state;
     uint8_t barrier;
+    uint32_t mbar;           // offset of the mbarrier it waits for, or last asked in vain, plus 1
+    const VmInsn *mbar_insn; // SLEEP: the try_wait that it is suspended in; NULL: another sleep
 } VmSplit;
 
 typedef struct VmWarpRest {
@@ -105,6 +109,7 @@ typedef struct VmWarpRest {
     uint32_t rotate;                        // seeded: lane order of conflicting stores
     bool moving;                            // has splits that are ready or sleep
     bool clock_fresh;                       // %clock and the like may be read
+    VmWarpAsync *async;                     // async.h; NULL: never had any
     uint8_t *local;                         // stacks, lane after lane
     VmActivation *root;
     VmJoin *free_joins;
@@ -133,6 +138,9 @@ struct VmBlock {
     uint8_t *shared;
     uint64_t shared_bytes;
     VmBarrier barrier[VM_BARRIERS];
+    bool mbar_waiters;     // some split may be suspended at an mbarrier
+    uint64_t async_ids;    // asynchronous operations so far
+    VmAsyncOp *async_free; // records
     VmWarpRest *warps;
     VmBlock *prev, *next; // resident list
 };
@@ -150,6 +158,7 @@ struct VmCluster {
 typedef struct VmSleeper {
     uint64_t until, seq;
     VmWarpRest *warp;
+    VmAsyncOp *op; // instead of a warp: this operation is due
 } VmSleeper;
 
 // A launch, or a share of one that is spread over several threads (spread.h).
@@ -176,7 +185,7 @@ struct VmLaunch {
     VmRange *grid_workspace; // of a cooperative launch
     VmCache *caches;
     uint64_t caches_generation;
-    Rng rng, sleep_rng;
+    Rng rng, sleep_rng, async_rng;
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
     uint32_t n_hooks;         // how many of those came sooner than configured
     VmWarpRest **ready;
@@ -205,7 +214,7 @@ struct VmDevice {
     Rng rng;
     uint64_t now_ps;
     VEC(VmObserver) observers;
-    bool listens_access, listens_sync;
+    bool listens_access, listens_sync, listens_async;
     VmLaunch *active; // in order of submission
     VmModule *modules;
     uint32_t code_next;
@@ -258,9 +267,11 @@ void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
 
 // ---- sched.c ---------------------------------------------------------------------------------------------
 
-void gr_vm_warp_ready(VmWarpRest *r);                      // into the launch's ready list, if it is not there
-void gr_vm_warp_unready(VmWarpRest *r);                    // out of it
-bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until);     // picoseconds
+void gr_vm_warp_ready(VmWarpRest *r);                  // into the launch's ready list, if it is not there
+void gr_vm_warp_unready(VmWarpRest *r);                // out of it
+bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until); // picoseconds
+// gr_vm_async_due(op, alarm) at that time. The alarm's number; 0: out of memory.
+uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op);
 gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next blocks
 void gr_vm_block_end(VmBlock *b);
 void gr_vm_launch_finish(VmLaunch *l);
@@ -275,6 +286,7 @@ void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
 
 // ---- block.c ---------------------------------------------------------------------------------------------
 
+void *gr_vm_own(VmLaunch *l, size_t bytes); // zeroed, aligned to 64, freed with the launch
 VmActivation *gr_vm_activation(VmWarpRest *r, VmFunc *f, VmActivation *caller); // NULL: out of memory
 void gr_vm_activation_free(VmLaunch *l, VmActivation *a);
 uint8_t *gr_vm_local(VmWarpRest *r); // the warp's stacks; NULL: out of memory
@@ -307,6 +319,7 @@ void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, cons
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void gr_vm_deadlock(VmBlock *b);
+void gr_vm_timeout(VmWarpRest *r); // the watchdog's; r ran last
 void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
@@ -323,7 +336,15 @@ void gr_vm_collective_recheck(VmWarpRest *r);   // lanes exited
 // ---- observe.c -------------------------------------------------------------------------------------------
 
 void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out);
+// `barrier`: of VM_SYNC_FENCE_PROXY the proxy.
 void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                        PtxSem sem, PtxScope scope);
+
+// ---- async.c, mbarrier.c ---------------------------------------------------------------------------------
+
+void gr_vm_async_due(VmAsyncOp *op, uint64_t alarm);
+void gr_vm_async_flush(VmBlock *b); // everything that the block has in flight happens
+// A split that waits at an mbarrier, in words.
+void gr_vm_mbar_describe(const VmWarpRest *r, const VmSplit *p, char *out, size_t cap);
 
 #endif
