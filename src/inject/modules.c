@@ -349,12 +349,34 @@ LoadedModule *gr_modules_prepare_file(const char *path, const void **instead) {
     return m;
 }
 
+// Whether some entry may hold a function. What nvcc's device linker makes of a program that has nothing to link is machine
+// code without any: an ELF file without a section .text.NAME.
+static bool holds_code(const FatbinWrapper *w) {
+    static const char section[] = ".text.";
+    Arena arena;
+    gr_arena_init(&arena);
+    const void **containers;
+    size_t n = 0;
+    bool found = gr_fatbin_wrapper(w, &arena, &containers, &n, NULL) != GR_OK;
+    for (size_t i = 0; i < n && !found; i++) {
+        Fatbin *fb;
+        found = gr_fatbin_parse(containers[i], GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) != GR_OK;
+        for (size_t k = 0; !found && k < fb->count; k++) {
+            const FatbinEntry *e = &fb->entries[k];
+            found = e->kind != FATBIN_CUBIN || e->packing != FATBIN_STORED ||
+                    memmem(e->payload, e->packed_size, section, sizeof section - 1);
+        }
+    }
+    gr_arena_free(&arena);
+    return found;
+}
+
 void gr_modules_rewrite_wrapper(void *wrapper) {
     FatbinWrapper *w = wrapper;
     if (known_image(w, IMAGE_WRAPPER))
         return;
     if (w->version >= 2) {
-        LoadedModule *m = new_module(NULL);
+        LoadedModule *m = holds_code(w) ? new_module(NULL) : NULL;
         if (m)
             set_unchecked(m,
                           "it was compiled with -rdc=true, and its linked machine code is what a GPU runs");
