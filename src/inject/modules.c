@@ -190,6 +190,9 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
 // One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
                                    FatbinPtx *built) {
+    LoadedModule *ours = gr_map_get_u64(&gr_session.images, (uintptr_t)data);
+    if (ours) // built here, put into the program's wrapper, and met again in a list of such
+        return ours;
     Fatbin *fb = NULL;
     gr_error err = {0};
     gr_status st = gr_fatbin_parse(data, len, arena, &fb, &err);
@@ -218,23 +221,26 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     return m;
 }
 
-// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own.
-static const void *rebuild_wrapper(const FatbinWrapper *w, LoadedModule **units, FatbinPtx *built, size_t n,
+// A wrapper of version 2 (-rdc=true): every translation unit's container is built anew, behind a wrapper of our own. What
+// nvcc linked of the originals' machine code is left out: a driver that finds it runs it, and never looks at the PTX.
+static const void *rebuild_wrapper(const FatbinWrapper *w, const FatbinPtx *built, size_t n,
                                    const void *const *originals) {
     const void **extra = calloc(n + 1, sizeof *extra);
     FatbinWrapper *mine = calloc(1, sizeof *mine);
-    if (!extra || !mine)
+    void *nothing_linked = NULL;
+    size_t len;
+    if (!extra || !mine || gr_fatbin_build(NULL, 0, &nothing_linked, &len, NULL) != GR_OK)
         goto failed;
     for (size_t i = 0; i < n; i++) {
         void *container = (void *)(uintptr_t)originals[i];
-        size_t len;
-        if (units[i]->pub.rewritten && gr_fatbin_build(&built[i], 1, &container, &len, NULL) != GR_OK)
+        if (built[i].text && gr_fatbin_build(&built[i], 1, &container, &len, NULL) != GR_OK)
             goto failed;
         extra[i] = container;
     }
-    *mine = (FatbinWrapper){w->magic, w->version, w->data, extra};
+    *mine = (FatbinWrapper){w->magic, w->version, nothing_linked, extra};
     return mine; // kept as long as the process: the driver may come back to it
 failed:
+    free(nothing_linked);
     free(extra);
     free(mine);
     return NULL;
@@ -274,7 +280,7 @@ static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, c
     }
     if (!used)
         goto done;
-    *instead = count == 1 ? units[0]->text : rebuild_wrapper(w, units, built, count, containers);
+    *instead = count == 1 ? units[0]->text : rebuild_wrapper(w, built, count, containers);
 done:
     gr_arena_free(&arena);
     return first;
@@ -349,40 +355,11 @@ LoadedModule *gr_modules_prepare_file(const char *path, const void **instead) {
     return m;
 }
 
-// Whether some entry may hold a function. What nvcc's device linker makes of a program that has nothing to link is machine
-// code without any: an ELF file without a section .text.NAME.
-static bool holds_code(const FatbinWrapper *w) {
-    static const char section[] = ".text.";
-    Arena arena;
-    gr_arena_init(&arena);
-    const void **containers;
-    size_t n = 0;
-    bool found = gr_fatbin_wrapper(w, &arena, &containers, &n, NULL) != GR_OK;
-    for (size_t i = 0; i < n && !found; i++) {
-        Fatbin *fb;
-        found = gr_fatbin_parse(containers[i], GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) != GR_OK;
-        for (size_t k = 0; !found && k < fb->count; k++) {
-            const FatbinEntry *e = &fb->entries[k];
-            found = e->kind != FATBIN_CUBIN || e->packing != FATBIN_STORED ||
-                    memmem(e->payload, e->packed_size, section, sizeof section - 1);
-        }
-    }
-    gr_arena_free(&arena);
-    return found;
-}
-
 void gr_modules_rewrite_wrapper(void *wrapper) {
     FatbinWrapper *w = wrapper;
-    if (known_image(w, IMAGE_WRAPPER))
+    // One of version 2 (-rdc=true) lists containers whose own wrappers are rewritten; the list is seen when it is loaded.
+    if (w->version >= 2 || known_image(w, IMAGE_WRAPPER))
         return;
-    if (w->version >= 2) {
-        LoadedModule *m = holds_code(w) ? new_module(NULL) : NULL;
-        if (m)
-            set_unchecked(m,
-                          "it was compiled with -rdc=true, and its linked machine code is what a GPU runs");
-        gr_modules_record(m);
-        return;
-    }
     Arena arena;
     gr_arena_init(&arena);
     FatbinPtx built = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way in that a real GPU needs, tested without one: fatbin wrappers of the program are rewritten before its runtime
 // registers them. What follows (the CPU device and its runtime) then meets rewritten PTX that it was never handed by an
-// interposed call. Usage: test_wrappers LIBGPURACE CPU_DEVICE_DIR PROGRAM
+// interposed call. Usage: test_wrappers LIBGPURACE CPU_DEVICE_DIR PROGRAM PROGRAM_BUILT_WITH_RDC
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 static char **args;
 static gr_error err;
 
-static void run(const char *kernel, const char *file, GrReport *report) {
+static void run(const char *program, const char *kernel, const char *file, GrReport *report) {
     assert_int_equal(gr_results_create(file, &err), GR_OK);
     pid_t pid = fork();
     if (pid == 0) {
@@ -27,7 +27,7 @@ static void run(const char *kernel, const char *file, GrReport *report) {
         setenv("GPURACE_RESULTS", file, 1);
         setenv("GPURACE_MERGED_OPTIONS", "device=gpu", 1); // so that wrappers are rewritten
         setenv("LD_PRELOAD", preload, 1);
-        execl(args[3], args[3], kernel, "sync", (char *)NULL);
+        execl(program, program, kernel, "sync", (char *)NULL);
         _exit(127);
     }
     int status;
@@ -40,11 +40,11 @@ static void run(const char *kernel, const char *file, GrReport *report) {
     gr_results_close(&view);
 }
 
-static void test_kernel(const char *kernel, GrVerdict verdict) {
+static void test_kernel(const char *program, const char *kernel, GrVerdict verdict) {
     char file[] = "/tmp/gpurace-test-wrappers-XXXXXX";
     close(mkstemp(file));
     GrReport report;
-    run(kernel, file, &report);
+    run(program, kernel, file, &report);
     for (size_t i = 0; i < report.reasons.len; i++)
         print_message("%s\n", report.reasons.data[i].text);
     assert_int_equal(report.verdict, verdict);
@@ -57,18 +57,26 @@ static void test_kernel(const char *kernel, GrVerdict verdict) {
 
 static void test_racy(void **state) {
     (void)state;
-    test_kernel("racy", GR_VERDICT_RACES);
+    test_kernel(args[3], "racy", GR_VERDICT_RACES);
 }
 
 static void test_quiet(void **state) {
     (void)state;
-    test_kernel("quiet", GR_VERDICT_CLEAN);
+    test_kernel(args[3], "quiet", GR_VERDICT_CLEAN);
+}
+
+// The runtime registers each unit's container, rewritten by then, and loads a list of them.
+static void test_linked(void **state) {
+    (void)state;
+    test_kernel(args[4], "racy", GR_VERDICT_RACES);
+    test_kernel(args[4], "quiet", GR_VERDICT_CLEAN);
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4)
+    if (argc < 5)
         return 2;
     args = argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_racy), cmocka_unit_test(test_quiet)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_racy), cmocka_unit_test(test_quiet),
+                                       cmocka_unit_test(test_linked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
