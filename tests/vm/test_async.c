@@ -397,6 +397,46 @@ static void updates_of_shared_memory(void **state) {
     }
 }
 
+// Blocks on several threads of the host.
+static void jobs(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .watchdog_ns = 100000000, .jobs = 2};
+        rig_open_file(&r, GR_VM_PTX "/async.ptx", &c);
+        uint64_t in = numbered(&r, 128, 500), out = rig_alloc(&r, 1024);
+        RUN(&r, "copy_mbarrier", 100, 32, in, out, 1);
+        for (unsigned t = 0; t < 32; t++)
+            assert_int_equal(words(&r, out, 32)[t], 500 + (t + 1) % 32 * 4 + 3);
+        memset(rig_view(&r, out, 128), 0, 128);
+        RUN(&r, "reduce_blocks", 100, 32, out);
+        for (unsigned t = 0; t < 32; t++)
+            assert_int_equal(words(&r, out, 32)[t], 6400);
+        RUN(&r, "wait_long", 20, 256, out);
+        assert_int_equal(words(&r, out, 256)[255], 20000);
+        rig_close(&r);
+    }
+}
+
+static void clusters(void **state) {
+    (void)state;
+    unsigned faults = 0;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        Rig r;
+        open_rig(&r, seed);
+        uint64_t out = rig_alloc(&r, 64);
+        RUN(&r, "remote", 8, 1, out, 0);
+        assert_int_equal(words(&r, out, 1)[0], 4711);
+        if (RIG_RUN(&r, "remote", 2, 1, out, 1) != VM_FAULT_NONE) {
+            assert_int_equal(r.fault.kind, VM_FAULT_CLUSTER_BLOCK);
+            assert_non_null(strstr(r.fault.msg, "of block (0,0,0), whose threads have all exited"));
+            faults++;
+        }
+        rig_close(&r);
+    }
+    assert_int_equal(faults, 50);
+}
+
 static void forms_of_later_devices(void **state) {
     (void)state;
     Rig r;
@@ -584,6 +624,8 @@ int main(void) {
         cmocka_unit_test(buffer_is_free_after_reading),
         cmocka_unit_test(reductions),
         cmocka_unit_test(updates_of_shared_memory),
+        cmocka_unit_test(jobs),
+        cmocka_unit_test(clusters),
         cmocka_unit_test(forms_of_later_devices),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(absent_is_named),

@@ -5,6 +5,8 @@
     // OUTPUT: text      a line of the standard output is exactly this
     // ANYWHERE: text    occurs in the standard output or error
     // ARGS: file...     arguments: files in the folder of the programs
+
+A fourth argument names the program, if it is not as the source.
 """
 import os
 import re
@@ -16,7 +18,7 @@ def main():
     gpurace, source, programs = sys.argv[1:4]
     with open(source, encoding="utf-8") as file:
         text = file.read()
-    name = os.path.basename(source)[: -len(".cu")]
+    name = sys.argv[4] if len(sys.argv) > 4 else os.path.basename(source)[: -len(".cu")]
     arguments = [os.path.join(programs, a) for line in re.findall(r"^// ARGS: (.*)", text, re.M) for a in line.split()]
     command = [gpurace, "run", "--engine", "none", "--device", "cpu", "--", os.path.join(programs, name), *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
