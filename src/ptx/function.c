@@ -44,6 +44,9 @@ static gr_status parse_directives(Parser *p, PtxFunc *f) {
             f->noreturn = true;
         if (slice_is(word, "explicitcluster"))
             f->explicit_cluster = true;
+        if (slice_is(word, "maxclusterrank") &&
+            (st = gr_lex_u32(l, &f->max_cluster_rank, "a number of blocks")) != GR_OK)
+            return st;
         if (slice_is(word, "pragma")) {
             Slice s;
             if ((st = gr_lex_string(l, &s)) != GR_OK)

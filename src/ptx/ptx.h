@@ -334,6 +334,7 @@ typedef struct PtxFunc {
     const char *directives; // performance directives between ')' and '{', verbatim (".maxntid 256, 1, 1
                             // .minnctapersm 2")
     uint32_t maxntid[3], reqntid[3], reqcluster[3]; // 0 when not written
+    uint32_t max_cluster_rank;                      // most blocks of a cluster; 0: not written
     bool explicit_cluster;
     PtxStmt *first, *last; // the body, outer braces excluded
     PtxReg **regs;         // all registers used or declared singly, by index

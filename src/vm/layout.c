@@ -94,6 +94,8 @@ static void set_attrs(const VmModule *m, VmFunc *f) {
             f->attrs.const_bytes += m->globals.data[k]->size;
     memcpy(f->attrs.reqntid, f->ptx->reqntid, sizeof f->attrs.reqntid);
     memcpy(f->attrs.cluster, f->ptx->reqcluster, sizeof f->attrs.cluster);
+    f->attrs.max_cluster = f->ptx->max_cluster_rank;
+    f->attrs.explicit_cluster = f->ptx->explicit_cluster;
 }
 
 gr_status gr_vm_layout(VmModule *m, gr_error *err) {

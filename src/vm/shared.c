@@ -31,7 +31,7 @@ const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const cha
     (void)gr_vm_shared_find(self->cluster, offset, size, &b, &miss);
     unsigned long long n = size, at = offset & (VM_SHARED_SLOT - 1);
     if (!b)
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+        return gr_vm_fault(w, i, VM_FAULT_CLUSTER_BLOCK, lane, offset,
                            "%s %llu bytes of the shared memory of block %llu of a cluster of %u", did, n,
                            (unsigned long long)(offset >> VM_SHARED_SHIFT), self->cluster->n);
     if (miss == VM_SHARED_ENDED)

@@ -48,7 +48,7 @@ typedef enum VmFaultKind {
     VM_FAULT_ILLEGAL_INSTRUCTION, // 715: an instruction this device does not have, named in msg
     VM_FAULT_ADDRESS_SPACE,  // 717: a shared instruction on a generic address of another space and the like
     VM_FAULT_INVALID_PC,     // 718
-    VM_FAULT_CLUSTER_BLOCK,  // 719: the shared memory of a block of the cluster that has ended
+    VM_FAULT_CLUSTER_BLOCK,  // 719: shared memory of a block that has ended, or that the cluster has not
     VM_FAULT_TRAP,           // 719 launch failed: trap, brkpt without a debugger
     VM_FAULT_ASSERT,         // 710
     VM_FAULT_STACK_OVERFLOW, // 719, as hardware reports it
@@ -74,6 +74,8 @@ typedef struct VmFuncAttrs {
     uint64_t shared_static, local_bytes, const_bytes;
     uint32_t ptx_version, binary_version; // 90 for 9.0
     uint32_t reqntid[3], cluster[3];
+    uint32_t max_cluster; // blocks, from .maxclusterrank; 0: not written
+    bool explicit_cluster;
 } VmFuncAttrs;
 
 typedef struct VmParam {

@@ -534,7 +534,7 @@ static void test_launch_errors(void **state) {
     assert_int_equal(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, (CUstream)0x1234, params, NULL),
                      CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(cuLaunchKernel(bounded, 1, 1, 1, 256, 1, 1, 0, NULL, bounded_params, NULL),
-                     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+                     CUDA_ERROR_INVALID_VALUE);
     OK(cuLaunchKernel(bounded, 1, 1, 1, 128, 1, 1, 0, NULL, bounded_params, NULL));
     assert_int_equal(cuLaunchKernel(fixed, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuLaunchKernel(fixed, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));

@@ -301,10 +301,10 @@ static void remote_faults(void **state) {
          VM_FAULT_CLUSTER_BLOCK,
          "read 4 bytes of the shared memory of block (1,0,0), whose threads have all exited"},
         {"mapa.shared::cluster.u32 %r4, s, 5; st.shared::cluster.u32 [%r4], 1;" SYNC "ret; }",
-         VM_FAULT_ILLEGAL_ADDRESS, "wrote 4 bytes of the shared memory of block 5 of a cluster of 2"},
+         VM_FAULT_CLUSTER_BLOCK, "wrote 4 bytes of the shared memory of block 5 of a cluster of 2"},
         {"mov.u64 %rd4, s; cvta.shared.u64 %rd4, %rd4; mapa.u64 %rd4, %rd4, 1000; atom.add.u32 %r4, [%rd4], "
          "1;" SYNC "ret; }",
-         VM_FAULT_ILLEGAL_ADDRESS, "updated 4 bytes of the shared memory of block 255 of a cluster of 2"},
+         VM_FAULT_CLUSTER_BLOCK, "updated 4 bytes of the shared memory of block 255 of a cluster of 2"},
         {"setp.eq.u32 %p1, %r2, 1; @%p1 bra E; mapa.shared::cluster.u32 %r4, s, 1; ld.shared::cluster.u32 "
          "%r5, "
          "[%r4+64]; E:" SYNC "ret; }",

@@ -239,6 +239,13 @@ Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority);
 Mark *gr_mark_new(Dev *dev);
 Mark *gr_mark_ref(Mark *m);
 void gr_mark_unref(Mark *m);
+// The event is recorded behind what is in the stream now.
+CUresult gr_event_record(Event *e, Stream *s);
+
+// The clusters of a launch of `f`: those asked for (0, 0, 0: none asked) or those it requires, into `cluster`, which
+// stays zero when there are none. As CUDA checks it; the number of blocks in one is not checked (gr_launch_max_cluster).
+CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]);
+uint32_t gr_launch_max_cluster(const Func *f);
 
 // ---- The work engine (queue.c, callback.c) -----------------------------------------------------------------
 

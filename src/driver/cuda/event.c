@@ -50,6 +50,20 @@ CUresult cuEventDestroy_v2(CUevent handle) {
 
 CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
 
+CUresult gr_event_record(Event *e, Stream *s) {
+    Item *it = gr_item_new(ITEM_RECORD);
+    Mark *m = it ? gr_mark_new(s->ctx->dev) : NULL;
+    if (!m) {
+        free(it);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    it->mark = gr_mark_ref(m);
+    gr_mark_unref(e->mark);
+    e->mark = m;
+    gr_queue_submit(s, it);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
@@ -60,17 +74,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int fl
         r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_RECORD_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
-    Item *it = r == CUDA_SUCCESS ? gr_item_new(ITEM_RECORD) : NULL;
-    Mark *m = it ? gr_mark_new(s->ctx->dev) : NULL;
-    if (r != CUDA_SUCCESS || !m) {
-        free(it);
-        return gr_cu_leave(r != CUDA_SUCCESS ? r : CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    it->mark = gr_mark_ref(m);
-    gr_mark_unref(e->mark);
-    e->mark = m;
-    gr_queue_submit(s, it);
-    return gr_cu_leave(CUDA_SUCCESS);
+    return gr_cu_leave(r == CUDA_SUCCESS ? gr_event_record(e, s) : r);
 }
 
 CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }

@@ -27,7 +27,7 @@ CUresult gr_func_attribute(Func *f, CUfunction_attribute attribute, int *value) 
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)f->max_dynamic_shared; break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = f->carveout; break;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = a->cluster[0] || a->explicit_cluster; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = (int)f->cluster[0]; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = (int)f->cluster[1]; break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = (int)f->cluster[2]; break;
@@ -213,27 +213,40 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction hand
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
+// How many blocks of a launch like this are resident at once, and in clusters of how many (0: none asked for). Clusters
+// may be anywhere: the device has no groups of multiprocessors that bound them.
+static CUresult cluster_room(const Func *f, const CUlaunchConfig *config, uint64_t *resident,
+                             uint64_t *blocks) {
+    const VmProps *p = f->module->ctx->dev->props;
+    uint32_t cluster[3] = {0}, grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            memcpy(cluster, &config->attrs[i].value.clusterDim, sizeof cluster);
+    CUresult r = gr_launch_cluster(f, grid, cluster);
+    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    bool fits =
+        threads <= gr_vm_func_attrs(f->vm)->max_threads && config->sharedMemBytes <= f->max_dynamic_shared;
+    *blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2];
+    *resident = fits ? (uint64_t)blocks_per_sm(f, (int)threads, config->sharedMemBytes) * p->sm_count : 0;
+    return r;
+}
+
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config) {
     Func *f = NULL;
     FUNC_ENTER(handle, size && config, &f);
-    *size = f->non_portable_cluster ? 16 : 8;
-    return gr_cu_leave(CUDA_SUCCESS);
+    uint64_t resident, blocks, most = gr_launch_max_cluster(f);
+    CUresult r = cluster_room(f, config, &resident, &blocks);
+    if (r == CUDA_SUCCESS)
+        *size = (int)(resident < most ? resident : most);
+    return gr_cu_leave(r);
 }
 
 CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction handle, const CUlaunchConfig *config) {
     Func *f = NULL;
     FUNC_ENTER(handle, clusters && config, &f);
-    uint64_t blocks = 1;
-    for (unsigned i = 0; i < config->numAttrs; i++) {
-        const CUlaunchAttribute *a = &config->attrs[i];
-        if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            blocks = (uint64_t)a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z;
-    }
-    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    if (blocks == 0 || threads == 0 || threads > f->module->ctx->dev->props->max_threads_per_block)
-        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    uint64_t resident = (uint64_t)blocks_per_sm(f, (int)threads, config->sharedMemBytes) *
-                        f->module->ctx->dev->props->sm_count;
-    *clusters = (int)(resident / blocks);
-    return gr_cu_leave(CUDA_SUCCESS);
+    uint64_t resident, blocks;
+    CUresult r = cluster_room(f, config, &resident, &blocks);
+    if (r == CUDA_SUCCESS)
+        *clusters = blocks && blocks <= gr_launch_max_cluster(f) ? (int)(resident / blocks) : 0;
+    return gr_cu_leave(r);
 }

@@ -2,27 +2,38 @@
 // launch — kernel launches: checked and packed at the call, with CUDA's error codes; run by the work engine.
 #include "driver/cuda/driver.h"
 
+enum { MAX_EVENTS = 2 }; // that one launch records: programmatic and launch completion
+
 typedef struct Shape {
     uint32_t grid[3], block[3], cluster[3], shared;
     bool cooperative;
+    CUevent event[MAX_EVENTS]; // NULL: none
 } Shape;
 
 static uint64_t volume(const uint32_t d[3]) { return (uint64_t)d[0] * d[1] * d[2]; }
 
-static CUresult check_cluster(const Func *f, const Shape *s) {
-    if (!s->cluster[0] && !s->cluster[1] && !s->cluster[2])
-        return CUDA_SUCCESS;
-    uint64_t blocks = volume(s->cluster);
-    if (blocks == 0 || blocks > (f->non_portable_cluster ? 16 : 8))
+// Which error stands for what was observed on a device of compute capability 9.0 with driver and runtime 13.
+CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]) {
+    const uint32_t *fixed = f->cluster;
+    bool asked = cluster[0] || cluster[1] || cluster[2], required = fixed[0] || fixed[1] || fixed[2];
+    if (asked && required && memcmp(cluster, fixed, 3 * sizeof *fixed))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    for (int i = 0; i < 3; i++) {
-        if (s->grid[i] % s->cluster[i])
+    if (required)
+        memcpy(cluster, fixed, 3 * sizeof *fixed);
+    else if (!asked)
+        return gr_vm_func_attrs(f->vm)->explicit_cluster ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+    for (int i = 0; i < 3; i++)
+        if (!cluster[i] || grid[i] % cluster[i])
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    }
     return CUDA_SUCCESS;
 }
 
-static CUresult check(const Func *f, const Shape *s) {
+uint32_t gr_launch_max_cluster(const Func *f) {
+    uint32_t most = f->non_portable_cluster ? 16 : 8, own = gr_vm_func_attrs(f->vm)->max_cluster;
+    return own && own < most ? own : most;
+}
+
+static CUresult check(const Func *f, Shape *s) {
     const Dev *dev = f->module->ctx->dev;
     const VmProps *p = dev->props;
     const VmFuncAttrs *a = gr_vm_func_attrs(f->vm);
@@ -37,13 +48,19 @@ static CUresult check(const Func *f, const Shape *s) {
     if (threads > p->max_threads_per_block || s->shared > f->max_dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
     if (threads > a->max_threads)
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    uint64_t resident = gr_vm_occupancy(dev->vm, f->vm, (uint32_t)threads, s->shared);
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = gr_launch_cluster(f, s->grid, s->cluster);
+    if (r != CUDA_SUCCESS)
+        return r;
+    uint64_t resident = (uint64_t)gr_vm_occupancy(dev->vm, f->vm, (uint32_t)threads, s->shared) * p->sm_count;
     if (resident == 0)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if (s->cooperative && volume(s->grid) > resident * p->sm_count)
+    uint64_t blocks = s->cluster[0] ? volume(s->cluster) : 1;
+    if (s->cluster[0] && (blocks > gr_launch_max_cluster(f) || blocks > resident))
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (s->cooperative && volume(s->grid) > resident / blocks * blocks) // whole clusters are resident
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return check_cluster(f, s);
+    return CUDA_SUCCESS;
 }
 
 // The parameter buffer, from an array of pointers or from the caller's own buffer.
@@ -81,7 +98,7 @@ static CUresult pack_params(const Func *f, void **params, void **extra, void **o
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Stream *s, Func *f, const Shape *shape, void **params, void **extra) {
+static CUresult submit(Stream *s, Func *f, Shape *shape, void **params, void **extra) {
     void *packed;
     CUresult r = check(f, shape);
     if (r == CUDA_SUCCESS)
@@ -119,23 +136,31 @@ static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **p
         r = gr_func_get(s->ctx, handle, &f);
     if (r == CUDA_SUCCESS && f->module->ctx != s->ctx)
         r = CUDA_ERROR_INVALID_HANDLE;
-    if (r != CUDA_SUCCESS)
-        return gr_cu_leave(r);
-    if (!shape.cluster[0] && !shape.cluster[1] && !shape.cluster[2])
-        memcpy(shape.cluster, f->cluster, sizeof shape.cluster);
-    return gr_cu_leave(submit(s, f, &shape, params, extra));
+    Event *events[MAX_EVENTS] = {NULL};
+    for (unsigned k = 0; r == CUDA_SUCCESS && k < MAX_EVENTS; k++)
+        if (shape.event[k]) {
+            events[k] = gr_cu_handle(shape.event[k], HANDLE_EVENT);
+            if (!events[k] || events[k]->ctx->dev != s->ctx->dev)
+                r = CUDA_ERROR_INVALID_HANDLE;
+        }
+    if (r == CUDA_SUCCESS)
+        r = submit(s, f, &shape, params, extra);
+    for (unsigned k = 0; r == CUDA_SUCCESS && k < MAX_EVENTS; k++)
+        if (events[k])
+            r = gr_event_record(events[k], s);
+    return gr_cu_leave(r);
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
                         unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params,
                         void **extra) {
-    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, false}, s, params, extra);
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, false, {NULL}}, s, params, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                                    unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                                    CUstream s, void **params) {
-    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true}, s, params, NULL);
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true, {NULL}}, s, params, NULL);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
@@ -144,36 +169,49 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
     Shape s = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
                .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
                .shared = c->sharedMemBytes};
+    uint32_t preferred[3] = {0};
     for (unsigned i = 0; i < c->numAttrs; i++) {
         const CUlaunchAttributeValue *v = &c->attrs[i].value;
         switch (c->attrs[i].id) {
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            s.cluster[0] = v->clusterDim.x;
-            s.cluster[1] = v->clusterDim.y;
-            s.cluster[2] = v->clusterDim.z;
-            if (volume(s.cluster) == 0)
-                return CUDA_ERROR_INVALID_VALUE;
+            memcpy(s.cluster, &v->clusterDim, sizeof s.cluster);
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+            memcpy(preferred, &v->preferredClusterDim, sizeof preferred);
             break;
         case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: s.cooperative = v->cooperative != 0; break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            if ((unsigned)v->clusterSchedulingPolicyPreference > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+                return CUDA_ERROR_INVALID_VALUE;
+            break;
+        // Recorded when the launch has ended: no sooner than when its blocks have begun or have triggered them.
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+            if (!(s.event[0] = v->programmaticEvent.event))
+                return CUDA_ERROR_INVALID_HANDLE;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+            if (!(s.event[1] = v->launchCompletionEvent.event))
+                return CUDA_ERROR_INVALID_HANDLE;
+            break;
         // Hints, and permissions to start before the stream's work has ended, which need not be used.
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
         case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
         case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
         case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: break;
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
         case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-            gr_cu_hook_absent("events and graph nodes as launch attributes");
+            gr_cu_hook_absent("graph nodes as launch attributes");
             return CUDA_ERROR_NOT_SUPPORTED;
         default: return CUDA_ERROR_INVALID_VALUE;
         }
     }
+    // The preferred clusters are larger ones made of those asked for; they need not be used.
+    for (int i = 0; i < 3 && volume(preferred); i++)
+        if (!s.cluster[i] || preferred[i] % s.cluster[i])
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return launch(f, s, c->hStream, params, extra);
 }

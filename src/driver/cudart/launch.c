@@ -35,7 +35,7 @@ static bool is_configuration_valid(dim3 grid, dim3 block) {
 static cudaError_t launch_error(CUresult r, dim3 grid, dim3 block) {
     if (r == CUDA_ERROR_INVALID_VALUE && !is_configuration_valid(grid, block))
         return cudaErrorInvalidConfiguration;
-    if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_NOT_FOUND)
+    if (r == CUDA_ERROR_NOT_FOUND)
         return cudaErrorInvalidDeviceFunction;
     return gr_rt_translate(r);
 }
@@ -103,11 +103,12 @@ cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t *config, cons
     if (e == cudaSuccess)
         e = gr_rt_kernel(func, &k);
     if (e == cudaSuccess)
-        e = check(config->gridDim, config->blockDim, config->dynamicSmemBytes);
-    if (e == cudaSuccess) {
+        e = config->dynamicSmemBytes > UINT_MAX ? cudaErrorInvalidValue : cudaSuccess;
+    if (e == cudaSuccess) { // here the shape of grid and block has no error of its own
         CUlaunchConfig c = gr_rt_launch_config(config);
-        e = launch_error(GR_RT_DRIVER.cuLaunchKernelEx(&c, (CUfunction)k, args, NULL), config->gridDim,
-                         config->blockDim);
+        CUresult r = GR_RT_DRIVER.cuLaunchKernelEx(&c, (CUfunction)k, args, NULL);
+        e = r == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidValue
+                                          : launch_error(r, config->gridDim, config->blockDim);
     }
     return gr_rt_leave(e);
 }
