@@ -122,6 +122,7 @@ static gr_status run_program(Run *r, gr_error *err) {
     const char *more = getenv("GPURACE_CPU_DEVICE");
     gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
     gr_str_addf(&device, ",devices=%llu", (unsigned long long)o->cpu_devices);
+    gr_str_addf(&device, ",jobs=%llu", (unsigned long long)o->jobs);
     if (o->watchdog)
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
     if (more && *more)

@@ -80,10 +80,10 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label);
 bool gr_vm_fix_rejoin(Decoder *d);
 
 // Each takes the current statement's instruction: false when it does not understand it.
-bool gr_vm_decode_mem(Decoder *d, const PtxInstr *i);  // decode_mem.c: ld st ldu, cvta, isspacep, …
+bool gr_vm_decode_mem(Decoder *d, const PtxInstr *i); // decode_mem.c: ld st ldu, cvta, isspacep, …
 // decode_async.c: cp.async, bulk copies, mbarrier, st.async, red.async, st.bulk
 bool gr_vm_decode_async(Decoder *d, const PtxInstr *i, bool *control);
-bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i); // decode_atom.c
+bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i);                // decode_atom.c
 bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control);  // decode_ctl.c
 bool gr_vm_decode_sync(Decoder *d, const PtxInstr *i, bool *control); // decode_sync.c
 bool gr_vm_decode_move(Decoder *d, const PtxInstr *i); // decode_move.c: packing, mov of addresses

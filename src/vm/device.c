@@ -71,6 +71,7 @@ void gr_vm_destroy(VmDevice *d) {
 }
 
 const VmProps *gr_vm_props(const VmDevice *d) { return &d->props; }
+uint32_t gr_vm_jobs(const VmDevice *d) { return d->observers.len || !d->config.jobs ? 1 : d->config.jobs; }
 
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes) { d->stack_limit = bytes ? bytes : STACK_LIMIT; }
 void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {

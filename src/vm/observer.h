@@ -40,9 +40,9 @@ typedef enum VmSyncKind {
     VM_SYNC_BARRIER_RELEASE,
     VM_SYNC_WARP,
     VM_SYNC_FENCE,
-    VM_SYNC_CLUSTER_ARRIVE, // in phase `barrier` of the barrier of cluster `cluster`; sem RELEASE or RELAXED
+    VM_SYNC_CLUSTER_ARRIVE,  // in phase `barrier` of the barrier of cluster `cluster`; sem RELEASE or RELAXED
     VM_SYNC_CLUSTER_RELEASE, // the lanes were told that phase `barrier` is complete; sem ACQUIRE
-    VM_SYNC_FENCE_PROXY, // fence.proxy.*: orders proxies, see `proxy`; sem and scope as written
+    VM_SYNC_FENCE_PROXY,     // fence.proxy.*: orders proxies, see `proxy`; sem and scope as written
 } VmSyncKind;
 
 typedef enum VmProxy {

@@ -67,8 +67,8 @@ static VmLaunch *new_share(VmLaunch *l, VmSpread *sp, uint32_t k) {
 
 void gr_vm_spread(VmLaunch *l) {
     VmDevice *d = l->device;
-    uint32_t want = d->config.jobs, clusters = l->max_resident / l->cluster_blocks;
-    if (want < 2 || clusters < 2 || d->observers.len)
+    uint32_t want = gr_vm_jobs(d), clusters = l->max_resident / l->cluster_blocks;
+    if (want < 2 || clusters < 2)
         return;
     if (!d->team)
         d->team = gr_vm_team_new(want);

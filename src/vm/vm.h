@@ -85,6 +85,8 @@ typedef struct VmParam {
 gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err);
 void gr_vm_destroy(VmDevice *d);
 const VmProps *gr_vm_props(const VmDevice *d);
+uint32_t
+gr_vm_jobs(const VmDevice *d); // VmConfig.jobs, or 1 while an observer listens: those hear of one execution
 
 // cudaLimitStackSize: for launches made from now on. 0: the default.
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes);

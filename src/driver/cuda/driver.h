@@ -26,6 +26,7 @@
 
 #define GR_CU_VERSION     13000
 #define GR_CU_MAX_DEVICES 32
+#define GR_CU_MAX_JOBS    64
 
 // ---- Objects behind handles --------------------------------------------------------------------------------
 

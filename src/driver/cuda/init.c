@@ -54,6 +54,9 @@ gr_status gr_cu_parse_config(const char *text, DriverConfig *config, gr_error *e
     if (c.devices < 1 || c.devices > GR_CU_MAX_DEVICES)
         return gr_fail(err, GR_ERR_ARGUMENT, "the CPU device comes 1 to %d times, not %llu times",
                        GR_CU_MAX_DEVICES, (unsigned long long)c.devices);
+    if (c.jobs < 1 || c.jobs > GR_CU_MAX_JOBS)
+        return gr_fail(err, GR_ERR_ARGUMENT, "the CPU device runs blocks on 1 to %d threads, not on %llu",
+                       GR_CU_MAX_JOBS, (unsigned long long)c.jobs);
     *config = c;
     return GR_OK;
 }
@@ -173,6 +176,7 @@ static gr_status make_device(int i, gr_error *err) {
         .watchdog_ns = c->watchdog,
         .split_one_in = (uint32_t)c->split,
         .quantum = (uint32_t)c->quantum,
+        .jobs = (uint32_t)c->jobs,
         .sm_count = (uint32_t)c->sms,
         .heap_bytes = c->heap,
     };

@@ -194,8 +194,23 @@ static void gather(void) {
 
 // ---- Doing it ----------------------------------------------------------------------------------------------
 
+// Said once, where kernels may not run as asked or the run may not be repeated as usual.
+static void note_jobs(const Dev *dev) {
+    static bool noted;
+    if (gr_cu.config.jobs < 2 || noted)
+        return;
+    noted = true;
+    if (gr_vm_jobs(dev->vm) < 2)
+        gr_cu_hook_note("kernels ran on one thread in spite of --jobs: the engine listens to every access, "
+                        "which needs a run that can "
+                        "be repeated");
+    else
+        gr_note_unrepeatable("kernels ran on several threads (--jobs): the run may not be repeatable");
+}
+
 static void start_kernel(Item *it) {
     Ctx *ctx = it->stream->ctx;
+    note_jobs(ctx->dev);
     gr_error err = {0};
     gr_vm_advance_ns(ctx->dev->vm, 2000);
     gr_status st = gr_vm_launch(ctx->dev->vm, &it->kernel.params, &it->kernel.launch, &err);
