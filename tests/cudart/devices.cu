@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three devices: each has its own memory, streams, current device per thread, copies between them in every form, and
-// kernels that use another's memory. [EM-125]
+// kernels that use another's memory. [EM-125] [EM-126]
 // DEVICES: 3
 #include "../vm/programs/program.h"
 
@@ -85,6 +85,31 @@ static void copies(int **data)
     CHECK(cudaStreamDestroy(s));
 }
 
+// A copy between devices waits for what both do, and what both do next waits for it.
+static void copies_in_order(int **data)
+{
+    std::vector<int> host(n);
+    for (int round = 0; round < 30; round++) {
+        CHECK(cudaSetDevice(1));
+        fill<<<n / 256, 256>>>(data[1], round);
+        CHECK(cudaSetDevice(2));
+        fill<<<n / 256, 256>>>(data[2], -1);
+        CHECK(cudaSetDevice(round % count));
+        CHECK(cudaMemcpyPeer(data[2], 2, data[1], 1, n * sizeof(int)));
+        CHECK(cudaSetDevice(1));
+        fill<<<n / 256, 256>>>(data[1], -2);
+        CHECK(cudaSetDevice(2));
+        CHECK(cudaMemcpy(host.data(), data[2], n * sizeof(int), cudaMemcpyDeviceToHost));
+        for (int i = 0; i < n; i++)
+            EXPECT_EQ(host[i], round + i);
+    }
+    for (int d = 1; d < count; d++) {
+        CHECK(cudaSetDevice(d));
+        fill<<<n / 256, 256>>>(data[d], 1000 * d);
+        CHECK(cudaDeviceSynchronize());
+    }
+}
+
 static void peers(int **data)
 {
     int can = 0;
@@ -154,6 +179,7 @@ int main()
     int *data[count];
     each_its_own(data);
     copies(data);
+    copies_in_order(data);
     peers(data);
     threads_and_events();
     return finish();

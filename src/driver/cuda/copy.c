@@ -20,6 +20,7 @@ typedef struct Side {
     Place place;                   // resolved
     char *view;
     size_t slice;
+    int device; // whose memory it is; -1: none's in particular
 } Side;
 
 // A freed or stray address of the region that all device memory comes from is no pageable host memory.
@@ -31,6 +32,7 @@ static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
     if (s->height == 0)
         s->height = height + s->y;
     size_t offset, size, last, slices;
+    s->device = -1;
     if (s->pitch < width || ((height > 1 || s->y) && s->pitch < s->x + width) ||
         (depth > 1 && s->height < height) || __builtin_mul_overflow(s->pitch, s->height, &s->slice) ||
         __builtin_mul_overflow(s->slice, s->z + depth, &slices))
@@ -50,6 +52,8 @@ static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
         return CUDA_SUCCESS;
     }
     s->view = gr_vm_mem_view(gr_cu.mem, start, size);
+    if (r->kind != VM_MEM_MANAGED)
+        s->device = r->device;
     s->place = r->kind == VM_MEM_PINNED || r->kind == VM_MEM_HOST ? PLACE_PINNED : PLACE_DEVICE;
     if (!s->view || (s->type == CU_MEMORYTYPE_HOST && r->kind != VM_MEM_MANAGED && s->place == PLACE_DEVICE))
         return CUDA_ERROR_INVALID_VALUE;
@@ -77,6 +81,35 @@ static CUresult stage(Item *it) {
     return CUDA_SUCCESS;
 }
 
+// `first` comes before what is submitted to `second` from now on.
+static CUresult order_streams(Stream *first, Stream *second) {
+    Item *record = gr_item_new(ITEM_RECORD), *wait = gr_item_new(ITEM_WAIT);
+    Mark *m = record && wait ? gr_mark_new(first->ctx->dev) : NULL;
+    if (!m) {
+        free(record);
+        free(wait);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    record->mark = m;
+    wait->mark = gr_mark_ref(m);
+    gr_queue_submit(first, record);
+    gr_queue_submit(second, wait);
+    return CUDA_SUCCESS;
+}
+
+// Orders `s` after (or before) what is submitted to the blocking streams of other contexts of two devices.
+static CUresult order_devices(Stream *s, int a, int b, bool after) {
+    CUresult r = CUDA_SUCCESS;
+    Stream *other;
+    for (size_t i = 0; r == CUDA_SUCCESS && (other = gr_queue_stream(i)); i++) {
+        const Dev *dev = other->ctx->dev;
+        if (other->ctx != s->ctx && other == other->ctx->legacy &&
+            (dev == &gr_cu.devices[a] || dev == &gr_cu.devices[b]))
+            r = after ? order_streams(other, s) : order_streams(s, other);
+    }
+    return r;
+}
+
 static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t height, size_t depth,
                             CUstream handle, bool async) {
     Stream *s = NULL;
@@ -96,6 +129,11 @@ static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t h
                                               : !async && (to_host || from_host);
     if (staged && !async && (r = gr_queue_drain_stream(s)) != CUDA_SUCCESS)
         return r;
+    // From device to device without a stream: it does not begin before what was submitted to either has ended, and ends
+    // before what is submitted later begins (CUDA C++ Programming Guide, peer-to-peer memory copy).
+    bool peers = !async && dst.device >= 0 && src.device >= 0 && dst.device != src.device;
+    if (peers && (r = order_devices(s, dst.device, src.device, true)) != CUDA_SUCCESS)
+        return r;
     Item *it = gr_item_new(ITEM_COPY);
     if (!it)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -113,6 +151,8 @@ static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t h
         return r;
     }
     gr_queue_submit(s, it);
+    if (peers && (r = order_devices(s, dst.device, src.device, false)) != CUDA_SUCCESS)
+        return r;
     return wait ? gr_queue_drain_stream(s) : CUDA_SUCCESS;
 }
 
