@@ -331,7 +331,7 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     if (!f->ptx->is_entry && (!formal_slots(&d, f->ptx->params, f->ptx->n_params, &f->formals) ||
                               !formal_slots(&d, f->ptx->rets, f->ptx->n_rets, &f->rets)))
         d.oom = true;
-    if (d.oom || !decode_body(&d) || !finish(&d))
+    if (d.oom || !decode_body(&d) || !finish(&d) || !gr_vm_find_windows(m, f))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory while decoding %s", f->name);
 done:
     gr_arena_free(&scratch);

@@ -79,6 +79,9 @@ VmInsn *gr_vm_emit(Decoder *d, VmExec full, VmExec part);
 void gr_vm_fix_target(Decoder *d, const PtxLabel *label);
 bool gr_vm_fix_rejoin(Decoder *d);
 
+// window.c
+bool gr_vm_find_windows(VmModule *m, VmFunc *f); // false: out of memory
+
 // Each takes the current statement's instruction: false when it does not understand it.
 bool gr_vm_decode_mem(Decoder *d, const PtxInstr *i); // decode_mem.c: ld st ldu, cvta, isspacep, …
 // decode_async.c: cp.async, bulk copies, mbarrier, st.async, red.async, st.bulk

@@ -71,6 +71,10 @@ VM_HANDLER(gr_vm_x_mbarrier);
 VM_HANDLER(gr_vm_x_mbarrier_test);
 VM_HANDLER(gr_vm_x_mbarrier_pending);
 
+// window.c: in front of inserted instructions, extra: VmWindow
+VM_HANDLER(gr_vm_x_window);
+VM_HANDLER(gr_vm_x_peers);
+
 // atom.c
 VM_HANDLER(gr_vm_x_atom);
 

@@ -75,10 +75,12 @@ void gr_vm_launch_release(VmLaunch *l) {
     free(l->ready);
     free(l->frame_pools);
     free(l->caches);
+    free(l->windows);
     l->sleepers = NULL;
     l->ready = NULL;
     l->frame_pools = NULL;
     l->caches = NULL;
+    l->windows = NULL;
     l->n_sleepers = l->n_ready = 0;
     l->blocks = NULL;
     l->free_clusters = NULL;
@@ -99,9 +101,10 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     const VmModule *m = l->module;
     l->frame_pools = calloc(m->n_funcs + 1u, sizeof *l->frame_pools);
     l->caches = calloc(m->n_caches + 1u, sizeof *l->caches);
+    l->windows = calloc(m->n_windows + 1u, sizeof *l->windows);
     l->ready = calloc((size_t)l->max_resident * l->warps_per_block + 1, sizeof(VmWarpRest *));
     memset(&l->owned, 0, sizeof l->owned);
-    if (!l->frame_pools || !l->caches || !l->ready)
+    if (!l->frame_pools || !l->caches || !l->windows || !l->ready)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     l->caches_generation = gr_vm_mem_generation(l->device->mem);
     return GR_OK;

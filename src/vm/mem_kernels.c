@@ -277,6 +277,31 @@ ATOMS(atom_shared32, MEM_SHARED32)
         {prefix##_32, prefix##_64}, { prefix##_add32, prefix##_add64 }                                       \
     }
 
+static bool distinct(const VmWarp *w, const VmInsn *i) {
+    const int64_t *a64 = (const int64_t *)(const void *)(w->frame + i->a);
+    const int32_t *a32 = (const int32_t *)(const void *)(w->frame + i->a);
+    bool narrow = ((const VmMemInfo *)i->extra)->address_size == 4;
+    if (w->mask == UINT32_MAX) {
+        uint64_t down = 0; // the sign is set where one is not above the one before
+        if (narrow)
+            for (unsigned l = 1; l < VM_LANES; l++)
+                down |= (uint32_t)(a32[l] <= a32[l - 1]);
+        else
+            for (unsigned l = 1; l < VM_LANES; l++)
+                down |= (uint64_t)(a64[l] <= a64[l - 1]);
+        return !down;
+    }
+    int64_t last = INT64_MIN;
+    for (uint32_t m = w->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        int64_t a = narrow ? a32[l] : a64[l];
+        if (a <= last)
+            return false;
+        last = a;
+    }
+    return true;
+}
+
 #define CAT2(a, b) a##b
 #define CAT(a, b)  CAT2(a, b)
 const VmMemKernels CAT(gr_vm_mem_kernels_, GR_VM_ISA) = {
@@ -284,4 +309,5 @@ const VmMemKernels CAT(gr_vm_mem_kernels_, GR_VM_ISA) = {
         {ROW(ld_global), ROW(ld_generic), ROW(ld_shared64), ROW(ld_shared32)},
         {ROW(st_global), ROW(st_generic), ROW(st_shared64), ROW(st_shared32)},
     },
-    {ATOM_ROW(atom_global), ATOM_ROW(atom_generic), ATOM_ROW(atom_shared64), ATOM_ROW(atom_shared32)}};
+    {ATOM_ROW(atom_global), ATOM_ROW(atom_generic), ATOM_ROW(atom_shared64), ATOM_ROW(atom_shared32)},
+    distinct};

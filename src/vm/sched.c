@@ -194,17 +194,18 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
         const VmInsn *i = r->splits[r->cur].pc;
         uint64_t weight = 0;
-        int64_t n = left;
+        w->left = (int32_t)left;
         w->budget = listens ? 1 : l->access_countdown;
         w->listens = listens;
+        r->resumed = i;
         do {
             weight += i->weight;
             i = i->exec[w->partial](w, i);
-        } while (i && --n);
+        } while (--w->left > 0 && i);
         if (!listens)
             l->access_countdown = w->budget;
-        uint64_t ran = (uint64_t)(left - n) + (i == NULL);
-        left = n - (i == NULL);
+        uint64_t ran = (uint64_t)(left - w->left);
+        left = w->left;
         l->instructions += weight * lanes;
         r->executed += ran;
         advance(l, ran);

@@ -39,6 +39,12 @@ typedef struct VmCache {
     ptrdiff_t delta;
 } VmCache;
 
+// One of the collider's windows (window.c).
+typedef struct VmWindowState {
+    uint32_t seen; // that opened, up to a limit
+    uint32_t shut; // how many more will not
+} VmWindowState;
+
 // Why a handler left the inner loop. The split's pc has been set by then.
 typedef enum VmStop {
     VM_STOP_NONE,
@@ -108,6 +114,7 @@ typedef struct VmWarpRest {
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
     uint32_t rotate;                        // seeded: lane order of conflicting stores
     bool moving;                            // has splits that are ready or sleep
+    const VmInsn *resumed;                  // where the running split began this time
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
     uint8_t *local;                         // stacks, lane after lane
@@ -185,6 +192,7 @@ struct VmLaunch {
     VmRange *grid_workspace; // of a cooperative launch
     VmCache *caches;
     uint64_t caches_generation;
+    VmWindowState *windows;
     Rng rng, sleep_rng, async_rng;
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
     uint32_t n_hooks;         // how many of those came sooner than configured

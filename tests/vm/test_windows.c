@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_windows — the shortcuts through what the collider inserts: with them and without, the execution is the same.
+#include "harness.h"
+
+#include "device/record.h"
+#include "passes/collider.h"
+#include "vm/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// Loads and stores of several widths, guarded ones, in a divergent loop; addresses that increase, that decrease, and
+// that several lanes share.
+static const char program[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out) {\n"
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .b16 %rs<4>; .shared .b32 s[128];\n"
+    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
+    "mad.lo.u32 %r3, %r2, 64, %r1; mul.wide.u32 %rd2, %r3, 16; add.s64 %rd2, %rd1, %rd2;\n"
+    "mov.u32 %r4, s; xor.b32 %r5, %r1, 63; shl.b32 %r6, %r5, 2; add.u32 %r6, %r4, %r6;\n"
+    "and.b32 %r7, %r1, 7; shl.b32 %r8, %r7, 2; add.u32 %r8, %r4, %r8; mov.u32 %r9, 0;\n"
+    "setp.gt.u32 %p3, %r7, 3;\n"
+    "L: ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd2]; add.u32 %r10, %r10, %r13; add.u32 %r13, %r11, "
+    "%r9;\n"
+    "st.global.v4.u32 [%rd2], {%r10, %r11, %r12, %r13};\n"
+    "st.shared.u32 [%r6], %r10; ld.shared.u32 %r14, [%r8]; @%p3 ld.shared.u32 %r14, [%r8+128];\n"
+    "@%p3 st.shared.u32 [%r8+256], %r14; add.u32 %r15, %r14, %r10; ld.global.u16 %rs1, [%rd2+4];\n"
+    "add.u16 %rs1, %rs1, 1; st.global.u16 [%rd2+4], %rs1;\n"
+    "setp.lt.u32 %p1, %r7, 2; @%p1 bra SKIP; ld.global.u64 %rd3, [%rd1]; cvt.u32.u64 %r16, %rd3;\n"
+    "add.u32 %r15, %r15, %r16; st.global.u32 [%rd2+8], %r15; SKIP:\n"
+    "add.u32 %r9, %r9, 1; add.u32 %r17, %r7, 40; setp.lt.u32 %p2, %r9, %r17; @%p2 bra L; ret; }\n";
+
+enum { SLOTS = 33 * 384 }; // bytes: more than any site's records take
+
+static char *rewritten(void) {
+    PtxModule *m;
+    gr_error err = {0};
+    StrBuf text = {0};
+    GrSiteStatus status[64];
+    ColliderOptions o = {.seed = 7, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = ""};
+    assert_int_equal(gr_ptx_parse(program, sizeof program - 1, "k", &m, &err), GR_OK);
+    assert_true(m->n_sites < 64);
+    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
+    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
+    gr_ptx_free(m);
+    return text.data;
+}
+
+typedef struct Outcome {
+    uint64_t events, memory, reports, ns, instructions, windows;
+} Outcome;
+
+static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid) {
+    Rig r;
+    Ear ear = {0};
+    VmConfig c = {.seed = seed, .split_one_in = 64, .unfused = unfused};
+    rig_open(&r, text, &c);
+    uint64_t out = rig_alloc(&r, 1 << 16);
+    GrControl control = {.slots = rig_alloc(&r, SLOTS), .n_sites = 32};
+    uint64_t at, size;
+    bool managed;
+    char name[64];
+    assert_true(
+        gr_vm_module_global(r.mod, gr_collider_control_name("", name, sizeof name), &at, &size, &managed));
+    memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
+    rig_listen(&r, &ear);
+    VmLaunch *l = rig_start(&r, "k", (Dims){grid, 64, 0}, 1, &out);
+    rig_drain(&r, 100000);
+    if (gr_vm_launch_fault(l))
+        fail_msg("%s", gr_vm_launch_fault(l)->msg);
+    Outcome o = {.events = ear.hash,
+                 .memory = gr_hash_bytes(rig_view(&r, out, 1 << 16), 1 << 16),
+                 .reports = gr_hash_bytes(rig_view(&r, control.slots, SLOTS), SLOTS),
+                 .ns = gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l),
+                 .instructions = gr_vm_launch_instructions(l),
+                 .windows = r.mod->n_windows};
+    gr_vm_launch_free(l);
+    rig_close(&r);
+    return o;
+}
+
+static void fused_and_unfused_agree(void **state) {
+    (void)state;
+    char *text = rewritten();
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        Outcome fused = run(text, seed, false, 40), unfused = run(text, seed, true, 40);
+        assert_memory_equal(&fused, &unfused, sizeof fused);
+        assert_int_equal(fused.windows, 10); // every access of the program has one
+    }
+    free(text);
+}
+
+// EM-126: time that the windows of a launch take grows more slowly than its accesses.
+static void windows_become_rare(void **state) {
+    (void)state;
+    char *text = rewritten();
+    uint64_t small = 0, large = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        small += run(text, seed, false, 1).ns;
+        large += run(text, seed, false, 64).ns;
+    }
+    assert_true(large < 12 * small);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fused_and_unfused_agree),
+        cmocka_unit_test(windows_become_rare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
