@@ -120,12 +120,12 @@ static void test_get_proc_address(void **state) {
 
 static void test_absent_is_named_once(void **state) {
     (void)state;
-    CUgraph g;
+    CUtexObject t;
     n_absent = 0;
-    assert_int_equal(cuGraphCreate(&g, 0), CUDA_ERROR_NOT_SUPPORTED);
-    assert_int_equal(cuGraphCreate(&g, 0), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(cuTexObjectCreate(&t, NULL, NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(cuTexObjectCreate(&t, NULL, NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
     assert_int_equal(n_absent, 1);
-    assert_string_equal(absent[0], "cuGraphCreate");
+    assert_string_equal(absent[0], "cuTexObjectCreate");
 }
 
 // ---- Contexts -----------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ void gr_ctx_clear(Ctx *c) {
     gr_vec_free(&c->modules);
     for (size_t i = 0; i < c->allocs.len; i++) {
         if (c->allocs.entries[i].live)
-            gr_vm_mem_free(gr_cu.mem, c->allocs.entries[i].key, NULL);
+            gr_mem_free_now(c->allocs.entries[i].key);
     }
     gr_map_free(&c->allocs);
     c->allocs = (Map){0};
@@ -314,6 +314,8 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version) {
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
     API_ENTER(API_INIT, NULL);
     Ctx *c = named(handle);
+    if (c && gr_capture_forbids(c))
+        return gr_cu_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     return gr_cu_leave(c ? gr_queue_drain_ctx(c) : CUDA_ERROR_INVALID_CONTEXT);
 }
 

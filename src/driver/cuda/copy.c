@@ -110,50 +110,92 @@ static CUresult order_devices(Stream *s, int a, int b, bool after) {
     return r;
 }
 
+// Resolves the sides, and makes the item.
+static CUresult make_item(Side *dst, Side *src, size_t width, size_t height, size_t depth, Item **out) {
+    CUresult r;
+    if ((r = resolve(dst, width, height, depth)) != CUDA_SUCCESS ||
+        (r = resolve(src, width, height, depth)) != CUDA_SUCCESS)
+        return r;
+    Item *it = gr_item_new(ITEM_COPY);
+    if (!it)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    it->copy = (CopyJob){.dst = dst->view,
+                         .src = src->view,
+                         .width = width,
+                         .height = height,
+                         .depth = depth,
+                         .dst_pitch = dst->pitch,
+                         .dst_slice = dst->slice,
+                         .src_pitch = src->pitch,
+                         .src_slice = src->slice};
+    *out = it;
+    return CUDA_SUCCESS;
+}
+
+// In CUDA's own terms, as graph nodes keep it.
+static CUDA_MEMCPY3D describe(const Side *dst, const Side *src, size_t width, size_t height, size_t depth) {
+    return (CUDA_MEMCPY3D){.srcXInBytes = src->x,
+                           .srcY = src->y,
+                           .srcZ = src->z,
+                           .srcMemoryType = src->type,
+                           .srcHost = (const void *)(uintptr_t)src->base,
+                           .srcDevice = src->base,
+                           .srcPitch = src->pitch,
+                           .srcHeight = src->height,
+                           .dstXInBytes = dst->x,
+                           .dstY = dst->y,
+                           .dstZ = dst->z,
+                           .dstMemoryType = dst->type,
+                           .dstHost = (void *)(uintptr_t)dst->base,
+                           .dstDevice = dst->base,
+                           .dstPitch = dst->pitch,
+                           .dstHeight = dst->height,
+                           .WidthInBytes = width,
+                           .Height = height,
+                           .Depth = depth};
+}
+
 static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t height, size_t depth,
                             CUstream handle, bool async) {
     Stream *s = NULL;
+    Item *it = NULL;
     CUresult r = gr_stream_get(ctx, handle, &s);
     if (r != CUDA_SUCCESS)
         return r;
     if (width == 0 || height == 0 || depth == 0)
         return CUDA_SUCCESS;
-    if ((r = resolve(&dst, width, height, depth)) != CUDA_SUCCESS ||
-        (r = resolve(&src, width, height, depth)) != CUDA_SUCCESS)
+    if (!async && (r = gr_capture_stream_forbids(s)) != CUDA_SUCCESS)
         return r;
+    if ((r = make_item(&dst, &src, width, height, depth, &it)) != CUDA_SUCCESS)
+        return r;
+    if (s->capture) {
+        gr_item_free(it);
+        CUDA_MEMCPY3D c = describe(&dst, &src, width, height, depth);
+        return gr_capture_copy(s, &c);
+    }
     bool to_host = dst.place != PLACE_DEVICE, from_host = src.place != PLACE_DEVICE;
     bool staged = src.place == PLACE_PAGEABLE && !to_host;
     bool wait = to_host && from_host          ? true
                 : staged                      ? false
                 : dst.place == PLACE_PAGEABLE ? true
                                               : !async && (to_host || from_host);
-    if (staged && !async && (r = gr_queue_drain_stream(s)) != CUDA_SUCCESS)
-        return r;
+    if (staged && !async)
+        r = gr_queue_drain_stream(s);
     // From device to device without a stream: it does not begin before what was submitted to either has ended, and ends
     // before what is submitted later begins (CUDA C++ Programming Guide, peer-to-peer memory copy).
     bool peers = !async && dst.device >= 0 && src.device >= 0 && dst.device != src.device;
-    if (peers && (r = order_devices(s, dst.device, src.device, true)) != CUDA_SUCCESS)
-        return r;
-    Item *it = gr_item_new(ITEM_COPY);
-    if (!it)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    it->copy = (CopyJob){.dst = dst.view,
-                         .src = src.view,
-                         .width = width,
-                         .height = height,
-                         .depth = depth,
-                         .dst_pitch = dst.pitch,
-                         .dst_slice = dst.slice,
-                         .src_pitch = src.pitch,
-                         .src_slice = src.slice};
-    if (staged && (r = stage(it)) != CUDA_SUCCESS) {
+    if (r == CUDA_SUCCESS && peers)
+        r = order_devices(s, dst.device, src.device, true);
+    if (r == CUDA_SUCCESS && staged)
+        r = stage(it);
+    if (r != CUDA_SUCCESS) {
         gr_item_free(it);
         return r;
     }
-    gr_queue_submit(s, it);
-    if (peers && (r = order_devices(s, dst.device, src.device, false)) != CUDA_SUCCESS)
-        return r;
-    return wait ? gr_queue_drain_stream(s) : CUDA_SUCCESS;
+    r = gr_submit(s, it);
+    if (r == CUDA_SUCCESS && peers)
+        r = order_devices(s, dst.device, src.device, false);
+    return wait && r == CUDA_SUCCESS ? gr_queue_drain_stream(s) : r;
 }
 
 static CUresult copy(Side dst, Side src, size_t width, size_t height, size_t depth, CUstream s, bool async) {
@@ -233,8 +275,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, 
         .x = (p)->which##XInBytes, .y = (p)->which##Y, .z = (zz), .pitch = (p)->which##Pitch, .height = (hh) \
     }
 
-static CUresult copy_box(Side dst, Side src, size_t width, size_t height, size_t depth, CUstream s,
-                         bool async) {
+static CUresult check_box(Side dst, Side src) {
     if (dst.type == CU_MEMORYTYPE_ARRAY || src.type == CU_MEMORYTYPE_ARRAY) {
         gr_cu_hook_absent("copies to and from CUDA arrays");
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -242,7 +283,21 @@ static CUresult copy_box(Side dst, Side src, size_t width, size_t height, size_t
     if (dst.type < CU_MEMORYTYPE_HOST || dst.type > CU_MEMORYTYPE_UNIFIED || src.type < CU_MEMORYTYPE_HOST ||
         src.type > CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
-    return copy(dst, src, width, height, depth, s, async);
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_box(Side dst, Side src, size_t width, size_t height, size_t depth, CUstream s,
+                         bool async) {
+    CUresult r = check_box(dst, src);
+    return r == CUDA_SUCCESS ? copy(dst, src, width, height, depth, s, async) : r;
+}
+
+CUresult gr_copy_item(const CUDA_MEMCPY3D *p, Item **out) {
+    if (p->srcLOD || p->dstLOD || p->WidthInBytes == 0 || p->Height == 0 || p->Depth == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    Side dst = SIDE(p, dst, p->dstZ, p->dstHeight), src = SIDE(p, src, p->srcZ, p->srcHeight);
+    CUresult r = check_box(dst, src);
+    return r == CUDA_SUCCESS ? make_item(&dst, &src, p->WidthInBytes, p->Height, p->Depth, out) : r;
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream s, bool async) {

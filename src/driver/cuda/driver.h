@@ -41,6 +41,9 @@ typedef enum HandleKind {
     HANDLE_KERNEL,
     HANDLE_LINK,
     HANDLE_POOL,
+    HANDLE_GRAPH,
+    HANDLE_NODE,
+    HANDLE_EXEC,
 } HandleKind;
 
 typedef struct Dev Dev;
@@ -53,6 +56,8 @@ typedef struct Func Func;
 typedef struct Library Library;
 typedef struct Kernel Kernel;
 typedef struct MemPool MemPool;
+typedef struct Node Node;       // of a graph (graph.h)
+typedef struct Capture Capture; // of streams into a graph
 
 struct Dev {
     int ordinal;
@@ -89,6 +94,8 @@ struct Stream {
     bool dying;        // destroyed by the program, work left
     Item *head, *tail; // in order of submission
     CUstreamAttrValue window, sync_policy;
+    Capture *capture;  // work goes there instead
+    VEC(Node *) after; // while it captures: what the next node depends on
 };
 
 // The point in a stream where an event was recorded: what waits refer to, as the event may be recorded anew.
@@ -103,7 +110,9 @@ typedef struct Event {
     HandleKind kind;
     Ctx *ctx;
     unsigned flags;
-    Mark *mark; // of the last record; NULL: never recorded
+    Mark *mark;        // of the last record; NULL: never recorded
+    uint64_t captured; // the last record was into the capture of this number; 0: into a stream
+    VEC(Node *) after; // and then it stands for these
 } Event;
 
 // PTX modules of one image, parsed once, shared by all that load it.
@@ -237,6 +246,7 @@ Stream *gr_ctx_thread_stream(Ctx *ctx);
 // Resolves handle 0 and the special ones in `ctx`.
 CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out);
 Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority);
+void gr_stream_free(Stream *s); // what is queued is still done
 Mark *gr_mark_new(Dev *dev);
 Mark *gr_mark_ref(Mark *m);
 void gr_mark_unref(Mark *m);
@@ -247,6 +257,7 @@ CUresult gr_event_record(Event *e, Stream *s);
 // stays zero when there are none. As CUDA checks it; the number of blocks in one is not checked (gr_launch_max_cluster).
 CUresult gr_launch_cluster(const Func *f, const uint32_t grid[3], uint32_t cluster[3]);
 uint32_t gr_launch_max_cluster(const Func *f);
+void gr_event_set(Event *e, Mark *m); // takes the reference; NULL: as if never recorded
 
 // ---- The work engine (queue.c, callback.c) -----------------------------------------------------------------
 
@@ -277,6 +288,7 @@ typedef struct FillJob {
     size_t width, height, pitch; // width in elements
     unsigned element;            // 1, 2 or 4 bytes
     uint32_t value;
+    uint64_t addr; // of dst, as the program sees it
     size_t row;
 } FillJob;
 
@@ -284,6 +296,7 @@ typedef struct KernelJob {
     VmLaunchParams params;
     VmLaunch *launch; // NULL until started
     Func *func;
+    CUfunction handle; // as the program named it
 } KernelJob;
 
 typedef struct HostJob {
@@ -320,8 +333,11 @@ struct Item {
 };
 
 Item *gr_item_new(ItemKind kind);
+Item *gr_item_clone(const Item *it); // one that was not submitted; NULL when memory is out
 void gr_item_free(Item *it);
 void gr_queue_submit(Stream *s, Item *it);
+// The same, or into the graph that the stream captures.
+CUresult gr_submit(Stream *s, Item *it);
 void gr_queue_finish(Item *it); // the head of its stream has ended
 bool gr_queue_copy_chunk(CopyJob *c, size_t bytes);
 bool gr_queue_fill_rows(FillJob *f, size_t rows);
@@ -350,6 +366,28 @@ void gr_note_unrepeatable(const char *what); // counts and tells
 uint64_t gr_device_thread_unrepeatable(void);
 void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *fault);
 CUresult gr_fault_code(VmFaultKind kind);
+
+// ---- Capture (capture.c) -------------------------------------------------------------------------------------
+
+// Whether a capture in the context forbids what the caller is about to do; then the capture is invalid from now on.
+bool gr_capture_forbids(Ctx *ctx);
+CUresult gr_capture_stream_forbids(Stream *s); // the same, of one stream; CUDA_SUCCESS if not
+CUresult
+gr_capture_implicit(const Stream *s); // s is used while it may not: the legacy stream beside blocking ones
+CUresult gr_capture_item(Stream *s, Item *it); // takes the item
+CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);
+CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out);
+CUresult gr_capture_free(Stream *s, CUdeviceptr address);
+CUresult gr_capture_record(Stream *s, Event *e);
+CUresult gr_capture_wait(Stream *s, Event *e);
+CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type); // as a node of its own
+void gr_capture_forget(Stream *s);                                    // it is about to go
+
+// What graph nodes do, as items that are not submitted (launch.c, copy.c, fill.c).
+CUresult gr_launch_item(Ctx *ctx, const CUlaunchConfig *config, CUfunction f, void **params, void **extra,
+                        Item **out);
+CUresult gr_copy_item(const CUDA_MEMCPY3D *copy, Item **out);
+CUresult gr_fill_item(const CUDA_MEMSET_NODE_PARAMS *fill, Item **out);
 
 // ---- Printing (print.c) ------------------------------------------------------------------------------------
 

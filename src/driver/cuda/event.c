@@ -20,6 +20,13 @@ void gr_mark_unref(Mark *m) {
         free(m);
 }
 
+void gr_event_set(Event *e, Mark *m) {
+    gr_mark_unref(e->mark);
+    e->mark = m;
+    e->captured = 0;
+    gr_vec_free(&e->after);
+}
+
 CUresult cuEventCreate(CUevent *out, unsigned int flags) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
@@ -43,7 +50,7 @@ CUresult cuEventDestroy_v2(CUevent handle) {
     if (!e)
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
     gr_cu_handle_remove(e);
-    gr_mark_unref(e->mark);
+    gr_event_set(e, NULL);
     free(e);
     return gr_cu_leave(CUDA_SUCCESS);
 }
@@ -51,6 +58,11 @@ CUresult cuEventDestroy_v2(CUevent handle) {
 CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
 
 CUresult gr_event_record(Event *e, Stream *s) {
+    if (s->capture)
+        return gr_capture_record(s, e);
+    CUresult r = gr_capture_implicit(s);
+    if (r != CUDA_SUCCESS)
+        return r;
     Item *it = gr_item_new(ITEM_RECORD);
     Mark *m = it ? gr_mark_new(s->ctx->dev) : NULL;
     if (!m) {
@@ -58,8 +70,7 @@ CUresult gr_event_record(Event *e, Stream *s) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     it->mark = gr_mark_ref(m);
-    gr_mark_unref(e->mark);
-    e->mark = m;
+    gr_event_set(e, m);
     gr_queue_submit(s, it);
     return CUDA_SUCCESS;
 }
@@ -74,6 +85,8 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int fl
         r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_RECORD_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && s->capture && (flags & CU_EVENT_RECORD_EXTERNAL))
+        return gr_cu_leave(gr_capture_event(s, e, CU_GRAPH_NODE_TYPE_EVENT_RECORD));
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_event_record(e, s) : r);
 }
 
@@ -89,6 +102,12 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) 
         r = CUDA_ERROR_INVALID_HANDLE;
     if (r == CUDA_SUCCESS && (flags & ~CU_EVENT_WAIT_EXTERNAL))
         r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && s->capture && (flags & CU_EVENT_WAIT_EXTERNAL))
+        return gr_cu_leave(gr_capture_event(s, e, CU_GRAPH_NODE_TYPE_WAIT_EVENT));
+    if (r == CUDA_SUCCESS && (s->capture || e->captured))
+        return gr_cu_leave(gr_capture_wait(s, e));
+    if (r == CUDA_SUCCESS)
+        r = gr_capture_implicit(s);
     if (r != CUDA_SUCCESS || !e->mark) // an event that was never recorded is waited for by nobody
         return gr_cu_leave(r);
     Item *it = gr_item_new(ITEM_WAIT);
@@ -102,16 +121,16 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) 
 CUresult cuEventQuery(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
-    if (!e)
-        return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
+    if (!e || e->captured)
+        return gr_cu_leave(e ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_HANDLE);
     return gr_cu_leave(e->mark && !e->mark->done ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
-    if (!e)
-        return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
+    if (!e || e->captured)
+        return gr_cu_leave(e ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_HANDLE);
     return gr_cu_leave(e->mark ? gr_queue_drain_mark(e->ctx, e->mark) : CUDA_SUCCESS);
 }
 

@@ -3,31 +3,46 @@
 // too: pinned, registered or managed (CUDA, "API synchronization behavior", memset).
 #include "driver/cuda/driver.h"
 
+CUresult gr_fill_item(const CUDA_MEMSET_NODE_PARAMS *p, Item **out) {
+    size_t row, last, size;
+    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || p->width == 0 ||
+        p->height == 0 || __builtin_mul_overflow(p->width, p->elementSize, &row) ||
+        (p->height > 1 && p->pitch < row) || __builtin_mul_overflow(p->height - 1, p->pitch, &last) ||
+        __builtin_add_overflow(last, row, &size) || p->dst % p->elementSize != 0 ||
+        (p->height > 1 && p->pitch % p->elementSize != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    char *view = gr_mem_device_view(p->dst, size);
+    if (!view)
+        return CUDA_ERROR_INVALID_VALUE;
+    Item *it = gr_item_new(ITEM_FILL);
+    if (!it)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    it->fill = (FillJob){.dst = view,
+                         .width = p->width,
+                         .height = p->height,
+                         .pitch = p->pitch,
+                         .element = p->elementSize,
+                         .value = p->value,
+                         .addr = p->dst};
+    *out = it;
+    return CUDA_SUCCESS;
+}
+
 static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned element, uint32_t value, size_t width,
                      size_t height, CUstream handle, bool async) {
     Ctx *ctx = NULL;
     Stream *s = NULL;
+    Item *it = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     CUresult r = gr_stream_get(ctx, handle, &s);
     if (r != CUDA_SUCCESS || width == 0 || height == 0)
         return gr_cu_leave(r);
-    size_t row, last, size;
-    if (__builtin_mul_overflow(width, element, &row) || (height > 1 && pitch < row) ||
-        __builtin_mul_overflow(height - 1, pitch, &last) || __builtin_add_overflow(last, row, &size) ||
-        dst % element != 0 || (height > 1 && pitch % element != 0))
-        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    const VmRange *range = gr_vm_mem_find(gr_cu.mem, dst);
-    char *view = gr_mem_device_view(dst, size);
-    if (!range || !view)
-        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    Item *it = gr_item_new(ITEM_FILL);
-    if (!it)
-        return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    it->fill = (FillJob){
-        .dst = view, .width = width, .height = height, .pitch = pitch, .element = element, .value = value};
-    bool wait = !async && range->kind != VM_MEM_DEVICE;
-    gr_queue_submit(s, it);
-    return gr_cu_leave(wait ? gr_queue_drain_stream(s) : CUDA_SUCCESS);
+    r = gr_fill_item(&(CUDA_MEMSET_NODE_PARAMS){dst, pitch, value, element, width, height}, &it);
+    if (r != CUDA_SUCCESS)
+        return gr_cu_leave(r);
+    bool wait = !async && gr_vm_mem_find(gr_cu.mem, dst)->kind != VM_MEM_DEVICE;
+    r = gr_submit(s, it);
+    return gr_cu_leave(wait && r == CUDA_SUCCESS ? gr_queue_drain_stream(s) : r);
 }
 
 #define FILLS(bits, type)                                                                                    \

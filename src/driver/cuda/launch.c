@@ -98,9 +98,16 @@ static CUresult pack_params(const Func *f, void **params, void **extra, void **o
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Stream *s, Func *f, Shape *shape, void **params, void **extra) {
+static CUresult make_item(Ctx *ctx, CUfunction handle, const Shape *wanted, void **params, void **extra,
+                          Item **out) {
+    Func *f = NULL;
+    Shape shape = *wanted;
     void *packed;
-    CUresult r = check(f, shape);
+    CUresult r = gr_func_get(ctx, handle, &f);
+    if (r == CUDA_SUCCESS && f->module->ctx != ctx)
+        r = CUDA_ERROR_INVALID_HANDLE;
+    if (r == CUDA_SUCCESS)
+        r = check(f, &shape);
     if (r == CUDA_SUCCESS)
         r = pack_params(f, params, extra, &packed);
     if (r != CUDA_SUCCESS)
@@ -112,30 +119,26 @@ static CUresult submit(Stream *s, Func *f, Shape *shape, void **params, void **e
     }
     it->owned = packed;
     it->kernel.func = f;
+    it->kernel.handle = handle;
     it->kernel.params = (VmLaunchParams){
         .func = f->vm,
-        .shared_dynamic = shape->shared,
+        .shared_dynamic = shape.shared,
         .params = packed,
-        .cooperative = shape->cooperative,
-        .peers = (uint32_t)s->ctx->peers,
+        .cooperative = shape.cooperative,
     };
-    memcpy(it->kernel.params.grid, shape->grid, sizeof shape->grid);
-    memcpy(it->kernel.params.block, shape->block, sizeof shape->block);
-    memcpy(it->kernel.params.cluster, shape->cluster, sizeof shape->cluster);
-    gr_queue_submit(s, it);
+    memcpy(it->kernel.params.grid, shape.grid, sizeof shape.grid);
+    memcpy(it->kernel.params.block, shape.block, sizeof shape.block);
+    memcpy(it->kernel.params.cluster, shape.cluster, sizeof shape.cluster);
+    *out = it;
     return CUDA_SUCCESS;
 }
 
 static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **params, void **extra) {
     Ctx *ctx = NULL;
     Stream *s = NULL;
-    Func *f = NULL;
+    Item *it = NULL;
     API_ENTER(API_CONTEXT, &ctx);
     CUresult r = gr_stream_get(ctx, stream, &s);
-    if (r == CUDA_SUCCESS)
-        r = gr_func_get(s->ctx, handle, &f);
-    if (r == CUDA_SUCCESS && f->module->ctx != s->ctx)
-        r = CUDA_ERROR_INVALID_HANDLE;
     Event *events[MAX_EVENTS] = {NULL};
     for (unsigned k = 0; r == CUDA_SUCCESS && k < MAX_EVENTS; k++)
         if (shape.event[k]) {
@@ -144,7 +147,9 @@ static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **p
                 r = CUDA_ERROR_INVALID_HANDLE;
         }
     if (r == CUDA_SUCCESS)
-        r = submit(s, f, &shape, params, extra);
+        r = make_item(s->ctx, handle, &shape, params, extra, &it);
+    if (r == CUDA_SUCCESS)
+        r = gr_submit(s, it);
     for (unsigned k = 0; r == CUDA_SUCCESS && k < MAX_EVENTS; k++)
         if (events[k])
             r = gr_event_record(events[k], s);
@@ -163,7 +168,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int g
     return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true, {NULL}}, s, params, NULL);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
+static CUresult read_config(const CUlaunchConfig *c, Shape *out) {
     if (!c || (c->numAttrs && !c->attrs))
         return CUDA_ERROR_INVALID_VALUE;
     Shape s = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
@@ -213,5 +218,19 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
     for (int i = 0; i < 3 && volume(preferred); i++)
         if (!s.cluster[i] || preferred[i] % s.cluster[i])
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    return launch(f, s, c->hStream, params, extra);
+    *out = s;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
+    Shape s;
+    CUresult r = read_config(c, &s);
+    return r == CUDA_SUCCESS ? launch(f, s, c->hStream, params, extra) : r;
+}
+
+CUresult gr_launch_item(Ctx *ctx, const CUlaunchConfig *config, CUfunction f, void **params, void **extra,
+                        Item **out) {
+    Shape s;
+    CUresult r = read_config(config, &s);
+    return r == CUDA_SUCCESS ? make_item(ctx, f, &s, params, extra, out) : r;
 }

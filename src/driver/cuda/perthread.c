@@ -14,6 +14,7 @@
 
 STREAM_ONLY(cuStreamQuery)
 STREAM_ONLY(cuStreamSynchronize)
+STREAM_ONLY(cuStreamBeginCapture)
 
 STREAM_FIRST(cuStreamGetPriority, (int *a), (a))
 STREAM_FIRST(cuStreamGetFlags, (unsigned int *a), (a))
@@ -33,6 +34,14 @@ STREAM_FIRST(cuStreamGetCaptureInfo_v3,
              (CUstreamCaptureStatus * a, cuuint64_t *b, CUgraph *c, const CUgraphNode **d,
               const CUgraphEdgeData **e, size_t *f),
              (a, b, c, d, e, f))
+STREAM_FIRST(cuStreamBeginCapture_v2, (CUstreamCaptureMode a), (a))
+STREAM_FIRST(cuStreamBeginCaptureToGraph,
+             (CUgraph a, const CUgraphNode *b, const CUgraphEdgeData *c, size_t d, CUstreamCaptureMode e),
+             (a, b, c, d, e))
+STREAM_FIRST(cuStreamEndCapture, (CUgraph * a), (a))
+STREAM_FIRST(cuStreamUpdateCaptureDependencies, (CUgraphNode * a, size_t b, unsigned int c), (a, b, c))
+STREAM_FIRST(cuStreamUpdateCaptureDependencies_v2,
+             (CUgraphNode * a, const CUgraphEdgeData *b, size_t c, unsigned int d), (a, b, c, d))
 STREAM_FIRST(cuStreamAttachMemAsync, (CUdeviceptr a, size_t b, unsigned int c), (a, b, c))
 STREAM_FIRST(cuStreamAddCallback, (CUstreamCallback a, void *b, unsigned int c), (a, b, c))
 STREAM_FIRST(cuLaunchHostFunc, (CUhostFn a, void *b), (a, b))
@@ -41,6 +50,8 @@ STREAM_FIRST(cuStreamWaitValue64_v2, (CUdeviceptr a, cuuint64_t b, unsigned int 
 STREAM_FIRST(cuStreamWriteValue32_v2, (CUdeviceptr a, cuuint32_t b, unsigned int c), (a, b, c))
 STREAM_FIRST(cuStreamWriteValue64_v2, (CUdeviceptr a, cuuint64_t b, unsigned int c), (a, b, c))
 
+STREAM_LAST(cuGraphLaunch, (CUgraphExec a), (a))
+STREAM_LAST(cuGraphUpload, (CUgraphExec a), (a))
 STREAM_LAST(cuEventRecord, (CUevent a), (a))
 STREAM_LAST(cuMemcpyAsync, (CUdeviceptr a, CUdeviceptr b, size_t c), (a, b, c))
 STREAM_LAST(cuMemcpyPeerAsync, (CUdeviceptr a, CUcontext b, CUdeviceptr c, CUcontext d, size_t e),
@@ -88,4 +99,9 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
     CUlaunchConfig c = *config;
     c.hStream = gr_per_thread(c.hStream);
     return cuLaunchKernelEx(&c, f, params, extra);
+}
+
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *out, CUgraph graph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS *params) {
+    return cuGraphInstantiateWithParams(out, graph, params); // the stream of the upload, which does nothing
 }

@@ -121,8 +121,7 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation loca
     Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_BARRIER) : NULL;
     if (!it)
         return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);
-    gr_queue_submit(s, it); // it takes its turn in the stream all the same
-    return gr_cu_leave(CUDA_SUCCESS);
+    return gr_cu_leave(gr_submit(s, it)); // it takes its turn in the stream all the same
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t count, CUdevice device, CUstream stream) {

@@ -49,6 +49,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
     CUresult st = gr_stream_get(c, stream, &s);
     if (st == CUDA_SUCCESS && !pool)
         st = CUDA_ERROR_INVALID_VALUE;
+    if (st == CUDA_SUCCESS && s->capture)
+        return gr_cu_leave(gr_capture_alloc(s, size, out));
     return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, pool, size, out) : st);
 }
 
@@ -57,6 +59,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
     Stream *s = NULL;
     API_ENTER(API_CONTEXT, &c);
     CUresult st = gr_stream_get(c, stream, &s);
+    if (st == CUDA_SUCCESS && s->capture)
+        return gr_cu_leave(gr_capture_alloc(s, size, out));
     return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, s->ctx->dev->pool, size, out) : st);
 }
 
@@ -66,14 +70,15 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
     API_ENTER(API_CONTEXT, &c);
     CUresult st = gr_stream_get(c, stream, &s);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    if (st == CUDA_SUCCESS && s->capture)
+        return gr_cu_leave(gr_capture_free(s, addr));
     if (st == CUDA_SUCCESS && (!r || r->addr != addr || !r->user || r->kind != VM_MEM_DEVICE))
         st = CUDA_ERROR_INVALID_VALUE;
     Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_FREE) : NULL;
     if (!it)
         return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);
     it->address = addr;
-    gr_queue_submit(s, it);
-    return gr_cu_leave(CUDA_SUCCESS);
+    return gr_cu_leave(gr_submit(s, it));
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {

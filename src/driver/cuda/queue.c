@@ -74,6 +74,26 @@ Item *gr_item_new(ItemKind kind) {
     return it;
 }
 
+Item *gr_item_clone(const Item *from) {
+    Item *it = malloc(sizeof *it);
+    if (!it)
+        return NULL;
+    *it = *from;
+    if (from->kind == ITEM_KERNEL && from->owned) {
+        const VmParam *layout;
+        uint32_t total;
+        gr_vm_func_params(from->kernel.func->vm, &layout, &total);
+        it->owned = malloc(total ? total : 1);
+        if (!it->owned) {
+            free(it);
+            return NULL;
+        }
+        memcpy(it->owned, from->owned, total);
+        it->kernel.params.params = it->owned;
+    }
+    return it;
+}
+
 void gr_item_free(Item *it) {
     if (it->kind == ITEM_RECORD || it->kind == ITEM_WAIT)
         gr_mark_unref(it->mark);
@@ -109,6 +129,17 @@ void gr_queue_submit(Stream *s, Item *it) {
     s->tail = it;
     pending++;
     gr_device_thread_start();
+}
+
+CUresult gr_submit(Stream *s, Item *it) {
+    if (s->capture)
+        return gr_capture_item(s, it);
+    CUresult r = gr_capture_implicit(s);
+    if (r == CUDA_SUCCESS)
+        gr_queue_submit(s, it);
+    else
+        gr_item_free(it);
+    return r;
 }
 
 void gr_queue_finish(Item *it) {
@@ -213,6 +244,7 @@ static void start_kernel(Item *it) {
     note_jobs(ctx->dev);
     gr_error err = {0};
     gr_vm_advance_ns(ctx->dev->vm, 2000);
+    it->kernel.params.peers = (uint32_t)ctx->peers;
     gr_status st = gr_vm_launch(ctx->dev->vm, &it->kernel.params, &it->kernel.launch, &err);
     if (st == GR_OK) {
         ctx->dev->running++;

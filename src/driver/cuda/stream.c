@@ -2,7 +2,7 @@
 // stream — streams and what can be put into them without being a kernel, a copy or a memset.
 //
 // Handle 0 and CU_STREAM_LEGACY are the context's legacy default stream, CU_STREAM_PER_THREAD a stream of the calling
-// thread in that context. Stream capture (graphs) is absent: no stream ever captures.
+// thread in that context.
 #include "driver/cuda/driver.h"
 
 #include <pthread.h>
@@ -18,7 +18,8 @@ typedef VEC(ThreadStream) ThreadStreams;
 static pthread_key_t thread_streams_key;
 static pthread_once_t thread_streams_once = PTHREAD_ONCE_INIT;
 
-static void destroy(Stream *s) {
+void gr_stream_free(Stream *s) {
+    gr_capture_forget(s);
     gr_cu_handle_remove(s);
     s->dying = true;
     if (!s->head) { // else it goes when its work has ended
@@ -39,7 +40,7 @@ static void end_thread(void *arg) {
     for (size_t i = 0; i < v->len; i++) {
         Stream *s = live(&v->data[i]);
         if (s)
-            destroy(s);
+            gr_stream_free(s);
     }
     gr_cu_unlock();
     gr_vec_free(v);
@@ -86,7 +87,7 @@ Stream *gr_ctx_thread_stream(Ctx *ctx) {
     if (s && t) // the context was reset since
         *t = now;
     else if (s && !gr_vec_push(v, now)) {
-        destroy(s);
+        gr_stream_free(s);
         s = NULL;
     }
     return s;
@@ -137,7 +138,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
     Stream *s = gr_cu_handle(handle, HANDLE_STREAM);
     if (!s || s == s->ctx->legacy)
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);
-    destroy(s);
+    gr_stream_free(s);
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
@@ -147,13 +148,17 @@ CUresult cuStreamSynchronize(CUstream handle) {
     Ctx *c = NULL;
     Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
-    return gr_cu_leave(gr_queue_drain_stream(s));
+    CUresult r = gr_capture_stream_forbids(s);
+    return gr_cu_leave(r == CUDA_SUCCESS ? gr_queue_drain_stream(s) : r);
 }
 
 CUresult cuStreamQuery(CUstream handle) {
     Ctx *c = NULL;
     Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
+    CUresult r = gr_capture_stream_forbids(s);
+    if (r != CUDA_SUCCESS)
+        return gr_cu_leave(r);
     if (!s->head)
         gr_print_flush();
     return gr_cu_leave(s->head ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
@@ -262,48 +267,6 @@ CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
     return gr_cu_leave(r);
 }
 
-// ---- Capture: there is none --------------------------------------------------------------------------------
-
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-    Ctx *c = NULL;
-    Stream *s = NULL;
-    STREAM_ENTER(handle, &c, &s);
-    if (!status)
-        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return gr_cu_leave(CUDA_SUCCESS);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **deps, const CUgraphEdgeData **edges,
-                                   size_t *n) {
-    (void)graph, (void)deps, (void)edges;
-    if (id)
-        *id = 0;
-    if (n)
-        *n = 0;
-    return cuStreamIsCapturing(handle, status);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                   CUgraph *graph, const CUgraphNode **deps, size_t *n) {
-    return cuStreamGetCaptureInfo_v3(handle, status, id, graph, deps, NULL, n);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id) {
-    return cuStreamGetCaptureInfo_v3(handle, status, id, NULL, NULL, NULL, NULL);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUstreamCaptureMode old = current;
-    current = *mode;
-    *mode = old;
-    return CUDA_SUCCESS;
-}
-
 // ---- Items -------------------------------------------------------------------------------------------------
 
 static CUresult submit_host(CUstream handle, HostJob job) {
@@ -317,8 +280,7 @@ static CUresult submit_host(CUstream handle, HostJob job) {
         return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     job.stream = handle;
     it->host = job;
-    gr_queue_submit(s, it);
-    return gr_cu_leave(CUDA_SUCCESS);
+    return gr_cu_leave(gr_submit(s, it));
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn fn, void *user) {
@@ -357,8 +319,7 @@ static CUresult submit_value(CUstream handle, ItemKind kind, CUdeviceptr addr, u
     if (!it)
         return gr_cu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     it->value = (ValueJob){.view = view, .value = value, .flags = flags, .wide = wide};
-    gr_queue_submit(s, it);
-    return gr_cu_leave(CUDA_SUCCESS);
+    return gr_cu_leave(gr_submit(s, it));
 }
 
 CUresult cuStreamWaitValue32_v2(CUstream s, CUdeviceptr addr, cuuint32_t value, unsigned int flags) {

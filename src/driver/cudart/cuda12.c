@@ -26,7 +26,58 @@ EXPORT(PTSZ("cudaMemPrefetchAsync"), cudaError_t, mem_prefetch_async, const void
     return cudaMemPrefetchAsync(p, count, location_of(device), 0, stream);
 }
 
+// The ABI of CUDA 10 under the plain name, which CUDA 12's headers map to the next.
+EXPORT(PTSZ("cudaStreamGetCaptureInfo"), cudaError_t, stream_get_capture_info, cudaStream_t stream,
+       enum cudaStreamCaptureStatus *status, unsigned long long *id) {
+    return cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+EXPORT(PTSZ("cudaStreamGetCaptureInfo_v2"), cudaError_t, stream_get_capture_info_v2, cudaStream_t stream,
+       enum cudaStreamCaptureStatus *status, unsigned long long *id, cudaGraph_t *graph,
+       const cudaGraphNode_t **dependencies, size_t *n) {
+    return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, NULL, n);
+}
+
+EXPORT(PTSZ("cudaStreamUpdateCaptureDependencies"), cudaError_t, stream_update_capture_dependencies,
+       cudaStream_t stream, cudaGraphNode_t *dependencies, size_t n, unsigned flags) {
+    return cudaStreamUpdateCaptureDependencies(stream, dependencies, NULL, n, flags);
+}
+
 #ifndef GR_RT_PER_THREAD
+
+// ---- graphs without edge data
+
+EXPORT("cudaGraphAddDependencies", cudaError_t, graph_add_dependencies, cudaGraph_t graph,
+       const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n) {
+    return cudaGraphAddDependencies(graph, from, to, NULL, n);
+}
+
+EXPORT("cudaGraphRemoveDependencies", cudaError_t, graph_remove_dependencies, cudaGraph_t graph,
+       const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t n) {
+    return cudaGraphRemoveDependencies(graph, from, to, NULL, n);
+}
+
+EXPORT("cudaGraphGetEdges", cudaError_t, graph_get_edges, cudaGraph_t graph, cudaGraphNode_t *from,
+       cudaGraphNode_t *to, size_t *n) {
+    return cudaGraphGetEdges(graph, from, to, NULL, n);
+}
+
+EXPORT("cudaGraphNodeGetDependencies", cudaError_t, graph_node_get_dependencies, cudaGraphNode_t node,
+       cudaGraphNode_t *nodes, size_t *n) {
+    return cudaGraphNodeGetDependencies(node, nodes, NULL, n);
+}
+
+EXPORT("cudaGraphNodeGetDependentNodes", cudaError_t, graph_node_get_dependent_nodes, cudaGraphNode_t node,
+       cudaGraphNode_t *nodes, size_t *n) {
+    return cudaGraphNodeGetDependentNodes(node, nodes, NULL, n);
+}
+
+EXPORT("cudaGraphAddNode", cudaError_t, graph_add_node, cudaGraphNode_t *node, cudaGraph_t graph,
+       const cudaGraphNode_t *dependencies, size_t n, struct cudaGraphNodeParams *params) {
+    return cudaGraphAddNode(node, graph, dependencies, NULL, n, params);
+}
+
+// ---- others
 
 // Under this name CUDA 12 keeps the structure of CUDA 11, which its headers no longer show.
 EXPORT("cudaGetDeviceProperties", cudaError_t, get_device_properties_v1, void *prop, int device) {

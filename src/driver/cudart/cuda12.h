@@ -54,6 +54,22 @@ _Static_assert(sizeof(DeviceProp12) == 1032, "sizeof(cudaDeviceProp) in CUDA 12"
 
 // In a function of the first, a call of the later name also means the renamed one.
 #ifndef GR_RT_PER_THREAD
+__typeof__(cudaStreamGetCaptureInfo) cudaStreamGetCaptureInfo_v3;
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+__typeof__(cudaStreamUpdateCaptureDependencies) cudaStreamUpdateCaptureDependencies_v2;
+#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
+__typeof__(cudaGraphAddDependencies) cudaGraphAddDependencies_v2;
+#define cudaGraphAddDependencies cudaGraphAddDependencies_v2
+__typeof__(cudaGraphRemoveDependencies) cudaGraphRemoveDependencies_v2;
+#define cudaGraphRemoveDependencies cudaGraphRemoveDependencies_v2
+__typeof__(cudaGraphGetEdges) cudaGraphGetEdges_v2;
+#define cudaGraphGetEdges cudaGraphGetEdges_v2
+__typeof__(cudaGraphNodeGetDependencies) cudaGraphNodeGetDependencies_v2;
+#define cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+__typeof__(cudaGraphNodeGetDependentNodes) cudaGraphNodeGetDependentNodes_v2;
+#define cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
+__typeof__(cudaGraphAddNode) cudaGraphAddNode_v2;
+#define cudaGraphAddNode cudaGraphAddNode_v2
 __typeof__(cudaGetDeviceProperties) cudaGetDeviceProperties_v2;
 #define cudaGetDeviceProperties cudaGetDeviceProperties_v2
 __typeof__(cudaMemAdvise) cudaMemAdvise_v2;
@@ -61,6 +77,12 @@ __typeof__(cudaMemAdvise) cudaMemAdvise_v2;
 __typeof__(cudaMemPrefetchAsync) cudaMemPrefetchAsync_v2;
 #define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
 #else
+__typeof__(cudaStreamGetCaptureInfo_ptsz) cudaStreamGetCaptureInfo_v3_ptsz;
+#undef cudaStreamGetCaptureInfo
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3_ptsz
+__typeof__(cudaStreamUpdateCaptureDependencies_ptsz) cudaStreamUpdateCaptureDependencies_v2_ptsz;
+#undef cudaStreamUpdateCaptureDependencies
+#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2_ptsz
 __typeof__(cudaMemPrefetchAsync_ptsz) cudaMemPrefetchAsync_v2_ptsz;
 #undef cudaMemPrefetchAsync
 #define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2_ptsz

@@ -253,6 +253,18 @@ cudaError_t gr_rt_kernel(const void *host_function, CUkernel *kernel) {
     return e;
 }
 
+const void *gr_rt_host_function(CUkernel kernel) {
+    const void *host = kernel;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < functions.len; i++) {
+        const Function *f = functions.entries[i].live ? functions.entries[i].value : NULL;
+        if (f != NULL && f->kernel == kernel)
+            host = f->host;
+    }
+    pthread_mutex_unlock(&lock);
+    return host;
+}
+
 cudaError_t gr_rt_kernel_of_handle(cudaKernel_t handle, CUkernel *kernel) {
     if (handle == NULL)
         return cudaErrorInvalidDeviceFunction;

@@ -101,6 +101,9 @@ void gr_rt_forget_sticky(void);
 // cudaKernel_t, as the header documents. Loads the image on first use.
 cudaError_t gr_rt_kernel(const void *host_function, CUkernel *kernel);
 
+// The other way round: the stub that a kernel was registered for, or the kernel itself.
+const void *gr_rt_host_function(CUkernel kernel);
+
 // As gr_rt_kernel, for a handle from __cudaGetKernel: such a handle may stand for a kernel that could not be
 // loaded.
 cudaError_t gr_rt_kernel_of_handle(cudaKernel_t handle, CUkernel *kernel);

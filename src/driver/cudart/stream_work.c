@@ -101,6 +101,63 @@ cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t stream,
     GR_RT_CALL(cuStreamIsCapturing(stream, (CUstreamCaptureStatus *)pCaptureStatus));
 }
 
+// ---- capture and graphs; graph.c has the rest
+
+_Static_assert((int)cudaStreamCaptureModeRelaxed == (int)CU_STREAM_CAPTURE_MODE_RELAXED, "capture");
+_Static_assert((int)cudaStreamSetCaptureDependencies == (int)CU_STREAM_SET_CAPTURE_DEPENDENCIES, "capture");
+_Static_assert(sizeof(cudaGraphEdgeData) == sizeof(CUgraphEdgeData), "edges");
+_Static_assert(sizeof(cudaGraphInstantiateParams) == sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS), "graphs");
+_Static_assert((int)cudaGraphInstantiateError == (int)CUDA_GRAPH_INSTANTIATE_ERROR, "graphs");
+
+cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+    GR_RT_CALL(cuStreamBeginCapture(stream, (CUstreamCaptureMode)mode));
+}
+
+cudaError_t CUDARTAPI cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                                    const cudaGraphNode_t *dependencies,
+                                                    const cudaGraphEdgeData *dependencyData,
+                                                    size_t numDependencies, enum cudaStreamCaptureMode mode) {
+    GR_RT_CALL(cuStreamBeginCaptureToGraph(stream, graph, dependencies,
+                                           (const CUgraphEdgeData *)dependencyData, numDependencies,
+                                           (CUstreamCaptureMode)mode));
+}
+
+cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
+    GR_RT_CALL(cuStreamEndCapture(stream, pGraph));
+}
+
+cudaError_t CUDARTAPI cudaStreamGetCaptureInfo(cudaStream_t stream,
+                                               enum cudaStreamCaptureStatus *captureStatus_out,
+                                               unsigned long long *id_out, cudaGraph_t *graph_out,
+                                               const cudaGraphNode_t **dependencies_out,
+                                               const cudaGraphEdgeData **edgeData_out,
+                                               size_t *numDependencies_out) {
+    GR_RT_CALL(cuStreamGetCaptureInfo(stream, (CUstreamCaptureStatus *)captureStatus_out,
+                                      (cuuint64_t *)id_out, graph_out, dependencies_out,
+                                      (const CUgraphEdgeData **)edgeData_out, numDependencies_out));
+}
+
+cudaError_t CUDARTAPI cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                          const cudaGraphEdgeData *dependencyData,
+                                                          size_t numDependencies, unsigned int flags) {
+    GR_RT_CALL(cuStreamUpdateCaptureDependencies(
+        stream, dependencies, (const CUgraphEdgeData *)dependencyData, numDependencies, flags));
+}
+
+cudaError_t CUDARTAPI cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                     cudaGraphInstantiateParams *instantiateParams) {
+    GR_RT_CALL(
+        cuGraphInstantiateWithParams(pGraphExec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)instantiateParams));
+}
+
+cudaError_t CUDARTAPI cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    GR_RT_CALL(cuGraphUpload(graphExec, stream));
+}
+
+cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    GR_RT_CALL(cuGraphLaunch(graphExec, stream));
+}
+
 // ---- the driver's entry points, for programs that use both APIs
 
 static cudaError_t entry_point(const char *symbol, void **funcPtr, unsigned version, unsigned long long flags,

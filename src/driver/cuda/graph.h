@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// graph — what the parts of CUDA graphs share.
+//
+//   graph.c        graphs: nodes, edges, clones, and what can be asked of them
+//   graph_node.c   nodes by type: adding them, their parameters
+//   graph_exec.c   executable graphs: a clone of the graph, flattened into steps when it is launched
+//   capture.c      streams whose work goes into a graph
+//
+// A node keeps what it does in the form in which the stream API would submit it, and a launch submits copies of that
+// to streams of its own: a node follows the first node it depends on in that one's stream, and waits for marks of the
+// others. So the parts of a graph that do not depend on each other run in seeded order, like streams.
+#ifndef GR_DRIVER_CUDA_GRAPH_H
+#define GR_DRIVER_CUDA_GRAPH_H
+
+#include "driver/cuda/driver.h"
+
+typedef struct Graph Graph;
+typedef struct Exec Exec;
+
+// Memory of an allocation node and its clones: there from the node's creation until the last of them is gone.
+typedef struct GraphMemory {
+    unsigned refs;
+    CUDA_MEM_ALLOC_NODE_PARAMS params;
+} GraphMemory;
+
+struct Node {
+    HandleKind kind;
+    CUgraphNodeType type;
+    uint64_t id, origin; // of the node that this one is a clone of
+    Graph *graph;
+    Ctx *ctx; // where it runs
+    VEC(Node *) after;
+    bool disabled;
+    // By type:
+    Item *work;          // kernel, memset, host, memory operation
+    void **arguments;    // kernel: pointers into work's parameter buffer
+    CUDA_MEMCPY3D copy;  // memcpy
+    Event *event;        // event record and wait
+    Graph *child;        // graph
+    GraphMemory *memory; // allocation
+    CUdeviceptr address; // free
+    // While the graph is flattened: the steps after which the node is done, whether it has its place, and whether others
+    // depend on it.
+    VEC(uint32_t) steps;
+    bool placed, inner;
+};
+
+struct Graph {
+    HandleKind kind;
+    VEC(Node *) nodes; // in order of creation
+};
+
+struct Exec {
+    HandleKind kind;
+    Graph *graph; // a clone
+    cuuint64_t flags;
+    Mark *end; // of its last launch: the next one waits for it
+};
+
+Graph *gr_graph_new(void);
+void gr_graph_free(Graph *g);
+CUresult gr_graph_clone(const Graph *g, Graph **out);
+bool gr_graph_has(const Graph *g, const Node *n);
+// A node without work. NULL when memory is out.
+Node *gr_node_new(Graph *g, CUgraphNodeType type, Ctx *ctx, Node *const *after, size_t n);
+void gr_node_free(Node *n); // and all edges to it
+// Gives a node the work of another of its type; what it had is dropped.
+CUresult gr_node_set(Node *n, const Node *from);
+void gr_node_clear(Node *n);
+CUresult gr_node_set_arguments(Node *n); // after work has been set to a kernel
+// The executable's copy of a node, NULL when it has none.
+Node *gr_exec_node(const Exec *e, const Node *n);
+CUresult gr_exec_launch(Exec *e, Stream *s);
+CUresult gr_capture_graph(Stream *s, const Graph *g); // its launch, into a stream that captures
+CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *params);
+
+#endif
