@@ -53,6 +53,17 @@
 MIXED_FORMAT(f16)
 MIXED_FORMAT(bf16)
 
+// fma.oob (9.7.4.4): 0x7ff7 is the NaN that tensor copies put out of bounds, whatever its sign; a factor that is one
+// makes the result zero.
+#define OOB(x)                   (((x)&0x7fff) == 0x7ff7)
+#define FMA_OOB(fmt, a, b, c, f) (OOB(a) || OOB(b) ? (uint16_t)0 : OF3(fma, fmt, a, b, c, f))
+#define OOB_FORMAT(fmt)                                                                                      \
+    ALU_L3(fma_oob, fmt, uint16_t, uint16_t, uint16_t, uint16_t, FMA_OOB(fmt, a, b, c, ANY))                 \
+    ALU_L3(fma_oob, fmt##x2, uint32_t, uint32_t, uint32_t, uint32_t,                                         \
+           PACK(FMA_OOB(fmt, LO(a), LO(b), LO(c), ANY), FMA_OOB(fmt, HI(a), HI(b), HI(c), ANY)))
+OOB_FORMAT(f16)
+OOB_FORMAT(bf16)
+
 static const AluKernel rows[] = {
 // clang-format off
 #define H(key) ALU_ROW(key, f16) ALU_ROW(key, bf16) ALU_ROW(key, f16x2) ALU_ROW(key, bf16x2)
@@ -62,7 +73,7 @@ static const AluKernel rows[] = {
 #define A3 A2
 #include "vm/alu_16.def"
 #define M(fmt) ALU_ROW(add_mixed, fmt) ALU_ROW(sub_mixed, fmt) ALU_ROW(fma_mixed, fmt)
-    M(f16) M(bf16)
+    M(f16) M(bf16) H(fma_oob)
     // clang-format on
 };
 ALU_EXPORT(16);

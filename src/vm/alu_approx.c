@@ -56,8 +56,7 @@ INLINE uint64_t upper_half(double r) {
 INLINE double upper_operand(uint64_t u) {
     if (!(u & 0x7ff0000000000000))
         return bits_double(u & 0x8000000000000000);
-    bool nan = (u & 0x7fffffffffffffff) > 0x7ff0000000000000; // perhaps by its lower half alone
-    return bits_double(nan ? u : u & 0xffffffff00000000);
+    return bits_double(u & 0xffffffff00000000); // NaN by its lower half alone is an infinity
 }
 ALU_S1(rcp_gross, f64, uint64_t, uint64_t, upper_half(1.0 / upper_operand(a)))
 ALU_S1(rsqrt_gross, f64, uint64_t, uint64_t, upper_half(1.0 / __builtin_sqrt(upper_operand(a))))

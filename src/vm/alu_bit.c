@@ -54,6 +54,8 @@ INLINE uint64_t brev(uint64_t x) {
 
 // The n-th set bit of the mask counted from `base`, upwards or downwards; PTX ISA 9.7.1.16.
 INLINE uint32_t fns(uint32_t mask, uint32_t base, int32_t offset) {
+    if (offset == INT32_MIN)
+        return 0; // whose magnitude is no int32_t: an H200's answer
     if (base > 31)
         return ~0u;
     if (offset == 0)
@@ -74,9 +76,9 @@ INLINE uint32_t sign_extend(uint32_t x, uint32_t n) {
 }
 INLINE uint32_t bmsk_clamp(uint32_t pos, uint32_t len) { return pos >= 32 ? 0 : low_bits(len) << pos; }
 
-// Bit fields: position and length are 0 to 255 (PTX ISA 9.7.1.18, 9.7.1.19).
+// Bit fields: position and length are 0 to 255 (PTX ISA 9.7.1.18, 9.7.1.19); of fields in 64 bits an H200 does not cut
+// them to a byte.
 INLINE uint64_t bfe(uint64_t x, uint32_t pos, uint32_t len, uint32_t width) {
-    pos &= 255, len &= 255;
     return pos >= width ? 0 : x >> pos & low_bits64(len);
 }
 // In 32 bits and without branches, so that the loop over the lanes vectorizes.
@@ -86,15 +88,15 @@ INLINE uint32_t bfe32(uint32_t x, uint32_t pos, uint32_t len) {
     return (pos < 32 ? x >> (pos & 31) : 0) & keep;
 }
 INLINE uint64_t bfe_signed(uint64_t x, uint32_t pos, uint32_t len, uint32_t width) {
-    pos &= 255, len &= 255;
+    if (width == 32)
+        pos &= 255, len &= 255;
     if (!len)
         return 0;
-    uint32_t top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
+    uint32_t top = (uint64_t)pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
     uint64_t fill = x >> top & 1 ? ~(uint64_t)0 : 0, keep = low_bits64(pos >= width ? 0 : top - pos + 1);
     return (pos >= width ? 0 : x >> pos & keep) | (fill & ~keep);
 }
 INLINE uint64_t bfi(uint64_t x, uint64_t into, uint32_t pos, uint32_t len) {
-    pos &= 255, len &= 255;
     if (pos >= 64)
         return into;
     uint64_t field = low_bits64(len) << pos;

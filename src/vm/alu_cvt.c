@@ -93,6 +93,8 @@ INLINE double load_bf16(uint16_t x, uint64_t imm) { return (void)imm, (double)fl
 INLINE double load_f32(uint32_t x, uint64_t imm) {
     if (imm & ALU_FTZ && !(x & 0x7f800000))
         x &= 0x80000000;
+    if (imm & ALU_FTZ && (x & 0x7fffffff) > 0x7f800000)
+        x = 0x7fffffff; // flushing computes, so the payload is gone
     return (double)bits_float(x);
 }
 INLINE double load_f64(uint64_t x, uint64_t imm) { return (void)imm, bits_double(x); }
@@ -101,7 +103,13 @@ INLINE uint16_t store_f16(double x, uint64_t imm) { return (uint16_t)alu_pack(x,
 INLINE uint16_t store_bf16(double x, uint64_t imm) { return (uint16_t)alu_pack(x, ALU_FMT_BF16, imm); }
 INLINE uint32_t store_tf32(double x, uint64_t imm) {
     uint32_t r = alu_pack(x, ALU_FMT_TF32, imm) << 13;
-    return (r & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : r;
+    return (r & 0x7fffffff) > 0x7f800000 ? 0x7fffe000 : r;
+}
+// .rna only cuts NaN; and .satfinite takes what has the greatest exponent one place down.
+INLINE uint32_t tf32_of_f32(uint32_t a, uint64_t imm) {
+    if (imm & ALU_RNA && (a & 0x7f800000) == 0x7f800000)
+        return (a & 0xffffe000) - (imm & ALU_SATFINITE ? 0x2000 : 0);
+    return store_tf32(load_f32(a, imm), imm);
 }
 INLINE uint32_t store_f32(double x, uint64_t imm) {
     uint32_t r = alu_pack(x, ALU_FMT_F32, imm);
@@ -110,7 +118,20 @@ INLINE uint32_t store_f32(double x, uint64_t imm) {
 INLINE uint64_t store_f64(double x, uint64_t imm) {
     if (imm & ALU_SAT)
         x = x > 0 ? x < 1 ? x : 1 : 0;
-    return double_bits(x);
+    return double_bits(x) | (uint64_t)(x != x) << 51; // quiet
+}
+// From f64: NaN keep their sign and what fits of their payload.
+INLINE uint32_t nan_of_f64(double x, unsigned bits, unsigned fraction) {
+    uint64_t u = double_bits(x), infinity = ((uint64_t)1 << (bits - 1)) - ((uint64_t)1 << fraction);
+    return (uint32_t)(u >> 63 << (bits - 1) | infinity | (uint64_t)1 << (fraction - 1) |
+                      (u & 0xfffffffffffff) >> (52 - fraction));
+}
+#define KEEPS_NAN(x, imm) ((x) != (x) && !((imm)&ALU_SAT))
+INLINE uint16_t f16_of_f64(double x, uint64_t imm) {
+    return KEEPS_NAN(x, imm) ? (uint16_t)nan_of_f64(x, 16, 10) : store_f16(x, imm);
+}
+INLINE uint16_t bf16_of_f64(double x, uint64_t imm) {
+    return KEEPS_NAN(x, imm) ? (uint16_t)nan_of_f64(x, 16, 7) : store_bf16(x, imm);
 }
 
 // Rounding to an integral value. Not by the libm functions: without SSE4.1 they are calls. Adding and
@@ -135,10 +156,18 @@ INLINE double integral(double x, uint64_t imm) {
     ALU_L1(cvt, dst##_##src, D, A, store_##dst(integral(load_##src(a, imm), imm), imm))
 #define SOURCES(X, dst, D)                                                                                   \
     X(f16, uint16_t, dst, D) X(bf16, uint16_t, dst, D) X(f32, uint32_t, dst, D) X(f64, uint64_t, dst, D)
+#define NARROW(X, dst, D) X(f16, uint16_t, dst, D) X(bf16, uint16_t, dst, D) X(f32, uint32_t, dst, D)
 #define FLOAT_PAIRS(X)                                                                                       \
-    SOURCES(X, f16, uint16_t)                                                                                \
-    SOURCES(X, bf16, uint16_t) SOURCES(X, tf32, uint32_t) SOURCES(X, f32, uint32_t) SOURCES(X, f64, uint64_t)
+    NARROW(X, f16, uint16_t) NARROW(X, bf16, uint16_t) SOURCES(X, f32, uint32_t) SOURCES(X, f64, uint64_t)
 FLOAT_PAIRS(FLOAT_FLOAT)
+ALU_L1(cvt, tf32_f32, uint32_t, uint32_t, tf32_of_f32(a, imm))
+ALU_L1(cvt, f16_f64, uint16_t, double, f16_of_f64(integral(a, imm), imm))
+ALU_L1(cvt, bf16_f64, uint16_t, double, bf16_of_f64(integral(a, imm), imm))
+
+// As out32, but NaN stay as they are.
+INLINE VF32 keep_nan32(VF32 r, unsigned f) {
+    return f & ALU_SAT ? out32(r, f) : BLEND(VF32, r == r, out32(r, f), r);
+}
 
 // f64 to f32 in the hardware, in every mode; the fast conversions from and to 16 bits.
 ALU_BODY(k_cvt_fast_f32_f64) {
@@ -147,7 +176,7 @@ ALU_BODY(k_cvt_fast_f32_f64) {
     for (unsigned l = 0; l < VM_LANES; l++)
         r[l] = (float)LANE(double, i->a);
     for (unsigned k = 0; k < N32; k++)
-        PUT32(out32(((VF32 *)r)[k], f));
+        PUT32(keep_nan32(((VF32 *)r)[k], f));
     restore_rounding(f, old); // after the stores, which it cannot overtake
 }
 ALU_HANDLER(k_cvt_fast_f32_f64)
@@ -287,7 +316,7 @@ static const AluKernel rows[] = {
     ALU_ROW(extend, s16_32) ALU_ROW(extend, u16_64) ALU_ROW(extend, s16_64) ALU_ROW(truncate, b32_16)
     ALU_ROW(truncate, b64_16) ALU_ROW(cvt_pack, 2) ALU_ROW(cvt_pack, 3)
 #define FLOAT_ROW(src, A, dst, D) ALU_ROW(cvt, dst##_##src)
-    FLOAT_PAIRS(FLOAT_ROW)
+    FLOAT_PAIRS(FLOAT_ROW) ALU_ROW(cvt, tf32_f32) ALU_ROW(cvt, f16_f64) ALU_ROW(cvt, bf16_f64)
     ALU_ROW(cvt_fast, f32_f64) ALU_ROW(cvt_fast, f64_f32)
     ALU_ROW(cvt_fast, f32_f32)
 #define PAIR_ROW(type, ...) ALU_ROW(cvt2, type##_f32) ALU_ROW(cvt2, type##_f16x2)

@@ -147,6 +147,8 @@ static bool float_to_float(const Cvt *c, VmAlu *out) {
     bool same = !strcmp(d, s);
     if (c->integer && !c->flags && same && use_rounding(c, out))
         return true;
+    if (same && !strcmp(d, "f32") && !c->integer && !c->flags)
+        return use(out, "mov.b32");
     unsigned fast = 0; // flags the fast kernel of this pair understands
     bool has_fast = !c->integer;
     if (!strcmp(d, "f32") && (!strcmp(s, "f64") || same))

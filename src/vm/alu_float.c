@@ -82,8 +82,9 @@ INLINE VF32 div_approx(VF32 a, VF32 b) {
 #define F2(op, expr) FLOAT_KERNELS(op, LOAD2, expr)
 #define F3(op, expr) FLOAT_KERNELS(op, LOAD3, expr)
 #define D1(op, expr) DOUBLE_KERNELS(op, DLOAD1, expr, a, a, a)
-#define D2(op, expr) DOUBLE_KERNELS(op, DLOAD2, expr, a, b, b)
-#define D3(op, expr) DOUBLE_KERNELS(op, DLOAD3, expr, a, b, c)
+#define D2(op, expr) DOUBLE_KERNELS(op, DLOAD2, expr, b, a, a)
+#define E2(op, expr) DOUBLE_KERNELS(op, DLOAD2, expr, a, b, b)
+#define D3(op, expr) DOUBLE_KERNELS(op, DLOAD3, expr, b, c, a)
 #define Q2(op, expr) FLOAT_KERNEL(op##_any_f32x2, 64, i->imm, LOAD2, expr)
 #define Q3(op, expr) FLOAT_KERNEL(op##_any_f32x2, 64, i->imm, LOAD3, expr)
 #include "vm/alu_float.def"
@@ -93,13 +94,16 @@ INLINE VF32 div_approx(VF32 a, VF32 b) {
 #undef D1
 #undef D2
 #undef D3
+#undef E2
 #undef Q2
 #undef Q3
 
 // ---- Bits ------------------------------------------------------------------------------------------------
 
-ALU_V1(neg, f64, 64, VU64, a ^ 0x8000000000000000)
-ALU_V1(abs, f64, 64, VU64, a & 0x7fffffffffffffff)
+// NaN keeps its sign and becomes quiet, as if added to a zero.
+#define BUT_NAN(expr) BLEND(VU64, (VF64)a != (VF64)a, a | 0x0008000000000000, expr)
+ALU_V1(neg, f64, 64, VU64, BUT_NAN(a ^ 0x8000000000000000))
+ALU_V1(abs, f64, 64, VU64, BUT_NAN(a & 0x7fffffffffffffff))
 // The sign of a on the magnitude of b (9.7.3.2).
 ALU_V2(copysign, f32, 32, VU32, (a & 0x80000000) | (b & 0x7fffffff))
 ALU_V2(copysign, f64, 64, VU64, (a & 0x8000000000000000) | (b & 0x7fffffffffffffff))
@@ -123,7 +127,7 @@ TESTP(f64, uint64_t, 0x7ff0000000000000u, 0x000fffffffffffffu)
     X(infinite, INFINITE)                                                                                    \
     X(number, ZERO | SUBNORMAL | NORMAL | INFINITE)                                                          \
     X(notanumber, NOT_A_NUMBER)                                                                              \
-    X(normal, NORMAL)                                                                                        \
+    X(normal, ZERO | NORMAL) /* zero, too: an H200 */                                                        \
     X(subnormal, SUBNORMAL)
 #define TESTP_KERNEL(name, set)                                                                              \
     ALU_BODY(k_testp_##name##_f32) { testp_f32(w, i, set, part); }                                           \
@@ -143,6 +147,7 @@ static const AluKernel rows[] = {
 #define D1(op, expr) ALU_ROW(op, f64) ALU_ROW(op##_any, f64)
 #define D2 D1
 #define D3 D1
+#define E2 D1
 #define Q2(op, expr) ALU_ROW(op##_any, f32x2)
 #define Q3 Q2
 #include "vm/alu_float.def"

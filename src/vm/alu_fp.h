@@ -4,8 +4,8 @@
 // PTX ISA 9.7.3: f32 keeps subnormals unless .ftz flushes sources and results to zero of the same sign; .sat
 // clamps to [0, 1] and NaN to +0; single-precision NaN results are unspecified (devices give 0x7fffffff, and so
 // do we); double-precision instructions keep NaN payloads. Which source's payload wins is not written down: here
-// it is the first NaN among the sources, made quiet, on every CPU alike, and 0xfff8000000000000 for a NaN that
-// is born.
+// the kernel says which, made quiet, on every CPU alike, as an H200 was seen to do; and 0xfff8000000000000 for a NaN
+// that is born.
 #ifndef GR_VM_ALU_FP_H
 #define GR_VM_ALU_FP_H
 
@@ -72,6 +72,7 @@ INLINE bool any64(VS64 m) {
 #endif
     return any != 0;
 }
+// NaN results: the payload of the first NaN among a, b, c.
 INLINE VF64 nan64(VF64 r, VF64 a, VF64 b, VF64 c) {
     VS64 bad = r != r;
     if (__builtin_expect(!any64(bad), 1))

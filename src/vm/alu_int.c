@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_int — integer arithmetic: the operations of alu_int.def as vector and lane kernels. Condition code CC.CF is
-// one bit per lane in w->cc: a carry after addition, a borrow after subtraction. Lanes that are not active keep theirs
+// one bit per lane in w->cc: the carry out of the sum; a subtraction adds the complement, so that after it 1 means no borrow, as on a GPU. Lanes that are not active keep theirs
 // in every case: the frame a full-mask handler may write garbage into is its activation's, but w->cc is the warp's.
 
 #include "vm/alu_kernel.h"
@@ -126,7 +126,8 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
     ALU_BODY(k_##op##_##type) {                                                                              \
         uint32_t cc = w->cc, out = 0;                                                                        \
         for (unsigned k = 0; k < N##W; k++) {                                                                \
-            load V s = (x), t = (y), minus_cf = (reads) ? (V)mask##W(cc, k) : SPLAT(V, 0), r, carry;         \
+            load V s = (x), t = (y),                                                                         \
+                   minus_cf = (reads) ? (V)mask##W((subtracts) ? ~cc : cc, k) : SPLAT(V, 0), r, carry;       \
             if (subtracts) {                                                                                 \
                 V r1 = s - t;                                                                                \
                 r = r1 + minus_cf;                                                                           \
@@ -139,7 +140,7 @@ INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool sa, bool sb) {
                 carry = (V)(r1 < s) | (V)(r < r1);                                                           \
             }                                                                                                \
             if (writes)                                                                                      \
-                out |= bits##W((VS##W)carry, k);                                                             \
+                out |= bits##W((VS##W)((subtracts) ? ~carry : carry), k);                                    \
             PUT##W(r);                                                                                       \
         }                                                                                                    \
         if (writes)                                                                                          \

@@ -36,7 +36,7 @@ INLINE uint32_t u32_of_float(float x){TO_U32(float, 0x1p31f, 0)} INLINE uint32_t
 #define WHOLE64(x, mode) ((mode) == ALU_RZI ? (x) : integral64(x, mode))
 
 #define MODE(name, mode)                                                                                     \
-    ALU_S1(cvt_##name, f64_f64, double, double, a == a ? integral64(a, mode) : a)                            \
+    ALU_S1(cvt_##name, f64_f64, double, double, a == a ? integral64(a, mode) : a + a) /* quiet */            \
     ALU_S1(cvt_##name, s32_f32, int32_t, float, TO_S32(WHOLE32(a, mode), -0x1p31f, 0x1p31f, 0))              \
     ALU_S1(cvt_##name, u32_f32, uint32_t, float, u32_of_float(WHOLE32(a, mode)))                             \
     ALU_S1(cvt_##name, s32_f64, int32_t, double, TO_S32(WHOLE64(a, mode), -0x1p31, 0x1p31, INT32_MIN))       \
@@ -52,10 +52,10 @@ INLINE uint32_t u32_of_float(float x){TO_U32(float, 0x1p31f, 0)} INLINE uint32_t
 #define MODES(X) X(rni, ALU_RNI) X(rzi, ALU_RZI) X(rmi, ALU_RMI) X(rpi, ALU_RPI)
 MODES(MODE)
 
-    // tf32 is f32 with 13 bits of fraction less; ties away from zero is an addition below the last place kept.
+    // tf32 is f32 with 13 bits of fraction less; ties away from zero is an addition below the last place kept, and NaN is
+    // only cut.
     ALU_S1(cvt_rna, tf32_f32, uint32_t, uint32_t,
-           (a & 0x7fffffff) >= 0x7f800000 ? ((a & 0x7fffffff) == 0x7f800000 ? a : 0x7fffffff)
-                                          : (a + 0x1000) & 0xffffe000)
+           ((a & 0x7fffffff) >= 0x7f800000 ? a : a + 0x1000) & 0xffffe000)
 
         static const AluKernel rows[] = {
 // clang-format off

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // alu_video — video instructions on whole registers, PTX ISA 9.7.18: v{add,sub,absdiff,min,max,set}, and their forms on
-// two halves and four bytes. Byte and half-word selectors and masks (.b0, .h1, …) are not executed; nor are vshl, vshr
-// and vmad. imm: AluFlags, the types' signs (AluVideo), the secondary operation and vset's relations.
+// two halves and four bytes. video.c
+// has the forms with selectors, and vshl, vshr, vmad. imm: AluFlags, the types' signs (AluVideo), the secondary operation and vset's relations.
 
 #include "vm/alu_video.h"
 #include "vm/alu_kernel.h"
@@ -49,11 +49,15 @@ INLINE uint32_t simd(VideoOp op, unsigned bits, uint32_t a, uint32_t b, uint32_t
 
 // Scalar: 32 bits, then perhaps a secondary operation with c in the destination's type.
 INLINE uint32_t scalar(VideoOp op, uint32_t a, uint32_t b, uint32_t c, uint64_t imm) {
+    // As an H200 computes: .sat does not bound u32 above; minima, maxima and differences keep their sign in a secondary
+    // operation; and vset's c has the sign of a.
     bool is_signed = imm & ALU_VIDEO_D;
     int64_t t = combine(op, element(a, 0, 32, imm & ALU_VIDEO_A), element(b, 0, 32, imm & ALU_VIDEO_B), imm);
     if (imm & ALU_SAT)
-        t = saturate(t, 32, is_signed);
-    int64_t x = element((uint32_t)t, 0, 32, is_signed), y = element(c, 0, 32, is_signed);
+        t = is_signed ? saturate(t, 32, true) : t < 0 ? 0 : t;
+    bool keeps = is_signed && (op == V_MIN || op == V_MAX || op == V_ABSDIFF);
+    int64_t x = keeps ? t : element((uint32_t)t, 0, 32, is_signed);
+    int64_t y = element(c, 0, 32, is_signed || (op == V_SET && imm & ALU_VIDEO_A));
     switch (ALU_VIDEO_SECOND(imm)) {
     case ALU_VIDEO_ADD: return (uint32_t)(x + y);
     case ALU_VIDEO_MIN: return (uint32_t)(x < y ? x : y);

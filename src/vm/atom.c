@@ -47,10 +47,20 @@ static uint64_t op_add_f32_ftz(uint64_t old, uint64_t a, uint64_t b) {
     return flush(op_add_f32(flush(old), flush(a), b));
 }
 
+static bool is_nan64(uint64_t v) { return (v & INT64_MAX) > UINT64_C(0x7ff0000000000000); }
+
 static uint64_t op_add_f64(uint64_t old, uint64_t a, uint64_t b) {
     (void)b;
     double s = bits_double(old) + bits_double(a);
-    return s != s ? UINT64_C(0x7ff8000000000000) : double_bits(s);
+    // NaN as an H200 has them: that of the cell before the operand's, made quiet; or a new one.
+    if (s == s)
+        return double_bits(s);
+    uint64_t nan = is_nan64(old) ? old : is_nan64(a) ? a : UINT64_C(0xfff8000000000000);
+    return nan | UINT64_C(1) << 51;
+}
+// Global memory takes the operand's first, and leaves signalling NaN as they are.
+static uint64_t op_add_f64_global(uint64_t old, uint64_t a, uint64_t b) {
+    return is_nan64(a) ? a : is_nan64(old) ? old : op_add_f64(old, a, b);
 }
 
 // One half or both halves of a pair: the upper one is zero in the single forms, and 0+0 stays 0.
@@ -153,7 +163,7 @@ static VmExec quick(const VmMemInfo *info) {
                 : info->address_size == 4    ? MEM_SHARED32
                                              : MEM_SHARED64;
     if (info->vec != 1 || (info->elem != 4 && info->elem != 8) || info->op.apply == op_add_f32 ||
-        (where != MEM_SHARED32 && info->address_size != 8))
+        info->op.apply == op_add_f64 || (where != MEM_SHARED32 && info->address_size != 8))
         return gr_vm_x_atom;
     return gr_vm_mem_kernels()->atom[where][info->op.apply == op_add][info->elem == 8];
 }
@@ -282,10 +292,12 @@ VM_HANDLER(gr_vm_x_atom_rest) {
         for (unsigned e = 0; e < info->vec; e++) {
             uint64_t old = 0, (*apply)(uint64_t, uint64_t, uint64_t) = info->op.apply;
             uint8_t *p = host[l] + e * info->elem;
-            if (apply == op_add_f32 &&
-                (info->space == PTX_GLOBAL ||
-                 (info->space == PTX_GENERIC && address[l] - VM_SHARED_BASE >= VM_SHARED_SIZE)))
+            bool global = info->space == PTX_GLOBAL ||
+                          (info->space == PTX_GENERIC && address[l] - VM_SHARED_BASE >= VM_SHARED_SIZE);
+            if (apply == op_add_f32 && global)
                 apply = op_add_f32_ftz;
+            if (apply == op_add_f64 && global)
+                apply = op_add_f64_global;
             uint64_t a = read_reg(w, info->b[e], info->elem, l);
             uint64_t c = info->op.cas ? read_reg(w, info->c[e], info->elem, l) : 0;
             if (w->atomics)

@@ -7,6 +7,7 @@
 #include "vm/decode.h"
 
 #include "vm/exec.h"
+#include "vm/forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,13 @@ static void apply_guard(Decoder *d, const PtxInstr *i, size_t first, bool contro
     }
 }
 
+static bool decode_any(Decoder *d, const PtxInstr *i, bool *control) {
+    return gr_vm_decode_ctl(d, i, control) || gr_vm_decode_sync(d, i, control) ||
+           gr_vm_decode_async(d, i, control) || gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) ||
+           gr_vm_decode_move(d, i) || decode_alu(d, i) || gr_vm_decode_video(d, i) ||
+           gr_vm_decode_matrix(d, i, control);
+}
+
 static void decode_instr(Decoder *d, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     size_t first = d->code.len, fixups = d->fixups.len;
@@ -178,10 +186,7 @@ static void decode_instr(Decoder *d, const PtxStmt *s) {
         d->weight++;
     if (is_aliased(d, i))
         return;
-    bool ok = gr_vm_decode_ctl(d, i, &control) || gr_vm_decode_sync(d, i, &control) ||
-              gr_vm_decode_async(d, i, &control) || gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) ||
-              gr_vm_decode_move(d, i) || decode_alu(d, i) || gr_vm_decode_video(d, i) ||
-              gr_vm_decode_matrix(d, i, &control);
+    bool ok = gr_vm_form_allows(i) && decode_any(d, i, &control);
     if (!ok) {
         d->code.len = first;
         d->fixups.len = fixups;

@@ -70,6 +70,9 @@ static bool decode_data(Decoder *d, const PtxOperand *o, PtxType t, bool store, 
         reg_bytes[k] = (uint8_t)gr_vm_lane_bytes(own);
         if (reg_bytes[k] == 0 || (info->elem > reg_bytes[k]))
             return false;
+        // Of floating-point types the register has the size (9.4.1); what ptxas makes of others is a conversion.
+        if (e[k].kind == PTX_O_REG && (t == PTX_F32 || t == PTX_F64) && reg_bytes[k] != info->elem)
+            return false;
     }
     return true;
 }

@@ -70,7 +70,10 @@ VM_HANDLER(gr_vm_x_isspacep) {
             yes = r && r->read_only && !param;
             break;
         }
-        default: yes = !shared && !local && !param;
+        default: {
+            const VmRange *r = gr_vm_mem_find(l->device->mem, a[k]);
+            yes = !shared && !local && !param && !(r && r->read_only && r->kind == VM_MEM_DEVICE);
+        }
         }
         out |= (uint32_t)yes << k;
     }

@@ -282,7 +282,7 @@ static void on_load(const char *spelling, const char *operands, void *arg) {
     if (!parse(spelling, &m))
         return;
     emit_load(arg, &m, "");
-    if (m.bits < 64) { // registers may be wider than the type (9.4.1)
+    if (m.bits < 64 && m.type[0] != 'f') { // registers may be wider than integer types (9.4.1)
         m.reg_bits = 64;
         emit_load(arg, &m, " wide");
         m.reg_bits = m.bits < 16 ? 16 : m.bits;
@@ -340,7 +340,7 @@ static void on_store(const char *spelling, const char *operands, void *arg) {
     if (!parse(spelling, &m))
         return;
     emit_store(arg, &m, "");
-    if (m.bits < 64) {
+    if (m.bits < 64 && m.type[0] != 'f') {
         m.reg_bits = 64;
         emit_store(arg, &m, " wide");
         m.reg_bits = m.bits < 16 ? 16 : m.bits;
@@ -352,6 +352,8 @@ static void on_store(const char *spelling, const char *operands, void *arg) {
 }
 
 // ---- Atomics: in holds the cell, b and c of two words each; out the cell and the result ---------------------
+
+static bool is_nan(uint64_t f64) { return (f64 & 0x7fffffffffffffff) > 0x7ff0000000000000; }
 
 static uint64_t apply(const Mem *m, uint64_t old, uint64_t b, uint64_t c) {
     unsigned bits = m->bits;
@@ -380,9 +382,16 @@ static uint64_t apply(const Mem *m, uint64_t old, uint64_t b, uint64_t c) {
     }
     RefInsn r;
     ref_parse(spelling, &r);
-    RefIn in = {.src = {old, b}, .src_bits = 2, .dst_bits = bits};
+    bool f64 = !strcmp(t, "f64"); // b + old, where that makes a difference: two NaN
+    RefIn in = {.src = {f64 ? b : old, f64 ? old : b}, .src_bits = 2, .dst_bits = bits};
     RefOut out;
     ref_run(&r, &in, &out);
+    if (f64 && m->space != SHARED && !m->generic_shared) { // global memory keeps signalling NaN as they are
+        if (is_nan(b))
+            return b;
+        if (is_nan(old))
+            return old;
+    }
     return out.d;
 }
 

@@ -83,18 +83,22 @@ static uint32_t scalar(const Video *v, uint32_t a, uint32_t b, uint32_t c) {
                     : v->dsel < 4    ? 8
                                      : 16,
              at = v->dsel < 4 ? 8u * (unsigned)v->dsel : 16u * (unsigned)(v->dsel - 4);
-    if (ref_has(&v->r, "sat"))
-        t = clamp(t, v->d_signed, bits);
+    if (ref_has(&v->r, "sat")) {
+        if (bits == 32 && !v->d_signed)
+            t = t < 0 ? 0 : t; // a GPU does not saturate upwards
+        else
+            t = clamp(t, v->d_signed, bits);
+    }
     if (v->second == 'm') {
         uint32_t mask = ((1u << bits) - 1) << at;
         return ((uint32_t)t << at & mask) | (c & ~mask);
     }
-    t = part((uint64_t)t & 0xffffffff, v->d_signed, 0, 32);
-    __int128 z = part(c, v->d_signed, 0, 32);
-    t = v->second == 'a'   ? t + z
-        : v->second == 'i' ? (t < z ? t : z)
-        : v->second == 'x' ? (t > z ? t : z)
-                           : t;
+    // A GPU compares c as signed, and keeps the sign that minima, maxima and differences have.
+    if (!v->d_signed || !(is(v, "vmin") || is(v, "vmax") || is(v, "vabsdiff")))
+        t = part((uint64_t)t & 0xffffffff, v->d_signed, 0, 32);
+    __int128 z = part(c, v->d_signed || (is(v, "vset") && v->a_signed), 0, 32);
+    bool less = t < z;
+    t = v->second == 'a' ? t + z : v->second == 'i' ? (less ? t : z) : v->second == 'x' ? (less ? z : t) : t;
     return (uint32_t)t;
 }
 
@@ -244,7 +248,16 @@ static void on_spelling(const char *spelling, const char *operands, void *arg) {
                 v.neg_c = form == 2;
             }
         }
-        emit(e, &v, spelling, &rng);
+        // Where NVIDIA's code does not do what the ISA says, this device has no such instruction: see alu_spec.def.
+        bool bare = is(&v, "vmin") || is(&v, "vmax") || is(&v, "vabsdiff");
+        bool odd =
+            (v.second == 'm' && v.kind == 's' && (v.dsel == 5 || ref_has(&v.r, "sat"))) ||
+            (v.kind == 'm' && (ref_has(&v.r, "sat") || ref_has(&v.r, "shr7") || ref_has(&v.r, "shr15"))) ||
+            (is(&v, "vsh") && (ref_has(&v.r, "sat") || v.second == 'i' || v.second == 'x')) ||
+            (!set && !v.d_signed && (v.second == 'i' || v.second == 'x') &&
+             !(bare && !v.a_signed && !v.b_signed));
+        if (!odd)
+            emit(e, &v, spelling, &rng);
         if (e->kind == 'm' && ref_has(&v.r, "po"))
             break;
     }

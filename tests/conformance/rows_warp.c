@@ -478,7 +478,7 @@ static const Text texts[] = {
      ".local .align 16 .b8 lo[32];\nmov.u64 %a, lo;\n$ %o, %a;\nld.global.u64 %w, [%in];\nst.u64 [%o], %w;\n"
      "ld.local.u64 %w, [%a];\nst.global.u64 [%out], %w;\n",
      fill_words, expect_copy},
-    {"st.param.{b8,b16,b32,b64,u8,s8,u16,s16,u32,s32,u64,s64,f32,f64}",
+    {"st.param.{b16,b32,b64,u16,s16,u32,s32,u64,s64,f64}",
      ".func (.param .b64 r) twice(.param .b64 a, .param .align 8 .b8 s[16]) {\n.reg .b64 %x, "
      "%y;\nld.param.b64 %x, [a];\n"
      "ld.param.b64 %y, [s+8];\nxor.b64 %x, %x, %y;\nst.param.b64 [r], %x;\nret;\n}\n",
@@ -486,6 +486,21 @@ static const Text texts[] = {
      "ld.global.u64 %w, [%in];\n{ .param .b64 a; .param .align 8 .b8 s[16]; .param .b64 r;\nmov.u64 %a, 0;\n"
      "st.param.b64 [a], %a; st.param.b64 [s], %a; st.param.b64 [s+8], %a;\n$ [s+8], %w;\n"
      "call (r), twice, (a, s);\nld.param.b64 %w, [r]; }\nst.global.u64 [%out], %w;\n",
+     fill_words, expect_cut},
+    {"st.param.{b8,u8,s8}",
+     ".func (.param .b32 r) same(.param .b8 a) {\n.reg .b16 %x;\n.reg .b32 %y;\nld.param.u8 %x, "
+     "[a];\ncvt.u32.u16 %y, %x;\n"
+     "st.param.b32 [r], %y;\nret;\n}\n",
+     LOAD
+     ".reg .b16 %h;\ncvt.u16.u32 %h, %x;\n{ .param .b8 a; .param .b32 r;\n$ [a], %h;\ncall (r), same, (a);\n"
+     "ld.param.b32 %d, [r]; }\n" GIVE,
+     fill_words, expect_cut},
+    {"st.param.f32",
+     ".func (.param .b32 r) same(.param .b32 a) {\n.reg .f32 %x;\nld.param.f32 %x, [a];\nst.param.f32 [r], "
+     "%x;\nret;\n}\n",
+     LOAD
+     ".reg .f32 %f;\nmov.b32 %f, %x;\n{ .param .b32 a; .param .b32 r;\n$ [a], %f;\ncall (r), same, (a);\n"
+     "ld.param.b32 %d, [r]; }\n" GIVE,
      fill_words, expect_cut},
     {"alloca.u64", "",
      LOAD

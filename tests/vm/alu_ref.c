@@ -70,8 +70,9 @@ static bool with_carry(const RefInsn *r, const RefIn *in, RefOut *out) {
         x = low((uint64_t)(ref_has(r, "hi") ? (unsigned __int128)p >> bits : (unsigned __int128)p), bits);
         y = low(in->src[2], bits);
     }
-    unsigned __int128 carry = reads && in->carry,
-                      sum = subtract ? (unsigned __int128)x - y - carry : (unsigned __int128)x + y + carry;
+    // Subtraction adds the complement: the flag then says that there is no borrow, as a GPU has it.
+    unsigned __int128 carry = reads ? in->carry : subtract,
+                      sum = (unsigned __int128)x + (subtract ? low(~y, bits) : y) + carry;
     out->d = low((uint64_t)sum, bits);
     out->carry = ref_has(r, "cc") ? (bool)(sum >> bits & 1) : in->carry;
     return true;
@@ -154,7 +155,7 @@ bool ref_integer(const RefInsn *r, const RefIn *in, RefOut *out) {
     } else if (is(r, "div")) {
         d = b ? a / b : -1;
     } else if (is(r, "rem")) {
-        d = b ? a % b : a;
+        d = b ? a % b : -1;
     } else if (is(r, "abs")) {
         d = a < 0 ? -a : a;
     } else if (is(r, "neg")) {
@@ -184,7 +185,8 @@ static bool ref_video(const RefInsn *r, const RefIn *in, RefOut *out) {
              bits = 32 / parts;
     bool set = !strncmp(r->op, "vset", 4);
     const char *td = set ? "u32" : r->type[0], *ta = r->type[!set], *tb = r->type[1 + !set];
-    __int128 max = ((__int128)1 << (bits - (td[0] == 's'))) - 1, min = td[0] == 's' ? -max - 1 : 0, sum = 0;
+    __int128 max = ((__int128)1 << (bits - (td[0] == 's'))) - 1, min = td[0] == 's' ? -max - 1 : 0, sum = 0,
+             exact = 0;
     uint64_t d = 0;
     for (unsigned j = 0; j < parts; j++) {
         __int128 a = value(in->src[0] >> bits * j, ta, bits), b = value(in->src[1] >> bits * j, tb, bits), t;
@@ -207,22 +209,30 @@ static bool ref_video(const RefInsn *r, const RefIn *in, RefOut *out) {
             t = a < b ? a : b;
         else
             t = a > b ? a : b;
-        if (ref_has(r, "sat"))
+        if (ref_has(r, "sat") && parts == 1 && td[0] != 's')
+            t = t < 0 ? 0 : t; // a GPU does not saturate upwards
+        else if (ref_has(r, "sat"))
             t = clamp(t, min, max);
         sum += t;
+        exact = t;
         d |= low((uint64_t)t, bits) << bits * j;
     }
     if (parts > 1) {
         out->d = ref_has(r, "add") ? (uint32_t)(in->src[2] + (uint64_t)sum) : d;
         return true;
     }
-    __int128 x = value(d, td, 32), y = value(in->src[2], td, 32);
+    // A GPU compares c as signed, and keeps the sign that minima, maxima and differences have.
+    bool keeps =
+        td[0] == 's' && (!strcmp(r->op, "vmin") || !strcmp(r->op, "vmax") || !strcmp(r->op, "vabsdiff"));
+    __int128 x = keeps ? exact : value(d, td, 32), y;
+    y = value(in->src[2], td[0] == 's' || (set && ta[0] == 's') ? "s32" : "u32", 32);
+    bool less = x < y;
     if (ref_has(r, "add"))
         x += y;
     else if (ref_has(r, "min"))
-        x = x < y ? x : y;
+        x = less ? x : y;
     else if (ref_has(r, "max"))
-        x = x > y ? x : y;
+        x = less ? y : x;
     out->d = (uint32_t)x;
     return true;
 }
@@ -313,7 +323,9 @@ bool ref_bit(const RefInsn *r, const RefIn *in, RefOut *out) {
         d = 0xffffffff;
         if (b < 32 && offset == 0 && bit_of(a, (unsigned)b))
             d = b;
-        if (b < 32 && offset != 0) {
+        if (offset == INT32_MIN) { // a GPU's answer
+            d = 0;
+        } else if (b < 32 && offset != 0) {
             int64_t count = (offset > 0 ? (int64_t)offset : -(int64_t)offset) - 1;
             for (int pos = (int)b; pos >= 0 && pos<32; pos += offset> 0 ? 1 : -1)
                 if (bit_of(a, (unsigned)pos) && count-- == 0) {
@@ -322,12 +334,14 @@ bool ref_bit(const RefInsn *r, const RefIn *in, RefOut *out) {
                 }
         }
     } else if (is(r, "bfe")) {
-        unsigned pos = in->src[1] & 255, len = in->src[2] & 255, msb = bits - 1;
-        bool sign = t[0] == 's' && len && bit_of(a, pos + len - 1 < msb ? pos + len - 1 : msb);
+        // 32 bits: the low bytes, as the ISA says; of 64 bits a GPU takes position and length as they are.
+        uint64_t byte = bits == 32 ? 255 : UINT32_MAX, msb = bits - 1;
+        uint64_t pos = in->src[1] & byte, len = in->src[2] & byte;
+        bool sign = t[0] == 's' && len && bit_of(a, (unsigned)(pos + len - 1 < msb ? pos + len - 1 : msb));
         for (unsigned j = 0; j < bits; j++)
-            d |= (uint64_t)(j < len && pos + j <= msb ? bit_of(a, pos + j) : sign) << j;
+            d |= (uint64_t)(j < len && pos + j <= msb ? bit_of(a, (unsigned)pos + j) : sign) << j;
     } else if (is(r, "bfi")) {
-        unsigned pos = in->src[2] & 255, len = in->src[3] & 255;
+        uint64_t byte = bits == 32 ? 255 : UINT32_MAX, pos = in->src[2] & byte, len = in->src[3] & byte;
         d = b;
         for (unsigned j = 0; j < len && pos + j < bits; j++)
             d = (d & ~((uint64_t)1 << (pos + j))) | (uint64_t)bit_of(a, j) << (pos + j);

@@ -30,7 +30,8 @@ typedef struct RefOut {
     // Approximate instructions: d is right when it is within `error` (absolute) of `value`.
     bool approximate;
     double value, error;
-    double value_hi, error_hi; // of the upper half of a packed pair
+    double value_hi, error_hi;      // of the upper half of a packed pair
+    double own_error, own_error_hi; // what this device stays within; `error` is what the ISA allows
 } RefOut;
 
 void ref_parse(const char *spelling, RefInsn *r);

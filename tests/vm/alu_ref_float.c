@@ -71,60 +71,81 @@ static bool min_max(const RefInsn *r, const Format *f, const uint64_t *src, RefO
     }
     if (!seen || (any_nan && ref_has(r, "NaN"))) {
         out->d = f->nan;
-        if (f->bits == 64) // both NaN: the first one's payload
-            out->d = src[0] | 0x8000000000000;
+        if (f->bits == 64) // both NaN: the second one's payload
+            out->d = src[1] | 0x8000000000000;
         return true;
     }
     out->d = flush(f, ref_has(r, "xorsign") ? best | signs : best, ref_has(r, "ftz"));
     return true;
 }
 
-// Approximate functions: value and allowed error, by the tables of 9.7.3.
+// Approximate functions: value and allowed errors.
+static const struct {
+    const char *op, *mods, *type;
+    double relative, absolute, own_ulp;
+} bounds[] = {
+#define BOUND(op, mods, type, relative, absolute, isa, own) {op, mods, type, relative, absolute, own},
+#include "vm/alu_bounds.def"
+#undef BOUND
+};
+
+// A row with more modifiers goes before one with fewer.
+static int find_bound(const RefInsn *r, const Format *f) {
+    int best = -1;
+    for (int j = 0; j < (int)(sizeof bounds / sizeof *bounds); j++) {
+        bool ftz = strstr(bounds[j].mods, "ftz");
+        if (!strcmp(bounds[j].op, r->op) && !strcmp(bounds[j].type, f->name) &&
+            ref_has(r, strstr(bounds[j].mods, "full") ? "full" : "approx") && (!ftz || ref_has(r, "ftz")) &&
+            (best < 0 || ftz))
+            best = j;
+    }
+    return best;
+}
+
 static bool approximate(const RefInsn *r, const Format *f, const uint64_t *src, RefOut *out) {
-    double x = number(f, src[0]), y = number(f, src[1]), v, relative = 0, absolute = 0;
-    double ulp = ldexp(1, -f->fraction);
-    bool wide = f->bits == 64;
-    if (is(r, "rcp")) {
+    // The f64 forms with .ftz see upper halves only.
+    bool upper = f->bits == 64 && ref_has(r, "ftz");
+    double x = number(f, upper ? src[0] & ~(uint64_t)UINT32_MAX : src[0]), y = number(f, src[1]), v;
+    if (is(r, "rcp"))
         v = 1 / x;
-        relative = wide ? 0x1p-20 : ulp; // 1 ulp; f64: 20 bits of fraction
-    } else if (is(r, "rsqrt")) {
+    else if (is(r, "rsqrt"))
         v = 1 / sqrt(x);
-        relative = wide ? (ref_has(r, "ftz") ? 0x1p-19 : 0x1p-50) : 0x1p-22 * 1.5;
-    } else if (is(r, "sqrt")) {
+    else if (is(r, "sqrt"))
         v = sqrt(x);
-        relative = 0x1p-23;
-    } else if (is(r, "div")) {
+    else if (is(r, "div")) {
         v = x / y;
-        relative = 2 * ulp;
         if (ref_has(r, "approx") && fabs(y) > 0x1p126 && !isinf(y) && !isnan(y) && !isnan(x))
             v = isinf(x) ? NAN : copysign(0, x) * copysign(1, y);
-    } else if (is(r, "sin") || is(r, "cos")) {
+    } else if (is(r, "sin") || is(r, "cos"))
         v = is(r, "sin") ? sin(x) : cos(x);
-        absolute = 0x1p-20;
-    } else if (is(r, "lg2")) {
+    else if (is(r, "lg2"))
         v = log2(x);
-        absolute = 0x1p-22;
-        relative = 0x1p-22;
-    } else if (is(r, "ex2")) {
+    else if (is(r, "ex2"))
         v = exp2(x);
-        relative = f->bits == 16 ? (f->fraction == 10 ? 0x1p-9 : 0x1p-7) : 2 * ulp;
-    } else if (is(r, "tanh")) {
+    else if (is(r, "tanh"))
         v = tanh(x);
-        relative = f->bits == 16 ? (f->fraction == 10 ? 0x1p-9 : 0x1p-7) : 0x1p-11;
-    } else {
+    else
         return false;
-    }
+    int bound = find_bound(r, f);
+    if (bound < 0)
+        return false;
     // What overflows or underflows the format does so in the result too; subnormal results have a fixed unit.
-    double max = ldexp(2 - ulp, 1 - f->min_exponent);
-    if (fabs(v) > max)
+    double smallest = ldexp(1, f->min_exponent), unit = ldexp(1, f->min_exponent - f->fraction);
+    if (fabs(v) > ldexp(2 - ldexp(1, -f->fraction), 1 - f->min_exponent))
         v = copysign(INFINITY, v);
-    out->error = fabs(v) * relative + absolute + ldexp(1, f->min_exponent - f->fraction);
-    if (isinf(v) || v == 0)
-        out->error = 0;
+    bool exact = isinf(v) || v == 0;
+    double absolute = bounds[bound].absolute;
+    if ((is(r, "sin") || is(r, "cos")) && fabs(x) > 2 * 3.1415926)
+        absolute = fabs(x) <= 314.15927 ? 0x1.3b2bp-15 : 2; // 2^-14.7, and beyond no bound is stated
+    out->error = exact ? 0 : fabs(v) * bounds[bound].relative + absolute + unit;
+    out->own_error =
+        exact || fabs(v) < smallest ? out->error : bounds[bound].own_ulp * ldexp(1, ilogb(v) - f->fraction);
     if (v == 0 && (is(r, "sin") || is(r, "ex2")))
-        out->error = absolute;
-    if (ref_has(r, "ftz") && fabs(v) < ldexp(1, f->min_exponent))
-        out->error += ldexp(1, f->min_exponent); // may be flushed
+        out->error = out->own_error = absolute;
+    if (ref_has(r, "ftz") && fabs(v) < smallest) { // may be flushed
+        out->error += smallest;
+        out->own_error += smallest;
+    }
     out->approximate = true;
     out->value = v;
     return true;
@@ -153,6 +174,9 @@ static bool one_float(const RefInsn *r, const RefIn *in, RefOut *out, const Form
         x = soft_add(v[0], soft_negate(v[1]), rounding(r));
     } else if (is(r, "mul")) {
         x = soft_mul(v[0], v[1]);
+    } else if (ref_has(r, "oob") && ((src[0] & 0x7fff) == 0x7ff7 || (src[1] & 0x7fff) == 0x7ff7)) {
+        out->d = 0; // out of bounds: neither the product nor c
+        return true;
     } else if (is(r, "fma") || is(r, "mad")) {
         x = soft_add(soft_mul(v[0], v[1]), v[2], rounding(r));
         used = 3;
@@ -166,8 +190,8 @@ static bool one_float(const RefInsn *r, const RefIn *in, RefOut *out, const Form
         used = 1;
     } else if (is(r, "neg") || is(r, "abs")) {
         out->d = is(r, "neg") ? src[0] ^ sign : src[0] & ~sign;
-        if (v[0].kind == NUM_NAN && f->bits != 64)
-            out->d = f->nan;
+        if (v[0].kind == NUM_NAN) // f64 keeps sign and payload
+            out->d = f->bits != 64 ? f->nan : src[0] | 0x8000000000000;
         return true;
     } else if (is(r, "copysign")) {
         out->d = (src[0] & sign) | (src[1] & ~sign);
@@ -178,10 +202,15 @@ static bool one_float(const RefInsn *r, const RefIn *in, RefOut *out, const Form
         return false;
     }
     out->d = finish(r, f, x, ftz);
-    if (x.kind == NUM_NAN && f->bits == 64)
-        for (unsigned j = used; j-- > 0;)
-            if (v[j].kind == NUM_NAN)
-                out->d = src[j] | 0x8000000000000; // the first NaN's payload, made quiet
+    if (x.kind == NUM_NAN && f->bits == 64) {
+        // A source's payload, made quiet. With several NaN a GPU takes the second source, then the third, then the
+        // first; its division, which is software, the first.
+        static const unsigned orders[2][3] = {{1, 2, 0}, {0, 1, 2}};
+        const unsigned *order = orders[is(r, "div")];
+        for (unsigned j = 3; j-- > 0;)
+            if (order[j] < used && v[order[j]].kind == NUM_NAN)
+                out->d = src[order[j]] | 0x8000000000000;
+    }
     return true;
 }
 
@@ -193,7 +222,7 @@ static bool testp(const RefInsn *r, const RefIn *in, RefOut *out) {
              : ref_has(r, "infinite")   ? x.kind == NUM_INFINITE
              : ref_has(r, "number")     ? x.kind != NUM_NAN
              : ref_has(r, "notanumber") ? x.kind == NUM_NAN
-             : ref_has(r, "normal")     ? x.kind == NUM_FINITE && !subnormal
+             : ref_has(r, "normal")     ? finite && !subnormal // zero, too
                                         : subnormal;
     return true;
 }
@@ -219,6 +248,7 @@ bool ref_float(const RefInsn *r, const RefIn *in, RefOut *out) {
         out->approximate = o[0].approximate;
         out->value = o[0].value, out->error = o[0].error;
         out->value_hi = o[1].value, out->error_hi = o[1].error;
+        out->own_error = o[0].own_error, out->own_error_hi = o[1].own_error;
         out->d = o[0].d | o[1].d << f->bits;
         return true;
     }
@@ -432,18 +462,28 @@ bool ref_cvt(const RefInsn *r, const RefIn *in, RefOut *out) {
     out->d = encode(r, to, x);
     if (!strcmp(d, "tf32")) {
         out->d <<= 13;
-        if (x.kind == NUM_NAN)
-            out->d = 0x7fffffff;
+        if (x.kind == NUM_NAN) // .rna only cuts
+            out->d = ref_has(r, "rna") ? in->src[0] & 0xffffe000 : 0x7fffe000;
+        if (ref_has(r, "rna") && ref_has(r, "satfinite") && (in->src[0] & 0x7f800000) == 0x7f800000)
+            out->d = (in->src[0] & 0xffffe000) - 0x2000;
     }
+    bool ftz = ref_has(r, "ftz"), same = !strcmp(d, s);
     if (x.kind == NUM_NAN && !ref_has(r, "sat")) {
-        // NaN payloads: kept to and within f64; cvt.f32.bf16 is a shift
-        if (!strcmp(d, "f64") && !strcmp(s, "f64"))
+        // NaN payloads are kept to, from and within f64, and where nothing is computed
+        unsigned bits = (unsigned)from->bits, fraction = (unsigned)from->fraction;
+        uint64_t sign = in->src[0] >> (bits - 1) & 1, payload = in->src[0] & (((uint64_t)1 << fraction) - 1);
+        if (!strcmp(d, "f64"))
+            out->d = sign << 63 | (uint64_t)0x7ff8 << 48 | payload << (52 - fraction);
+        if (!strcmp(d, "f64") && !strcmp(s, "f32") && ftz)
+            out->d = 0x7fffffffe0000000;
+        if (!strcmp(d, "f64") && same && !integral)
             out->d = in->src[0];
-        else if (!strcmp(d, "f64") && !strcmp(s, "f32"))
-            out->d = (in->src[0] >> 31 & 1) << 63 | 0x7ff8000000000000 | (in->src[0] & 0x7fffff) << 29;
-        else if (!strcmp(d, "f64"))
-            out->d = ~(uint64_t)0; // any NaN
-        else if (!strcmp(d, "f32") && !strcmp(s, "bf16") && !ref_has(r, "ftz") && !integral)
+        if (!strcmp(s, "f64") && !same)
+            out->d = sign << (to->bits - 1) | to->infinity | (uint64_t)1 << (to->fraction - 1) |
+                     payload >> (52 - to->fraction);
+        if (!strcmp(d, "f32") && same && !ftz && !integral)
+            out->d = in->src[0];
+        if (!strcmp(d, "f32") && !strcmp(s, "bf16") && !ftz && !integral)
             out->d = in->src[0] << 16;
     }
     return true;

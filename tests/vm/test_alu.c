@@ -292,8 +292,8 @@ static bool close_to(double got, double want, double error) {
 static bool right(const RefInsn *r, const RefOut *want, uint64_t got, unsigned bits) {
     if (want->approximate) {
         bool packed = strstr(r->type[0], "x2");
-        return close_to(as_double(r->type[0], got), want->value, want->error) &&
-               (!packed || close_to(as_double(r->type[0], got >> 16), want->value_hi, want->error_hi));
+        return close_to(as_double(r->type[0], got), want->value, want->own_error) &&
+               (!packed || close_to(as_double(r->type[0], got >> 16), want->value_hi, want->own_error_hi));
     }
     if (bits == 64 && want->d == ~(uint64_t)0 && !strcmp(r->op, "cvt") && !strcmp(r->type[0], "f64"))
         return isnan(as_double("f64", got));
@@ -364,7 +364,7 @@ static bool execute(const Run *u, uint32_t mask, bool in_place, bool full) {
                         in_place ? " in place" : "", s->negated ? " negated" : "", (unsigned long long)got,
                         (unsigned)get(D2, 1, l), w.cc >> l & 1,
                         (unsigned long long)(active ? u->want[l].d : before[0][l]), u->want[l].value,
-                        u->want[l].error, (unsigned)u->want[l].d2, u->want[l].carry,
+                        u->want[l].own_error, (unsigned)u->want[l].d2, u->want[l].carry,
                         (unsigned long long)u->in[l].src[0], (unsigned long long)u->in[l].src[1],
                         (unsigned long long)u->in[l].src[2], (unsigned long long)u->in[l].src[3],
                         u->cc >> l & 1, s->bits[0], s->bits[1], s->lut);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// forms — matching an instruction's modifiers with the groups of forms.def.
+//
+// A decoder asks for the modifiers that it knows, so by itself it would pass over one that it does not, and compute
+// something else. Therefore every modifier must be in a group of one row, each group being used once.
+#include "vm/forms.h"
+
+#include <string.h>
+
+enum { MAX_GROUPS = 32 };
+
+typedef enum FormKind { GATE, LISTED } FormKind;
+
+static const struct {
+    const char *opcode, *groups;
+    FormKind kind;
+} forms[] = {
+#define FORM(opcode, groups, kind, remark) {opcode, groups, kind},
+#include "vm/forms.def"
+#undef FORM
+};
+
+static bool in_group(const char *group, size_t len, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = group, *end = group + len; p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        size_t item = (size_t)((comma ? comma : end) - p);
+        if (item == n && !memcmp(p, word, n))
+            return true;
+        p += item + 1;
+    }
+    return false;
+}
+
+// A modifier goes to the first free group that has it: no row has two groups that share words where the other order
+// would fit and this one would not.
+static bool fits(const char *groups, const PtxInstr *i) {
+    bool used[MAX_GROUPS] = {false};
+    for (unsigned k = 0; k < i->n_mods; k++) {
+        bool taken = false;
+        unsigned at = 0;
+        for (const char *p = groups; *p && !taken; at++) {
+            size_t len = strcspn(p, " "), optional = *p == '[';
+            if (at < MAX_GROUPS && !used[at] && in_group(p + optional, len - 2 * optional, i->mods[k].text))
+                taken = used[at] = true;
+            p += len;
+            p += *p == ' ';
+        }
+        if (!taken)
+            return false;
+    }
+    unsigned at = 0;
+    for (const char *p = groups; *p; at++) {
+        size_t len = strcspn(p, " ");
+        if (*p != '[' && !used[at])
+            return false;
+        p += len;
+        p += *p == ' ';
+    }
+    return true;
+}
+
+bool gr_vm_form_allows(const PtxInstr *i) {
+    bool gated = false;
+    if (gr_ptx_instr_has(i, PTX_MOD_async) || gr_ptx_instr_has(i, PTX_MOD_bulk))
+        return true;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        if (forms[k].kind != GATE || strcmp(forms[k].opcode, i->opcode))
+            continue;
+        gated = true;
+        if (fits(forms[k].groups, i))
+            return true;
+    }
+    return !gated;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// forms — which combinations of modifiers of an instruction this device executes: the rows of forms.def.
+#ifndef GR_VM_FORMS_H
+#define GR_VM_FORMS_H
+
+#include "ptx/ptx.h"
+
+// Whether the decoder may try the instruction. False: a modifier that no row of its opcode has, or that is missing; the
+// instruction is then absent by name, however well the rest of it would decode.
+bool gr_vm_form_allows(const PtxInstr *i);
+
+#endif
