@@ -71,6 +71,8 @@ static void finish(VmAsyncOp *op) {
 static bool faulted(const VmAsyncOp *op) { return op->warp->launch->faulted; }
 
 static void report(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes) {
+    if (!op->warp->launch->device->listens_async || !lanes)
+        return;
     bool read = kind == VM_ASYNC_READ;
     const VmBlock *b = read ? op->src_block : op->dst_block;
     VmAsyncEvent e = {.kind = kind,
@@ -86,17 +88,40 @@ static void report(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes) {
                       .address = read ? op->src : op->dst,
                       .bar_block = op->bar.block ? op->bar.block->linear : 0,
                       .bar = op->bar.at};
-    if (lanes)
-        gr_vm_report_async(op->warp, op->insn, lanes, &e);
+    gr_vm_report_async(op->warp, op->insn, lanes, &e);
 }
 
 // ---- Reading and writing -------------------------------------------------------------------------------------------
+
+// Moves of one size are moves of registers.
+#define EACH_LANE(op, lanes, to, from)                                                                       \
+    for (unsigned k_ = 0; k_ < VM_LANES; k_++) {                                                             \
+        unsigned l = commit_lane(k_, (op)->warp->rotate);                                                    \
+        if (!((lanes) >> l & 1))                                                                             \
+            continue;                                                                                        \
+        if ((op)->bytes == 16)                                                                               \
+            memcpy(to, from, 16);                                                                            \
+        else if ((op)->bytes == 8)                                                                           \
+            memcpy(to, from, 8);                                                                             \
+        else                                                                                                 \
+            memcpy(to, from, 4);                                                                             \
+    }
+
+static bool is_direct(const VmAsyncOp *op) {
+    return op->direct && op->generation == gr_vm_mem_generation(op->warp->launch->device->mem);
+}
 
 static void do_read(VmAsyncOp *op, uint32_t lanes) {
     lanes &= op->unread;
     if (!lanes)
         return;
     op->unread &= ~lanes;
+    if (is_direct(op)) {
+        EACH_LANE(op, lanes, op->data + l * VM_ASYNC_ALIGN,
+                  (const uint8_t *)(uintptr_t)op->src[l] + op->delta)
+        report(op, VM_ASYNC_READ, lanes);
+        return;
+    }
     for (uint32_t m = lanes; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint8_t *data = async_data(op, l);
@@ -159,6 +184,11 @@ static void do_arrive(VmAsyncOp *op, uint32_t lanes) {
 
 static void do_move(VmAsyncOp *op, uint32_t lanes) {
     do_read(op, lanes);
+    if (op->direct && !faulted(op)) {
+        EACH_LANE(op, lanes, op->dst_block->shared + op->dst[l], op->data + l * VM_ASYNC_ALIGN)
+        report(op, VM_ASYNC_WRITE, lanes);
+        return;
+    }
     for (unsigned k = 0; k < VM_LANES && !faulted(op); k++) {
         unsigned l = commit_lane(k, op->warp->rotate);
         if (!(lanes >> l & 1))

@@ -52,6 +52,9 @@ struct VmAsyncOp {
     uint8_t elem;       // REDUCE: bytes of an element
     uint16_t byte_mask; // COPY: which of 16 bytes are written
     uint32_t zeroed;    // lanes whose source is not looked at
+    bool direct;        // cp.async of whole lanes between places known to be there …
+    ptrdiff_t delta;    // … the source's here, while memory is of this generation
+    uint64_t generation;
     uint64_t (*apply)(uint64_t old, uint64_t a, uint64_t b);
     VmBlock *src_block, *dst_block; // NULL: global memory
     VmEnd bar;                      // MBARRIER and ARRIVE

@@ -43,6 +43,49 @@ static bool copy_lane(VmWarp *w, const VmInsn *i, unsigned l, CopyLane *out) {
            (!out->n || gr_vm_end_host(w, i, l, out->src, out->n, PTX_ACCESS_READ));
 }
 
+// The whole of it at once, where all lanes are in one allocation and nothing is wrong.
+static bool copy_lanes(VmWarp *w, const VmInsn *i, VmAsyncOp *op) {
+    const VmCopyInfo *info = i->extra;
+    uint64_t low = UINT64_MAX, high = 0, far = 0, bits = 0;
+    uint32_t ignored = info->has_ignore ? VM_PRED(w, i->b) & op->mask : 0, less = 0;
+    if (ignored || info->src.width != 8)
+        return false;
+    for (uint32_t m = op->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        uint64_t src = VM_U64(w, info->src.slot)[l] + info->src.offset,
+                 dst = address_of(w, &info->dst, l) - w->shared_base;
+        op->src[l] = src;
+        op->dst[l] = dst;
+        low = src < low ? src : low;
+        high = src > high ? src : high;
+        far = dst > far ? dst : far;
+        bits |= src | dst;
+        less |= info->has_size ? VM_U32(w, i->a)[l] ^ info->bytes : 0;
+    }
+    const VmCache *c = &w->caches[i->e];
+    if (less || (bits & (info->bytes - 1u)) || far >= w->shared_bytes ||
+        w->shared_bytes - far < info->bytes || low < c->lo || high >= c->hi || c->hi - high < info->bytes)
+        return false;
+    memset(op->src_bytes, info->bytes, sizeof op->src_bytes);
+    op->delta = c->delta;
+    op->generation = gr_vm_mem_generation(rest_of(w)->launch->device->mem);
+    return op->direct = true;
+}
+
+static bool copy_each_lane(VmWarp *w, const VmInsn *i, VmAsyncOp *op) {
+    for (uint32_t m = op->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        CopyLane c;
+        if (!copy_lane(w, i, l, &c))
+            return false;
+        op->dst[l] = c.dst.at;
+        op->src[l] = c.src.at;
+        op->src_bytes[l] = (uint8_t)c.n;
+        op->zeroed |= (uint32_t)(c.n == 0) << l;
+    }
+    return true;
+}
+
 // Lanes that differ in the number of their groups get a record each.
 VM_HANDLER(gr_vm_x_cp_async) {
     const VmCopyInfo *info = i->extra;
@@ -61,16 +104,8 @@ VM_HANDLER(gr_vm_x_cp_async) {
         op->group = group;
         op->bytes = info->bytes;
         op->dst_block = r->block;
-        for (uint32_t m = lanes; m; m &= m - 1) {
-            unsigned l = (unsigned)__builtin_ctz(m);
-            CopyLane c;
-            if (!copy_lane(w, i, l, &c))
-                return NULL;
-            op->dst[l] = c.dst.at;
-            op->src[l] = c.src.at;
-            op->src_bytes[l] = (uint8_t)c.n;
-            op->zeroed |= (uint32_t)(c.n == 0) << l;
-        }
+        if (!copy_lanes(w, i, op) && !copy_each_lane(w, i, op))
+            return NULL;
         if (!gr_vm_async_issue(op))
             return give_up(w, i);
     }

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNT_MAX = (1 << 20) - 1, WAIT_NS = 8192, WAIT_MAX_NS = 1000000 };
+enum { COUNT_MAX = (1 << 20) - 1, WAIT_NS = 8192, WAIT_DOUBLINGS = 7, WAIT_MAX_NS = 1 << 20 };
 
 typedef struct Word {
     uint32_t expected, pending, phase;
@@ -311,10 +311,12 @@ static bool test(VmWarp *w, const VmInsn *i, uint32_t *over, uint64_t *at) {
     return true;
 }
 
-// How long a split may be suspended: the hint if there is one, else a time that the device chooses. Shorter ones come too.
+// How long a split may be suspended: the hint if there is one, else a time that the device chooses, longer where it was
+// in vain before. Shorter ones come too.
 static uint64_t patience(VmWarp *w, const VmInsn *i) {
     const VmMbarInfo *info = i->extra;
-    uint32_t ns = WAIT_NS;
+    uint32_t tries = split_of(w)->mbar_tries,
+             ns = WAIT_NS << (tries < WAIT_DOUBLINGS ? tries : WAIT_DOUBLINGS);
     if (info->has_hint) {
         ns = VM_U32(w, i->c)[__builtin_ctz(w->mask)];
         ns = ns > WAIT_MAX_NS ? WAIT_MAX_NS : ns;
@@ -346,6 +348,10 @@ VM_HANDLER(gr_vm_x_mbarrier_test) {
             return NULL;
         }
     }
+    if (over)
+        p->mbar_tries = 0;
+    else if (again && p->mbar_tries < WAIT_DOUBLINGS)
+        p->mbar_tries++;
     p->mbar_insn = NULL;
     p->mbar = over ? 0 : (uint32_t)at + 1; // whom the watchdog asks what it is waiting for
     uint32_t *pred = &VM_PRED(w, i->d);

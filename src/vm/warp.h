@@ -94,6 +94,7 @@ typedef struct VmSplit {
     uint32_t member;
     uint8_t state;
     uint8_t barrier;
+    uint8_t mbar_tries;      // how often in a row its try_wait was in vain
     uint32_t mbar;           // offset of the mbarrier it waits for, or last asked in vain, plus 1
     const VmInsn *mbar_insn; // SLEEP: the try_wait that it is suspended in; NULL: another sleep
 } VmSplit;
