@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_async — asynchronous copies and mbarriers: EM-80 to EM-90 of docs/execution-model.md. The kernels are in
 // ptx/async.ptx, which ptxas takes.
+#include "async_expect.h"
 #include "harness.h"
 
 #include "base/rng.h"
@@ -109,15 +110,14 @@ static void copies_arrive(void **state) {
 // EM-84
 static void forms(void **state) {
     (void)state;
-    static const uint32_t want[17] = {4, 0, 3, 0, 1, 1, 1, 0, 0, 1, 1, 3, 1, 2, 0, 1, 0};
     for (uint64_t seed = 0; seed < 10; seed++) {
         Rig r;
         open_rig(&r, seed);
         uint64_t out = rig_alloc(&r, 128);
         RUN(&r, "mbarrier_forms", 1, 1, out);
         for (unsigned k = 0; k < 17; k++)
-            if (words(&r, out, 17)[k] != want[k])
-                fail_msg("question %u: %u, not %u", k, words(&r, out, 17)[k], want[k]);
+            if (words(&r, out, 17)[k] != mbarrier_forms_want[k])
+                fail_msg("question %u: %u, not %u", k, words(&r, out, 17)[k], mbarrier_forms_want[k]);
         rig_close(&r);
     }
 }
@@ -235,116 +235,18 @@ static void buffer_is_free_after_reading(void **state) {
 
 // ---- Reductions ----------------------------------------------------------------------------------------------------
 
-typedef union Cell {
-    uint32_t u[4];
-    int32_t i[4];
-    uint64_t l[2];
-    int64_t s[2];
-    float f[4];
-    double d[2];
-    uint16_t h[8];
-} Cell;
-
 static void reductions(void **state) {
     (void)state;
-    static const Cell from[27] = {
-        {.u = {1, 2, UINT32_MAX, 4}},
-        {.i = {-1, 2, INT32_MIN, 4}},
-        {.l = {1, UINT64_MAX}},
-        {.u = {5, 9, 5, 0}},
-        {.u = {5, 9, 5, 0}},
-        {.u = {5, 9, UINT32_MAX, 0}},
-        {.u = {5, 9, UINT32_MAX, 0}},
-        {.i = {5, -9, INT32_MAX, 0}},
-        {.i = {5, -9, INT32_MIN, 0}},
-        {.l = {5, UINT64_MAX}},
-        {.l = {5, UINT64_MAX}},
-        {.s = {5, -9}},
-        {.s = {5, -9}},
-        {.u = {0xff, 0xf0f0, 0, 7}},
-        {.u = {0xff, 0xf0f0, 0, 7}},
-        {.u = {0xff, 0xf0f0, 0, 7}},
-        {.l = {UINT64_C(0xff00ff00ff00ff00), 3}},
-        {.l = {UINT64_C(0xff00ff00ff00ff00), 3}},
-        {.l = {UINT64_C(0xff00ff00ff00ff00), 3}},
-        {.f = {1.5f, -2.0f, 1e-40f, 3.0f}},
-        {.d = {1.5, 1e-310}},
-        // 1, -2, 65504, the least subnormal; then the same for bf16
-        {.h = {0x3c00, 0xc000, 0x7bff, 1, 0, 0, 0, 0}},
-        {.h = {0x3f80, 0xc000, 1, 0, 0, 0, 0, 0}},
-        {.h = {0x3c00, 0xc000, 0, 0, 0, 0, 0, 0}},
-        {.h = {0x3c00, 0xc000, 0, 0, 0, 0, 0, 0}},
-        {.h = {0x3f80, 0xc000, 0, 0, 0, 0, 0, 0}},
-        {.h = {0x3f80, 0xc000, 0, 0, 0, 0, 0, 0}},
-    };
-    static const Cell to[27] = {
-        {.u = {10, 20, 30, 40}},
-        {.i = {10, -20, 30, 40}},
-        {.l = {UINT64_MAX, 30}},
-        {.u = {4, 9, 7, 1}},
-        {.u = {4, 0, 7, 1}},
-        {.u = {6, 8, 3, 1}},
-        {.u = {6, 8, 3, 1}},
-        {.i = {-6, 8, 3, 1}},
-        {.i = {-6, 8, 3, 1}},
-        {.l = {6, 8}},
-        {.l = {6, 8}},
-        {.s = {-6, 8}},
-        {.s = {-6, 8}},
-        {.u = {0x0f, 0xffff, 5, 5}},
-        {.u = {0x0f, 0xffff, 5, 5}},
-        {.u = {0x0f, 0xffff, 5, 5}},
-        {.l = {UINT64_C(0xffff0000ffff0000), 5}},
-        {.l = {UINT64_C(0xffff0000ffff0000), 5}},
-        {.l = {UINT64_C(0xffff0000ffff0000), 5}},
-        {.f = {0.25f, 2.0f, 0.0f, 0.125f}},
-        {.d = {0.25, 1e-310}},
-        {.h = {0x3c00, 0x3c00, 0x7bff, 1, 0, 0, 0, 0}},
-        {.h = {0x3f80, 0x3f80, 1, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3c00, 0x8000, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3c00, 0x8000, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3f80, 0x8000, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3f80, 0x8000, 0, 0, 0, 0, 0}},
-    };
-    static const Cell want[27] = {
-        {.u = {11, 22, 29, 44}},
-        {.i = {9, -18, INT32_MIN + 30, 44}},
-        {.l = {0, 29}},
-        {.u = {5, 0, 0, 0}},
-        {.u = {3, 9, 5, 0}},
-        {.u = {5, 8, 3, 0}},
-        {.u = {6, 9, UINT32_MAX, 1}},
-        {.i = {-6, -9, 3, 0}},
-        {.i = {5, 8, 3, 1}},
-        {.l = {5, 8}},
-        {.l = {6, UINT64_MAX}},
-        {.s = {-6, -9}},
-        {.s = {5, 8}},
-        {.u = {0x0f, 0xf0f0, 0, 5}},
-        {.u = {0xff, 0xffff, 5, 7}},
-        {.u = {0xf0, 0x0f0f, 5, 2}},
-        {.l = {UINT64_C(0xff000000ff000000), 1}},
-        {.l = {UINT64_C(0xffffff00ffffff00), 7}},
-        {.l = {UINT64_C(0x00ffff0000ffff00), 6}},
-        {.f = {1.75f, 0.0f, 0.0f, 3.125f}},
-        {.d = {1.75, 2e-310}},
-        {.h = {0x4000, 0xbc00, 0x7c00, 2, 0, 0, 0, 0}},
-        {.h = {0x4000, 0xbf80, 2, 0, 0, 0, 0, 0}},
-        {.h = {0x3c00, 0xc000, 0x8000, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3c00, 0, 0, 0, 0, 0, 0}},
-        {.h = {0x3f80, 0xc000, 0x8000, 0, 0, 0, 0, 0}},
-        {.h = {0x4000, 0x3f80, 0, 0, 0, 0, 0, 0}},
-    };
     for (uint64_t seed = 0; seed < 5; seed++) {
         Rig r;
         open_rig(&r, seed);
         uint64_t in = rig_alloc(&r, 1024), out = rig_alloc(&r, 1024);
-        memcpy(rig_view(&r, in, 1024), from, sizeof from);
-        memcpy(rig_view(&r, out, 1024), to, sizeof to);
+        memcpy(rig_view(&r, in, 1024), reduce_from, sizeof reduce_from);
+        memcpy(rig_view(&r, out, 1024), reduce_to, sizeof reduce_to);
         RUN(&r, "reduce_global", 1, 1, in, out);
-        const Cell *got = rig_view(&r, out, sizeof want);
+        const Cell *got = rig_view(&r, out, sizeof reduce_want);
         for (unsigned k = 0; k < 27; k++)
-            if (memcmp(&got[k], &want[k], 16))
+            if (memcmp(&got[k], &reduce_want[k], 16))
                 fail_msg("reduction %u: %08x %08x %08x %08x", k, got[k].u[0], got[k].u[1], got[k].u[2],
                          got[k].u[3]);
         rig_close(&r);
@@ -358,41 +260,9 @@ static void updates_of_shared_memory(void **state) {
         open_rig(&r, seed);
         uint64_t out = rig_alloc(&r, 128);
         RUN(&r, "shared_updates", 1, 1, out);
-        static const uint32_t want[32] = {100,
-                                          104,
-                                          108,
-                                          112,
-                                          96,
-                                          100,
-                                          100,
-                                          100,
-                                          100,
-                                          100 | 4,
-                                          100 | 8,
-                                          100 | 12,
-                                          7,
-                                          100,
-                                          7,
-                                          8,
-                                          7,
-                                          8,
-                                          9,
-                                          10,
-                                          0x55667788,
-                                          0x11223344,
-                                          107,
-                                          0,
-                                          100,
-                                          100 ^ 7,
-                                          0x55667788 + 100,
-                                          0x11223344 + 100,
-                                          100,
-                                          100,
-                                          100,
-                                          100};
         for (unsigned k = 0; k < 32; k++)
-            if (words(&r, out, 32)[k] != want[k])
-                fail_msg("word %u: %u, not %u", k, words(&r, out, 32)[k], want[k]);
+            if (words(&r, out, 32)[k] != shared_updates_want[k])
+                fail_msg("word %u: %u, not %u", k, words(&r, out, 32)[k], shared_updates_want[k]);
         rig_close(&r);
     }
 }
