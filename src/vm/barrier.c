@@ -5,11 +5,10 @@
 // not exited is at it. With a thread count, a warp whose lanes all arrive together counts as a full warp, as
 // in hardware, so that the ragged last warp of a block can take part.
 #include "vm/exec.h"
+#include "vm/ready.h"
 #include "vm/warp.h"
 
 #include "vm/sync_insn.h"
-
-static uint32_t bits(uint32_t m) { return (uint32_t)__builtin_popcount(m); }
 
 static void write_result(VmWarpRest *r, const VmSplit *p, const VmBarrier *b) {
     const VmBarrierInfo *info = p->pc->extra;
@@ -43,7 +42,7 @@ static void release(VmBlock *blk, uint32_t n) {
             gr_vm_report_sync(r, p->pc, p->mask, VM_SYNC_BARRIER_RELEASE, n, PTX_SEM_NONE, PTX_SCOPE_CTA);
             r->cur = cur;
             p->pc++;
-            gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+            split_set_state(r, s, VM_SPLIT_READY);
             any = true;
         }
         if (any && r->n_splits > 1)
@@ -94,10 +93,10 @@ VM_HANDLER(gr_vm_x_barrier) {
                            count ? count : blk->live_threads, b->expected ? b->expected : blk->live_threads);
     b->used = true;
     b->expected = count;
-    b->arrived += count && w->mask == r->live ? VM_LANES : bits(w->mask);
+    b->arrived += count && w->mask == r->live ? VM_LANES : count_lanes(w->mask);
     if (info->kind == VM_BAR_RED) {
         uint32_t p = VM_PRED(w, i->c);
-        b->popc += bits(p & w->mask);
+        b->popc += count_lanes(p & w->mask);
         b->not_all |= (~p & w->mask) != 0;
     }
     gr_vm_report_sync(r, i, w->mask, VM_SYNC_BARRIER_ARRIVE, n, PTX_SEM_NONE, PTX_SCOPE_CTA);
@@ -111,7 +110,7 @@ VM_HANDLER(gr_vm_x_barrier) {
     VmSplit *p = split_of(w);
     p->pc = i;
     p->barrier = (uint8_t)n;
-    gr_vm_split_set_state(r, r->cur, VM_SPLIT_BARRIER);
+    split_set_state(r, r->cur, VM_SPLIT_BARRIER);
     if (complete(blk, b))
         release(blk, n);
     w->stop = VM_STOP_WAIT;

@@ -89,6 +89,8 @@ static bool new_warp(VmBlock *b, uint32_t index) {
     r->index = index;
     r->exists = have >= VM_LANES ? UINT32_MAX : (UINT32_C(1) << have) - 1;
     r->ready_slot = UINT32_MAX;
+    r->id = l->n_warps_made++; // of blocks that are used again and again: at most as many as can be resident
+    l->warp[r->id] = r;
     for (unsigned k = 0; k < sizeof r->joins / sizeof *r->joins; k++) {
         r->joins[k].parent = r->free_joins;
         r->free_joins = &r->joins[k];
@@ -150,7 +152,7 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->cur = 0;
     r->splits[0] = (VmSplit){.pc = b->launch->kernel->code, .act = r->root, .mask = r->exists};
     r->n_ready = 0;
-    r->n_sleeping = 0;
+    r->n_sleeping = r->n_joining = 0;
     r->splits[0].state = VM_SPLIT_BARRIER; // so that the change of state counts it
     gr_vm_split_set_state(r, 0, VM_SPLIT_READY);
 }

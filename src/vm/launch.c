@@ -73,11 +73,15 @@ void gr_vm_launch_release(VmLaunch *l) {
     gr_vec_free(&l->owned);
     free(l->sleepers);
     free(l->ready);
+    free(l->warp);
+    free(l->link);
     free(l->frame_pools);
     free(l->caches);
     free(l->windows);
     l->sleepers = NULL;
     l->ready = NULL;
+    l->warp = NULL;
+    l->link = NULL;
     l->frame_pools = NULL;
     l->caches = NULL;
     l->windows = NULL;
@@ -102,9 +106,14 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     l->frame_pools = calloc(m->n_funcs + 1u, sizeof *l->frame_pools);
     l->caches = calloc(m->n_caches + 1u, sizeof *l->caches);
     l->windows = calloc(m->n_windows + 1u, sizeof *l->windows);
-    l->ready = calloc((size_t)l->max_resident * l->warps_per_block + 1, sizeof(VmWarpRest *));
+    size_t warps = (size_t)l->max_resident * l->warps_per_block + 1;
+    l->warp = calloc(warps, sizeof *l->warp);
+    l->ready = calloc(warps, sizeof *l->ready);
+    l->link = calloc(warps, sizeof *l->link);
+    l->n_warps_made = 0;
+    l->oldest = l->newest = l->chosen = UINT32_MAX;
     memset(&l->owned, 0, sizeof l->owned);
-    if (!l->frame_pools || !l->caches || !l->windows || !l->ready)
+    if (!l->frame_pools || !l->caches || !l->windows || !l->warp || !l->ready || !l->link)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     l->caches_generation = gr_vm_mem_generation(l->device->mem);
     return GR_OK;

@@ -28,10 +28,10 @@ static uint64_t cluster_index(const VmBlock *b) {
            (uint64_t)(l->grid[0] / c[0]) * (at[1] / c[1] + (uint64_t)(l->grid[1] / c[1]) * (at[2] / c[2]));
 }
 
-void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
-                       PtxSem sem, PtxScope scope) {
+void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
+                     PtxSem sem, PtxScope scope) {
     VmDevice *d = r->launch->device;
-    if (!d->listens_sync || (i && i->tagged))
+    if (i && i->tagged)
         return;
     VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
     if (kind == VM_SYNC_FENCE_PROXY)

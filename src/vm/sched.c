@@ -10,6 +10,7 @@
 // then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
 // of the ones before, which are still in the cache; long ones all become resident.
 #include "vm/alu.h"
+#include "vm/ready.h"
 #include "vm/spread.h"
 #include "vm/warp.h"
 
@@ -22,49 +23,6 @@ enum {
     ISSUE_PER_SM = 16,  // warp instructions an SM has in flight, for the clock
     WARP_INSN_PS = 4500 // how long one takes
 };
-
-// ---- The list of ready warps -------------------------------------------------------------------------------
-
-static void unlink_warp(VmLaunch *l, VmWarpRest *r) {
-    if (r->older)
-        r->older->newer = r->newer;
-    else
-        l->oldest = r->newer;
-    if (r->newer)
-        r->newer->older = r->older;
-    else
-        l->newest = r->older;
-}
-
-static void link_newest(VmLaunch *l, VmWarpRest *r) {
-    r->older = l->newest;
-    r->newer = NULL;
-    if (l->newest)
-        l->newest->newer = r;
-    else
-        l->oldest = r;
-    l->newest = r;
-}
-
-void gr_vm_warp_ready(VmWarpRest *r) {
-    VmLaunch *l = r->launch;
-    if (r->ready_slot != UINT32_MAX)
-        return;
-    r->ready_slot = l->n_ready; // there is room for all resident warps, see gr_vm_launch
-    l->ready[l->n_ready++] = r;
-    link_newest(l, r);
-}
-
-void gr_vm_warp_unready(VmWarpRest *r) {
-    VmLaunch *l = r->launch;
-    if (r->ready_slot == UINT32_MAX)
-        return;
-    VmWarpRest *last = l->ready[--l->n_ready];
-    l->ready[r->ready_slot] = last;
-    last->ready_slot = r->ready_slot;
-    r->ready_slot = UINT32_MAX;
-    unlink_warp(l, r);
-}
 
 // ---- Sleepers: a heap by time ------------------------------------------------------------------------------
 
@@ -101,7 +59,7 @@ bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until) {
     if (!push_sleeper(r->launch, (VmSleeper){.until = until, .warp = r}))
         return false;
     r->splits[r->cur].until = until;
-    gr_vm_split_set_state(r, r->cur, VM_SPLIT_SLEEP);
+    split_set_state(r, r->cur, VM_SPLIT_SLEEP);
     return true;
 }
 
@@ -134,6 +92,11 @@ static void refresh_caches(VmLaunch *l) {
     }
 }
 
+static inline void wake(VmLaunch *l, uint64_t now) {
+    if (l->n_sleepers && l->sleepers[0].until <= now)
+        gr_vm_wake(l, now);
+}
+
 void gr_vm_wake(VmLaunch *l, uint64_t now) {
     while (l->n_sleepers && l->sleepers[0].until <= now && !l->faulted) {
         VmSleeper first = l->sleepers[0];
@@ -146,7 +109,7 @@ void gr_vm_wake(VmLaunch *l, uint64_t now) {
         }
         for (uint32_t s = 0; s < r->n_splits; s++)
             if (r->splits[s].state == VM_SPLIT_SLEEP && r->splits[s].until <= now)
-                gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+                split_set_state(r, s, VM_SPLIT_READY);
     }
 }
 
@@ -191,7 +154,7 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
             r->cur = choose_split(l, r);
         same = false;
         gr_vm_load_split(r);
-        uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
+        uint32_t lanes = count_lanes(w->mask);
         const VmInsn *i = r->splits[r->cur].pc;
         uint64_t weight = 0;
         w->left = (int32_t)left;
@@ -217,7 +180,7 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
                 left = 1;
         } else if (w->stop == VM_STOP_YIELD)
             left = 0;
-        if (r->n_splits > r->n_ready && !l->done)
+        if (r->n_joining && !l->done)
             gr_vm_joins_expire(r, r->n_ready == 0 && r->n_sleeping == 0);
     }
     return (uint64_t)((int64_t)quantum - left);
@@ -226,24 +189,48 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
 // A number below n out of 32 random bits.
 static uint32_t scale(uint32_t bits, uint32_t n) { return (uint32_t)((uint64_t)bits * n >> 32); }
 
+// Whose turn is next is decided a turn ahead, so that what it will touch first can come into the cache meanwhile: these
+// are loads that depend on each other, and most of what a switch costs. A choice that cannot run any more when its
+// turn comes is made again.
+static uint32_t draw_warp(VmLaunch *l, uint32_t chance) {
+    return ++l->pick % FAIR_EVERY == 0 ? l->oldest : l->ready[scale(chance, l->n_ready)];
+}
+
 static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
-    VmWarpRest *r = ++l->pick % FAIR_EVERY == 0 ? l->oldest : l->ready[scale(chance, l->n_ready)];
-    unlink_warp(l, r);
-    link_newest(l, r);
-    return r;
+    uint32_t id = l->chosen;
+    if (id == VM_NO_WARP || l->warp[id]->ready_slot == UINT32_MAX)
+        id = draw_warp(l, chance * 2654435761u);
+    unlink_warp(l, id);
+    link_newest(l, id);
+    l->chosen = draw_warp(l, chance);
+    const VmWarpRest *next = l->warp[l->chosen];
+    __builtin_prefetch(next);
+    __builtin_prefetch(&next->n_splits);
+    const VmSplit *p = &next->splits[0];
+    __builtin_prefetch(p->pc);
+    const uint8_t *frame = p->act->frame;
+    for (unsigned k = 0; k < 8; k++)
+        __builtin_prefetch(frame + 64 * k);
+    return l->warp[id];
 }
 
 static bool may_start_block(VmLaunch *l) {
     if (l->next_block == l->n_blocks || l->resident + l->cluster_blocks > l->max_resident)
         return false;
-    return !l->n_ready || l->resident < 2 * l->cluster_blocks || l->cooperative ||
-           gr_rng_below(&l->rng, START_ONE_IN * l->resident) == 0;
+    if (!l->n_ready || l->resident < 2 * l->cluster_blocks || l->cooperative)
+        return true;
+    if (l->start_in) {
+        l->start_in--;
+        return false;
+    }
+    l->start_in = gr_rng_below(&l->rng, 2 * START_ONE_IN * l->resident);
+    return true;
 }
 
 uint64_t gr_vm_turn(VmLaunch *l) {
     VmDevice *d = l->device;
     refresh_caches(l);
-    gr_vm_wake(l, *l->clock_ps);
+    wake(l, *l->clock_ps);
     while (!l->done && may_start_block(l)) {
         gr_error err;
         if (gr_vm_start_cluster(l, &err) != GR_OK) {
@@ -321,7 +308,7 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         return VM_RUN_IDLE;
     for (uint64_t ran = 0; ran < steps;) {
         for (VmLaunch *l = d->active; l; l = l->next) {
-            gr_vm_wake(l, d->now_ps);
+            wake(l, d->now_ps);
             if (l->done) { // an asynchronous operation faulted
                 gr_vm_launch_finish(l);
                 return VM_RUN_ENDED;
@@ -347,7 +334,9 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
                 gr_vm_spread_run(l, slice);
                 ran += slice;
             } else
-                ran += gr_vm_turn(l) + 1;
+                do
+                    ran += gr_vm_turn(l) + 1;
+                while (d->active == l && !l->next && l->n_ready && !l->done && ran < steps); // alone
         }
         if (l->done) {
             gr_vm_launch_finish(l);

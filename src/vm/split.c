@@ -8,6 +8,7 @@
 // will get it. Patience halves every time it was in vain, down to a floor, so that 32 lanes that take turns in
 // a lock do not wait long for each other.
 #include "vm/exec.h"
+#include "vm/ready.h"
 #include "vm/warp.h"
 
 #include <string.h>
@@ -16,31 +17,7 @@ enum { PATIENCE_MIN = 32, PATIENCE_MAX = 1024 };
 
 // ---- Splits ------------------------------------------------------------------------------------------------
 
-static void count_state(VmWarpRest *r, uint8_t state, int by) {
-    if (state == VM_SPLIT_READY)
-        r->n_ready += (uint32_t)by;
-    else if (state == VM_SPLIT_SLEEP)
-        r->n_sleeping += (uint32_t)by;
-}
-
-static void moved(VmWarpRest *r) {
-    bool now = r->n_ready || r->n_sleeping;
-    if (now != r->moving) {
-        r->moving = now;
-        r->block->moving += now ? 1u : -1u;
-    }
-    if (r->n_ready)
-        gr_vm_warp_ready(r);
-    else
-        gr_vm_warp_unready(r);
-}
-
-void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state) {
-    count_state(r, r->splits[s].state, -1);
-    r->splits[s].state = (uint8_t)state;
-    count_state(r, (uint8_t)state, 1);
-    moved(r);
-}
+void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state) { split_set_state(r, s, state); }
 
 uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
     uint32_t n = r->n_splits++;
@@ -64,7 +41,7 @@ void gr_vm_split_remove(VmWarpRest *r, uint32_t s) {
         if (r->cur == last)
             r->cur = s;
     }
-    moved(r);
+    warp_moved(r);
 }
 
 // ---- Joins -------------------------------------------------------------------------------------------------
@@ -126,7 +103,7 @@ static void complete_join(VmWarpRest *r, VmJoin *j) {
     }
     if (first != UINT32_MAX) {
         pop_join(r, &r->splits[first]);
-        gr_vm_split_set_state(r, first, VM_SPLIT_READY);
+        split_set_state(r, first, VM_SPLIT_READY);
     }
     gr_vm_join_unref(r, j);
     r->patience = r->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : r->patience * 2;
@@ -167,7 +144,7 @@ VM_HANDLER(gr_vm_x_rejoin) {
     j->arrived |= p->mask;
     p->pc = i;
     p->until = r->executed + r->patience;
-    gr_vm_split_set_state(r, r->cur, VM_SPLIT_JOIN);
+    split_set_state(r, r->cur, VM_SPLIT_JOIN);
     check_join(r, j);
     w->stop = VM_STOP_WAIT;
     return NULL;
@@ -183,7 +160,7 @@ bool gr_vm_joins_expire(VmWarpRest *r, bool all) {
         uint32_t lanes = p->mask;
         j->refs++;
         pop_join(r, p);
-        gr_vm_split_set_state(r, s, VM_SPLIT_READY);
+        split_set_state(r, s, VM_SPLIT_READY);
         j->expected &= ~lanes;
         j->arrived &= ~lanes;
         check_join(r, j); // may remove splits: the scan sees the rest next time
@@ -249,8 +226,6 @@ void gr_vm_merge_ready(VmWarpRest *r) {
 
 // ---- The end of lanes --------------------------------------------------------------------------------------
 
-static uint32_t count_bits(uint32_t m) { return (uint32_t)__builtin_popcount(m); }
-
 // Lanes of the running split end. The split goes away when none is left.
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
@@ -273,7 +248,7 @@ void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     gr_vm_leave_joins(r, top, NULL, lanes);
     gr_vm_join_unref(r, top);
     r->live &= ~lanes;
-    b->live_threads -= count_bits(lanes);
+    b->live_threads -= count_lanes(lanes);
     gr_vm_cluster_exit(r, lanes);
     if (!r->live)
         b->live_warps--;

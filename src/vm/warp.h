@@ -45,6 +45,11 @@ typedef struct VmWindowState {
     uint32_t shut; // how many more will not
 } VmWindowState;
 
+// A warp's place in the order of waiting: ids, VM_NO_WARP at the ends.
+typedef struct VmReadyLink {
+    uint32_t older, newer;
+} VmReadyLink;
+
 // Why a handler left the inner loop. The split's pc has been set by then.
 typedef enum VmStop {
     VM_STOP_NONE,
@@ -104,13 +109,13 @@ typedef struct VmWarpRest {
     VmBlock *block;
     VmLaunch *launch;
     uint32_t index;  // within the block
+    uint32_t id;     // within the launch (VmLaunch.warp)
     uint32_t exists; // lanes the block has
     uint32_t live;   // of those, not exited
-    uint32_t n_splits, n_ready, n_sleeping;
-    uint32_t cur;                     // the running split
-    uint32_t ready_slot;              // in launch->ready, UINT32_MAX: not there
-    struct VmWarpRest *older, *newer; // in the launch's list of ready warps, longest waiting first
-    uint64_t executed;                // warp instructions, for the patience of rejoin points
+    uint32_t n_splits, n_ready, n_sleeping, n_joining;
+    uint32_t cur;        // the running split
+    uint32_t ready_slot; // in launch->ready, UINT32_MAX: not there
+    uint64_t executed;   // warp instructions, for the patience of rejoin points
     uint32_t patience;
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
     uint32_t rotate;                        // seeded: lane order of conflicting stores
@@ -121,8 +126,8 @@ typedef struct VmWarpRest {
     uint8_t *local;                         // stacks, lane after lane
     VmActivation *root;
     VmJoin *free_joins;
-    VmJoin joins[2 * VM_LANES];
     VmSplit splits[VM_LANES];
+    VmJoin joins[2 * VM_LANES];
 } VmWarpRest;
 
 typedef struct VmBarrier {
@@ -197,9 +202,14 @@ struct VmLaunch {
     Rng rng, sleep_rng, async_rng;
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
     uint32_t n_hooks;         // how many of those came sooner than configured
-    VmWarpRest **ready;
-    uint32_t n_ready, cap_ready;
-    VmWarpRest *oldest, *newest;
+    VmWarpRest **warp;        // all there are, by id
+    uint32_t *ready;          // ids of those that could run (ready.h)
+    VmReadyLink *link;        // by id
+    uint32_t n_warps_made;
+    uint32_t n_ready;
+    uint32_t oldest, newest; // ids
+    uint32_t start_in;       // turns until a block starts though others could run
+    uint32_t chosen;         // whose turn is next if it can run then; or none
     uint32_t pick;
     VmSleeper *sleepers; // a heap
     uint32_t n_sleepers, cap_sleepers;
@@ -233,6 +243,11 @@ struct VmDevice {
     uint32_t stack_limit;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };
+
+// Without an instruction for it, counting bits is a call.
+static inline uint32_t count_lanes(uint32_t mask) {
+    return mask == UINT32_MAX ? VM_LANES : (uint32_t)__builtin_popcount(mask);
+}
 
 static inline VmWarpRest *rest_of(VmWarp *w) { return (VmWarpRest *)(void *)w; }
 static inline VmSplit *split_of(VmWarp *w) {
@@ -276,8 +291,6 @@ void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
 
 // ---- sched.c ---------------------------------------------------------------------------------------------
 
-void gr_vm_warp_ready(VmWarpRest *r);                  // into the launch's ready list, if it is not there
-void gr_vm_warp_unready(VmWarpRest *r);                // out of it
 bool gr_vm_sleep_until(VmWarpRest *r, uint64_t until); // picoseconds
 // gr_vm_async_due(op, alarm) at that time. The alarm's number; 0: out of memory.
 uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op);
@@ -346,8 +359,13 @@ void gr_vm_collective_recheck(VmWarpRest *r);   // lanes exited
 
 void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out);
 // `barrier`: of VM_SYNC_FENCE_PROXY the proxy.
-void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
-                       PtxSem sem, PtxScope scope);
+void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
+                     PtxSem sem, PtxScope scope);
+static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,
+                                     uint32_t barrier, PtxSem sem, PtxScope scope) {
+    if (r->launch->device->listens_sync)
+        gr_vm_tell_sync(r, i, mask, kind, barrier, sem, scope);
+}
 
 // ---- async.c, mbarrier.c ---------------------------------------------------------------------------------
 
