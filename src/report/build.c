@@ -292,6 +292,19 @@ static void take_values(Build *b, const GrSlot *slot, GrRace *race) {
     race->size = slot->size;
 }
 
+// A generic address of another block's shared memory is no global address.
+static void place_address(const GrSlot *slot, GrRace *race) {
+    GrAccess *a = &race->accesses[0];
+    uint64_t at = slot->space ? slot->address : slot->address - GR_CPU_SHARED_WINDOW;
+    a->address = slot->address;
+    if (at >= (uint64_t)GR_CPU_SHARED_RANKS << GR_CPU_SHARED_SHIFT)
+        return;
+    race->space = "shared";
+    a->rank = (uint32_t)(at >> GR_CPU_SHARED_SHIFT);
+    a->has_rank = !slot->space || a->rank; // block 0 of a cluster and one that is in none look alike
+    a->address = at & ((1u << GR_CPU_SHARED_SHIFT) - 1);
+}
+
 static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsigned class,
                       const GrSlot *slot) {
     const char *kernel = s->kernel ? s->kernel : kernel_of_launch(b, m->process, slot->launch);
@@ -317,7 +330,7 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
         first->has_thread = true;
         memcpy(first->thread, slot->thread, sizeof first->thread);
         memcpy(first->block, slot->block, sizeof first->block);
-        first->address = slot->address;
+        place_address(slot, &race);
         take_values(b, slot, &race);
     }
     if (class == GR_CLASS_INTRA_WARP || class == GR_CLASS_INTRA_WARP_SAME) {

@@ -71,6 +71,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
          set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
          set(o, "address", a->has_thread || a->lanes ? hex(a->address) : json_null());
+    if (ok && a->has_rank)
+        ok = set(o, "cluster_rank", json_integer(a->rank));
     if (ok && a->lanes) {
         json_t *lanes = json_array();
         for (int i = 0; ok && i < 32; i++)

@@ -25,7 +25,9 @@ typedef struct GrAccess {
     uint32_t n_inlined, ptx_line, size;
     bool has_thread;
     uint32_t thread[3], block[3];
-    uint64_t address;
+    uint64_t address; // of shared memory the offset in its block's
+    bool has_rank;    // which block of the cluster that is
+    uint32_t rank;
     uint32_t lanes; // of the warp, for accesses that several lanes do together; 0 else
 } GrAccess;
 

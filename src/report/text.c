@@ -98,6 +98,8 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         gr_str_addf(out,
                     strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
                     race->space, (unsigned long long)a->address);
+        if (a->has_rank)
+            gr_str_addf(out, " of block %u of the cluster", a->rank);
     }
     if (race->launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);

@@ -240,6 +240,44 @@ static void test_races(void **state) {
     compare_report("races");
 }
 
+// Shared memory of other blocks, by its place in the cluster's window.
+static void test_cluster_addresses(void **state) {
+    (void)state;
+    static const struct {
+        GrSlot slot;
+        const char *says;
+    } rows[] = {
+        {{.address = GR_CPU_SHARED_WINDOW + 0x30000fc},
+         "shared address, offset 0xfc of block 3 of the cluster"},
+        {{.address = GR_CPU_SHARED_WINDOW + 0x10}, "shared address, offset 0x10 of block 0 of the cluster"},
+        {{.address = 0x1000020, .space = 1}, "shared address, offset 0x20 of block 1 of the cluster"},
+        {{.address = 0x20, .space = 1}, "shared address, offset 0x20\n"},
+        {{.address = GR_CPU_SHARED_WINDOW - 4}, "global address 0x80fffffffffc\n"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        GrResults r;
+        GrReport report;
+        StrBuf text = {0};
+        if (k)
+            assert_int_equal(gr_results_create(path, &err), GR_OK);
+        assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+        append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+        GrSlot *slots = add_module(&r, 1, "sample.cu", NULL), slot = rows[k].slot;
+        slot.count = slot.launch = 1;
+        slot.size = 4;
+        set_slot(slots, 1, GR_CLASS_CLOBBERED_READ, slot, 1, 2);
+        end_process(&r, 0);
+        gr_results_detach(&r);
+        gr_report_init(&report);
+        build(&report, "cpu");
+        gr_report_text(&report, &text);
+        if (!strstr(text.data, rows[k].says))
+            fail_msg("row %zu: %s", k, text.data);
+        gr_str_free(&text);
+        gr_report_free(&report);
+    }
+}
+
 static void test_clean(void **state) {
     (void)state;
     GrResults r;
@@ -429,6 +467,7 @@ int main(void) {
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(test_races),
+        TEST(test_cluster_addresses),
         TEST(test_clean),
         TEST(test_inconclusive),
         TEST(test_not_understood),

@@ -94,7 +94,7 @@ static void fused_and_unfused_agree(void **state) {
     free(text);
 }
 
-// EM-126: time that the windows of a launch take grows more slowly than its accesses.
+// EM-91: time that the windows of a launch take grows more slowly than its accesses.
 static void windows_become_rare(void **state) {
     (void)state;
     char *text = rewritten();
