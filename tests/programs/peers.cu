@@ -71,6 +71,7 @@ int main()
     }
     CHECK(cudaSetDevice(devices - 1));
     float *a = to_device(all[0]), *out = device_new<float>(n);
+    CHECK(cudaDeviceSynchronize()); // the copy may still be on its way, and orders itself with this device's work only
     CHECK(cudaSetDevice(0));
     gather<<<blocks_for(n, block), block>>>(a, data[devices - 1], data[0], n);
     CHECK(cudaDeviceSynchronize());
