@@ -78,9 +78,14 @@ static uint64_t page_size(void) {
 
 // The same places are tried in the same order in every run.
 static bool reserve(VmMem *m) {
+#ifdef __SANITIZE_THREAD__ // which keeps most of the address space to itself
+    static const uint64_t bases[] = {0x6000000000}, most = UINT64_C(1) << 36;
+#else
     static const uint64_t bases[] = {0x7e0000000000, 0x7d0000000000, 0x700000000000,
                                      0x600000000000, 0x200000000000, 0x7000000000};
-    for (uint64_t size = UINT64_C(1) << 40; size >= UINT64_C(1) << 30; size >>= 2)
+    static const uint64_t most = UINT64_C(1) << 40;
+#endif
+    for (uint64_t size = most; size >= UINT64_C(1) << 30; size >>= 2)
         for (size_t k = 0; k < sizeof bases / sizeof *bases; k++) {
             void *want = (void *)(uintptr_t)bases[k];
             void *p = mmap(want, size, PROT_NONE,

@@ -8,13 +8,12 @@
 #include "vm/alu.h"
 #include "vm/team.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     QUOTA = 4096, // warp instructions that a share takes from the slice's budget at a time
-    NAPS = 16,    // how often a share that sleeps looks whether others have caught up with it
+    LOOKS = 32,   // how often a share that sleeps looks whether others have caught up with it
 };
 
 enum { SHARE_RUNS, SHARE_SLEEPS, SHARE_ENDED };
@@ -129,18 +128,19 @@ bool gr_vm_spread_overdue(const VmLaunch *s) {
     return slowest(s->in) / 1000 - s->start_ns > s->device->config.watchdog_ns;
 }
 
-// All warps of the share sleep. If others run, they get the chance to bring the time about; else it jumps.
+// All warps of the share sleep. If others run right now, they get the chance to bring the time about; then it jumps. The
+// processor is not given away: on a busy machine it would be long until it came back.
 static void pass_time(VmLaunch *s) {
     const VmSpread *sp = s->in;
     uint64_t until = s->sleepers[0].until;
     set_state(s, SHARE_SLEEPS);
-    for (unsigned n = 0; n < NAPS; n++) {
+    for (unsigned n = 0; n < LOOKS; n++) {
         bool wait = false;
         for (uint32_t k = 0; k < sp->n; k++)
             wait |= state_of(sp->share[k]) == SHARE_RUNS && clock_of(sp->share[k]) < until;
         if (!wait)
             break;
-        sched_yield();
+        gr_vm_team_relax();
     }
     set_state(s, SHARE_RUNS);
     if (until > s->own_clock_ps)
@@ -162,7 +162,7 @@ static void run_share(VmLaunch *s) {
                 set_state(s, SHARE_ENDED);
             } else if (s->n_sleepers) {
                 pass_time(s);
-                quota -= NAPS;
+                quota -= LOOKS;
             } else if (s->blocks) {
                 gr_vm_deadlock(s->blocks);
             }

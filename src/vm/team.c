@@ -36,7 +36,7 @@ struct VmTeam {
     Helper helper[VM_TEAM_MAX];
 };
 
-static void relax(void) {
+void gr_vm_team_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -54,7 +54,7 @@ static void *help(void *arg) {
     VmTeam *t = h->team;
     for (unsigned seen = 0;;) {
         for (unsigned k = 0; k < SPINS && atomic_load_explicit(&t->piece, memory_order_relaxed) == seen; k++)
-            relax();
+            gr_vm_team_relax();
         pthread_mutex_lock(&t->lock);
         while (atomic_load(&t->piece) == seen && !t->closing)
             pthread_cond_wait(&t->come, &t->lock);
@@ -129,7 +129,7 @@ void gr_vm_team_run(VmTeam *t, unsigned n, void (*work)(void *arg, unsigned k), 
         if (claim(t, k))
             work(arg, k);
     for (unsigned k = 0; k < SPINS && atomic_load(&t->working); k++)
-        relax();
+        gr_vm_team_relax();
     // Taken in any case: a helper may still be on its way out of the lock.
     pthread_mutex_lock(&t->lock);
     while (atomic_load(&t->working))

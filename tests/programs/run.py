@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py GPURACE ENGINE SOURCE PROGRAM: runs one complete program on the CPU device. It must exit with 0 and print PASS
 (and what its // OUTPUT: lines say), and under an engine that checks, the verdict must be `clean`.
-CMakeLists.txt explains the comments in the sources."""
+CMakeLists.txt explains the comments in the sources. ENGINE `jobs`: none, with the blocks on three threads."""
 import json
 import os
 import re
@@ -13,6 +13,8 @@ import tempfile
 
 def main():
     gpurace, engine, source, program = sys.argv[1:5]
+    options = ["--jobs", "3"] if engine == "jobs" else []
+    engine = "none" if engine == "jobs" else engine
     with open(source, encoding="utf-8") as file:
         text = file.read()
 
@@ -22,7 +24,7 @@ def main():
     environment = dict(os.environ, GPURACE_CPU_DEVICE=",".join(said("DEVICE")))
     with tempfile.TemporaryDirectory(prefix="gpurace-program-") as folder:
         output = os.path.join(folder, "report")
-        command = [gpurace, "run", "--engine", engine, "--device", "cpu", "--format", "json", "--output", output]
+        command = [gpurace, "run", *options, "--engine", engine, "--device", "cpu", "--format", "json", "--output", output]
         command += ["--", program, *" ".join(said("ARGS")).split()]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", env=environment, check=False)

@@ -25,6 +25,7 @@ static const struct {
     {"other seed, warps parted often", {.seed = 2, .split_one_in = 3}},
     {"one instruction at a time", {.seed = 3, .quantum = 1}},
     {"short turns, warps parted", {.seed = 4, .split_one_in = 20, .quantum = 9, .sm_count = 1}},
+    {"without shortcuts", {.seed = 1, .unfused = true}},
     {"two threads", {.seed = 5, .jobs = 2}},
     {"three threads, warps parted", {.seed = 6, .jobs = 3, .split_one_in = 10, .quantum = 30}},
 };

@@ -195,6 +195,10 @@ static void faults_end_all_shares(void **state) {
         gr_vm_launch_free(good);
         assert_int_equal(RIG_RUN(&r, "stuck", 16, 64, out), VM_FAULT_DEADLOCK);
         assert_int_equal(r.fault.block[0], 12);
+        rig_close(&r);
+        VmConfig soon = {.seed = 5, .jobs = jobs, .watchdog_ns = 5000000};
+        rig_open(&r, text, &soon);
+        out = rig_alloc(&r, 64);
         assert_int_equal(RIG_RUN(&r, "endless", 16, 64, out), VM_FAULT_TIMEOUT);
         rig_close(&r);
     }
