@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three devices: each has its own memory, streams, current device per thread, copies between them in every form, and
-// kernels that use another's memory. [EM-125] [EM-126]
+// kernels that use another's memory. [EM-125] [EM-128]
 // DEVICES: 3
 #include "../vm/programs/program.h"
 
@@ -121,8 +121,8 @@ static void peers(int **data)
     EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
     CHECK(cudaDeviceEnablePeerAccess(1, 0));
     EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
-    EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice);
-    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessUnsupported);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorPeerAccessUnsupported);
     CHECK(cudaMemset(data[0], 0, n * sizeof(int)));
     add<<<n / 256, 256>>>(data[0], data[1]);
     CHECK(cudaDeviceSynchronize());

@@ -93,6 +93,13 @@ CUresult gr_capture_stream_forbids(Stream *s) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+CUresult gr_capture_event_forbids(const Event *e) {
+    Capture *c = find(e->captured);
+    if (c)
+        c->invalid = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult gr_capture_implicit(const Stream *s) {
     CUresult r = CUDA_SUCCESS;
     for (Capture *c = captures; c && s == s->ctx->legacy; c = c->next) {
@@ -179,12 +186,6 @@ CUresult gr_capture_free(Stream *s, CUdeviceptr address) {
     if (r == CUDA_SUCCESS)
         n->address = address;
     return r;
-}
-
-CUresult gr_capture_graph(Stream *s, const Graph *g) {
-    Node *n = NULL;
-    CUresult r = append(s, CU_GRAPH_NODE_TYPE_GRAPH, &n);
-    return r == CUDA_SUCCESS ? gr_graph_clone(g, &n->child) : r;
 }
 
 CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type) {

@@ -27,9 +27,11 @@ Ctx *gr_ctx_current(void) {
 static void default_limits(Ctx *c) {
     memset(c->limits, 0, sizeof c->limits);
     c->limits[CU_LIMIT_STACK_SIZE] = 1024;
-    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
+    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 8650752;
     c->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = gr_cu.config.heap ? gr_cu.config.heap : 8 << 20;
-    c->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+    c->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] =
+        (32 << 20) * 3 / 10; // of what the attributes say is the most
+    c->limits[CU_LIMIT_SHMEM_SIZE] = c->dev->props->shared_per_block_optin;
     c->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
     c->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
     c->cache = CU_FUNC_CACHE_PREFER_NONE;
@@ -341,10 +343,16 @@ CUresult cuCtxSetFlags(unsigned int flags) {
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
+// Those that devices of compute capability 9.0 have.
+static bool is_limit(CUlimit limit) {
+    return (unsigned)limit < CU_LIMIT_MAX && limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
+           limit != CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;
+}
+
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if ((unsigned)limit >= CU_LIMIT_MAX)
+    if (!is_limit(limit))
         return gr_cu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
     // The device has one of each; what is queued still gets the old ones.
     if (limit == CU_LIMIT_STACK_SIZE || limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
@@ -363,7 +371,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if (!value || (unsigned)limit >= CU_LIMIT_MAX)
+    if (!value || !is_limit(limit))
         return gr_cu_leave(value ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
     *value = c->limits[limit];
     return gr_cu_leave(CUDA_SUCCESS);
@@ -419,7 +427,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
     API_ENTER(API_CONTEXT, &c);
     Ctx *peer = gr_cu_handle(handle, HANDLE_CTX);
     if (!peer || flags || peer->dev == c->dev)
-        return gr_cu_leave(peer ? flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE
+        return gr_cu_leave(peer ? flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
                                 : CUDA_ERROR_INVALID_CONTEXT);
     uint64_t bit = UINT64_C(1) << peer->dev->ordinal;
     if (c->peers & bit)

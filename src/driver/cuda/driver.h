@@ -371,17 +371,21 @@ CUresult gr_fault_code(VmFaultKind kind);
 
 // Whether a capture in the context forbids what the caller is about to do; then the capture is invalid from now on.
 bool gr_capture_forbids(Ctx *ctx);
-CUresult gr_capture_stream_forbids(Stream *s); // the same, of one stream; CUDA_SUCCESS if not
-CUresult
-gr_capture_implicit(const Stream *s); // s is used while it may not: the legacy stream beside blocking ones
+// The same: to wait for the stream or ask about it, to ask about an event that was captured, to use the legacy stream
+// beside blocking ones. CUDA_SUCCESS if not.
+CUresult gr_capture_stream_forbids(Stream *s);
+CUresult gr_capture_event_forbids(const Event *e);
+CUresult gr_capture_implicit(const Stream *s);
+// Nodes of the graph that the stream captures.
 CUresult gr_capture_item(Stream *s, Item *it); // takes the item
 CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);
 CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out);
 CUresult gr_capture_free(Stream *s, CUdeviceptr address);
+CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type);
+// Edges of it: the event stands for what the stream captured last; the stream waits for what it stands for.
 CUresult gr_capture_record(Stream *s, Event *e);
 CUresult gr_capture_wait(Stream *s, Event *e);
-CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type); // as a node of its own
-void gr_capture_forget(Stream *s);                                    // it is about to go
+void gr_capture_forget(Stream *s); // it is about to go
 
 // What graph nodes do, as items that are not submitted (launch.c, copy.c, fill.c).
 CUresult gr_launch_item(Ctx *ctx, const CUlaunchConfig *config, CUfunction f, void **params, void **extra,
@@ -441,7 +445,8 @@ void gr_mem_count_visible(int64_t n); // managed variables of modules
 bool gr_mem_host_visible(void);       // pinned, managed or registered memory exists
 CUresult gr_mem_free_now(uint64_t addr);
 CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out);
-bool gr_mem_reserved(uint64_t addr); // among the allocations: an address that is in none of them is stray
+bool gr_mem_reserved(uint64_t addr);  // among the allocations: an address that is in none of them is stray
+void gr_advice_forget(uint64_t addr); // of managed memory that is about to be freed
 MemPool *gr_pool_new(Dev *dev);
 CUresult gr_pool_alloc(Ctx *ctx, MemPool *pool, size_t size, CUdeviceptr *out);
 void gr_pool_forget(VmRange *r); // it is about to be freed

@@ -122,7 +122,7 @@ CUresult cuEventQuery(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     if (!e || e->captured)
-        return gr_cu_leave(e ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_HANDLE);
+        return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
     return gr_cu_leave(e->mark && !e->mark->done ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 
@@ -130,7 +130,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     API_ENTER(API_CONTEXT, NULL);
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     if (!e || e->captured)
-        return gr_cu_leave(e ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_INVALID_HANDLE);
+        return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
     return gr_cu_leave(e->mark ? gr_queue_drain_mark(e->ctx, e->mark) : CUDA_SUCCESS);
 }
 

@@ -71,7 +71,6 @@ CUresult gr_node_set_arguments(Node *n); // after work has been set to a kernel
 // The executable's copy of a node, NULL when it has none.
 Node *gr_exec_node(const Exec *e, const Node *n);
 CUresult gr_exec_launch(Exec *e, Stream *s);
-CUresult gr_capture_graph(Stream *s, const Graph *g); // its launch, into a stream that captures
 CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *params);
 
 #endif

@@ -283,10 +283,9 @@ static CUresult launch(CUgraphExec handle, CUstream stream, bool really) {
     API_ENTER(API_CONTEXT, &c);
     Exec *e = gr_cu_handle(handle, HANDLE_EXEC);
     CUresult r = e ? gr_stream_get(c, stream, &s) : CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && s->capture)
-        return gr_cu_leave(really ? gr_capture_graph(s, e->graph) : CUDA_SUCCESS);
-    if (r == CUDA_SUCCESS)
-        r = gr_capture_implicit(s);
+    if (r ==
+        CUDA_SUCCESS) // a capture does not take it either, as observed on an H200: that is what child nodes are for
+        r = gr_capture_stream_forbids(s);
     return gr_cu_leave(r == CUDA_SUCCESS && really ? gr_exec_launch(e, s) : r);
 }
 

@@ -63,6 +63,7 @@ CUresult gr_mem_free_now(uint64_t addr) {
         gr_map_remove_u64(&ctx->allocs, addr);
     host_visible -= is_host_visible(r);
     gr_pool_forget(r);
+    gr_advice_forget(addr);
     return gr_cu_status(gr_vm_mem_free(gr_cu.mem, addr, NULL));
 }
 
@@ -119,17 +120,24 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
     return gr_cu_leave(st);
 }
 
-CUresult cuMemFree_v2(CUdeviceptr addr) {
+// Waits for all work, unless there is nothing to be freed; then the range that begins at `addr`, or an error.
+static CUresult enter_freeing(uint64_t addr, VmRange **out) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if (addr == 0)
-        return gr_cu_leave(CUDA_SUCCESS);
-    gr_queue_drain_device();
+    if (addr)
+        gr_queue_drain_device();
     VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
-    if (c->sticky != CUDA_SUCCESS)
-        return gr_cu_leave(c->sticky);
+    *out = r && r->addr == addr ? r : NULL;
+    return c->sticky == CUDA_SUCCESS ? CUDA_SUCCESS : gr_cu_leave(c->sticky);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr addr) {
+    VmRange *r = NULL;
+    CUresult st = enter_freeing(addr, &r);
+    if (st != CUDA_SUCCESS || addr == 0)
+        return st == CUDA_SUCCESS ? gr_cu_leave(st) : st;
     // Variables of modules have no owner here.
-    if (!r || r->addr != addr || !r->user || (r->kind != VM_MEM_DEVICE && r->kind != VM_MEM_MANAGED))
+    if (!r || !r->user || (r->kind != VM_MEM_DEVICE && r->kind != VM_MEM_MANAGED))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     return gr_cu_leave(gr_mem_free_now(addr));
 }
@@ -154,16 +162,12 @@ CUresult cuMemAllocHost_v2(void **out, size_t size) {
 }
 
 CUresult cuMemFreeHost(void *p) {
-    Ctx *c = NULL;
-    API_ENTER(API_CONTEXT, &c);
-    gr_queue_drain_device();
-    uint64_t addr = (uint64_t)(uintptr_t)p;
-    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
-    if (c->sticky != CUDA_SUCCESS)
-        return gr_cu_leave(c->sticky);
-    if (!r || r->addr != addr || r->kind != VM_MEM_PINNED)
-        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    return gr_cu_leave(gr_mem_free_now(addr));
+    VmRange *r = NULL;
+    CUresult st = enter_freeing((uint64_t)(uintptr_t)p, &r);
+    if (st != CUDA_SUCCESS)
+        return st;
+    bool ok = r && r->kind == VM_MEM_PINNED;
+    return gr_cu_leave(ok ? gr_mem_free_now(r->addr) : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
@@ -191,14 +195,11 @@ CUresult cuMemHostRegister(void *p, size_t size, unsigned int flags) {
 }
 
 CUresult cuMemHostUnregister(void *p) {
-    Ctx *c = NULL;
-    API_ENTER(API_CONTEXT, &c);
-    gr_queue_drain_device();
-    uint64_t addr = (uint64_t)(uintptr_t)p;
-    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
-    if (c->sticky != CUDA_SUCCESS)
-        return gr_cu_leave(c->sticky);
-    if (!p || !r || r->addr != addr || r->kind != VM_MEM_HOST)
+    VmRange *r = NULL;
+    CUresult st = enter_freeing((uint64_t)(uintptr_t)p, &r);
+    if (st != CUDA_SUCCESS)
+        return st;
+    if (!p || !r || r->kind != VM_MEM_HOST)
         return gr_cu_leave(p ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE);
     host_visible -= is_host_visible(r);
     return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));

@@ -143,6 +143,12 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
+// As much as a GPU's pool takes at a time (observed on an H200); nothing is kept that is not used.
+static uint64_t reserved(uint64_t used) {
+    const uint64_t chunk = 32 << 20;
+    return (used + chunk - 1) / chunk * chunk;
+}
+
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value) {
     API_ENTER(API_INIT, NULL);
     const MemPool *p = gr_cu_handle(handle, HANDLE_POOL);
@@ -155,10 +161,10 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: *flag = p->reuse_opportunistic; break;
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *flag = p->reuse_internal; break;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *number = p->release_threshold; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *number = p->used; break;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *number = p->used_high; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *number = reserved(p->used); break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *number = reserved(p->used_high); break;
     default: return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     }
     return gr_cu_leave(CUDA_SUCCESS);

@@ -193,3 +193,18 @@ cudaError_t CUDARTAPI cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
 cudaError_t CUDARTAPI cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream) {
     return gr_rt_leave(peer_box(p, async_mode(stream)));
 }
+
+#if GR_RT_MAJOR != 12 // cuda12.c has another ABI of it
+// ---- batches
+
+_Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes), "copy attributes");
+
+cudaError_t CUDARTAPI cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
+                                           size_t count, struct cudaMemcpyAttributes *attrs,
+                                           size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream) {
+    GR_RT_CALL(cuMemcpyBatchAsync((CUdeviceptr *)(uintptr_t)dsts, (CUdeviceptr *)(uintptr_t)srcs,
+                                  (size_t *)(uintptr_t)sizes, count, (CUmemcpyAttributes *)attrs, attrsIdxs,
+                                  numAttrs, stream));
+}
+
+#endif

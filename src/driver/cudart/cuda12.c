@@ -43,6 +43,17 @@ EXPORT(PTSZ("cudaStreamUpdateCaptureDependencies"), cudaError_t, stream_update_c
     return cudaStreamUpdateCaptureDependencies(stream, dependencies, NULL, n, flags);
 }
 
+_Static_assert(sizeof(struct cudaMemcpyAttributes) == sizeof(CUmemcpyAttributes), "copy attributes");
+
+EXPORT(PTSZ("cudaMemcpyBatchAsync"), cudaError_t, memcpy_batch_async, void **dsts, void **srcs, size_t *sizes,
+       size_t count, struct cudaMemcpyAttributes *attributes, size_t *first, size_t n, size_t *failed,
+       cudaStream_t stream) {
+    if (failed != NULL)
+        *failed = SIZE_MAX; // no single one
+    GR_RT_CALL(cuMemcpyBatchAsync((CUdeviceptr *)(void *)dsts, (CUdeviceptr *)(void *)srcs, sizes, count,
+                                  (CUmemcpyAttributes *)attributes, first, n, stream));
+}
+
 #ifndef GR_RT_PER_THREAD
 
 // ---- graphs without edge data

@@ -163,28 +163,26 @@ cudaError_t CUDARTAPI cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicS
     return gr_rt_leave(e);
 }
 
-cudaError_t CUDARTAPI cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
-                                                           const cudaLaunchConfig_t *launchConfig) {
-    GR_RT_REQUIRE(launchConfig != NULL, cudaErrorInvalidValue);
+// `ask` is a slot of the driver's table, which is filled only after entering.
+static cudaError_t ask_about_clusters(CUresult (**ask)(int *, CUfunction, const CUlaunchConfig *), int *out,
+                                      const void *func, const cudaLaunchConfig_t *config) {
+    GR_RT_REQUIRE(config != NULL, cudaErrorInvalidValue);
     CUkernel kernel = NULL;
     CUdevice device = 0;
-    CUlaunchConfig config = gr_rt_launch_config(launchConfig);
+    CUlaunchConfig c = gr_rt_launch_config(config);
     cudaError_t e = enter_kernel(func, &kernel, &device);
     if (e == cudaSuccess)
-        e = as_function_error(gr_rt_translate(
-            gr_rt_legacy.cuOccupancyMaxPotentialClusterSize(clusterSize, (CUfunction)kernel, &config)));
+        e = as_function_error(gr_rt_translate((*ask)(out, (CUfunction)kernel, &c)));
     return gr_rt_leave(e);
+}
+
+cudaError_t CUDARTAPI cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                           const cudaLaunchConfig_t *launchConfig) {
+    return ask_about_clusters(&gr_rt_legacy.cuOccupancyMaxPotentialClusterSize, clusterSize, func,
+                              launchConfig);
 }
 
 cudaError_t CUDARTAPI cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                                      const cudaLaunchConfig_t *launchConfig) {
-    GR_RT_REQUIRE(launchConfig != NULL, cudaErrorInvalidValue);
-    CUkernel kernel = NULL;
-    CUdevice device = 0;
-    CUlaunchConfig config = gr_rt_launch_config(launchConfig);
-    cudaError_t e = enter_kernel(func, &kernel, &device);
-    if (e == cudaSuccess)
-        e = as_function_error(gr_rt_translate(
-            gr_rt_legacy.cuOccupancyMaxActiveClusters(numClusters, (CUfunction)kernel, &config)));
-    return gr_rt_leave(e);
+    return ask_about_clusters(&gr_rt_legacy.cuOccupancyMaxActiveClusters, numClusters, func, launchConfig);
 }

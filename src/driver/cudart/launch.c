@@ -48,52 +48,45 @@ static cudaError_t check(dim3 grid, dim3 block, size_t shared) {
     return shared > UINT_MAX ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-static cudaError_t launch(CUkernel kernel, dim3 grid, dim3 block, void **args, size_t shared,
-                          cudaStream_t stream) {
-    cudaError_t e = check(grid, block, shared);
+// What a kernel is named by, and how it is found.
+typedef cudaError_t (*Finder)(const void *name, CUkernel *kernel);
+
+static cudaError_t find_handle(const void *handle, CUkernel *kernel) {
+    return gr_rt_kernel_of_handle((cudaKernel_t)(uintptr_t)handle, kernel);
+}
+
+static cudaError_t launch(Finder find, const void *name, dim3 grid, dim3 block, void **args, size_t shared,
+                          cudaStream_t stream, bool cooperative) {
+    const DriverApi *d = &GR_RT_DRIVER;
+    CUkernel kernel = NULL;
+    cudaError_t e = gr_rt_enter();
+    if (e == cudaSuccess)
+        e = find(name, &kernel);
+    if (e == cudaSuccess)
+        e = check(grid, block, shared);
     if (e != cudaSuccess)
-        return e;
-    CUresult r = GR_RT_DRIVER.cuLaunchKernel((CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y,
-                                             block.z, (unsigned)shared, stream, args, NULL);
-    return launch_error(r, grid, block);
+        return gr_rt_leave(e);
+    CUfunction f = (CUfunction)kernel;
+    CUresult r = cooperative ? d->cuLaunchCooperativeKernel(f, grid.x, grid.y, grid.z, block.x, block.y,
+                                                            block.z, (unsigned)shared, stream, args)
+                             : d->cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                                 (unsigned)shared, stream, args, NULL);
+    return gr_rt_leave(launch_error(r, grid, block));
 }
 
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
                                          size_t sharedMem, cudaStream_t stream) {
-    CUkernel k = NULL;
-    cudaError_t e = gr_rt_enter();
-    if (e == cudaSuccess)
-        e = gr_rt_kernel_of_handle(kernel, &k);
-    if (e == cudaSuccess)
-        e = launch(k, gridDim, blockDim, args, sharedMem, stream);
-    return gr_rt_leave(e);
+    return launch(find_handle, kernel, gridDim, blockDim, args, sharedMem, stream, false);
 }
 
 cudaError_t CUDARTAPI cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                                        size_t sharedMem, cudaStream_t stream) {
-    CUkernel k = NULL;
-    cudaError_t e = gr_rt_enter();
-    if (e == cudaSuccess)
-        e = gr_rt_kernel(func, &k);
-    if (e == cudaSuccess)
-        e = launch(k, gridDim, blockDim, args, sharedMem, stream);
-    return gr_rt_leave(e);
+    return launch(gr_rt_kernel, func, gridDim, blockDim, args, sharedMem, stream, false);
 }
 
 cudaError_t CUDARTAPI cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                                                   size_t sharedMem, cudaStream_t stream) {
-    CUkernel k = NULL;
-    cudaError_t e = gr_rt_enter();
-    if (e == cudaSuccess)
-        e = gr_rt_kernel(func, &k);
-    if (e == cudaSuccess)
-        e = check(gridDim, blockDim, sharedMem);
-    if (e == cudaSuccess)
-        e = launch_error(GR_RT_DRIVER.cuLaunchCooperativeKernel((CUfunction)k, gridDim.x, gridDim.y,
-                                                                gridDim.z, blockDim.x, blockDim.y, blockDim.z,
-                                                                (unsigned)sharedMem, stream, args),
-                         gridDim, blockDim);
-    return gr_rt_leave(e);
+    return launch(gr_rt_kernel, func, gridDim, blockDim, args, sharedMem, stream, true);
 }
 
 cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {

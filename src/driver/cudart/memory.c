@@ -87,13 +87,12 @@ cudaError_t CUDARTAPI cudaMemGetInfo(size_t *free, size_t *total) { GR_RT_CALL(c
 // ---- host memory
 
 // With a unified address space all pinned memory is portable and mapped, asked for or not (CUDA programming
-// guide, "Unified Virtual Address Space").
+// guide, "Unified Virtual Address Space"). Asked for its flags, an H200 says mapped, and portable if that was asked for.
 static cudaError_t host_alloc(void **ptr, size_t size, unsigned flags) {
     void *p = NULL;
     cudaError_t e = gr_rt_enter();
     if (e == cudaSuccess && size != 0)
-        e = gr_rt_translate(gr_rt_legacy.cuMemHostAlloc(
-            &p, size, flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+        e = gr_rt_translate(gr_rt_legacy.cuMemHostAlloc(&p, size, flags | CU_MEMHOSTALLOC_DEVICEMAP));
     if (e == cudaSuccess)
         *ptr = p;
     return gr_rt_leave(e);
