@@ -3,6 +3,7 @@
 #include "vm/decode.h"
 
 #include "base/rng.h"
+#include "vm/forms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -490,7 +491,7 @@ static void alias_move(Decoder *d, const PtxInstr *i) {
     if ((i->op != PTX_OP_MOV && !cvta) || i->n_operands != 2)
         return;
     const PtxOperand *o = &i->operands[0], *s = &i->operands[1];
-    if (o->kind != PTX_O_REG || o->elem || o->reg->vec > 1 || d->defs[o->reg->index] != 1)
+    if (o->kind != PTX_O_REG || o->elem || o->text || o->reg->vec > 1 || d->defs[o->reg->index] != 1)
         return;
     uint32_t width = gr_vm_lane_bytes(o->reg->type);
     PtxType t = i->type[0];
@@ -499,7 +500,7 @@ static void alias_move(Decoder *d, const PtxInstr *i) {
     VmFill fill;
     switch (s->kind) {
     case PTX_O_REG:
-        if (s->elem || s->negated || s->reg->vec > 1 || gr_vm_lane_bytes(s->reg->type) != width ||
+        if (s->elem || s->text || s->negated || s->reg->vec > 1 || gr_vm_lane_bytes(s->reg->type) != width ||
             d->defs[s->reg->index] != 1)
             return;
         break;
@@ -532,7 +533,8 @@ bool gr_vm_find_aliases(Decoder *d) {
         if (s->kind == PTX_INSTR)
             count_instr(d, s->instr);
     for (const PtxStmt *s = d->f->ptx->first; s; s = s->next)
-        if (s->kind == PTX_INSTR && !s->instr->guard && !alias_param(d, s->instr))
+        if (s->kind == PTX_INSTR && !s->instr->guard && gr_vm_form_allows(s->instr) &&
+            !alias_param(d, s->instr))
             alias_move(d, s->instr);
     // A chain of moves that bites its own tail stays as it is: following it must end.
     for (uint32_t k = 0; k < n; k++) {

@@ -5,6 +5,7 @@
 // something else. Therefore every modifier must be in a group of one row, each group being used once.
 #include "vm/forms.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { MAX_GROUPS = 32 };
@@ -60,16 +61,30 @@ static bool fits(const char *groups, const PtxInstr *i) {
     return true;
 }
 
-bool gr_vm_form_allows(const PtxInstr *i) {
-    bool gated = false;
-    if (gr_ptx_instr_has(i, PTX_MOD_async) || gr_ptx_instr_has(i, PTX_MOD_bulk))
-        return true;
-    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
-        if (forms[k].kind != GATE || strcmp(forms[k].opcode, i->opcode))
+// The gated rows of each opcode: 1 + the first, and what follows a row.
+static uint16_t first[PTX_OP_COUNT], next[sizeof forms / sizeof *forms];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void index_rows(void) {
+    for (size_t k = sizeof forms / sizeof *forms; k-- > 0;) {
+        if (forms[k].kind != GATE)
             continue;
-        gated = true;
-        if (fits(forms[k].groups, i))
-            return true;
+        PtxOp op = gr_ptx_op_find(forms[k].opcode, strlen(forms[k].opcode));
+        next[k] = first[op];
+        first[op] = (uint16_t)(k + 1);
     }
-    return !gated;
+}
+
+bool gr_vm_form_allows(const PtxInstr *i) {
+    pthread_once(&once, index_rows);
+    if (i->op == PTX_OP_UNKNOWN || !first[i->op])
+        return true;
+    bool elsewhere =
+        i->op == PTX_OP_ST || i->op == PTX_OP_RED; // decode_async.c looks at every modifier of these
+    if (elsewhere && (gr_ptx_instr_has(i, PTX_MOD_async) || gr_ptx_instr_has(i, PTX_MOD_bulk)))
+        return true;
+    for (unsigned k = first[i->op]; k; k = next[k - 1])
+        if (fits(forms[k - 1].groups, i))
+            return true;
+    return false;
 }
