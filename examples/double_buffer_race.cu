@@ -17,7 +17,7 @@ __global__ void conduct(const int *in, int *out)
     for (int step = 0; step < STEPS; step++) {
         int w = heat[cur][west]; // RACE: clobbered read
         int e = heat[cur][east]; // RACE: clobbered read
-        heat[cur ^ 1][t] = (w + e) / 2 + step; // NEVER
+        heat[cur ^ 1][t] = (w + e) / 2 + step; // OTHER
         cur ^= 1;
     }
     out[blockIdx.x * BLOCK + t] = heat[cur][t]; // NEVER

@@ -16,7 +16,7 @@ __global__ void smooth(short *signal)
         int sum = 0;
         for (int k = -2; k <= 2; k++)
             sum += s[(t + k + BLOCK) % BLOCK]; // RACE: clobbered read
-        s[t] = (short)(sum / 5); // NEVER
+        s[t] = (short)(sum / 5); // OTHER
         __syncthreads();
     }
     signal[blockIdx.x * BLOCK + t] = s[t]; // NEVER

@@ -18,7 +18,7 @@ __global__ void scan(const int *in, int *out)
         if (t >= d)
             left = s[t - d]; // RACE: clobbered read
         sum += left;
-        s[t] = sum; // NEVER
+        s[t] = sum; // OTHER
         __syncthreads();
     }
     out[blockIdx.x * BLOCK + t] = sum; // NEVER

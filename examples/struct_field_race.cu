@@ -21,7 +21,7 @@ __global__ void deposit(const int *weight, int n, Cell *cells)
         c.count++;
         *cell = c; // RACE: lost update
     } else {
-        atomicMax(&cell->heaviest, weight[i]);
+        atomicMax(&cell->heaviest, weight[i]); // OTHER
     }
 }
 

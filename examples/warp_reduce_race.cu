@@ -11,11 +11,11 @@ __global__ void warp_sum(const int *in, int *out)
     __shared__ int data[WARPS][32];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int sum = in[blockIdx.x * blockDim.x + threadIdx.x];
-    data[warp][lane] = sum;
+    data[warp][lane] = sum; // OTHER
     for (int d = 16; d > 0; d /= 2) {
         int other = data[warp][(lane + d) % 32]; // RACE: clobbered read
         sum += other;
-        data[warp][lane] = sum; // NEVER
+        data[warp][lane] = sum; // OTHER
     }
     if (lane == 0)
         out[blockIdx.x * WARPS + warp] = sum;

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
+#include "report/results.h"
 
 #include <cuda.h>
 #include <stdbool.h>
@@ -24,6 +25,11 @@ typedef struct GrSession {
     void *(*driver)(struct GrSession *s, const char *name);
     // Something the engine could not do or did not understand: counted and named in the verdict.
     void (*note)(struct GrSession *s, const char *what, const char *text);
+    // A function that the driver's library exports besides (driver/cuda/hooks.h), or NULL.
+    void *(*symbol)(struct GrSession *s, const char *name);
+    // The results file: appends a record; reserves zeroed bytes, of which *offset is the place, or yields NULL.
+    void (*record)(struct GrSession *s, GrRecordKind kind, const StrBuf *payload);
+    void *(*area)(struct GrSession *s, uint64_t size, uint64_t *offset);
 } GrSession;
 
 // A module of the program on its way into the driver, or loaded.

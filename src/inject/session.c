@@ -33,6 +33,21 @@ static void session_note(GrSession *s, const char *what, const char *text) {
     gr_session_notef("%s: %s", what, text);
 }
 
+static void *session_symbol(GrSession *s, const char *name) {
+    (void)s;
+    return gr_real_dlsym(gr_driver_library(), name);
+}
+
+static void session_record(GrSession *s, GrRecordKind kind, const StrBuf *payload) {
+    (void)s;
+    gr_results_append(&gr_session.results, kind, payload);
+}
+
+static void *session_area(GrSession *s, uint64_t size, uint64_t *offset) {
+    (void)s;
+    return gr_results_area(&gr_session.results, size, offset);
+}
+
 static void append_number(GrRecordKind kind, uint64_t number) {
     StrBuf b = {0};
     gr_put_u64(&b, number);
@@ -53,7 +68,7 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_find(s->options.engine);
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_note};
+    s->pub = (GrSession){session_driver, session_note, session_symbol, session_record, session_area};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

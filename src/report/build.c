@@ -2,6 +2,7 @@
 // From the records of a results file to a report.
 #include "device/record.h"
 #include "ptx/ptx.h"
+#include "report/race_record.h"
 #include "report/report.h"
 
 #include <regex.h>
@@ -241,6 +242,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
         case GR_RECORD_MODULE:
+        case GR_RECORD_RACE: // take_races
         case GR_RECORD_AREA: break;
         default: r->damaged++;
         }
@@ -343,9 +345,82 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
     return race;
 }
 
+// ---- races of which both sides are known -------------------------------------------------------------------
+
+static const GrModuleInfo *module_by_number(const Build *b, uint64_t process, uint64_t number) {
+    for (size_t i = 0; i < b->modules.len; i++)
+        if (b->modules.data[i].process == process && b->modules.data[i].number == number)
+            return &b->modules.data[i];
+    return NULL;
+}
+
+static const char *scope_name(uint32_t scope) {
+    static const char *const names[] = {NULL, "cta", "cluster", "gpu", "sys"};
+    return scope < sizeof names / sizeof *names ? names[scope] : NULL;
+}
+
+static GrAccess side_of(const GrRaceSide *s, const GrSiteInfo *site) {
+    GrAccess a = {.kind = access_kind(site),
+                  .at = site->at,
+                  .inlined = site->inlined,
+                  .n_inlined = site->n_inlined,
+                  .ptx_line = site->ptx_line,
+                  .size = s->size,
+                  .has_thread = true,
+                  .address = s->address,
+                  .strong = scope_name(s->scope),
+                  .async = s->async != 0,
+                  .launch = s->launch};
+    if (site->access != s->access) // a copy reads here and writes there
+        a.kind = s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";
+    memcpy(a.thread, s->thread, sizeof a.thread);
+    memcpy(a.block, s->block, sizeof a.block);
+    return a;
+}
+
+// False when the record makes no sense.
+static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
+    GrRaceInfo r;
+    if (gr_race_read(rec, &b->report->arena, &r, NULL) != GR_OK)
+        return false;
+    const GrModuleInfo *m[2];
+    const GrSiteInfo *s[2];
+    for (unsigned k = 0; k < 2; k++) {
+        m[k] = module_by_number(b, rec->process, r.side[k].module);
+        if (!m[k] || !r.side[k].site || r.side[k].site > m[k]->n_sites)
+            return false;
+        s[k] = &m[k]->sites[r.side[k].site];
+    }
+    const void *count = gr_results_at(b->view, r.count_at, sizeof out->count);
+    *out =
+        (GrRace){.class = GR_CLASS_COUNT + r.class,
+                 .kernel = s[0]->kernel ? s[0]->kernel : kernel_of_launch(b, rec->process, r.side[0].launch),
+                 .module = m[0]->name,
+                 .count = 1,
+                 .n_sites = 1,
+                 .accesses = {side_of(&r.side[0], s[0]), side_of(&r.side[1], s[1])},
+                 .n_accesses = 2,
+                 .launch = r.side[0].launch,
+                 .space = r.space ? "shared" : "global",
+                 .order = r.order,
+                 .overlap = r.overlap,
+                 .overlap_bytes = r.overlap_bytes};
+    if (r.count_at && count)
+        memcpy(&out->count, count, sizeof out->count);
+    return true;
+}
+
 static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
 
 static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+static int compare_sides(const GrAccess *x, const GrAccess *y) {
+    int d;
+    if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
+        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->kind, y->kind)))
+        return d;
+    return x->at.line ? 0 : compare_numbers(x->ptx_line, y->ptx_line);
+}
 
 // By place in the source, so that the report reads like it. 0: one race.
 static int compare_places(const GrRace *a, const GrRace *b) {
@@ -356,9 +431,10 @@ static int compare_places(const GrRace *a, const GrRace *b) {
         (d = compare_texts(a->kernel, b->kernel)) || (d = compare_numbers(a->class, b->class)) ||
         (d = compare_texts(x->kind, y->kind)) || (d = compare_texts(a->space, b->space)))
         return d;
-    if (!x->at.line)
-        return (d = compare_numbers(x->ptx_line, y->ptx_line)) ? d : compare_texts(a->module, b->module);
-    return 0;
+    if (!x->at.line &&
+        ((d = compare_numbers(x->ptx_line, y->ptx_line)) || (d = compare_texts(a->module, b->module))))
+        return d;
+    return a->order && b->order ? compare_sides(&a->accesses[1], &b->accesses[1]) : 0;
 }
 
 typedef struct Found {
@@ -390,6 +466,18 @@ static gr_status take_races(Build *b, gr_error *err) {
                     goto done;
                 }
             }
+    }
+    for (size_t i = 0; i < b->view->records.len; i++) {
+        const GrRecord *rec = &b->view->records.data[i];
+        if (rec->kind != GR_RECORD_RACE)
+            continue;
+        Found f = {.order = all.len};
+        if (!race_of_record(b, rec, &f.race))
+            b->report->damaged++;
+        else if (!gr_vec_push(&all, f)) {
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
     }
     if (all.len)
         qsort(all.data, all.len, sizeof *all.data, compare_found);

@@ -73,6 +73,9 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          set(o, "address", a->has_thread || a->lanes ? hex(a->address) : json_null());
     if (ok && a->has_rank)
         ok = set(o, "cluster_rank", json_integer(a->rank));
+    if (ok && race->order)
+        ok = set(o, "scope", text_or_null(a->strong)) && set(o, "asynchronous", json_boolean(a->async)) &&
+             set(o, "launch", number_or_null(a->launch));
     if (ok && a->lanes) {
         json_t *lanes = json_array();
         for (int i = 0; ok && i < 32; i++)
@@ -97,6 +100,10 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
               set(o, "count", json_integer((json_int_t)race->count)) &&
               set(o, "instructions", json_integer(race->n_sites)) &&
               set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
+    if (ok && race->order)
+        ok = set(o, "missing_order", text_json(race->order)) &&
+             set(o, "overlap",
+                 json_pack("{s:o,s:i}", "address", hex(race->overlap), "bytes", (int)race->overlap_bytes));
     for (unsigned i = 0; ok && i < race->n_accesses; i++)
         ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
     ok = ok && set(o, "accesses", json_incref(accesses));

@@ -16,12 +16,15 @@ static const struct {
 #define RACE_CLASS(id, text, meaning) {text, meaning},
 #include "device/races.def"
 #undef RACE_CLASS
+#define EXACT_CLASS(id, text, meaning) {text, meaning},
+#include "exact/races.def"
+#undef EXACT_CLASS
 };
 
-const char *gr_race_class_name(unsigned class) { return class < GR_CLASS_COUNT ? classes[class].name : "?"; }
-const char *gr_race_class_meaning(unsigned class) {
-    return class < GR_CLASS_COUNT ? classes[class].meaning : "";
-}
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+const char *gr_race_class_name(unsigned class) { return class < CLASSES ? classes[class].name : "?"; }
+const char *gr_race_class_meaning(unsigned class) { return class < CLASSES ? classes[class].meaning : ""; }
 
 // The C++ library is opened when a mangled name comes up: the command itself needs none.
 const char *gr_demangle(const char *name, Arena *arena) {

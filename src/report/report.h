@@ -28,16 +28,22 @@ typedef struct GrAccess {
     uint64_t address; // of shared memory the offset in its block's
     bool has_rank;    // which block of the cluster that is
     uint32_t rank;
-    uint32_t lanes; // of the warp, for accesses that several lanes do together; 0 else
+    uint32_t lanes;     // of the warp, for accesses that several lanes do together; 0 else
+    const char *strong; // what makes it strong, its scope ("gpu"); NULL: weak, or not known
+    bool async;         // done by an asynchronous operation that the thread started
+    uint64_t launch;    // 0: not known
 } GrAccess;
 
 typedef struct GrRace {
-    unsigned class; // GrRaceClass
+    unsigned class; // GrRaceClass, or GR_CLASS_COUNT and up: those of exact/races.def
     const char *kernel, *module, *space;
     uint64_t launch, count; // launch 0: not known
     uint32_t n_sites;       // instructions that were merged into this one
     GrAccess accesses[2];   // the observer's first; the other side when it is known
     unsigned n_accesses;
+    const char *order; // what would have ordered the two, a sentence's end; NULL: not known
+    uint64_t overlap;  // the bytes that both touched; with `order`
+    uint32_t overlap_bytes;
     uint32_t size; // bytes of expected and seen
     const uint8_t *expected, *seen;
 } GrRace;

@@ -62,6 +62,45 @@ static void add_values(const GrRace *race, StrBuf *out) {
     gr_str_addc(out, '\n');
 }
 
+static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
+    gr_str_addf(out, "%s%s of %u byte%s", a->async ? "asynchronous " : "", a->kind, a->size,
+                a->size == 1 ? "" : "s");
+    if (a->strong)
+        gr_str_addf(out, ", strong, scope .%s", a->strong);
+    if (a->has_thread) {
+        add_triple(", thread", a->thread, out);
+        add_triple(", block", a->block, out);
+        gr_str_addf(out,
+                    strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
+                    race->space, (unsigned long long)a->address);
+        if (a->has_rank)
+            gr_str_addf(out, " of block %u of the cluster", a->rank);
+    }
+}
+
+// Both sides, and the order that was missing.
+static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    const GrAccess *a = &race->accesses[0], *b = &race->accesses[1];
+    gr_str_add(out, "    other side: ");
+    add_where(r, b, race->module, out);
+    if (b->at.function && (!a->at.function || strcmp(a->at.function, b->at.function)))
+        gr_str_addf(out, " in %s", gr_short_name(b->at.function, arena));
+    gr_str_addc(out, '\n');
+    gr_source_excerpt(b->at.file, b->at.line, b->at.col, out);
+    gr_str_add(out, "    ");
+    add_who(race, b, out);
+    if (b->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
+    gr_str_addf(out, "\n    both touched %u byte%s at 0x%llx\n    missing: ", race->overlap_bytes,
+                race->overlap_bytes == 1 ? "" : "s", (unsigned long long)race->overlap);
+    add_triple("thread", b->thread, out);
+    add_triple(" of block", b->block, out);
+    gr_str_addf(out, " %s first,", strcmp(b->kind, "load") ? "wrote" : "read");
+    add_triple(" thread", a->thread, out);
+    add_triple(" of block", a->block, out);
+    gr_str_addf(out, " %s later: %s\n", strcmp(a->kind, "load") ? "wrote" : "read", race->order);
+}
+
 static void add_other_side(const GrRace *race, StrBuf *out) {
     if (race->n_accesses < 2) {
         gr_str_add(out, "    other side: a store by another thread, not known (this engine sees one side)\n");
@@ -91,21 +130,16 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
             gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
         gr_str_addc(out, '\n');
     }
-    gr_str_addf(out, "    %s of %u byte%s", a->kind, a->size, a->size == 1 ? "" : "s");
-    if (a->has_thread) {
-        add_triple(", thread", a->thread, out);
-        add_triple(", block", a->block, out);
-        gr_str_addf(out,
-                    strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
-                    race->space, (unsigned long long)a->address);
-        if (a->has_rank)
-            gr_str_addf(out, " of block %u of the cluster", a->rank);
-    }
+    gr_str_add(out, "    ");
+    add_who(race, a, out);
     if (race->launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
     gr_str_addc(out, '\n');
     add_values(race, out);
-    add_other_side(race, out);
+    if (race->order)
+        add_pair(r, race, arena, out);
+    else
+        add_other_side(race, out);
     gr_str_addf(
         out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
         race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");

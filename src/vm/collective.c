@@ -201,10 +201,10 @@ static void scatter(const Lanes *x, uint8_t *frame, const VmInsn *i, uint32_t ma
         *p = (*p & ~mask) | (x->p & mask);
 }
 
-static void report(VmWarpRest *r, const VmInsn *i, uint32_t mask) {
+static void report(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t met) {
     const VmCollectiveInfo *info = i->extra;
     if (info->kind == VM_COLL_BARRIER)
-        gr_vm_report_sync(r, i, mask, VM_SYNC_WARP, 0, PTX_SEM_NONE, PTX_SCOPE_CTA);
+        gr_vm_report_sync(r, i, mask, VM_SYNC_WARP, met, PTX_SEM_NONE, PTX_SCOPE_CTA);
 }
 
 // ---- Meeting -----------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ static bool try_meet(VmWarpRest *r, uint32_t s) {
         scatter(&x, p->act->frame, p->pc, p->mask);
         uint32_t cur = r->cur;
         r->cur = k;
-        report(r, p->pc, p->mask);
+        report(r, p->pc, p->mask, here);
         r->cur = cur;
         p->pc++;
         gr_vm_split_set_state(r, k, VM_SPLIT_READY);
@@ -286,7 +286,7 @@ VM_HANDLER(gr_vm_x_collective) {
             gather(&x, w->frame, i, same);
             compute(&x, r->launch);
             scatter(&x, w->frame, i, same);
-            report(r, i, same);
+            report(r, i, same, same);
             left &= ~same;
         }
         return i + 1;

@@ -7,6 +7,7 @@
 
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l) {
     VmLaunchEvent e = {.launch = l->number,
+                       .device = l->device->config.index,
                        .module = l->kernel->ptx->module,
                        .kernel = l->kernel->ptx,
                        .shared_bytes = l->shared_bytes};

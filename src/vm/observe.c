@@ -2,6 +2,7 @@
 // observe — events for the observers.
 #include "vm/async.h"
 #include "vm/exec_mem.h"
+#include "vm/sync_insn.h"
 #include "vm/warp.h"
 
 #include <string.h>
@@ -38,6 +39,10 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         e.proxy = (VmProxy)barrier;
     else
         e.barrier = barrier;
+    if (kind == VM_SYNC_BARRIER_ARRIVE) {
+        e.count = r->block->barrier[barrier].expected;
+        e.waits = ((const VmBarrierInfo *)i->extra)->kind != VM_BAR_ARRIVE;
+    }
     gr_vm_where(r, i, mask, &e.where);
     e.where.site = 0;
     e.cluster = cluster_index(r->block);
@@ -111,7 +116,8 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
                        .sem = info->sem,
                        .scope = info->scope,
                        .size = info->size,
-                       .address = at};
+                       .address = at,
+                       .turn = r->rotate};
     memcpy(at, address, sizeof at);
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);

@@ -33,7 +33,13 @@ typedef struct VmAccessEvent {
     const uint64_t *address; // [32]; for shared memory the offset within the owner's
     uint64_t owner;          // SHARED: linear index of the block whose memory it is: another one of the
         // cluster, or where.block_linear. An access to several blocks comes as several events
+    uint32_t turn; // in which order the lanes perform it: gr_vm_commit_lane
 } VmAccessEvent;
+
+// The lane that comes as number k (0 to 31) in the order `turn`.
+static inline unsigned gr_vm_commit_lane(unsigned k, uint32_t turn) {
+    return ((k / 8 + turn) % 4) * 8 + (k + (turn >> 2)) % 8;
+}
 
 typedef enum VmSyncKind {
     VM_SYNC_BARRIER_ARRIVE,
@@ -55,7 +61,10 @@ typedef enum VmProxy {
 typedef struct VmSyncEvent {
     VmWhere where;
     VmSyncKind kind;
-    uint32_t barrier; // named barrier number; phase, from 0, of a cluster's
+    uint32_t
+        barrier; // named barrier number; phase, from 0, of a cluster's; WARP: all lanes that met, of which where.mask are some
+    uint32_t count;   // BARRIER_ARRIVE: threads that the barrier is for; 0: all that have not exited
+    bool waits;       // BARRIER_ARRIVE: not bar.arrive
     uint64_t cluster; // linear index, x fastest, of the block's cluster; of the block itself without clusters
     PtxSem sem;       // fences and cluster barriers
     PtxScope scope;   // fences
@@ -112,6 +121,7 @@ typedef struct VmAsyncEvent {
 
 typedef struct VmLaunchEvent {
     uint64_t launch;
+    int device; // its index
     const PtxModule *module;
     const PtxFunc *kernel;
     uint32_t grid[3], block[3], cluster[3]; // cluster: 1 x 1 x 1 unless there are some

@@ -257,9 +257,7 @@ static inline VmSplit *split_of(VmWarp *w) {
 
 // The k-th lane to commit when lanes of one instruction conflict: chunks of eight from a seeded start, and within
 // each the lanes from another. The same on every path that an instruction may take through the device.
-static inline unsigned commit_lane(unsigned k, unsigned rotate) {
-    return ((k / 8 + rotate) % 4) * 8 + (k + (rotate >> 2)) % 8;
-}
+static inline unsigned commit_lane(unsigned k, unsigned rotate) { return gr_vm_commit_lane(k, rotate); }
 
 // Leaves the inner loop; the running split continues at `pc`.
 static inline const VmInsn *stop_at(VmWarp *w, const VmInsn *pc, VmStop why) {

@@ -13,6 +13,9 @@ The truth stands in comments of examples/*.cu (examples/README.md explains them)
 
 A racy program passes when every RACE was reported over its seeds and nothing else ever was. A repaired one passes
 when every run is clean, exits with 0 and printed its own PASS.
+
+The classes are the collider's. The engine exact names both sides of a race and has classes of its own, so it is judged by
+lines: every line with RACE must be a side of some race, and no line without a label may be one.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +30,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RACES_EXIT = 66
 DEFAULT_SEEDS = 5
+EITHER = "either side"
 
 
 def read(path):
@@ -77,7 +81,7 @@ class Run:
     def __init__(self, args, program, seed, fmt="json"):
         with tempfile.TemporaryDirectory(prefix="gpurace-examples-") as folder:
             output = os.path.join(folder, "report")
-            command = [args.gpurace, "run", "--engine", "collider", "--device", args.device, "--seed", str(seed)]
+            command = [args.gpurace, "run", "--engine", args.engine, "--device", args.device, "--seed", str(seed)]
             command += ["--format", fmt, "--output", output, "--", program]
             self.command = " ".join(command)
             start = time.monotonic()
@@ -124,12 +128,29 @@ def judge_races(truth, report):
     return found, problems
 
 
-def check_run(truth, run, schema):
+def judge_lines(truth, report):
+    """The same for an engine that knows both sides: pairs (line, "either side")."""
+    found, problems = set(), []
+    for race in report["races"]:
+        places = [a["inlined_at"][-1] if a["inlined_at"] else a for a in race["accesses"]]  # not in CUDA's headers
+        sides = [(os.path.basename(a["file"] or "?"), a["line"]) for a in places]
+        text = f"{race['class']} between " + " and ".join(f"{file}:{line}" for file, line in sides)
+        if len(sides) != 2 or not race.get("missing_order"):
+            problems.append(f"without both sides and the missing order: {text}")
+        if any(file != truth.file or line not in truth.sides for file, line in sides):
+            problems.append(f"reported, but not labelled: {text}")
+        found |= {(line, EITHER) for _, line in sides}
+        if race["count"] < 1:
+            problems.append(f"{text}: count {race['count']}")
+    return found, problems
+
+
+def check_run(truth, run, schema, judge=judge_races):
     """Judges one run: pairs found and problems."""
     try:
         report = run.report(schema)
         verdict = report["verdict"]
-        found, problems = judge_races(truth, report)
+        found, problems = judge(truth, report)
     except Exception as error:  # whatever a broken report raises is a finding about that run
         return set(), [f"{type(error).__name__}: {str(error)[:800]}"]
     expected_status = RACES_EXIT if report["races"] else 0
@@ -166,7 +187,7 @@ def check_example(args, truth, schema, pool):
     problems, hits, seconds = [], {}, 0.0
     runs = list(pool.map(lambda seed: (seed, Run(args, program, seed)), seeds))
     for seed, run in runs:
-        found, wrong = check_run(truth, run, schema)
+        found, wrong = check_run(truth, run, schema, judge_lines if args.engine == "exact" else judge_races)
         seconds += run.seconds
         for where in found:
             hits.setdefault(where, []).append(seed)
@@ -184,6 +205,8 @@ def parse_args(argv):
     p.add_argument("--programs", default=os.path.join(ROOT, "build/examples"), help="folder of the built examples")
     p.add_argument("--sources", default=os.path.join(ROOT, "examples"), help="folder of their sources")
     p.add_argument("--schema", default=os.path.join(ROOT, "docs/report.schema.json"))
+    p.add_argument("--engine", choices=("collider", "exact"), default="collider")
+    p.add_argument("--skip", action="append", default=[], help="leave this program out")
     p.add_argument("--device", default="cpu")
     p.add_argument("--racy-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each racy program; 0: none")
     p.add_argument("--clean-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each repaired program; 0: none")
@@ -201,12 +224,16 @@ def main(argv=None):
     args = parse_args(argv)
     classes = race_classes()
     truths = [Truth(os.path.join(args.sources, f), classes) for f in sorted(os.listdir(args.sources)) if f.endswith(".cu")]
+    truths = [t for t in truths if t.name not in args.skip]
     if args.names:
         known = {t.name for t in truths} | {re.sub("_(race|fixed)$", "", t.name) for t in truths}
         unknown = set(args.names) - known
         if unknown:
             sys.exit(f"no such example: {', '.join(sorted(unknown))}")
         truths = [t for t in truths if t.name in args.names or re.sub("_(race|fixed)$", "", t.name) in args.names]
+    if args.engine == "exact":
+        for truth in truths:
+            truth.must, truth.may = {(n, EITHER) for n, _ in truth.must}, {(n, EITHER) for n, _ in truth.may}
     schema = None
     if os.path.exists(args.schema):
         schema = json.loads(read(args.schema))

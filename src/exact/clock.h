@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// clock — what is known of others: an immutable, reference-counted map from a 64-bit key to a 32-bit epoch.
+//
+// NULL is the empty clock; a larger epoch includes the smaller ones. Clocks share structure: joining two versions of one
+// clock costs what they differ in, and a join that adds nothing to one side is that side itself. A hash-array mapped trie of
+// 16-way nodes over the bijectively mixed key, so that equal maps have equal shapes.
+#ifndef GR_EXACT_CLOCK_H
+#define GR_EXACT_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Clock Clock;
+
+Clock *gr_clock_retain(Clock *c); // yields c
+void gr_clock_release(Clock *c);
+
+// 0 when absent.
+uint32_t gr_clock_get(const Clock *c, uint64_t key);
+
+// c with key at no less than v. A reference of the caller's own.
+Clock *gr_clock_with(Clock *c, uint64_t key, uint32_t v);
+
+// Both together. A reference of the caller's own; to a or b itself when that says it all.
+Clock *gr_clock_join(Clock *a, Clock *b);
+
+// Calls `f` for every entry; in no particular order.
+void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user);
+
+// Memory ran out at some time in this process: some clocks know less than they should.
+bool gr_clock_starved(void);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// exact — the causality engine: listens to an execution and says which accesses raced, by PTX's own definition.
+//
+// Two accesses race when they overlap, at least one writes, neither happened before the other in causality order, and they are not
+// both strong with scopes that include each other (PTX ISA 9.0, "Memory Consistency Model", "Data races"). Every pair of
+// sites that raced is one ExactRace per class, with the first time it did, and a count. docs/exact.md says how.
+#ifndef GR_EXACT_EXACT_H
+#define GR_EXACT_EXACT_H
+
+#include "base/status.h"
+#include "vm/observer.h"
+
+typedef struct Exact Exact;
+
+typedef enum ExactClass {
+#define EXACT_CLASS(id, text, meaning) EXACT_##id,
+#include "exact/races.def"
+#undef EXACT_CLASS
+    EXACT_CLASS_COUNT
+} ExactClass;
+
+typedef struct ExactSide {
+    uint64_t module; // gr_exact_fingerprint
+    uint32_t site;   // within it
+    PtxAccess access;
+    bool strong, async; // async: done by an asynchronous operation that this thread started
+    PtxScope scope;     // of strong ones
+    uint64_t launch, block_linear;
+    uint32_t thread[3], block[3];
+    uint64_t address;
+    uint32_t size;
+} ExactSide;
+
+typedef struct ExactRace {
+    ExactClass class;
+    PtxSpace space;
+    ExactSide side[2]; // the later one first: it is the one that noticed
+    uint64_t overlap;  // first byte that both touched, and how many
+    uint32_t overlap_bytes;
+    const char
+        *order; // what would have ordered them, a sentence's end: "no __syncwarp() or barrier between them"
+    uint64_t count;    // words and threads, all occurrences
+    uint64_t *counter; // counts too, unless NULL
+} ExactRace;
+
+typedef struct ExactOptions {
+    // Called when a pair of sites is first seen to race; it may set r->counter.
+    void (*found)(void *user, ExactRace *r);
+    void *user;
+    // NULL: all kernels are checked. Else those for which it says so.
+    bool (*wanted)(void *user, const char *kernel);
+} ExactOptions;
+
+gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);
+void gr_exact_free(Exact *x);
+VmObserver gr_exact_observer(Exact *x);
+
+size_t gr_exact_races(const Exact *x);
+const ExactRace *gr_exact_race(const Exact *x, size_t k);
+// Something was forgotten because memory ran out: what was not reported may still be a race.
+bool gr_exact_incomplete(const Exact *x);
+// Bytes of shadow memory that stand for global memory now.
+uint64_t gr_exact_shadow_bytes(const Exact *x);
+
+const char *gr_exact_class_name(unsigned class);
+const char *gr_exact_class_meaning(unsigned class);
+
+// The same for every parse of one module's text, whatever was inserted and tagged.
+uint64_t gr_exact_fingerprint(const PtxModule *m);
+
+#endif

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — threads, barriers and launches. Fences and strong operations are in sync.c, asynchronous ones in async.c.
+#include "exact/order_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Clocks in place -----------------------------------------------------------------------------------------------
+
+void gr_clock_take(Clock **to, Clock *c) {
+    gr_clock_release(*to);
+    *to = c;
+}
+
+void gr_clock_add(Clock **to, uint64_t key, uint32_t v) { gr_clock_take(to, gr_clock_with(*to, key, v)); }
+
+void gr_clock_merge(Clock **to, Clock *c) { gr_clock_take(to, gr_clock_join(*to, c)); }
+
+// ---- What a thread knows -------------------------------------------------------------------------------------------
+
+static Clock *make_base(const Block *b, const Warp *w, Clock *imports, uint32_t lane) {
+    Clock *c = gr_clock_retain(imports);
+    if (b->floor)
+        gr_clock_add(&c, key_of(BY_BLOCK, b->id, 0, 0), b->floor);
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        const WarpGroup *x = &w->group[g];
+        if (!(x->mask >> lane & 1) || x->floor <= b->floor)
+            continue;
+        if (x->mask == w->exists)
+            gr_clock_add(&c, key_of(BY_WARP, b->id, w->index, 0), x->floor);
+        else
+            for (uint32_t m = x->mask; m; m &= m - 1)
+                gr_clock_add(&c, key_of(BY_THREAD, b->id, w->index, (uint32_t)__builtin_ctz(m)), x->floor);
+    }
+    return c;
+}
+
+// All lanes are in the same groups.
+static bool groups_are_whole(const Block *b, const Warp *w) {
+    for (uint32_t g = 0; g < w->n_groups; g++)
+        if (w->group[g].mask != w->exists && w->group[g].floor > b->floor)
+            return false;
+    return true;
+}
+
+// What the lane knows of others. A reference of the caller's own.
+Clock *gr_order_base(Block *b, Warp *w, uint32_t lane) {
+    Clock *imports = imports_of(b, w, lane);
+    if (!groups_are_whole(b, w))
+        return make_base(b, w, imports, lane);
+    uint32_t top = 0;
+    for (uint32_t g = 0; g < w->n_groups; g++)
+        top = w->group[g].floor > top ? w->group[g].floor : top;
+    if (!w->cached || w->cached_imp != imports || w->cached_floor != b->floor || w->cached_groups != top) {
+        gr_clock_take(&w->cached, make_base(b, w, imports, lane));
+        gr_clock_take(&w->cached_imp, gr_clock_retain(imports));
+        w->cached_floor = b->floor;
+        w->cached_groups = top;
+    }
+    return gr_clock_retain(w->cached);
+}
+
+// With its own past. A reference of the caller's own.
+Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane) {
+    Clock *c = gr_order_base(b, w, lane);
+    gr_clock_add(&c, key_of(BY_THREAD, b->id, w->index, lane), w->epoch[lane]);
+    return c;
+}
+
+// The snapshots of several lanes together.
+Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
+    Clock *c = NULL;
+    bool whole = mask == w->exists;
+    uint32_t top = 0;
+    Clock *last = NULL;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        Clock *base = gr_order_base(b, w, l);
+        if (base != last)
+            gr_clock_merge(&c, base);
+        gr_clock_take(&last, base);
+        top = w->epoch[l] > top ? w->epoch[l] : top;
+        if (!whole)
+            gr_clock_add(&c, key_of(BY_THREAD, b->id, w->index, l), w->epoch[l]);
+    }
+    gr_clock_release(last);
+    if (whole)
+        gr_clock_add(&c, key_of(BY_WARP, b->id, w->index, 0), top);
+    return c;
+}
+
+void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask) {
+    uint32_t e = ++b->epoch;
+    o->nomem |= e == UINT32_MAX;
+    for (uint32_t m = mask; m; m &= m - 1)
+        w->epoch[__builtin_ctz(m)] = e;
+    o->version++;
+}
+
+static void forget_lanes(Warp *w) {
+    for (uint32_t m = w->own; m; m &= m - 1)
+        gr_clock_take(&w->lane_imp[__builtin_ctz(m)], NULL);
+    w->own = 0;
+}
+
+// The lanes of `mask` learn c.
+void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
+    if (!c || !mask)
+        return;
+    o->version++;
+    if (mask == w->exists && !w->own) {
+        Clock *now = gr_clock_join(w->has_imp ? w->imp : b->base, c);
+        gr_clock_take(&w->imp, now);
+        w->has_imp = true;
+        return;
+    }
+    Clock *from = NULL, *to = NULL; // the last join, since lanes are much alike
+    bool one = true;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        Clock *before = gr_clock_retain(imports_of(b, w, l));
+        if (m == mask || before != from) {
+            one &= m == mask;
+            gr_clock_take(&to, gr_clock_join(before, c));
+            gr_clock_take(&from, before);
+        } else {
+            gr_clock_release(before);
+        }
+        if (to == from)
+            continue;
+        gr_clock_take(&w->lane_imp[l], gr_clock_retain(to));
+        w->own |= UINT32_C(1) << l;
+    }
+    if (mask == w->exists && one && to) {
+        forget_lanes(w);
+        gr_clock_take(&w->imp, gr_clock_retain(to));
+        w->has_imp = true;
+    }
+    gr_clock_release(from);
+    gr_clock_release(to);
+}
+
+// ---- bar.warp.sync -------------------------------------------------------------------------------------------------
+
+static void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
+    // What lanes of the mask know through groups that are not inside it, and what they imported, is everybody's now.
+    Clock *learnt = NULL;
+    Clock *last = NULL;
+    for (uint32_t m = w->own & mask ? mask : 0; m; m &= m - 1) {
+        Clock *c = imports_of(b, w, (uint32_t)__builtin_ctz(m));
+        if (c != last)
+            gr_clock_merge(&learnt, c);
+        last = c;
+    }
+    uint32_t n = 0;
+    for (uint32_t g = 0; g < w->n_groups; g++) {
+        WarpGroup x = w->group[g];
+        if (x.floor > b->floor && (x.mask & mask) && (x.mask & ~mask) && (mask & ~x.mask))
+            for (uint32_t m = x.mask & ~mask; m; m &= m - 1)
+                gr_clock_add(&learnt, key_of(BY_THREAD, b->id, w->index, (uint32_t)__builtin_ctz(m)),
+                             x.floor);
+        if (x.floor > b->floor && (x.mask & ~mask))
+            w->group[n++] = x;
+    }
+    w->n_groups = n;
+    gr_order_learn(o, b, w, mask, learnt);
+    gr_clock_release(learnt);
+    uint32_t top = 0;
+    for (uint32_t m = mask; m; m &= m - 1)
+        top = w->epoch[__builtin_ctz(m)] > top ? w->epoch[__builtin_ctz(m)] : top;
+    if (w->n_groups < WARP_GROUPS)
+        w->group[w->n_groups++] = (WarpGroup){mask, top};
+    else {
+        Clock *c = gr_order_snapshots(b, w, mask);
+        gr_order_learn(o, b, w, mask, c);
+        gr_clock_release(c);
+    }
+    gr_order_bump(o, b, w, mask);
+}
+
+// ---- bar, barrier --------------------------------------------------------------------------------------------------
+
+static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        // 0 would read as absent
+        if (!gr_map_put_u64(&o->exits, key_of(BY_THREAD, b->id, w->index, l),
+                            (void *)((uintptr_t)b->floor + 1)))
+            o->nomem = true;
+        gr_clock_merge(&b->left, imports_of(b, w, l));
+    }
+    w->exited |= lanes;
+    b->ragged = o->info.data[b->id].ragged = true;
+}
+
+// Every thread of the block that has not exited took part.
+static void sync_block(Order *o, Block *b, const Phase *p) {
+    bool plain = true;
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        Warp *w = &b->warps[k];
+        uint32_t gone = w->exists & ~w->exited & ~p->arrived[k];
+        if (gone)
+            note_exit(o, b, w, gone);
+        plain &= !w->own && !w->has_imp;
+    }
+    Clock *base = plain ? NULL : gr_clock_retain(b->base), *last = NULL;
+    for (uint32_t k = 0; k < b->n_warps && !plain; k++) {
+        Warp *w = &b->warps[k];
+        for (uint32_t m = p->arrived[k]; m; m &= m - 1) {
+            Clock *c = imports_of(b, w, (uint32_t)__builtin_ctz(m));
+            if (c != last)
+                gr_clock_merge(&base, c);
+            last = c;
+            if (!w->own)
+                break;
+        }
+    }
+    if (!plain)
+        gr_clock_take(&b->base, base);
+    b->floor = b->epoch;
+    uint32_t e = ++b->epoch;
+    o->nomem |= e == UINT32_MAX;
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        Warp *w = &b->warps[k];
+        forget_lanes(w);
+        gr_clock_take(&w->imp, NULL);
+        w->has_imp = false;
+        w->n_groups = 0;
+        if (!w->exited)
+            for (uint32_t l = 0; l < LANES; l++)
+                w->epoch[l] = e;
+        else
+            for (uint32_t m = p->arrived[k]; m; m &= m - 1)
+                w->epoch[__builtin_ctz(m)] = e;
+    }
+    o->version++;
+}
+
+static void barrier_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+    Phase *p = &b->barrier[e->barrier % BARRIERS];
+    if (!p->open) {
+        gr_clock_take(&p->clock, NULL);
+        memset(p->arrived, 0, sizeof p->arrived);
+        p->open = true;
+        p->partial = false;
+    }
+    uint32_t mask = e->where.mask;
+    if (!e->count || (e->count >= b->launch->threads && e->waits)) {
+        p->arrived[w->index] |= mask;
+        return;
+    }
+    Clock *c = gr_order_snapshots(b, w, mask);
+    gr_clock_merge(&p->clock, c);
+    gr_clock_release(c);
+    gr_order_bump(o, b, w, mask);
+    p->partial = true;
+}
+
+static bool all_arrived(const Block *b, const Phase *p) {
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        if (b->warps[k].exists & ~b->warps[k].exited & ~p->arrived[k])
+            return false;
+    return true;
+}
+
+static void barrier_release(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+    Phase *p = &b->barrier[e->barrier % BARRIERS];
+    if (p->open) { // the first that leaves
+        p->open = false;
+        if (!p->partial && (!e->count || all_arrived(b, p))) {
+            sync_block(o, b, p);
+            return;
+        }
+        for (uint32_t k = 0; k < b->n_warps; k++) {
+            if (!p->arrived[k])
+                continue;
+            Clock *c = gr_order_snapshots(b, &b->warps[k], p->arrived[k]);
+            gr_clock_merge(&p->clock, c);
+            gr_clock_release(c);
+            gr_order_bump(o, b, &b->warps[k], p->arrived[k]);
+        }
+        p->partial = true;
+    }
+    if (p->partial)
+        gr_order_learn(o, b, w, e->where.mask, p->clock);
+}
+
+// ---- barrier.cluster -----------------------------------------------------------------------------------------------
+
+static ClusterPhase *cluster_phase(Order *o, uint64_t cluster, uint32_t phase) {
+    for (size_t k = 0; k < o->phases.len; k++)
+        if (o->phases.data[k].cluster == cluster && o->phases.data[k].phase == phase)
+            return &o->phases.data[k];
+    ClusterPhase p = {.cluster = cluster, .phase = phase};
+    if (!gr_vec_push(&o->phases, p)) {
+        o->nomem = true;
+        return NULL;
+    }
+    return &o->phases.data[o->phases.len - 1];
+}
+
+static void drop_phase(Order *o, size_t k) {
+    gr_clock_release(o->phases.data[k].clock);
+    o->phases.data[k] = o->phases.data[--o->phases.len];
+}
+
+static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+    // Nobody can still wait for the phase before the last.
+    for (size_t k = o->phases.len; k-- > 0;)
+        if (o->phases.data[k].cluster == b->cluster && o->phases.data[k].phase + 2 <= e->barrier)
+            drop_phase(o, k);
+    ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
+    if (!p || e->sem == PTX_RELAXED)
+        return;
+    Clock *c = gr_order_snapshots(b, w, e->where.mask);
+    gr_clock_merge(&p->clock, c);
+    gr_clock_release(c);
+    gr_order_bump(o, b, w, e->where.mask);
+}
+
+// ---- Events --------------------------------------------------------------------------------------------------------
+
+void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
+    Warp *w = &b->warps[e->where.warp];
+    ClusterPhase *p;
+    switch (e->kind) {
+    case VM_SYNC_WARP:
+        // One event for each place that lanes met from; nobody does anything in between.
+        if (e->where.mask >> __builtin_ctz(e->barrier) & 1)
+            sync_lanes(o, b, w, e->barrier);
+        break;
+    case VM_SYNC_BARRIER_ARRIVE: barrier_arrive(o, b, w, e); break;
+    case VM_SYNC_BARRIER_RELEASE: barrier_release(o, b, w, e); break;
+    case VM_SYNC_CLUSTER_ARRIVE: cluster_arrive(o, b, w, e); break;
+    case VM_SYNC_CLUSTER_RELEASE:
+        p = cluster_phase(o, b->cluster, e->barrier);
+        if (p)
+            gr_order_learn(o, b, w, e->where.mask, p->clock);
+        break;
+    case VM_SYNC_FENCE: gr_order_fence(o, b, w, e->where.mask, e->sem, e->scope); break;
+    case VM_SYNC_FENCE_PROXY: gr_order_fence_proxy(o, b, w, e); break;
+    }
+}
+
+// ---- Launches and blocks -------------------------------------------------------------------------------------------
+
+static uint64_t launch_key(const Launch *l) { return key_of(BY_LAUNCH, l->index + 1, 0, 0); }
+
+Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
+    Launch *l = calloc(1, sizeof *l);
+    if (!l || !gr_vec_push(&o->launches, l)) {
+        free(l);
+        o->nomem = true;
+        return NULL;
+    }
+    l->number = e->launch;
+    l->index = (uint32_t)(o->launches.len - 1);
+    l->device = e->device;
+    l->begun = ++o->moment;
+    l->shared_bytes = e->shared_bytes;
+    memcpy(l->grid, e->grid, sizeof l->grid);
+    memcpy(l->block, e->block, sizeof l->block);
+    memcpy(l->cluster, e->cluster, sizeof l->cluster);
+    l->threads = e->block[0] * e->block[1] * e->block[2];
+    l->n_blocks = (uint64_t)e->grid[0] * e->grid[1] * e->grid[2];
+    l->blocks = calloc(l->n_blocks, sizeof(Block *));
+    if (!l->blocks || !gr_vec_push(&o->active, l))
+        o->nomem = true;
+    return l;
+}
+
+void gr_order_launch_end(Order *o, Launch *l, bool faulted) {
+    for (uint64_t k = 0; faulted && l->blocks && k < l->n_blocks; k++)
+        if (l->blocks[k])
+            gr_order_block_end(o, l->blocks[k]);
+    l->cut = faulted;
+    l->ended = ++o->moment;
+    free(l->blocks);
+    l->blocks = NULL;
+    for (size_t k = 0; k < o->active.len; k++)
+        if (o->active.data[k] == l)
+            o->active.data[k] = o->active.data[--o->active.len];
+    o->version++;
+}
+
+Launch *gr_order_launch(const Order *o, uint64_t number) {
+    for (size_t k = 0; k < o->active.len; k++)
+        if (o->active.data[k]->number == number)
+            return o->active.data[k];
+    return NULL;
+}
+
+static uint64_t cluster_of(const Launch *l, uint64_t linear) {
+    const uint32_t *c = l->cluster;
+    uint64_t x = linear % l->grid[0], y = linear / l->grid[0] % l->grid[1],
+             z = linear / l->grid[0] / l->grid[1];
+    uint64_t nx = l->grid[0] / c[0], ny = l->grid[1] / c[1];
+    return ((uint64_t)l->index + 1) << 40 | (x / c[0] + nx * (y / c[1] + ny * (z / c[2])));
+}
+
+Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
+    if (!o->info.len && !gr_vec_push(&o->info, (BlockInfo){0}))
+        goto nomem;
+    BlockInfo info = {.linear = linear, .cluster = cluster_of(l, linear), .launch = l->index};
+    Block *b = calloc(1, sizeof *b);
+    if (!b || !l->blocks || linear >= l->n_blocks || !gr_vec_push(&o->info, info)) {
+        free(b);
+        goto nomem;
+    }
+    b->n_warps = (l->threads + LANES - 1) / LANES;
+    b->warps = calloc(b->n_warps, sizeof *b->warps);
+    if (!b->warps) {
+        free(b);
+        goto nomem;
+    }
+    b->id = o->info.len - 1;
+    b->linear = linear;
+    b->cluster = info.cluster;
+    b->launch = l;
+    b->epoch = 1;
+    b->base = gr_clock_retain(l->known);
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        Warp *w = &b->warps[k];
+        uint32_t have = l->threads - k * LANES;
+        w->index = k;
+        w->exists = have >= LANES ? UINT32_MAX : (UINT32_C(1) << have) - 1;
+        for (uint32_t i = 0; i < LANES; i++)
+            w->epoch[i] = 1;
+    }
+    l->blocks[linear] = b;
+    return b;
+nomem:
+    o->nomem = true;
+    return NULL;
+}
+
+static void free_lane(LaneSync *s) {
+    for (unsigned k = 0; s && k < SCOPES; k++) {
+        gr_clock_release(s->fence[k].base);
+        gr_clock_release(s->fence[k].full);
+        gr_clock_release(s->pending[k]);
+    }
+    if (s)
+        gr_clock_release(s->proxied);
+    free(s);
+}
+
+static void free_warp(Warp *w) {
+    forget_lanes(w);
+    gr_clock_release(w->imp);
+    gr_clock_release(w->cached);
+    gr_clock_release(w->cached_imp);
+    for (uint32_t l = 0; l < LANES; l++)
+        free_lane(w->sync[l]);
+    free(w->groups);
+}
+
+void gr_order_block_end(Order *o, Block *b) {
+    Launch *l = b->launch;
+    Clock *last = NULL;
+    for (uint32_t k = 0; k < b->n_warps; k++) {
+        Warp *w = &b->warps[k];
+        for (uint32_t m = w->exists; m; m &= m - 1) {
+            Clock *c = imports_of(b, w, (uint32_t)__builtin_ctz(m));
+            if (c != last && c != l->known)
+                gr_clock_merge(&l->end, c);
+            last = c;
+        }
+    }
+    gr_clock_merge(&l->end, b->left);
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        free_warp(&b->warps[k]);
+    for (unsigned k = 0; k < BARRIERS; k++)
+        gr_clock_release(b->barrier[k].clock);
+    for (size_t k = 0; k < b->mbars.len; k++) {
+        gr_clock_release(b->mbars.data[k].now);
+        gr_clock_release(b->mbars.data[k].over);
+    }
+    for (size_t k = 0; k < b->ops.len; k++)
+        gr_order_op_free(b->ops.data[k]);
+    gr_order_vars_free(&b->sync);
+    for (size_t k = o->phases.len; k-- > 0 && l->cluster[0] * l->cluster[1] * l->cluster[2] == 1;)
+        if (o->phases.data[k].cluster == b->cluster)
+            drop_phase(o, k);
+    gr_clock_release(b->base);
+    gr_clock_release(b->sc);
+    gr_clock_release(b->left);
+    gr_vec_free(&b->mbars);
+    gr_vec_free(&b->ops);
+    l->blocks[b->linear] = NULL;
+    free(b->shadow);
+    free(b->warps);
+    free(b);
+}
+
+void gr_order_free(Order *o) {
+    for (size_t k = 0; k < o->launches.len; k++) {
+        Launch *l = o->launches.data[k];
+        if (!l->ended)
+            gr_order_launch_end(o, l, true);
+        gr_clock_release(l->known);
+        gr_clock_release(l->end);
+        free(l);
+    }
+    while (o->phases.len)
+        drop_phase(o, 0);
+    for (size_t k = 0; k < o->cluster_sc.len; k++)
+        if (o->cluster_sc.entries[k].live)
+            gr_clock_release(o->cluster_sc.entries[k].value);
+    for (unsigned k = 0; k < 64; k++)
+        gr_clock_release(o->device_sc[k]);
+    gr_clock_release(o->system_sc);
+    gr_order_vars_free(&o->sync);
+    gr_map_free(&o->cluster_sc);
+    for (size_t k = 0; k < o->fenced.len; k++)
+        if (o->fenced.entries[k].live)
+            free(o->fenced.entries[k].value);
+    gr_map_free(&o->fenced);
+    gr_map_free(&o->exits);
+    gr_vec_free(&o->phases);
+    gr_vec_free(&o->launches);
+    gr_vec_free(&o->active);
+    gr_vec_free(&o->info);
+}
+
+// ---- Questions -----------------------------------------------------------------------------------------------------
+
+// A block's floor as far as it covers this thread.
+static uint32_t covered(const Order *o, const Point *p, uint32_t lane, uint32_t floor) {
+    if (!o->info.data[p->id].ragged)
+        return floor;
+    uintptr_t left = (uintptr_t)gr_map_get_u64(&o->exits, key_of(BY_THREAD, p->id, p->warp, lane));
+    return left && left - 1 < floor ? (uint32_t)(left - 1) : floor;
+}
+
+static bool clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane) {
+    return c && (gr_clock_get(c, key_of(BY_THREAD, p->id, p->warp, lane)) >= p->epoch ||
+                 gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
+                 covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0))) >= p->epoch);
+}
+
+static bool launch_known(const Order *o, const View *v, uint32_t launch) {
+    const Launch *l = o->launches.data[launch];
+    if (l == v->launch)
+        return false;
+    return (l->ended && l->ended <= v->launch->begun) || gr_clock_get(v->launch->known, launch_key(l));
+}
+
+bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    if (launch_known(o, v, p->launch))
+        return true;
+    const Block *b = v->block;
+    const Warp *w = v->warp;
+    if (v->op) {
+        const Op *op = v->op;
+        if (p->id == op->id)
+            return p->warp == op->warp && lane == v->lane;
+        if (p->id == b->id && p->warp == op->warp && lane == v->lane)
+            return p->epoch <= op->epoch[lane];
+        return clock_has(o, op->base[v->lane], p, lane);
+    }
+    if (p->id == b->id) {
+        if (p->warp == w->index && lane == v->lane)
+            return true;
+        if (p->epoch <= b->floor && (!b->ragged || p->epoch <= covered(o, p, lane, b->floor)))
+            return true;
+        for (uint32_t g = 0; p->warp == w->index && g < w->n_groups; g++)
+            if ((w->group[g].mask >> lane & w->group[g].mask >> v->lane & 1) && p->epoch <= w->group[g].floor)
+                return true;
+    }
+    return clock_has(o, imports_of(b, w, v->lane), p, lane);
+}
+
+bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    return launch_known(o, v, p->launch) || clock_has(o, v->op->proxied[v->lane], p, lane) ||
+           gr_order_fenced(o, v, p, lane);
+}
+
+bool gr_order_settled(const Order *o, uint32_t launch) {
+    const Launch *l = o->launches.data[launch];
+    if (!l->ended)
+        return false;
+    for (size_t k = 0; k < o->active.len; k++)
+        if (o->active.data[k]->begun < l->ended)
+            return false;
+    return true;
+}
+
+Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b) {
+    if (a == b)
+        return SAME_BLOCK;
+    const BlockInfo *x = &o->info.data[a], *y = &o->info.data[b];
+    if (x->cluster == y->cluster)
+        return x->launch == y->launch && x->linear == y->linear ? SAME_BLOCK : SAME_CLUSTER;
+    return o->launches.data[x->launch]->device == o->launches.data[y->launch]->device ? SAME_DEVICE
+                                                                                      : SAME_SYSTEM;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — what every thread of an execution knows of every other: causality order as PTX defines it (PTX ISA 9.0,
+// "Memory Consistency Model"), followed along one execution.
+//
+// A thread is (block instance, warp, lane); block instances are numbered over the process. Each thread counts epochs: its
+// number goes up with everything that releases (a barrier, a fence, a release operation), and an access carries the epoch in which
+// it was made. What a thread knows of others is, cheapest first:
+//
+//     its own accesses                                    program order
+//     its block up to `floor`                             bar.sync of all threads: one number per block
+//     lanes of its warp up to a group's floor             bar.warp.sync: one number per warp and mask
+//     what is in a clock                                  everything else: imports of the lane, else of the warp, else of the block
+//
+// so a block that only uses __syncthreads() costs a few words. Clocks name others by thread, by warp (all its lanes), by block
+// (all its threads) or by launch. A thread that has exited before a barrier is not covered by its floor (`exits`).
+#ifndef GR_EXACT_ORDER_H
+#define GR_EXACT_ORDER_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "exact/clock.h"
+#include "vm/observer.h"
+
+enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4 };
+
+typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_LAUNCH } Level;
+
+// How far apart two threads are: the narrowest scope that includes both (PTX_SCOPE_CTA and up, less 1).
+typedef enum Relation { SAME_BLOCK, SAME_CLUSTER, SAME_DEVICE, SAME_SYSTEM } Relation;
+
+// A snapshot that is completed only when somebody wants it: `base` and the thread's own epoch.
+typedef struct Snap {
+    Clock *base, *full;
+    uint32_t epoch; // 0: there is none
+} Snap;
+
+typedef struct LaneSync {
+    Snap fence[SCOPES];     // at the last fence of at least that scope
+    Clock *pending[SCOPES]; // read by strong reads, to be acquired by a fence; by relation to the source
+    Clock *proxied;         // what it knew at its last proxy fence
+} LaneSync;
+
+typedef struct WarpGroup {
+    uint32_t mask, floor;
+} WarpGroup;
+
+// An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2.
+typedef struct Op {
+    uint64_t id, number; // of its block instance; the VM's
+    VmProxy proxy;
+    VmCompletion completes;
+    uint32_t warp, mask, waited;
+    uint32_t group[LANES], epoch[LANES];
+    Clock *base[LANES];
+    Clock *proxied[LANES]; // of the async proxy: what of the generic one's its issuer had fenced
+} Op;
+
+typedef struct Warp {
+    uint32_t index, exists, exited;
+    uint32_t own; // lanes with a clock of their own
+    bool has_imp;
+    Clock *imp, *lane_imp[LANES];
+    uint32_t epoch[LANES];
+    WarpGroup group[WARP_GROUPS];
+    uint32_t n_groups;
+    LaneSync *sync[LANES];
+    uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
+    // base of a lane that has no clock of its own, while nothing changed
+    Clock *cached, *cached_imp;
+    uint32_t cached_floor, cached_groups;
+} Warp;
+
+typedef struct Phase {
+    uint32_t arrived[LANES]; // by warp: whose snapshots are not in `clock`
+    Clock *clock;            // of threads that arrived before
+    bool open, partial;      // partial: `clock` is what its waiters learn
+} Phase;
+
+typedef struct Mbar {
+    uint64_t at;
+    Clock *now, *over; // of the phase under way; of the last that is over
+} Mbar;
+
+typedef struct Launch {
+    uint64_t number;
+    uint32_t index; // in Order.launches
+    uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
+    int device;
+    const char *kernel;    // may be gone when the module is
+    uint64_t begun, ended; // moments; ended 0: runs
+    bool cut;              // it faulted
+    Clock *known;          // when it began
+    Clock *end;            // what its threads knew
+    struct Block **blocks; // running, by linear index
+    uint64_t n_blocks;
+} Launch;
+
+typedef struct Block {
+    uint64_t id, linear, cluster;
+    Launch *launch;
+    uint32_t n_warps, epoch, floor; // epoch: the last that was given out
+    bool ragged;                    // some threads have exited before a barrier
+    Clock *base, *sc, *left;        // left: what threads that exited knew
+    Warp *warps;
+    Phase barrier[BARRIERS];
+    VEC(Mbar) mbars;
+    VEC(Op *) ops;
+    Map sync; // offset -> SyncVar
+    void *shadow;
+    uint64_t shadow_words;
+} Block;
+
+// A block instance, for as long as anything remembers it.
+typedef struct BlockInfo {
+    uint64_t linear, cluster;
+    uint32_t launch; // index
+    bool ragged;
+} BlockInfo;
+
+typedef struct Source {
+    Clock *clock;
+    uint64_t id, cluster;
+    PtxScope scope;
+    int device;
+} Source;
+
+// A location that was last written by a strong operation and from which somebody can acquire.
+typedef struct SyncVar {
+    uint64_t at;
+    uint32_t size;
+    uint64_t id, cluster; // the last writer's
+    PtxScope scope;
+    int device;
+    VEC(Source) sources;
+} SyncVar;
+
+typedef struct ClusterPhase {
+    uint64_t cluster;
+    uint32_t phase;
+    Clock *clock;
+} ClusterPhase;
+
+typedef struct Order {
+    VEC(Launch *) launches;
+    VEC(Launch *) active;
+    VEC(BlockInfo) info; // by block instance; [0] unused
+    Map sync;            // address -> SyncVar, global memory
+    Map exits;           // thread -> floor that still covers it, and 1
+    Map fenced;          // thread -> ProxyFences
+    VEC(ClusterPhase) phases;
+    Map cluster_sc; // cluster -> Clock
+    Clock *device_sc[64], *system_sc;
+    uint64_t moment;  // events of launches
+    uint64_t version; // changes with everything that anybody learns
+    bool nomem;
+} Order;
+
+static inline uint64_t key_of(Level level, uint64_t id, uint32_t warp, uint32_t lane) {
+    return (id << 10 | warp << 5 | lane) << 3 | level;
+}
+
+static inline uint32_t epoch_of(const Block *b, const Warp *w, uint32_t lane) {
+    (void)b;
+    return w->epoch[lane];
+}
+
+static inline Clock *imports_of(const Block *b, const Warp *w, uint32_t lane) {
+    return w->own >> lane & 1 ? w->lane_imp[lane] : w->has_imp ? w->imp : b->base;
+}
+
+void gr_order_free(Order *o);
+
+Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e);
+void gr_order_launch_end(Order *o, Launch *l, bool faulted);
+Launch *gr_order_launch(const Order *o, uint64_t number); // active; NULL when there is none
+Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear);
+void gr_order_block_end(Order *o, Block *b);
+
+void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e);
+// What an asynchronous event says of order. For READ and WRITE the access is the caller's.
+void gr_order_async(Order *o, Block *b, const VmAsyncEvent *e);
+Op *gr_order_op(const Block *b, uint64_t number);
+
+// A strong operation of one lane at `at`: the part that reads, and later the part that writes.
+typedef struct StrongOp {
+    uint64_t at;
+    Map *vars; // where `at` is: Order.sync or a block's
+    uint32_t size;
+    PtxSem sem;
+    PtxScope scope;
+    bool rmw;
+} StrongOp;
+void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
+void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
+// [at, at + size) was written by other means.
+void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size);
+
+// Who looks: a lane of a warp, or one of an operation.
+typedef struct View {
+    const Launch *launch;
+    const Block *block;
+    const Warp *warp;
+    const Op *op; // NULL: the lane itself
+    uint32_t lane;
+} View;
+
+// An access as far as order goes.
+typedef struct Point {
+    uint64_t id;
+    uint32_t epoch, launch; // index
+    uint32_t warp;
+} Point;
+
+// Whether what lane `lane` did at `p` happened before the viewer's present.
+bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
+// The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
+bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
+// Everybody who may still access anything knows all of that launch.
+bool gr_order_settled(const Order *o, uint32_t launch);
+
+Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b); // of two block instances
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// shadow — who has accessed which bytes: for every 4-byte word the accesses that a later one may still race with.
+//
+// A cell holds two histories, of writes and of reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or
+// a chain of nodes {stamp, lanes, bytes}, which are interned, so that neighbouring words accessed alike share them. A stamp is
+// what one warp instruction's accesses have in common. Memory is taken when it is touched first.
+#ifndef GR_EXACT_SHADOW_H
+#define GR_EXACT_SHADOW_H
+
+#include "exact/order.h"
+
+typedef struct Stamp {
+    Point at;
+    uint32_t site, size;                        // bytes per lane
+    uint8_t access, strong, scope, proxy, elem; // PtxAccess, bool, Relation, VmProxy, bytes of an element
+    uint64_t first, last;                       // events between which it was used
+} Stamp;
+
+typedef uint32_t History; // 0 empty; top bit clear: stamp << 5 | lane; set: number of a node
+
+typedef struct Cell {
+    History writes, reads;
+} Cell;
+
+enum { CELL_BYTES = 4, ALL_BYTES = 15, PAGE_WORDS = 1024, CACHED_PAGES = 64, CACHED_STAMPS = 4096 };
+
+typedef struct Node {
+    History rest;
+    uint32_t stamp, lanes;
+    uint32_t bytes : 4, length : 28;
+} Node;
+
+typedef struct Shadow {
+    Map pages; // page number -> Cell[PAGE_WORDS]
+    struct {
+        uint64_t number; // and 1
+        Cell *cells;
+    } cached[CACHED_PAGES];
+    VEC(Stamp) stamps; // [0] unused
+    uint32_t recent[CACHED_STAMPS];
+    VEC(Node) nodes;
+    uint32_t *index; // of nodes, by content
+    size_t index_cap;
+    uint64_t bytes; // of pages
+    bool nomem;
+} Shadow;
+
+void gr_shadow_free(Shadow *s);
+// Forgets all accesses to global memory, and all stamps. Blocks must not have shadows of their own then.
+void gr_shadow_clear(Shadow *s);
+
+// The cell of the word at a global address. NULL: out of memory.
+Cell *gr_shadow_global(Shadow *s, uint64_t address);
+Cell *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset);
+
+// The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
+uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
+
+typedef struct Entry {
+    uint32_t stamp, lanes, bytes;
+} Entry;
+
+// Takes the newest entry off *h. False when there is none.
+static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
+    if (!*h)
+        return false;
+    if (!(*h >> 31)) {
+        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES};
+        *h = 0;
+        return true;
+    }
+    const Node *n = &s->nodes.data[*h & INT32_MAX];
+    *e = (Entry){n->stamp, n->lanes, n->bytes};
+    *h = n->rest;
+    return true;
+}
+
+static inline uint32_t gr_history_length(const Shadow *s, History h) {
+    return !h ? 0 : h >> 31 ? s->nodes.data[h & INT32_MAX].length : 1;
+}
+
+History gr_history_push(Shadow *s, History h, Entry e);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
+//
+// Each pair of sites that races becomes a record when it is first seen, and its count lives in the results file, so that
+// whatever becomes of the program its races are there. Modules of the device and of the injection are matched by fingerprint.
+#include "cli/options.h"
+#include "driver/cuda/hooks.h"
+#include "exact/exact.h"
+#include "inject/engines.h"
+#include "report/race_record.h"
+
+#include <regex.h>
+#include <stdlib.h>
+
+enum { COUNTS = 4096 }; // per area
+
+typedef struct Known {
+    uint64_t fingerprint, number;
+} Known;
+
+typedef struct Listener {
+    GrSession *session;
+    Exact *exact;
+    VEC(Known) modules;
+    regex_t kernel;
+    bool has_kernel, listens;
+    uint64_t *counts, counts_at;
+    uint32_t counts_used;
+} Listener;
+
+static uint64_t number_of(const Listener *x, uint64_t fingerprint) {
+    for (size_t k = x->modules.len; k-- > 0;)
+        if (x->modules.data[k].fingerprint == fingerprint)
+            return x->modules.data[k].number;
+    return 0;
+}
+
+static GrRaceSide side_of(const Listener *x, const ExactSide *s) {
+    return (GrRaceSide){.module = number_of(x, s->module),
+                        .site = s->site,
+                        .access = s->access,
+                        .scope = s->strong ? (uint32_t)s->scope : 0,
+                        .async = s->async,
+                        .launch = s->launch,
+                        .address = s->address,
+                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
+                        .block = {s->block[0], s->block[1], s->block[2]},
+                        .size = s->size};
+}
+
+static void found(void *user, ExactRace *r) {
+    Listener *x = user;
+    GrSession *s = x->session;
+    if (!x->counts || x->counts_used == COUNTS) {
+        x->counts = s->area(s, COUNTS * sizeof *x->counts, &x->counts_at);
+        x->counts_used = 0;
+    }
+    GrRaceInfo info = {.class = r->class,
+                       .space = r->space == PTX_SHARED,
+                       .side = {side_of(x, &r->side[0]), side_of(x, &r->side[1])},
+                       .overlap = r->overlap,
+                       .overlap_bytes = r->overlap_bytes,
+                       .order = r->order};
+    if (x->counts) {
+        info.count_at = x->counts_at + x->counts_used * sizeof *x->counts;
+        r->counter = &x->counts[x->counts_used++];
+    }
+    StrBuf b = {0};
+    gr_race_write(&info, &b);
+    s->record(s, GR_RECORD_RACE, &b);
+    gr_str_free(&b);
+}
+
+static bool wanted(void *user, const char *kernel) {
+    const Listener *x = user;
+    return !x->has_kernel || regexec(&x->kernel, kernel, 0, NULL, 0) == 0;
+}
+
+static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    if (!s)
+        return gr_fail(err, GR_ERR_UNSUPPORTED,
+                       "the engine exact rewrites nothing: it listens to the CPU device");
+    Listener *x = calloc(1, sizeof *x);
+    if (!x)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    x->session = s;
+    *self = x;
+    if (o->kernel[0]) {
+        int rc = regcomp(&x->kernel, o->kernel, REG_EXTENDED | REG_NOSUB);
+        if (rc) {
+            char why[128];
+            regerror(rc, &x->kernel, why, sizeof why);
+            return gr_fail(err, GR_ERR_ARGUMENT, "--kernel %s: %s", o->kernel, why);
+        }
+        x->has_kernel = true;
+    }
+    ExactOptions options = {.found = found, .wanted = wanted, .user = x};
+    return gr_exact_create(&options, &x->exact, err);
+}
+
+// The device has to be there: the first module comes before the first launch.
+static gr_status listen(Listener *x, gr_error *err) {
+    if (x->listens)
+        return GR_OK;
+    int (*observe)(const struct VmObserver *) =
+        (int (*)(const struct VmObserver *))x->session->symbol(x->session, "gr_cpu_device_observe");
+    VmObserver o = gr_exact_observer(x->exact);
+    if (!observe)
+        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
+    if (observe(&o))
+        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
+    x->listens = true;
+    return GR_OK;
+}
+
+static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Listener *x = self;
+    Known k = {gr_exact_fingerprint(ptx), m->number};
+    for (uint32_t s = 1; s <= ptx->n_sites; s++) {
+        const PtxSite *site = &ptx->sites[s];
+        bool private = site->space == PTX_LOCAL || site->space == PTX_CONST || site->space == PTX_PARAM;
+        m->checked_sites[s] = private                       ? GR_SITE_PRIVATE
+                              : wanted(x, site->func->name) ? GR_SITE_CHECKED
+                                                            : GR_SITE_FILTERED;
+    }
+    if (!gr_vec_push(&x->modules, k))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return listen(x, err);
+}
+
+static void exact_finish(void *self) {
+    Listener *x = self;
+    if (gr_exact_incomplete(x->exact))
+        x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
+    // The device may still run: what it calls stays.
+}
+
+const GrEngine gr_engine_exact = {
+    .name = "exact",
+    .summary =
+        "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
+    .evidence = "unordered by causality",
+    .cpu_only = true,
+    .begin = exact_begin,
+    .rewrite = exact_rewrite,
+    .finish = exact_finish,
+};

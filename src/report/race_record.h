@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE): written when a pair of
+// sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
+#ifndef GR_REPORT_RACE_RECORD_H
+#define GR_REPORT_RACE_RECORD_H
+
+#include "base/arena.h"
+#include "report/reader.h"
+
+typedef struct GrRaceSide {
+    uint64_t module;              // GrModuleInfo.number; 0: not known
+    uint32_t site, access, scope; // PtxAccess; PtxScope of a strong operation, else 0
+    uint32_t async;               // by an asynchronous operation that the thread started
+    uint64_t launch, address;
+    uint32_t thread[3], block[3], size;
+} GrRaceSide;
+
+typedef struct GrRaceInfo {
+    uint32_t class; // from 0, of the engine's own list
+    uint32_t space; // 0 global, 1 shared
+    GrRaceSide side[2];
+    uint64_t overlap;
+    uint32_t overlap_bytes;
+    const char *order; // what was missing
+    uint64_t count_at; // place of the count in the file
+} GrRaceInfo;
+
+void gr_race_write(const GrRaceInfo *r, StrBuf *out);
+
+// Texts live in `arena`. GR_ERR_FORMAT when the payload makes no sense.
+gr_status gr_race_read(const GrRecord *rec, Arena *arena, GrRaceInfo *out, gr_error *err);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// cases — the kernels of test_exact.c.
+#ifndef GR_TEST_EXACT_CASES_H
+#define GR_TEST_EXACT_CASES_H
+
+#define WW "write-write race"
+#define RW "read-write race"
+
+// Stores to another word per thread, then reads the next thread's.
+#define NEIGHBOUR(between)                                                                                   \
+    "st.shared.u32 [%r6], %r1; // =A\n" between                                                              \
+    "add.u32 %r10, %r1, 1; and.b32 %r10, %r10, 63; shl.b32 %r10, %r10, 2; add.u32 %r10, %r5, %r10;\n"        \
+    "ld.shared.u32 %r11, [%r10]; // =B\n"
+
+// Thread 0 of block 0 writes data and a flag; thread 0 of other blocks waits for the flag and reads.
+#define MESSAGE_AFTER(release, acquire, after)                                                               \
+    "@!%p3 bra READ;\n"                                                                                      \
+    "st.global.u32 [%rd1+64], 7; // =D\n" release "ret;\n"                                                   \
+    "READ: @!%p9 bra END;\n"                                                                                 \
+    "AGAIN: " acquire "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n" after                                  \
+    "ld.global.u32 %r13, [%rd1+64]; // =E\n"                                                                 \
+    "END:\n"
+
+static const Case cases[] = {
+    {"own words",
+     "st.shared.u32 [%r6], %r1; // =A\nld.shared.u32 %r10, [%r6]; // =B\nst.global.u32 [%rd3], %r10; // =C\n",
+     1, 64, ""},
+    {"all store to one word", "st.global.u32 [%rd1], %r1; // =A\n", 1, 32, "A-A " WW},
+    {"blocks store to one word", "@%p1 st.global.u32 [%rd1], %r1; // =A\n", 4, 32, "A-A " WW},
+    {"neighbour without barrier", NEIGHBOUR(""), 1, 64, "A-B " RW},
+    {"neighbour with barrier", NEIGHBOUR("bar.sync 0;\n"), 1, 64, ""},
+    {"neighbour with counted barrier", NEIGHBOUR("bar.sync 3, 64;\n"), 1, 64, ""},
+    {"neighbour with fence only", NEIGHBOUR("fence.acq_rel.cta;\n"), 1, 64, "A-B " RW},
+    {"neighbour with warp sync across warps", NEIGHBOUR("bar.warp.sync 0xffffffff;\n"), 1, 64, "A-B " RW},
+    {"warp sync of the warp",
+     "st.shared.u32 [%r6], %r1; // =A\nbar.warp.sync 0xffffffff;\nxor.b32 %r10, %r1, 1; shl.b32 %r10, %r10, "
+     "2; add.u32 "
+     "%r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, ""},
+    {"warp sync of halves",
+     "st.shared.u32 [%r6], %r1; // =A\nsetp.lt.u32 %p10, %r3, 16; @%p10 bra LOW;\nbar.warp.sync 0xffff0000; "
+     "bra GO;\nLOW: "
+     "bar.warp.sync 0x0000ffff;\nGO: xor.b32 %r10, %r1, 1; shl.b32 %r10, %r10, 2; add.u32 %r10, %r5, "
+     "%r10;\nld.shared.u32 %r11, [%r10]; // =B\nxor.b32 %r10, %r1, 16; shl.b32 %r10, %r10, 2; add.u32 %r10, "
+     "%r5, "
+     "%r10;\nld.shared.u32 %r11, [%r10]; // =C\n",
+     1, 32, "A-C " RW},
+    {"warp syncs that overlap", // 0 and 1, then 1 and 2: 2 knows of 0
+     "@%p1 st.shared.u32 [%r5], %r1; // =A\nsetp.gt.u32 %p10, %r1, 1; @%p10 bra SECOND;\nbar.warp.sync "
+     "3;\nSECOND: "
+     "setp.eq.u32 %p11, %r1, 0; @%p11 bra OUT;\nsetp.gt.u32 %p12, %r1, 2; @%p12 bra OUT;\nbar.warp.sync "
+     "6;\nsetp.eq.u32 "
+     "%p13, %r1, 2;\n@%p13 ld.shared.u32 %r11, [%r5]; // =B\nOUT: setp.eq.u32 %p14, %r1, 3;\n@%p14 "
+     "ld.shared.u32 %r11, [%r5]; // "
+     "=C\n",
+     1, 32, "A-C " RW},
+    {"lockstep is no order",
+     "st.shared.u32 [%r6], %r1; // =A\nxor.b32 %r10, %r1, 1; shl.b32 %r10, %r10, 2; add.u32 %r10, %r5, "
+     "%r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 32, "A-B " RW},
+    {"barrier between steps, reads and writes",
+     "st.shared.u32 [%r6], %r1; // =A\nbar.sync 0;\nxor.b32 %r10, %r1, 33; shl.b32 %r10, %r10, 2; add.u32 "
+     "%r10, %r5, "
+     "%r10;\nld.shared.u32 %r11, [%r10]; // =B\nst.shared.u32 [%r6], %r11; // =C\n",
+     1, 64, "B-C " RW},
+    {"exited threads at a barrier",
+     "setp.ge.u32 %p10, %r1, 48; @!%p10 bra STAY;\nst.shared.u32 [%r5+512], %r1; // =A\nret;\nSTAY: "
+     "st.shared.u32 [%r6], %r1; // "
+     "=B\nbar.sync 0;\n@%p1 ld.shared.u32 %r11, [%r5+512]; // =C\n@%p1 ld.shared.u32 %r12, [%r5+128]; // "
+     "=D\n",
+     1, 64, "A-A " WW "; A-C " RW},
+    {"producer arrives, consumer syncs",
+     "@%p5 bra PRODUCE;\nbar.sync 1, 64;\nadd.u32 %r10, %r6, -128; ld.shared.u32 %r11, [%r10]; // =B\nbra "
+     "END;\nPRODUCE: "
+     "st.shared.u32 [%r6], %r1; // =A\nbar.arrive 1, 64;\nst.shared.u32 [%r6+1024], %r1; // =C\nEND: \n",
+     1, 64, ""},
+    {"producer writes after arriving",
+     "@%p5 bra PRODUCE;\nbar.sync 1, 64;\nadd.u32 %r10, %r6, -128; ld.shared.u32 %r11, [%r10]; // =B\nbra "
+     "END;\nPRODUCE: "
+     "bar.arrive 1, 64;\nst.shared.u32 [%r6], %r1; // =A\nEND: \n",
+     1, 64, "A-B " RW},
+    {"arriving learns nothing",
+     "@%p5 bra PRODUCE;\nst.shared.u32 [%r6], %r1; // =A\nbar.sync 1, 64;\nbra END;\nPRODUCE: bar.arrive 1, "
+     "64;\nld.shared.u32 %r11, [%r6+128]; // =B\nEND: \n",
+     1, 64, "A-B " RW},
+    {"barrier of half the block",
+     "@!%p6 bra REST;\nst.shared.u32 [%r6], %r1; // =A\nbar.sync 1, 64;\nxor.b32 %r10, %r4, 128; add.u32 "
+     "%r10, %r5, "
+     "%r10;\nld.shared.u32 %r11, [%r10]; // =B\nbra END;\nREST: add.u32 %r10, %r6, -256; ld.shared.u32 %r11, "
+     "[%r10]; // =C\nEND: "
+     "\n",
+     1, 128, "A-C " RW},
+    {"bytes of one word",
+     "add.u32 %r10, %r5, %r1; cvt.u16.u32 %h1, %r1; st.shared.u8 [%r10], %h1; // =A\nld.shared.u8 %h2, "
+     "[%r10]; // =B\n",
+     1, 64, ""},
+    {"a word over a byte",
+     "cvt.u16.u32 %h1, %r1; @%p4 st.shared.u8 [%r5+3], %h1; // =A\n@%p1 st.shared.u32 [%r5], %r1; // "
+     "=B\n@%p7 ld.shared.u16 "
+     "%h2, [%r5]; // =C\n",
+     1, 64, "A-B " WW "; B-C " RW},
+    {"vector over its last word",
+     "@%p1 st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1}; // =A\n@%p7 st.global.u32 [%rd1+12], %r1; // "
+     "=B\n@%p4 "
+     "ld.global.u32 %r10, [%rd1+16]; // =C\n",
+     1, 64, "A-B " WW},
+    {"atomics on one word",
+     "atom.global.add.u32 %r10, [%rd1], 1; // =A\nred.global.add.u32 [%rd1], 1; // =B\n", 4, 64, ""},
+    {"atomics of block scope, in blocks", "@%p1 atom.cta.global.add.u32 %r10, [%rd1], 1; // =A\n", 4, 32,
+     "A-A insufficient scope"},
+    {"atomics of block scope, in one block", "atom.cta.shared.add.u32 %r10, [%r5], 1; // =A\n", 4, 64, ""},
+    {"atomic and plain store",
+     "atom.global.add.u32 %r10, [%rd1], 1; // =A\n@%p1 st.global.u32 [%rd1], %r1; // =B\n", 1, 64, "A-B " WW},
+    {"atomics of two sizes",
+     "@%p1 atom.global.add.u32 %r10, [%rd1], 1; // =A\n@%p4 atom.global.add.u64 %rd10, [%rd1], 1; // "
+     "=B\n",
+     1, 32, "A-B mixed-size race"},
+    {"volatile both",
+     "@%p1 st.volatile.global.u32 [%rd1], %r1; // =A\n@%p7 ld.volatile.global.u32 %r10, [%rd1]; // =B\n", 1,
+     64, ""},
+    {"volatile and plain",
+     "@%p1 st.volatile.global.u32 [%rd1], %r1; // =A\n@%p7 ld.global.u32 %r10, [%rd1]; // =B\n", 1, 64,
+     "A-B " RW},
+
+    {"release and acquire",
+     MESSAGE_AFTER("st.release.gpu.global.u32 [%rd1], 1;\n", "ld.acquire.gpu.global.u32 %r12, [%rd1];", ""),
+     2, 32, ""},
+    {"release and acquire of block scope",
+     MESSAGE_AFTER("st.release.cta.global.u32 [%rd1], 1; // =F\n",
+                   "ld.acquire.cta.global.u32 %r12, [%rd1]; // =G\n", ""),
+     2, 32, "D-E " RW "; F-G insufficient scope"},
+    {"narrow acquire",
+     MESSAGE_AFTER("st.release.gpu.global.u32 [%rd1], 1; // =F\n",
+                   "ld.acquire.cta.global.u32 %r12, [%rd1]; // =G\n", ""),
+     2, 32, "D-E " RW "; F-G insufficient scope"},
+    {"relaxed flag",
+     MESSAGE_AFTER("st.relaxed.gpu.global.u32 [%rd1], 1;\n", "ld.relaxed.gpu.global.u32 %r12, [%rd1];", ""),
+     2, 32, "D-E " RW},
+    {"relaxed flag and fences",
+     MESSAGE_AFTER("fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.relaxed.gpu.global.u32 %r12, [%rd1];", "fence.acq_rel.gpu;\n"),
+     2, 32, ""},
+    {"fence of the writer only",
+     MESSAGE_AFTER("fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.relaxed.gpu.global.u32 %r12, [%rd1];", ""),
+     2, 32, "D-E " RW},
+    {"fence of the reader only",
+     MESSAGE_AFTER("st.relaxed.gpu.global.u32 [%rd1], 1;\n", "ld.relaxed.gpu.global.u32 %r12, [%rd1];",
+                   "fence.acq_rel.gpu;\n"),
+     2, 32, "D-E " RW},
+    {"fences of block scope",
+     MESSAGE_AFTER("fence.acq_rel.cta; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.relaxed.gpu.global.u32 %r12, [%rd1];", "fence.acq_rel.cta;\n"),
+     2, 32, "D-E " RW},
+    {"wide release, fence acquires",
+     MESSAGE_AFTER("st.release.sys.global.u32 [%rd1], 1;\n", "ld.relaxed.sys.global.u32 %r12, [%rd1];",
+                   "fence.acq_rel.sys;\n"),
+     2, 32, ""},
+    {"volatile flag and fences",
+     MESSAGE_AFTER("membar.gl; st.volatile.global.u32 [%rd1], 1;\n", "ld.volatile.global.u32 %r12, [%rd1];",
+                   "membar.gl;\n"),
+     2, 32, ""},
+    {"weak flag",
+     MESSAGE_AFTER("st.global.u32 [%rd1], 1; // =F\n", "ld.global.u32 %r12, [%rd1]; // =G\n", ""), 2, 32,
+     "D-E " RW "; F-G " RW},
+    {"weak flag, fence.sc on both sides",
+     MESSAGE_AFTER("fence.sc.gpu; st.global.u32 [%rd1], 1; // =F\n", "ld.global.u32 %r12, [%rd1]; // =G\n",
+                   "fence.sc.gpu;\n"),
+     2, 32, "F-G " RW},
+    {"weak flag, narrow fence.sc",
+     MESSAGE_AFTER("fence.sc.cta; st.global.u32 [%rd1], 1; // =F\n", "ld.global.u32 %r12, [%rd1]; // =G\n",
+                   "fence.sc.gpu;\n"),
+     2, 32, "D-E " RW "; F-G " RW},
+    {"chain of read-modify-writes",
+     // Block 0 releases, block 1 adds to it relaxed, block 2 acquires when it sees both.
+     "@!%p1 bra END;\nsetp.eq.u32 %p10, %r2, 1; @%p10 bra MIDDLE; setp.eq.u32 %p11, %r2, 2; @%p11 bra "
+     "LAST;\nst.global.u32 "
+     "[%rd1+64], 7; // =D\nst.release.gpu.global.u32 [%rd1], 1; bra END;\nMIDDLE: "
+     "atom.relaxed.gpu.global.cas.b32 %r10, [%rd1], "
+     "1, 2; setp.ne.u32 %p12, %r10, 1; @%p12 bra MIDDLE; bra END;\nLAST: ld.acquire.gpu.global.u32 %r10, "
+     "[%rd1]; setp.ne.u32 "
+     "%p12, %r10, 2; @%p12 bra LAST;\nld.global.u32 %r11, [%rd1+64]; // =E\nEND: \n",
+     3, 32, ""},
+    {"chain broken by a store",
+     "@!%p1 bra END;\nsetp.eq.u32 %p10, %r2, 1; @%p10 bra MIDDLE; setp.eq.u32 %p11, %r2, 2; @%p11 bra "
+     "LAST;\nst.global.u32 "
+     "[%rd1+64], 7; // =D\nst.release.gpu.global.u32 [%rd1], 1; bra END;\nMIDDLE: ld.relaxed.gpu.global.u32 "
+     "%r10, [%rd1]; "
+     "setp.ne.u32 %p12, %r10, 1; @%p12 bra MIDDLE; st.relaxed.gpu.global.u32 [%rd1], 2; bra END;\nLAST: "
+     "ld.acquire.gpu.global.u32 %r10, [%rd1]; setp.ne.u32 %p12, %r10, 2; @%p12 bra LAST;\nld.global.u32 "
+     "%r11, [%rd1+64]; // "
+     "=E\nEND: \n",
+     3, 32, "D-E " RW},
+    {"a lock",
+     "LOOP: atom.acquire.gpu.global.cas.b32 %r10, [%rd1], 0, 1; setp.ne.u32 %p10, %r10, 0; @%p10 bra "
+     "LOOP;\nld.global.u32 %r11, "
+     "[%rd1+64]; // =A\nadd.u32 %r11, %r11, 1; st.global.u32 [%rd1+64], %r11; // "
+     "=B\nst.release.gpu.global.u32 [%rd1], 0;\n",
+     2, 64, ""},
+    {"a lock with fences",
+     "LOOP: atom.global.cas.b32 %r10, [%rd1], 0, 1; setp.ne.u32 %p10, %r10, 0; @%p10 bra "
+     "LOOP;\nmembar.gl;\nld.global.u32 %r11, "
+     "[%rd1+64]; // =A\nadd.u32 %r11, %r11, 1; st.global.u32 [%rd1+64], %r11; // "
+     "=B\nmembar.gl;\natom.global.exch.b32 %r12, [%rd1], "
+     "0;\n",
+     2, 64, ""},
+    {"a lock without fences",
+     "LOOP: atom.global.cas.b32 %r10, [%rd1], 0, 1; setp.ne.u32 %p10, %r10, 0; @%p10 bra "
+     "LOOP;\nld.global.u32 %r11, [%rd1+64]; // "
+     "=A\nadd.u32 %r11, %r11, 1; st.global.u32 [%rd1+64], %r11; // =B\natom.global.exch.b32 %r12, [%rd1], "
+     "0;\n",
+     2, 64, "A-B " RW "; B-B " WW},
+    {"the last block",
+     // Each block writes, fences and counts; the last reads all and resets the counter with a plain store.
+     "mul.wide.u32 %rd5, %r2, 4; add.s64 %rd5, %rd1, %rd5;\n@!%p1 bra END;\nst.global.u32 [%rd5+64], %r2; // "
+     "=A\nmembar.gl;\natom.global.inc.u32 %r10, [%rd1], 7; // =B\nsetp.ne.u32 %p10, %r10, 3; @%p10 bra "
+     "END;\nmembar.gl;\n"
+     "ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd1+64]; // =C\nst.global.u32 [%rd1], 0; // =D\nEND: \n",
+     4, 32, ""},
+    {"the last block, without fences",
+     "mul.wide.u32 %rd5, %r2, 4; add.s64 %rd5, %rd1, %rd5;\n@!%p1 bra END;\nst.global.u32 [%rd5+64], %r2; // "
+     "=A\natom.global.inc.u32 %r10, [%rd1], 7; // =B\nsetp.ne.u32 %p10, %r10, 3; @%p10 bra END;\n"
+     "ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd1+64]; // =C\nst.global.u32 [%rd1], 0; // =D\nEND: \n",
+     4, 32, "A-C " RW},
+    {"barrier carries what one thread acquired",
+     "@!%p2 bra OTHER;\nst.global.u32 [%rd3+64], %r1; // =A\nbar.sync 0;\n@%p1 st.release.gpu.global.u32 "
+     "[%rd1], 1;\nbra "
+     "END;\nOTHER: @!%p1 bra MEET;\nAGAIN: ld.acquire.gpu.global.u32 %r10, [%rd1]; setp.eq.u32 %p10, %r10, "
+     "0; @%p10 bra "
+     "AGAIN;\nMEET: bar.sync 0;\nld.global.u32 %r11, [%rd3+64]; // =B\nEND: \n",
+     2, 64, ""},
+    {"no barrier after the acquire",
+     "@!%p2 bra OTHER;\nst.global.u32 [%rd3+64], %r1; // =A\nbar.sync 0;\n@%p1 st.release.gpu.global.u32 "
+     "[%rd1], 1;\nbra "
+     "END;\nOTHER: @!%p1 bra MEET;\nAGAIN: ld.acquire.gpu.global.u32 %r10, [%rd1]; setp.eq.u32 %p10, %r10, "
+     "0; @%p10 bra "
+     "AGAIN;\nMEET: ld.global.u32 %r11, [%rd3+64]; // =B\nEND: \n",
+     2, 64, "A-B " RW},
+
+    {"cp.async, waited and met",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.commit_group; cp.async.wait_group "
+     "0;\nbar.sync 0;\nxor.b32 %r10, "
+     "%r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, ""},
+    {"cp.async, not waited",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.commit_group;\nld.shared.u32 %r11, [%r6]; "
+     "// "
+     "=B\ncp.async.wait_group 0;\n",
+     1, 64, "A-B " RW},
+    {"cp.async, waited for too little",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.commit_group; cp.async.ca.shared.global "
+     "[%r6+1024], [%rd3], 4; // "
+     "=B\ncp.async.commit_group; cp.async.wait_group 1;\nld.shared.u32 %r11, [%r6]; // =C\nld.shared.u32 "
+     "%r11, [%r6+1024]; // "
+     "=D\ncp.async.wait_all;\nld.shared.u32 %r11, [%r6+1024]; // =E\n",
+     1, 32, "B-D " RW},
+    {"cp.async, source changed too early",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\nst.global.u32 [%rd3], %r1; // "
+     "=B\ncp.async.wait_all;\nst.global.u32 [%rd3], "
+     "%r1; // =C\n",
+     1, 32, "A-B " RW},
+    {"mbarrier",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
+     "%r1; // =A\n"
+     "mbarrier.arrive.shared.b64 %rd5, [m];\nAGAIN: mbarrier.test_wait.shared.b64 %p10, [m], %rd5; @!%p10 "
+     "bra AGAIN;\nxor.b32 %r10, %r4, "
+     "128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, ""},
+    {"mbarrier not waited for",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
+     "%r1; // =A\n"
+     "mbarrier.arrive.shared.b64 %rd5, [m];\nxor.b32 %r10, %r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 "
+     "%r11, [%r10]; // =B\n",
+     1, 64, "A-B " RW},
+    {"bulk copy and mbarrier",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 1;\nbar.sync 0;\n@!%p1 bra WAIT;\n"
+     "mbarrier.arrive.expect_tx.shared.b64 %rd5, [m], 256;\n"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1], 256, [m]; // =A\n"
+     "WAIT: mbarrier.try_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra WAIT;\nld.shared.u32 %r11, [%r6]; "
+     "// =B\n",
+     1, 64, ""},
+    {"bulk copy not waited for",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 1;\nbar.sync 0;\n@!%p1 bra GO;\n"
+     "mbarrier.arrive.expect_tx.shared.b64 %rd5, [m], 256;\n"
+     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd1], 256, [m]; // =A\n"
+     "GO: ld.shared.u32 %r11, [%r6]; // =B\nWAIT: mbarrier.try_wait.parity.shared.b64 %p10, [m], 0; @!%p10 "
+     "bra WAIT;\n",
+     1, 64, "A-B " RW},
+    {"bulk store with a proxy fence",
+     "st.shared.u32 [%r6], %r1; // =A\nfence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 bra END;\n"
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group.read 0;\nst.shared.u32 [%r5], %r1; // =C\ncp.async.bulk.wait_group "
+     "0;\nld.global.u32 %r11, [%rd1]; // "
+     "=D\nEND: \n",
+     1, 64, ""},
+    {"bulk store without a proxy fence",
+     "st.shared.u32 [%r6], %r1; // =A\nbar.sync 0;\n@!%p1 bra END;\n"
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, "A-B proxy race"},
+    {"bulk store, destination read too early",
+     "st.shared.u32 [%r6], %r1; // =A\nfence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 bra END;\n"
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group.read 0;\nld.global.u32 %r11, [%rd1]; // =D\ncp.async.bulk.wait_group 0;\nEND: "
+     "\n",
+     1, 64, "B-D " RW},
+};
+
+#endif

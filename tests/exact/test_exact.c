@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_exact — small kernels, racy and race-free, on the CPU device with the causality engine listening.
+//
+// A case is the body of a kernel. Accesses that matter are marked with a letter ("// =A"); the case says which pairs race,
+// in which class. Over some seeds every one of them must be reported, and never anything else.
+#include "exact/exact.h"
+#include "harness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SEEDS = 12 };
+
+// %rd1: global memory; %r1: thread, %r2: block, %r4: 4 * thread; %rd3: %rd1 + 4 * thread; %p1: thread 0; %p2: block 0;
+// %p3: first thread of the grid; s: shared memory, %r5 its address, %r6: %r5 + 4 * thread; %r3: lane.
+static const char head[] =
+    ".visible .entry k(.param .u64 p) {\n"
+    ".reg .pred %p<20>; .reg .b16 %h<4>; .reg .b32 %r<40>; .reg .b64 %rd<20>;\n"
+    ".shared .align 16 .b8 s[8192];\n"
+    "ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
+    "mov.u32 %r3, %laneid; shl.b32 %r4, %r1, 2; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n"
+    "mov.u32 %r5, s; add.u32 %r6, %r5, %r4; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r2, 0; and.pred %p3, "
+    "%p1, %p2;\n"
+    "setp.eq.u32 %p4, %r1, 1; setp.lt.u32 %p5, %r1, 32; setp.lt.u32 %p6, %r1, 64; setp.eq.u32 %p7, %r1, 32; "
+    "not.pred %p8, %p2;\n"
+    "and.pred %p9, %p1, %p8;\n";
+
+typedef struct Case {
+    const char *name, *body;
+    uint32_t grid, block;
+    const char *races; // "A-B write-write race; …", letters in order
+} Case;
+
+#include "cases.h"
+
+typedef struct Seen {
+    char text[64][64];
+    unsigned n;
+} Seen;
+
+static bool has(const Seen *s, const char *text) {
+    for (unsigned k = 0; k < s->n; k++)
+        if (!strcmp(s->text[k], text))
+            return true;
+    return false;
+}
+
+static void add(Seen *s, const char *text) {
+    if (!has(s, text) && s->n < 64)
+        snprintf(s->text[s->n++], sizeof s->text[0], "%s", text);
+}
+
+// The letter behind the statement at `line` of the text, '?' when it has none.
+static char mark_of(const char *text, uint32_t line) {
+    for (uint32_t k = 1; k < line && text; k++)
+        text = strchr(text, '\n') + 1;
+    const char *end = strchr(text, '\n'), *at = strstr(text, "// =");
+    return at && at < end ? at[4] : '?';
+}
+
+static void name_race(const Rig *r, const char *text, const ExactRace *race, char out[64]) {
+    char a = mark_of(text, r->ptx->sites[race->side[0].site].stmt->line);
+    char b = mark_of(text, r->ptx->sites[race->side[1].site].stmt->line);
+    snprintf(out, 64, "%c-%c %s", a < b ? a : b, a < b ? b : a, gr_exact_class_name(race->class));
+}
+
+static void run_case(const Case *c, uint64_t seed, Seen *seen) {
+    Rig r;
+    StrBuf text = {0};
+    gr_error err = {0};
+    Exact *x;
+    gr_str_addf(&text, ".version 8.4\n.target sm_90\n.address_size 64\n%s%s\nret;\n}\n", head, c->body);
+    VmConfig config = {.seed = seed, .watchdog_ns = 20000000, .split_one_in = 8};
+    rig_open(&r, text.data, &config);
+    assert_int_equal(gr_exact_create(NULL, &x, &err), GR_OK);
+    VmObserver o = gr_exact_observer(x);
+    assert_int_equal(gr_vm_observe(r.dev, &o, &err), GR_OK);
+    uint64_t memory = rig_alloc(&r, 1 << 16);
+    if (RIG_RUN(&r, "k", c->grid, c->block, memory) != VM_FAULT_NONE)
+        fail_msg("%s, seed %llu: %s", c->name, (unsigned long long)seed, r.fault.msg);
+    for (size_t k = 0; k < gr_exact_races(x); k++) {
+        char name[64];
+        const ExactRace *race = gr_exact_race(x, k);
+        name_race(&r, text.data, race, name);
+        add(seen, name);
+        assert_true(race->count > 0 && race->overlap_bytes > 0);
+        assert_int_equal(race->side[0].module, gr_exact_fingerprint(r.ptx));
+    }
+    assert_false(gr_exact_incomplete(x));
+    rig_close(&r);
+    gr_exact_free(x);
+    gr_str_free(&text);
+}
+
+static void check_case(void **state) {
+    const Case *c = *state;
+    Seen seen = {0}, want = {0};
+    char all[1024];
+    snprintf(all, sizeof all, "%s", c->races);
+    for (char *p = strtok(all, ";"); p; p = strtok(NULL, ";"))
+        add(&want, p + strspn(p, " "));
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        run_case(c, seed, &seen);
+    unsigned wrong = 0;
+    for (unsigned k = 0; k < seen.n; k++)
+        if (!has(&want, seen.text[k])) {
+            print_error("%s: reported: %s\n", c->name, seen.text[k]);
+            wrong++;
+        }
+    for (unsigned k = 0; k < want.n; k++)
+        if (!has(&seen, want.text[k])) {
+            print_error("%s: not reported: %s\n", c->name, want.text[k]);
+            wrong++;
+        }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+    enum { N = sizeof cases / sizeof *cases };
+    static struct CMUnitTest tests[N];
+    for (unsigned k = 0; k < N; k++)
+        tests[k] = (struct CMUnitTest){
+            .name = cases[k].name, .test_func = check_case, .initial_state = (void *)(uintptr_t)&cases[k]};
+    return _cmocka_run_group_tests("exact", tests, N, NULL, NULL);
+}
