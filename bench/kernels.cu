@@ -90,6 +90,18 @@ extern "C" __global__ void nbody(const float4 *p, float4 *a, int n) {
     a[i] = make_float4(x, y, z, 0);
 }
 
+// For any number of threads: none writes, but the compiler does not know.
+extern "C" __global__ void many(const unsigned *in, unsigned *out) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, x = in[i & 0xffff] ^ i;
+    for (int k = 0; k < 4; k++) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    if (x == 0xffffffff && i == 0)
+        *out = i;
+}
+
 extern "C" __global__ void collatz(int *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, steps = 0;
     if (i >= n)

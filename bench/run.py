@@ -122,6 +122,19 @@ with tempfile.TemporaryDirectory() as tmp:
                 if not same(n, first, data):
                     sys.exit(f"bench: {e} computes something else in {n} than the plain CPU device")
 
+scale = []
+for threads in [10**5, 10**6, 10**7, 10**8]:
+    samples = {}
+    for jobs in [1, 2]:
+        repeat = max(2, 10**7 // threads)
+        run = subprocess.run([vm_bench, plain_ptx, "--threads", str(threads), "--jobs", str(jobs), "--repeat", str(repeat)], capture_output=True, text=True)
+        found = re.search(r"threads ([\d.]+) ms, ([\d.]+) of processor time, begun after ([\d.]+)", run.stdout)
+        if run.returncode != 0 or not found:
+            fail(f"{threads} threads", run)
+        samples[jobs] = [float(found.group(k)) for k in (1, 2, 3)]
+    scale.append({"threads": threads, "ms": samples[1][0], "cpu_ms": samples[1][1], "begun_ms": samples[1][2], "jobs_2_ms": samples[2][0],
+                  "cpu_ns_per_thread": samples[1][1] * 1e6 / threads})
+
 median = {key: statistics.median(ms) for key, ms in times.items() if ms}
 rows = [{"kernel": n, "engine": e, "median_ms": median[e, n], "min_ms": min(times[e, n]), "max_ms": max(times[e, n]), "runs": len(times[e, n]),
          "thread_instructions_millions": count[n]} for n in names for e in engines if (e, n) in median]
@@ -151,6 +164,9 @@ print("\n| ratio | " + " | ".join(compared) + " | geometric mean |")
 print("|---" * (2 + len(compared)) + "|")
 for title, row in per_kernel.items():
     print(f"| {title} | " + " | ".join(f"{row[n]:.2f}" for n in compared) + f" | {ratios[title + '_geomean']:.2f} |")
+print("\n| threads | ms | processor time, ms | ns of it per thread | first instruction after, ms | --jobs 2, ms |\n|---|---|---|---|---|---|")
+for s in scale:
+    print(f"| {s['threads']:.0e} | {s['ms']:.3f} | {s['cpu_ms']:.3f} | {s['cpu_ns_per_thread']:.2f} | {s['begun_ms']:.3f} | {s['jobs_2_ms']:.3f} |")
 with open(args.out, "w") as f:
     json.dump({"cpu": cpu, "cores": os.cpu_count(), "load_before": load, "skipped": skipped, "rows": rows, "ratios": ratios,
-               "ratios_per_kernel": per_kernel}, f, indent=1)
+               "ratios_per_kernel": per_kernel, "scale": scale}, f, indent=1)
