@@ -108,6 +108,13 @@ static void pools()
     cudaMemLocation where = device;
     CHECK(cudaMemPoolGetAccess(&access, own, &where));
     EXPECT_EQ(access, cudaMemAccessFlagsProtReadWrite);
+    cudaMemPool_t current;
+    CHECK(cudaMemGetDefaultMemPool(&current, &where, cudaMemAllocationTypePinned));
+    EXPECT(current == pool);
+    CHECK(cudaMemSetMemPool(&where, cudaMemAllocationTypePinned, own));
+    CHECK(cudaMemGetMemPool(&current, &where, cudaMemAllocationTypePinned));
+    EXPECT(current == own);
+    CHECK(cudaDeviceSetMemPool(0, pool));
     CHECK(cudaFreeAsync(q, 0));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(own));

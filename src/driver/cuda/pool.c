@@ -203,3 +203,44 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmem
     *flags = yes ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return gr_cu_leave(CUDA_SUCCESS);
 }
+
+// ---- By location: pools are on devices, and of memory that does not move -------------------------------------
+
+static CUresult locate(const CUmemLocation *l, CUmemAllocationType type, Dev **out) {
+    if (!l || type == CU_MEM_ALLOCATION_TYPE_INVALID || type == CU_MEM_ALLOCATION_TYPE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (l->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *out = gr_cu_device(l->id);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type) {
+    Dev *d = NULL;
+    API_ENTER(API_INIT, NULL);
+    CUresult r = out ? locate(location, type, &d) : CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = (CUmemoryPool)d->default_pool;
+    return gr_cu_leave(r);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type) {
+    Dev *d = NULL;
+    API_ENTER(API_INIT, NULL);
+    CUresult r = out ? locate(location, type, &d) : CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        *out = (CUmemoryPool)d->pool;
+    return gr_cu_leave(r);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle) {
+    Dev *d = NULL;
+    API_ENTER(API_INIT, NULL);
+    MemPool *pool = gr_cu_handle(handle, HANDLE_POOL);
+    CUresult r = locate(location, type, &d);
+    if (r == CUDA_SUCCESS && (!pool || pool->dev != d))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS)
+        d->pool = pool;
+    return gr_cu_leave(r);
+}

@@ -284,3 +284,20 @@ cudaError_t CUDARTAPI cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaM
                                            struct cudaMemLocation *location) {
     GR_RT_CALL(cuMemPoolGetAccess((CUmemAccess_flags *)flags, memPool, (CUmemLocation *)location));
 }
+
+_Static_assert((int)cudaMemAllocationTypeManaged == (int)CU_MEM_ALLOCATION_TYPE_MANAGED, "kinds of pools");
+
+cudaError_t CUDARTAPI cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+                                               enum cudaMemAllocationType type) {
+    GR_RT_CALL(cuMemGetDefaultMemPool(memPool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t CUDARTAPI cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+                                        enum cudaMemAllocationType type) {
+    GR_RT_CALL(cuMemGetMemPool(memPool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t CUDARTAPI cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+                                        cudaMemPool_t memPool) {
+    GR_RT_CALL(cuMemSetMemPool((CUmemLocation *)location, (CUmemAllocationType)type, memPool));
+}
