@@ -242,7 +242,7 @@ static void launch_attributes(int *d)
     EXPECT_EQ(launch_with(a), cudaErrorInvalidClusterSize);
     EXPECT_EQ(launch_with(a, 2, d), cudaSuccess);
 
-    // An event that a launch records, waited for by another stream.
+    // EM-128: an event that a launch records, waited for by another stream, is there when the launch has ended.
     cudaEvent_t event;
     cudaStream_t other;
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -255,6 +255,7 @@ static void launch_attributes(int *d)
     count<<<1, 32, 0, other>>>(d);
     CHECK(cudaStreamSynchronize(other));
     EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+    EXPECT_EQ(cudaStreamQuery(nullptr), cudaSuccess);
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemcpy(&got, d, 4, cudaMemcpyDeviceToHost));
     EXPECT_EQ(got, 5 * 8 * 32 + 32);
