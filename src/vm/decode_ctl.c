@@ -175,8 +175,12 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
     case PTX_OP_APPLYPRIORITY:
     case PTX_OP_DISCARD:
     case PTX_OP_PMEVENT:
-    case PTX_OP_GRIDDEPCONTROL:
-    case PTX_OP_SETMAXNREG: return emit_plain(d, gr_vm_x_nop);
+    case PTX_OP_GRIDDEPCONTROL: return emit_plain(d, gr_vm_x_nop);
+    case PTX_OP_SETMAXNREG: { // 24 to 256 in steps of 8 (PTX ISA 9.7.19.5)
+        const PtxOperand *n = i->operands;
+        return i->n_operands == 1 && n->kind == PTX_O_INT && n->bits >= 24 && n->bits <= 256 &&
+               n->bits % 8 == 0 && emit_plain(d, gr_vm_x_nop);
+    }
     default: return false;
     }
 }

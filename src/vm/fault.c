@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LOOP = 32 }; // instructions of a loop that polls
+
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]) {
     const VmLaunch *l = r->launch;
     uint32_t n = r->index * VM_LANES + lane;
@@ -126,11 +128,17 @@ static void describe_block(VmLaunch *l, const VmBlock *b, unsigned *told) {
             describe(l, &b->warps[k], &b->warps[k].splits[s], told);
 }
 
+// Suspended by try_wait, or, as far as one can tell, in a loop that polls.
+static bool waits_at_mbarrier(const VmSplit *p) {
+    ptrdiff_t far = p->mbar_insn ? p->pc - p->mbar_insn : 0;
+    return p->mbar_sleeps || (p->mbar_insn && far >= -LOOP && far <= LOOP);
+}
+
 // Who waits at an mbarrier is more telling than who happens to run. NULL: nobody in the block does.
 static VmWarpRest *mbarrier_waiter(VmBlock *b) {
     for (uint32_t k = 0; k < b->n_warps; k++)
         for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
-            if (b->warps[k].splits[s].mbar) {
+            if (waits_at_mbarrier(&b->warps[k].splits[s])) {
                 b->warps[k].cur = s;
                 return &b->warps[k];
             }

@@ -101,9 +101,9 @@ static void wake(VmBlock *b, uint64_t at) {
         VmWarpRest *r = &b->warps[k];
         for (uint32_t s = 0; r->live && s < r->n_splits; s++) {
             const VmSplit *p = &r->splits[s];
-            if (p->state != VM_SPLIT_SLEEP || !p->mbar_insn)
+            if (p->state != VM_SPLIT_SLEEP || !p->mbar_sleeps)
                 continue;
-            if (p->mbar == at + 1)
+            if (p->mbar == at)
                 gr_vm_split_set_state(r, s, VM_SPLIT_READY);
             else
                 b->mbar_waiters = true;
@@ -112,7 +112,7 @@ static void wake(VmBlock *b, uint64_t at) {
 }
 
 void gr_vm_mbar_describe(const VmWarpRest *r, const VmSplit *p, char *out, size_t cap) {
-    uint64_t bits, at = p->mbar - 1;
+    uint64_t bits, at = p->mbar;
     Word x;
     if (at + 8 > r->block->shared_bytes)
         return;
@@ -334,13 +334,14 @@ VM_HANDLER(gr_vm_x_mbarrier_test) {
     if (!test(w, i, &over, &at))
         return NULL;
     VmSplit *p = split_of(w);
-    bool again = p->mbar_insn == i;
+    bool again = p->mbar_sleeps && p->mbar_insn == i;
     if (info->op == VM_MBAR_DO_TRY && !over) {
         uint64_t until = again ? p->until : *l->clock_ps + patience(w, i) * 1000;
         if (until > *l->clock_ps) {
             p->pc = i;
+            p->mbar_sleeps = true;
             p->mbar_insn = i;
-            p->mbar = (uint32_t)at + 1;
+            p->mbar = (uint32_t)at;
             r->block->mbar_waiters = true;
             if (!gr_vm_sleep_until(r, until))
                 return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "out of memory");
@@ -352,8 +353,9 @@ VM_HANDLER(gr_vm_x_mbarrier_test) {
         p->mbar_tries = 0;
     else if (again && p->mbar_tries < WAIT_DOUBLINGS)
         p->mbar_tries++;
-    p->mbar_insn = NULL;
-    p->mbar = over ? 0 : (uint32_t)at + 1; // whom the watchdog asks what it is waiting for
+    p->mbar_sleeps = false;
+    p->mbar_insn = over ? NULL : i;
+    p->mbar = (uint32_t)at;
     uint32_t *pred = &VM_PRED(w, i->d);
     *pred = (*pred & ~w->mask) | over;
     // Who polls lets others run.

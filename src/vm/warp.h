@@ -100,8 +100,9 @@ typedef struct VmSplit {
     uint8_t state;
     uint8_t barrier;
     uint8_t mbar_tries;      // how often in a row its try_wait was in vain
-    uint32_t mbar;           // offset of the mbarrier it waits for, or last asked in vain, plus 1
-    const VmInsn *mbar_insn; // SLEEP: the try_wait that it is suspended in; NULL: another sleep
+    bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
+    uint32_t mbar;           // offset of the mbarrier that it last asked in vain
+    const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
 
 typedef struct VmWarpRest {

@@ -369,6 +369,21 @@ static void mistakes(void **state) {
     assert_true(later < 10);
 }
 
+// setmaxnreg is for compute capability 9.0a.
+static void register_counts(void **state) {
+    (void)state;
+    Rig r;
+    rig_open(&r,
+             ".visible .entry k() { setmaxnreg.inc.sync.aligned.u32 240; setmaxnreg.dec.sync.aligned.u32 24; "
+             "ret; }"
+             ".visible .entry odd() { setmaxnreg.inc.sync.aligned.u32 41; ret; }",
+             NULL);
+    RUN(&r, "k", 1, 128, 0);
+    assert_int_equal(RIG_RUN(&r, "odd", 1, 128, 0), VM_FAULT_ILLEGAL_INSTRUCTION);
+    assert_non_null(strstr(r.fault.msg, "setmaxnreg.inc.sync.aligned.u32"));
+    rig_close(&r);
+}
+
 static void absent_is_named(void **state) {
     (void)state;
     Rig r;
@@ -498,6 +513,7 @@ int main(void) {
         cmocka_unit_test(clusters),
         cmocka_unit_test(forms_of_later_devices),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(register_counts),
         cmocka_unit_test(absent_is_named),
         cmocka_unit_test(observers),
         cmocka_unit_test(same_seed),
