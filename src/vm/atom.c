@@ -132,13 +132,7 @@ static bool find_op(const PtxInstr *i, PtxType t, VmAtomOp *out) {
     return false;
 }
 
-bool gr_vm_atom_op(const PtxInstr *i, PtxType t, bool global, VmAtomOp *out) {
-    if (!find_op(i, t, out))
-        return false;
-    if (global && out->apply == op_add_f32)
-        out->apply = op_add_f32_ftz;
-    return true;
-}
+bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out) { return find_op(i, t, out); }
 
 static bool operand_slots(Decoder *d, const PtxOperand *o, VmMemInfo *info, PtxType t, uint32_t *slots,
                           bool dst) {

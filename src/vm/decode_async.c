@@ -155,7 +155,7 @@ static bool decode_bulk(Decoder *d, const PtxInstr *i) {
         return false;
     if (reduces) {
         VmAtomOp op;
-        if (!gr_vm_atom_op(i, i->type[0], i->space == PTX_GLOBAL, &op) || op.cas || op.exch)
+        if (!gr_vm_atom_op(i, i->type[0], &op) || op.cas || op.exch)
             return false;
         info->apply = op.apply;
         info->elem = (uint8_t)(gr_ptx_type_bits(i->type[0]) / 8);
@@ -301,7 +301,7 @@ static bool decode_store(Decoder *d, const PtxInstr *i) {
         return false;
     if (red) {
         VmAtomOp op;
-        if (!gr_vm_atom_op(i, i->type[0], !bar, &op) || op.cas || op.exch)
+        if (!gr_vm_atom_op(i, i->type[0], &op) || op.cas || op.exch)
             return false;
         info->apply = op.apply;
     }

@@ -23,8 +23,9 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
 // Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: faulted.
 uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access);
-// What an atomic instruction does to one element of type t. `global`: in global memory, where f32 is flushed.
-bool gr_vm_atom_op(const PtxInstr *i, PtxType t, bool global, VmAtomOp *out);
+// What an asynchronous reduction does to one element of type t. Sums of f32 keep subnormals, in global memory too (an
+// H200 does that, though its red.global.add.f32 flushes).
+bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
 // Tells the observers; addresses as gr_vm_resolve gave them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
 // The same for an instruction whose lanes all lie where they may.
