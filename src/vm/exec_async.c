@@ -14,6 +14,17 @@ static const VmInsn *give_up(VmWarp *w, const VmInsn *i) {
     return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "out of memory"); // unless it has faulted already
 }
 
+// PTX does not say so, but an H200 takes these for illegal instructions in kernels that were not launched as clusters.
+static bool in_cluster(VmWarp *w, const VmInsn *i) {
+    if (rest_of(w)->launch->explicit_cluster)
+        return true;
+    gr_vm_fault(
+        w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0,
+        "executed an asynchronous operation on a cluster's shared memory in a kernel launched without "
+        "clusters, which GPUs refuse");
+    return false;
+}
+
 static uint32_t group_of(const VmWarpRest *r, unsigned bulk, unsigned lane) {
     return r->async ? r->async->groups[bulk][lane] : 0;
 }
@@ -235,6 +246,8 @@ static bool bulk_multicast(VmWarp *w, const VmInsn *i, unsigned l, Bulk *b) {
 
 VM_HANDLER(gr_vm_x_bulk) {
     const VmCopyInfo *info = i->extra;
+    if (info->dst.space == PTX_SHARED_CLUSTER && info->src.space == PTX_SHARED_CTA && !in_cluster(w, i))
+        return NULL;
     if (--w->budget <= 0 && gr_vm_access_hook(w, i))
         return NULL;
     for (uint32_t m = w->mask; m; m &= m - 1) {
@@ -253,6 +266,8 @@ VM_HANDLER(gr_vm_x_bulk) {
 VM_HANDLER(gr_vm_x_store_async) {
     const VmStoreInfo *info = i->extra;
     VmWarpRest *r = rest_of(w);
+    if (info->has_bar && !in_cluster(w, i))
+        return NULL;
     if (--w->budget <= 0 && gr_vm_access_hook(w, i))
         return NULL;
     unsigned turn = gr_vm_rotation(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_async — asynchronous copies and mbarriers: EM-80 to EM-90 of docs/execution-model.md. The kernels are in
+// test_async — asynchronous copies and mbarriers: EM-80 to EM-91 of docs/execution-model.md. The kernels are in
 // ptx/async.ptx, which ptxas takes.
 #include "async_expect.h"
 #include "harness.h"
@@ -384,6 +384,18 @@ static void register_counts(void **state) {
     rig_close(&r);
 }
 
+// EM-91
+static void without_clusters(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < 4; k++) {
+        Rig r;
+        open_rig(&r, k);
+        assert_int_equal(RIG_RUN(&r, "no_cluster", 1, 1, k), VM_FAULT_ILLEGAL_INSTRUCTION);
+        assert_non_null(strstr(r.fault.msg, "launched without clusters"));
+        rig_close(&r);
+    }
+}
+
 static void absent_is_named(void **state) {
     (void)state;
     Rig r;
@@ -514,6 +526,7 @@ int main(void) {
         cmocka_unit_test(forms_of_later_devices),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(register_counts),
+        cmocka_unit_test(without_clusters),
         cmocka_unit_test(absent_is_named),
         cmocka_unit_test(observers),
         cmocka_unit_test(same_seed),
