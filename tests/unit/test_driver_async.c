@@ -412,6 +412,21 @@ static void test_stream_values(void **state) {
     OK(cuStreamSynchronize(a));
     assert_string_equal(runs(), "1x10 2x10");
     assert_int_equal(cuStreamWaitValue32(a, d + 1, 5, 0), CUDA_ERROR_INVALID_VALUE);
+    CUstreamBatchMemOpParams ops[3] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
+                                       {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
+                                       {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64}};
+    ops[0].writeValue.address = ops[1].waitValue.address = ops[2].writeValue.address = d;
+    ops[0].writeValue.value = ops[1].waitValue.value = 9;
+    ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    ops[2].writeValue.value64 = UINT64_C(1) << 40;
+    OK(cuStreamBatchMemOp(b, 3, ops, 0));
+    uint64_t value = 0;
+    OK(cuStreamSynchronize(b));
+    OK(cuMemcpyDtoH(&value, d, sizeof value));
+    assert_true(value == UINT64_C(1) << 40);
+    ops[2].operation = (CUstreamBatchMemOpType)99;
+    assert_int_equal(cuStreamBatchMemOp(b, 3, ops, 0), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuStreamSynchronize(b));
     OK(cuMemFree(d));
     OK(cuStreamDestroy(a));
     OK(cuStreamDestroy(b));

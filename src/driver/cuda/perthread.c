@@ -50,6 +50,8 @@ STREAM_FIRST(cuStreamWaitValue64_v2, (CUdeviceptr a, cuuint64_t b, unsigned int 
 STREAM_FIRST(cuStreamWriteValue32_v2, (CUdeviceptr a, cuuint32_t b, unsigned int c), (a, b, c))
 STREAM_FIRST(cuStreamWriteValue64_v2, (CUdeviceptr a, cuuint64_t b, unsigned int c), (a, b, c))
 
+STREAM_FIRST(cuStreamBatchMemOp_v2, (unsigned int a, CUstreamBatchMemOpParams *b, unsigned int c), (a, b, c))
+
 STREAM_LAST(cuGraphLaunch, (CUgraphExec a), (a))
 STREAM_LAST(cuGraphUpload, (CUgraphExec a), (a))
 STREAM_LAST(cuEventRecord, (CUevent a), (a))

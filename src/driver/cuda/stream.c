@@ -337,3 +337,32 @@ CUresult cuStreamWriteValue32_v2(CUstream s, CUdeviceptr addr, cuuint32_t value,
 CUresult cuStreamWriteValue64_v2(CUstream s, CUdeviceptr addr, cuuint64_t value, unsigned int flags) {
     return submit_value(s, ITEM_WRITE_VALUE, addr, value, flags, true);
 }
+
+// In the order given; a failed one ends it.
+CUresult cuStreamBatchMemOp_v2(CUstream s, unsigned int n, CUstreamBatchMemOpParams *ops,
+                               unsigned int flags) {
+    if (flags || (n && !ops))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++) {
+        const CUstreamBatchMemOpParams *p = &ops[i];
+        switch (p->operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+            r = cuStreamWaitValue32_v2(s, p->waitValue.address, p->waitValue.value, p->waitValue.flags);
+            break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+            r = cuStreamWaitValue64_v2(s, p->waitValue.address, p->waitValue.value64, p->waitValue.flags);
+            break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+            r = cuStreamWriteValue32_v2(s, p->writeValue.address, p->writeValue.value, p->writeValue.flags);
+            break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+            r = cuStreamWriteValue64_v2(s, p->writeValue.address, p->writeValue.value64, p->writeValue.flags);
+            break;
+        case CU_STREAM_MEM_OP_BARRIER: // what a stream does is in order anyway, and visible to all
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: break;
+        default: r = CUDA_ERROR_NOT_SUPPORTED; break;
+        }
+    }
+    return r;
+}
