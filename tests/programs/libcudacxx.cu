@@ -159,6 +159,6 @@ int main()
     long long *slept = device_new<long long>(1);
     nap<<<1, 1>>>(slept);
     finish_launches();
-    EXPECT(from_device(slept) >= 1000);
+    EXPECT(from_device(slept) > 0); // a GPU sleeps for up to twice as long as told, or less
     return finish();
 }

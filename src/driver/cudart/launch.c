@@ -12,28 +12,21 @@
 #define __cudaLaunchKernel __cudaLaunchKernel_ptsz
 #endif
 
-static bool within(unsigned value, CUdevice device, CUdevice_attribute limit) {
-    int max = 0;
-    return GR_RT_DRIVER.cuDeviceGetAttribute(&max, limit, device) != CUDA_SUCCESS || value <= (unsigned)max;
-}
-
-static bool is_configuration_valid(dim3 grid, dim3 block) {
+static bool is_configuration_valid(dim3 block) {
     CUdevice device = 0;
-    if (GR_RT_DRIVER.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+    int most = 0;
+    if (GR_RT_DRIVER.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+        GR_RT_DRIVER.cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device) !=
+            CUDA_SUCCESS)
         return true;
-    return within(grid.x, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
-           within(grid.y, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
-           within(grid.z, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z) &&
-           within(block.x, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
-           within(block.y, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
-           within(block.z, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
-           within(block.x * block.y * block.z, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    uint64_t xy = (uint64_t)block.x * block.y; // below 2^64; times z it could be more
+    return xy <= (uint64_t)most && xy * block.z <= (uint64_t)most;
 }
 
-// The driver says "invalid value" of every argument; the runtime has an error of its own for the grid and
-// block, and for what is not a kernel.
-static cudaError_t launch_error(CUresult r, dim3 grid, dim3 block) {
-    if (r == CUDA_ERROR_INVALID_VALUE && !is_configuration_valid(grid, block))
+// The driver says "invalid value" of every argument; the runtime has an error of its own for blocks of too many threads
+// (not for a dimension that is too large by itself: asked of an H200), and for what is not a kernel.
+static cudaError_t launch_error(CUresult r, dim3 block) {
+    if (r == CUDA_ERROR_INVALID_VALUE && !is_configuration_valid(block))
         return cudaErrorInvalidConfiguration;
     if (r == CUDA_ERROR_NOT_FOUND)
         return cudaErrorInvalidDeviceFunction;
@@ -71,7 +64,7 @@ static cudaError_t launch(Finder find, const void *name, dim3 grid, dim3 block, 
                                                             block.z, (unsigned)shared, stream, args)
                              : d->cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                                  (unsigned)shared, stream, args, NULL);
-    return gr_rt_leave(launch_error(r, grid, block));
+    return gr_rt_leave(launch_error(r, block));
 }
 
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
@@ -100,8 +93,7 @@ cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t *config, cons
     if (e == cudaSuccess) { // here the shape of grid and block has no error of its own
         CUlaunchConfig c = gr_rt_launch_config(config);
         CUresult r = GR_RT_DRIVER.cuLaunchKernelEx(&c, (CUfunction)k, args, NULL);
-        e = r == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidValue
-                                          : launch_error(r, config->gridDim, config->blockDim);
+        e = r == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidValue : launch_error(r, config->blockDim);
     }
     return gr_rt_leave(e);
 }
