@@ -32,62 +32,50 @@ static int failures;
 // Numbers without pattern, the same on every machine.
 struct Random {
     uint64_t state;
-    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1)
-    {
-    }
-    uint32_t next()
-    {
+    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
+    uint32_t next() {
         state = state * 6364136223846793005ull + 1442695040888963407ull;
         uint32_t x = (uint32_t)(state >> 32);
         return (x ^ (x >> 15)) * 0x2c1b3c6du ^ x;
     }
-    uint32_t below(uint32_t n)
-    {
-        return (uint32_t)((uint64_t)next() * n >> 32);
-    }
+    uint32_t below(uint32_t n) { return (uint32_t)((uint64_t)next() * n >> 32); }
     float uniform() // [0, 1)
     {
         return (float)(next() >> 8) * (1.0f / 16777216.0f);
     }
 };
 
-template <class T> T *device_new(size_t n)
-{
+template <class T> T *device_new(size_t n) {
     T *p;
     CHECK(cudaMalloc(&p, n * sizeof(T)));
     return p;
 }
 
-template <class T> T *device_zeros(size_t n)
-{
+template <class T> T *device_zeros(size_t n) {
     T *p = device_new<T>(n);
     CHECK(cudaMemset(p, 0, n * sizeof(T)));
     return p;
 }
 
-template <class T> T *to_device(const std::vector<T> &v)
-{
+template <class T> T *to_device(const std::vector<T> &v) {
     T *p = device_new<T>(v.size());
     CHECK(cudaMemcpy(p, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
     return p;
 }
 
-template <class T> std::vector<T> from_device(const T *p, size_t n)
-{
+template <class T> std::vector<T> from_device(const T *p, size_t n) {
     std::vector<T> v(n);
     CHECK(cudaMemcpy(v.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost));
     return v;
 }
 
-template <class T> T from_device(const T *p)
-{
+template <class T> T from_device(const T *p) {
     T v;
     CHECK(cudaMemcpy(&v, p, sizeof v, cudaMemcpyDeviceToHost));
     return v;
 }
 
-template <class T> void expect_same(const char *what, const std::vector<T> &got, const std::vector<T> &want)
-{
+template <class T> void expect_same(const char *what, const std::vector<T> &got, const std::vector<T> &want) {
     if (got.size() != want.size()) {
         failures++;
         std::cout << what << ": " << got.size() << " elements, not " << want.size() << "\n";
@@ -98,14 +86,13 @@ template <class T> void expect_same(const char *what, const std::vector<T> &got,
             std::cout << what << "[" << i << "] is " << +got[i] << ", not " << +want[i] << "\n";
 }
 
-template <class T> void expect_same(const char *what, T got, T want)
-{
+template <class T> void expect_same(const char *what, T got, T want) {
     expect_same(what, std::vector<T>{got}, std::vector<T>{want});
 }
 
 // Within `tolerance`, absolute for numbers up to 1 and relative above.
-template <class T, class U> void expect_near(const char *what, const std::vector<T> &got, const std::vector<U> &want, double tolerance)
-{
+template <class T, class U>
+void expect_near(const char *what, const std::vector<T> &got, const std::vector<U> &want, double tolerance) {
     if (got.size() != want.size()) {
         failures++;
         std::cout << what << ": " << got.size() << " elements, not " << want.size() << "\n";
@@ -118,20 +105,15 @@ template <class T, class U> void expect_near(const char *what, const std::vector
     }
 }
 
-static inline unsigned blocks_for(size_t n, unsigned block)
-{
-    return (unsigned)((n + block - 1) / block);
-}
+static inline unsigned blocks_for(size_t n, unsigned block) { return (unsigned)((n + block - 1) / block); }
 
 // The launches before it went well, and are done.
-static inline void finish_launches()
-{
+static inline void finish_launches() {
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());
 }
 
-static inline int finish()
-{
+static inline int finish() {
     fflush(stdout);
     std::cout << std::flush;
     printf("%s\n", failures ? "FAIL" : "PASS");

@@ -9,18 +9,15 @@
 struct Graph {
     int n;
     std::vector<int> start, to, weight;
-    int edges() const
-    {
-        return (int)to.size();
-    }
+    int edges() const { return (int)to.size(); }
 };
 
-static inline Graph make_graph(int n, int average_degree, unsigned seed)
-{
+static inline Graph make_graph(int n, int average_degree, unsigned seed) {
     Random random(seed);
     std::vector<std::tuple<int, int, int>> list;
     for (int i = 0; i < n * average_degree / 2; i++) {
-        int a = (int)random.below(n), b = random.below(8) ? (int)random.below(n) : (int)random.below(1 + n / 64);
+        int a = (int)random.below(n),
+            b = random.below(8) ? (int)random.below(n) : (int)random.below(1 + n / 64);
         int w = 1 + (int)random.below(1000);
         if (a == b || a % 50 == 49 || b % 50 == 49) // nobody's neighbours
             continue;
@@ -29,7 +26,9 @@ static inline Graph make_graph(int n, int average_degree, unsigned seed)
     }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end(),
-                           [](auto &x, auto &y) { return std::get<0>(x) == std::get<0>(y) && std::get<1>(x) == std::get<1>(y); }),
+                           [](auto &x, auto &y) {
+                               return std::get<0>(x) == std::get<0>(y) && std::get<1>(x) == std::get<1>(y);
+                           }),
                list.end());
     Graph g{n, std::vector<int>(n + 1, 0), {}, {}};
     for (auto &e : list) {
@@ -47,7 +46,6 @@ static inline Graph make_graph(int n, int average_degree, unsigned seed)
 struct DeviceGraph {
     int n;
     const int *start, *to, *weight;
-    explicit DeviceGraph(const Graph &g) : n(g.n), start(to_device(g.start)), to(to_device(g.to)), weight(to_device(g.weight))
-    {
-    }
+    explicit DeviceGraph(const Graph &g)
+        : n(g.n), start(to_device(g.start)), to(to_device(g.to)), weight(to_device(g.weight)) {}
 };
