@@ -238,6 +238,15 @@ static void check_row(const Row *r, void *arg) {
     alarm(120);
     const char *error =
         driver_run(r->ptx, row_param, c->in, words_in * 8, c->out, words_out * 8, r->n, ROW_BLOCK, &rejected);
+    if (r->traps && !error) {
+        printf("%s: the kernel ends well\n", r->name);
+        c->wrong++;
+        return;
+    }
+    if (r->traps && !rejected) { // as it must
+        fflush(NULL);
+        _exit(AGAIN);
+    }
     if (error) {
         c->rejected += rejected;
         c->failed += !rejected;
@@ -345,6 +354,50 @@ static int run_processes(Check *c, const char *library) {
     }
 }
 
+// Whether every spelling in the file, one a line, has a row, but those of tensor cores, textures and surfaces.
+static char *wanted[4096];
+static size_t n_wanted;
+
+static void cross_out(const Row *r, void *arg) {
+    (void)arg;
+    size_t n = strcspn(r->name, " ");
+    for (size_t j = 0; j < n_wanted; j++)
+        if (wanted[j] && strlen(wanted[j]) == n && !memcmp(wanted[j], r->name, n))
+            wanted[j] = NULL;
+}
+
+static int covers(const char *path) {
+    static const char *const elsewhere[] = {"wmma.", "mma.",  "wgmma.", "tex.",   "tld4.",
+                                            "txq.",  "suld.", "sust.",  "sured.", "suq."};
+    FILE *f = fopen(path, "r");
+    char line[256];
+    unsigned missing = 0;
+    if (!f) {
+        perror(path);
+        return 2;
+    }
+    while (fgets(line, sizeof line, f) && n_wanted < sizeof wanted / sizeof *wanted) {
+        line[strcspn(line, "\n")] = 0;
+        bool skip = !line[0] || line[0] == '#';
+        for (size_t j = 0; j < sizeof elsewhere / sizeof *elsewhere; j++)
+            skip = skip || !strncmp(line, elsewhere[j], strlen(elsewhere[j]));
+        if (!skip)
+            wanted[n_wanted++] = strdup(line);
+    }
+    fclose(f);
+    rows_alu(cross_out, NULL);
+    rows_video(cross_out, NULL);
+    rows_memory(cross_out, NULL);
+    rows_warp(cross_out, NULL);
+    for (size_t j = 0; j < n_wanted; j++)
+        if (wanted[j]) {
+            printf("%s has no row\n", wanted[j]);
+            missing++;
+        }
+    printf("%zu spellings, %u without a row\n", n_wanted, missing);
+    return missing || !n_wanted;
+}
+
 int main(int argc, char **argv) {
     Check *c = share(sizeof *c);
     const char *library = "libcuda.so.1";
@@ -361,6 +414,8 @@ int main(int argc, char **argv) {
             c->no_device = true;
         else if (!strcmp(argv[j], "--golden-only"))
             c->reference = false;
+        else if (!strcmp(argv[j], "--covers"))
+            return covers(next);
         else if (!strcmp(argv[j], "--only"))
             c->only = next, j++;
         else if (!strcmp(argv[j], "--library"))

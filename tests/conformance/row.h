@@ -22,6 +22,7 @@ struct Row {
     void (*expect)(const Row *, const uint64_t *in, uint64_t *out);
     // Approximate: the value of output 0 of a case and the error allowed, for each half (of packed ones) of the type.
     void (*value)(const Row *, const uint64_t *in, double value[2], double error[2]);
+    bool traps;              // the kernel must fail
     const char *approx_type; // NULL: exact
     const void *data;        // what the functions above need
 };

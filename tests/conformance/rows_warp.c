@@ -158,6 +158,16 @@ static void expect_reversed_warp(const Row *row, const uint64_t *in, uint64_t *o
         out[(size_t)i * N_OUT] = in[(size_t)(i ^ 31u) * N_IN];
 }
 
+static void expect_copy2(const Row *row, const uint64_t *in, uint64_t *out) {
+    for (uint32_t i = 0; i < row->n; i++)
+        memcpy(out + (size_t)i * N_OUT, in + (size_t)i * N_IN, 16);
+}
+
+static void expect_from_first(const Row *row, const uint64_t *in, uint64_t *out) {
+    for (uint32_t i = 0; i < row->n; i++)
+        memcpy(out + (size_t)i * N_OUT, in + (size_t)(i & ~(ROW_BLOCK - 1u)) * N_IN, 16);
+}
+
 static void expect_copy(const Row *row, const uint64_t *in, uint64_t *out) {
     for (uint32_t i = 0; i < row->n; i++)
         out[(size_t)i * N_OUT] = in[(size_t)i * N_IN];
@@ -291,7 +301,22 @@ static void expect_isspacep(const Row *row, const uint64_t *in, uint64_t *out) {
 #define BYTES ".shared .align 16 .b8 sh[8192];\n"
 // %y: the thread's row of 16 bytes in shared memory, one after the other.
 #define ROWS "mov.u32 %y, sh;\nmad.lo.u32 %y, %ti, 16, %y;\n"
-#define COPY "ld.global.u64 %w, [%in];\nst.global.u64 [%out], %w;\n"
+#define BACK                                                                                                 \
+    "ld.shared.u64 %w, [%y];\nst.global.u64 [%out], %w;\nld.shared.u64 %w, [%y+8];\nst.global.u64 "          \
+    "[%out+8], %w;\n"
+// An mbarrier, a place for a bulk copy to land, and the block's words. The first thread initializes.
+#define BARRIER     BYTES ".shared .align 16 .b8 land[16];\n.shared .align 8 .b64 mb;\n"
+#define FIRST       ".reg .b64 %st;\nsetp.ne.u32 %q, %ti, 0;\n" SHARED "@%q bra STARTED;\n"
+#define STARTED     "STARTED:\nbar.sync 0;\n"
+#define WAIT_STATE  "WAIT:\nmbarrier.try_wait.shared.b64 %p, [mb], %st;\n@!%p bra WAIT;\n" OTHER("255")
+#define MEET_STATE  STARTED "mbarrier.arrive.shared.b64 %st, [mb];\n" WAIT_STATE
+#define WAIT_PARITY "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p, [mb], 0;\n@!%p bra WAIT;\n"
+#define BULK        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [land], [%in], 16, [mb];\n"
+#define FROM_FIRST                                                                                           \
+    "ld.shared.u64 %w, [land];\nst.global.u64 [%out], %w;\nld.shared.u64 %w, [land+8];\nst.global.u64 "      \
+    "[%out+8], %w;\n"
+#define COUNTED "#"
+#define COPY    "ld.global.u64 %w, [%in];\nst.global.u64 [%out], %w;\n"
 
 static const Text texts[] = {
     {"shfl.sync.{up,down,bfly,idx}.b32", "",
@@ -422,6 +447,62 @@ static const Text texts[] = {
      "and.b32 %x, %x, 1;\nsetp.eq.u32 %p, %x, 0;\n@%p $;\nmov.u64 %w, 1;\nst.global.u64 [%out+8], %w;\n",
      fill_words, NULL},
 
+    {"trap", "", LOAD "and.b32 %x, %x, 1;\nsetp.eq.u32 %p, %x, 0;\n@%p $;\n", fill_words, NULL},
+
+    // Asynchronous copies: 16 bytes of each thread to shared memory and back
+    {"cp.async.{ca,cg}.shared{,::cta}.global{,.L2::64B,.L2::128B,.L2::256B}", BYTES,
+     LOAD ROWS "$ [%y], [%in], 16;\ncp.async.wait_all;\n" BACK, fill_words, expect_copy2},
+    {"cp.async.commit_group", BYTES,
+     LOAD ROWS
+     "cp.async.ca.shared.global [%y], [%in], 8;\n$;\ncp.async.ca.shared.global [%y+8], [%in+8], 8;\n$;\n"
+     "cp.async.wait_group 0;\n" BACK,
+     fill_words, expect_copy2},
+    {"cp.async.wait_group", BYTES,
+     LOAD ROWS
+     "cp.async.ca.shared.global [%y], [%in], 4;\ncp.async.ca.shared.global [%y+4], [%in+4], 4;\n"
+     "cp.async.commit_group;\ncp.async.ca.shared.global [%y+8], [%in+8], 8;\ncp.async.commit_group;\n"
+     "$ 1;\nld.shared.u64 %w, [%y];\nst.global.u64 [%out], %w;\n$ 0;\n" BACK,
+     fill_words, expect_copy2},
+    // mbarriers: all threads of the block exchange words by one
+    {"mbarrier.init.shared{,::cta}.b64", BARRIER, LOAD FIRST "$ [mb], 256;\n" MEET_STATE, fill_words,
+     expect_reversed},
+    {"mbarrier.arrive.shared{,::cta}.b64", BARRIER,
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 256;\n" STARTED "$ %st, [mb];\n" WAIT_STATE, fill_words,
+     expect_reversed},
+    {"mbarrier.{try_wait,test_wait}.shared{,::cta}.b64", BARRIER,
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 256;\n" STARTED "mbarrier.arrive.shared.b64 %st, [mb];\n"
+                "WAIT:\n$ %p, [mb], %st;\n@!%p bra WAIT;\n" OTHER("255"),
+     fill_words, expect_reversed},
+    {"mbarrier.{try_wait,test_wait}.parity.shared{,::cta}.b64", BARRIER,
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 256;\n" STARTED "mbarrier.arrive.shared.b64 _, [mb];\n"
+                "WAIT:\n$ %p, [mb], 0;\n@!%p bra WAIT;\n" OTHER("255"),
+     fill_words, expect_reversed},
+    {"mbarrier.inval.shared{,::cta}.b64", BARRIER,
+     LOAD FIRST
+     "mbarrier.init.shared.b64 [mb], 1;\n$ [mb];\nmbarrier.init.shared.b64 [mb], 256;\n" MEET_STATE,
+     fill_words, expect_reversed},
+    {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
+     BARRIER, // the first thread's copy of 16 bytes is waited for
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 1;\nfence.mbarrier_init.release.cluster;\n" STARTED
+                "setp.ne.u32 %p, %ti, 0;\n@%p bra WAIT;\n$ [mb], 16;\n" BULK
+                "mbarrier.arrive.shared.b64 _, [mb];\n" WAIT_PARITY FROM_FIRST,
+     fill_words, expect_from_first},
+    {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", BARRIER,
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 1;\nfence.mbarrier_init.release.cluster;\n" STARTED
+                "setp.ne.u32 %p, %ti, 0;\n@%p bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 _, [mb], 16;\n"
+                "$ [land], [%in], 16, [mb];\n" WAIT_PARITY FROM_FIRST,
+     fill_words, expect_from_first},
+    {"cp.async.mbarrier.arrive{,.noinc}.shared{,::cta}.b64",
+     BARRIER, // .noinc counts for itself, the other arrives besides
+     LOAD FIRST "mbarrier.init.shared.b64 [mb], 256;\n" STARTED
+                "mov.u32 %y, sh;\nmad.lo.u32 %z, %ti, 8, %y;\n"
+                "cp.async.ca.shared.global [%z], [%in], 8;\n$ [mb];\n" COUNTED WAIT_PARITY OTHER("255"),
+     fill_words, expect_reversed},
+    {"barrier.cluster.{arrive,wait}{,.aligned}", BYTES,
+     LOAD SHARED "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" OTHER(
+         "255") "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n",
+     fill_words, expect_reversed},
+
     {"membar.{cta,gl,sys}", "", LOAD COPY "$;\n", fill_words, expect_copy},
     {"fence{,.sc,.acq_rel}.{cta,cluster,gpu,sys}", "", LOAD COPY "$;\n", fill_words, expect_copy},
     {"fence.{acquire,release}.{cta,cluster,gpu,sys}", "", LOAD COPY "$;\n", fill_words, expect_copy},
@@ -536,10 +617,13 @@ static void on_spelling(const char *spelling, const char *operands, void *arg) {
     row.fill = e->t->fill;
     row.expect = e->t->expect;
     row.data = e->t;
+    row.traps = !strcmp(spelling, "trap");
     row_begin(&row, e->t->globals);
     for (const char *p = e->t->body; *p; p++)
         if (*p == '$')
             row_text(&row, "%s", spelling);
+        else if (*p == '#') // only where the instruction does not count itself
+            row_text(&row, "%s", strstr(spelling, "noinc") ? "" : "mbarrier.arrive.shared.b64 _, [mb];\n");
         else
             row_text(&row, "%c", *p);
     row_end(&row);
