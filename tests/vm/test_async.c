@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_async — asynchronous copies and mbarriers: EM-80 to EM-91 of docs/execution-model.md. The kernels are in
+// test_async — asynchronous copies and mbarriers: EM-79 to EM-90 of docs/execution-model.md. The kernels are in
 // ptx/async.ptx, which ptxas takes.
 #include "async_expect.h"
 #include "harness.h"
@@ -384,7 +384,7 @@ static void register_counts(void **state) {
     rig_close(&r);
 }
 
-// EM-91
+// EM-79
 static void without_clusters(void **state) {
     (void)state;
     for (unsigned k = 0; k < 4; k++) {

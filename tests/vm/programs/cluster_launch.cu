@@ -242,7 +242,7 @@ static void launch_attributes(int *d)
     EXPECT_EQ(launch_with(a), cudaErrorInvalidClusterSize);
     EXPECT_EQ(launch_with(a, 2, d), cudaSuccess);
 
-    // EM-128: an event that a launch records, waited for by another stream, is there when the launch has ended.
+    // EM-129: an event that a launch records, waited for by another stream, is there when the launch has ended.
     cudaEvent_t event;
     cudaStream_t other;
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
