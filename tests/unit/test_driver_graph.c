@@ -175,6 +175,37 @@ static void test_what_is_refused(void **state) {
     OK(cuGraphDestroy(second));
 }
 
+// What a graph refers to may go before it.
+static void test_outlives_its_context(void **state) {
+    (void)state;
+    CUcontext c;
+    CUmodule m;
+    CUstream s;
+    CUgraph other, captured;
+    CUgraphNode node;
+    CUgraphExec exec, again;
+    OK(cuCtxCreate(&c, NULL, 0, 0));
+    OK(cuModuleLoadData(&m, driver_ptx));
+    OK(cuGraphCreate(&other, 0));
+    CUDA_KERNEL_NODE_PARAMS p = {
+        .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 64, .blockDimY = 1, .blockDimZ = 1};
+    OK(cuModuleGetFunction(&p.func, m, "fixed"));
+    OK(cuGraphAddKernelNode(&node, other, NULL, 0, &p));
+    OK(cuGraphInstantiateWithFlags(&exec, other, 0));
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuModuleUnload(m));
+    assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuGraphInstantiateWithFlags(&again, other, 0), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuCtxDestroy(c));
+    OK(cuCtxSetCurrent(driver_context));
+    assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuStreamEndCapture(s, &captured), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(other));
+}
+
 static void test_printed(void **state) {
     (void)state;
     char path[] = "/tmp/gpurace-graph-XXXXXX", text[512] = "";
@@ -198,6 +229,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_capture_into_a_graph, fresh, drop),
         cmocka_unit_test_setup_teardown(test_memory_nodes, fresh, drop),
         cmocka_unit_test_setup_teardown(test_what_is_refused, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_outlives_its_context, fresh, drop),
         cmocka_unit_test_setup_teardown(test_printed, fresh, drop),
     };
     return cmocka_run_group_tests(tests, start, NULL);

@@ -84,6 +84,7 @@ void gr_ctx_clear(Ctx *c) {
             i++;
             continue;
         }
+        gr_capture_forget(s);
         gr_queue_remove_stream(s);
         gr_cu_handle_remove(s);
         free(s);

@@ -86,7 +86,13 @@ CUresult gr_node_set_arguments(Node *n) {
     return CUDA_SUCCESS;
 }
 
+bool gr_node_is_alive(const Node *n) {
+    return !n->work || n->work->kind != ITEM_KERNEL || gr_cu_handle(n->work->kernel.func, HANDLE_FUNC);
+}
+
 CUresult gr_node_set(Node *n, const Node *from) {
+    if (!gr_node_is_alive(from))
+        return CUDA_ERROR_INVALID_HANDLE;
     Item *work = from->work ? gr_item_clone(from->work) : NULL;
     Graph *child = NULL;
     CUresult r = from->work && !work ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
@@ -352,9 +358,9 @@ CUresult cuGraphDebugDotPrint(CUgraph handle, const char *path, unsigned int fla
     for (size_t i = 0; i < g->nodes.len; i++) {
         const Node *n = g->nodes.data[i];
         bool known = (unsigned)n->type < sizeof types / sizeof *types;
+        bool kernel = n->type == CU_GRAPH_NODE_TYPE_KERNEL && gr_node_is_alive(n);
         fprintf(f, "  node_%zu [label=\"%zu %s%s%s\"];\n", i, i, known ? types[n->type] : "operation",
-                n->type == CU_GRAPH_NODE_TYPE_KERNEL ? " " : "",
-                n->type == CU_GRAPH_NODE_TYPE_KERNEL ? gr_vm_func_name(n->work->kernel.func->vm) : "");
+                kernel ? " " : "", kernel ? gr_vm_func_name(n->work->kernel.func->vm) : "");
         for (size_t k = 0; k < n->after.len; k++)
             fprintf(f, "  node_%zu -> node_%zu;\n", index_of(g, n->after.data[k]), i);
     }

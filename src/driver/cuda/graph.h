@@ -67,6 +67,7 @@ void gr_node_free(Node *n); // and all edges to it
 // Gives a node the work of another of its type; what it had is dropped.
 CUresult gr_node_set(Node *n, const Node *from);
 void gr_node_clear(Node *n);
+bool gr_node_is_alive(const Node *n);    // false: its kernel was unloaded
 CUresult gr_node_set_arguments(Node *n); // after work has been set to a kernel
 // The executable's copy of a node, NULL when it has none.
 Node *gr_exec_node(const Exec *e, const Node *n);

@@ -126,13 +126,15 @@ static CUresult flatten(Plan *p, Graph *g, const Numbers *entry, Numbers *ends) 
 // What a node does, to be submitted.
 static CUresult make_item(const Node *n, Item **out) {
     *out = NULL;
+    if (!gr_cu_handle(n->ctx, HANDLE_CTX))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (n->disabled) {
         *out = gr_item_new(ITEM_BARRIER);
         return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     switch (n->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        if (!gr_cu_handle(n->work->kernel.func, HANDLE_FUNC)) // unloaded meanwhile
+        if (!gr_node_is_alive(n))
             return CUDA_ERROR_INVALID_HANDLE;
         *out = gr_item_clone(n->work);
         break;
