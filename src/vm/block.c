@@ -73,9 +73,15 @@ void gr_vm_activation_free(VmLaunch *l, VmActivation *a) {
 }
 
 uint8_t *gr_vm_local(VmWarpRest *r) {
-    if (!r->local && r->launch->stack_bytes)
-        r->local = gr_vm_own(r->launch, (size_t)r->launch->stack_bytes * VM_LANES);
-    return r->local;
+    VmWarp *w = &r->hot;
+    uint32_t bytes = r->launch->stack_bytes;
+    if (!w->local && bytes) {
+        // An odd number of lines apart, or the same variable of all lanes would share few sets of the cache.
+        w->local_bytes = bytes;
+        w->local_stride = bytes <= 64 ? bytes : ((bytes + 63) / 64 | 1) * 64;
+        w->local = gr_vm_own(r->launch, (size_t)w->local_stride * VM_LANES);
+    }
+    return w->local;
 }
 
 // ---- Blocks ------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ static uint8_t *local_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t off
         fault_local(w, i, lane, offset, have);
         return NULL;
     }
-    return stacks + (size_t)lane * have + offset;
+    return stacks + (size_t)lane * w->local_stride + offset;
 }
 
 static uint8_t *generic_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
@@ -261,9 +261,9 @@ const VmMemKernels *gr_vm_mem_kernels(void) {
     return &gr_vm_mem_kernels_base;
 }
 
-void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
+void gr_vm_mem_select(VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
-    int where, shape;
+    int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases
     if (info->sem == PTX_ACQUIRE || info->sem == PTX_RELEASE)
         return;
@@ -273,22 +273,26 @@ void gr_vm_mem_select(const VmMemInfo *info, bool store, VmExec out[2]) {
     case PTX_CONST: where = MEM_GLOBAL; break;
     case PTX_GENERIC: where = MEM_GENERIC; break;
     case PTX_SHARED: where = info->address_size == 4 ? MEM_SHARED32 : MEM_SHARED64; break;
+    case PTX_LOCAL: where = -1; break;
     default: return;
     }
-    if (where != MEM_SHARED32 && info->address_size != 8)
+    bool same = true;
+    for (unsigned e = 0; e < info->vec; e++) {
+        if (info->reg_bytes[e] > 8)
+            return;
+        same &= info->reg_bytes[e] == info->elem;
+    }
+    info->same_width = same && (info->elem == 4 || info->elem == 8);
+    const VmMemKernels *k = gr_vm_mem_kernels();
+    out[0] = out[1] = k->lanes;
+    if (!same || where < 0 || (where != MEM_SHARED32 && info->address_size != 8))
         return;
     if (info->elem == 4)
         shape = info->vec == 1 ? MEM_B32 : info->vec == 2 ? MEM_V2B32 : info->vec == 4 ? MEM_V4B32 : -1;
     else if (info->elem == 8)
         shape = info->vec == 1 ? MEM_B64 : info->vec == 2 ? MEM_V2B64 : -1;
-    else
-        return;
     if (shape < 0 || (info->vec == 1 && info->slot[0] == VM_NO_SLOT))
         return;
-    for (unsigned e = 0; e < info->vec; e++)
-        if (info->reg_bytes[e] != info->elem)
-            return;
-    const VmMemKernels *k = gr_vm_mem_kernels();
     out[0] = k->exec[store][where][shape][0];
     out[1] = k->exec[store][where][shape][1];
 }
@@ -305,7 +309,7 @@ void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
     if (address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
         uint64_t o = address - VM_LOCAL_BASE, have = r->launch->stack_bytes;
         uint8_t *stacks = gr_vm_local(r);
-        return stacks && o <= have && size <= have - o ? stacks + lane * have + o : NULL;
+        return stacks && o <= have && size <= have - o ? stacks + (size_t)lane * w->local_stride + o : NULL;
     }
     const VmRange *m = gr_vm_mem_reach(r->launch->device->mem, address);
     return m && size <= m->size - (address - m->addr) ? (char *)(uintptr_t)address + m->delta : NULL;

@@ -24,7 +24,8 @@ typedef struct VmMemInfo {
     uint8_t address_size; // bytes of the address register: 4 or 8
     bool sext;            // loads into wider registers extend the sign
     bool silent;          // no site: nobody hears of it
-    bool cluster; // may reach the shared memory of other blocks: .shared::cluster and generic addresses
+    bool cluster;    // may reach the shared memory of other blocks: .shared::cluster and generic addresses
+    bool same_width; // elements of 4 or 8 bytes, all registers as wide
     uint8_t reg_bytes[VM_MAX_VEC];
     uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
     // Atomics.

@@ -70,6 +70,160 @@ INLINE bool equal(const Lanes *x, unsigned from, unsigned n) {
            in_step(x->a, x->narrow, raw(x, from), 0, true, from, n, 0, false);
 }
 
+// ---- Elements of any size in registers of any width, and local memory ------------------------------------------
+
+// Lane l's bytes: stacks lie one after the other. Lanes without a part in the access move those at `nowhere`.
+INLINE void find_lanes(const Lanes *x, uint64_t delta, uint64_t stride, uint32_t mask, void *nowhere,
+                       uint8_t *host[VM_LANES]) {
+    for (unsigned l = 0; l < VM_LANES; l++) {
+        uint64_t p = delta + at(x, l) + l * stride;
+        host[l] = (uint8_t *)(uintptr_t)(mask >> l & 1 ? p : (uint64_t)(uintptr_t)nowhere);
+    }
+}
+
+#define READ_LANES(T, D)                                                                                     \
+    do {                                                                                                     \
+        if (together)                                                                                        \
+            for (unsigned l = 0; l < VM_LANES; l++)                                                          \
+                out[l] = (D)((const T *)(const void *)host[0])[l];                                           \
+        else                                                                                                 \
+            for (unsigned l = 0; l < VM_LANES; l++)                                                          \
+                out[l] = (D) * (const T *)(const void *)(host[l] + skip);                                    \
+    } while (0)
+
+// Element `skip` bytes from each lane's address, extended to 32 or to 64 bits. `together`: consecutive elements.
+INLINE void read32(uint32_t out[VM_LANES], uint8_t *const host[VM_LANES], unsigned skip, unsigned elem,
+                   bool sext, bool together) {
+    if (elem == 1 && sext)
+        READ_LANES(int8_t, uint32_t);
+    else if (elem == 1)
+        READ_LANES(uint8_t, uint32_t);
+    else if (elem == 2 && sext)
+        READ_LANES(int16_t, uint32_t);
+    else if (elem == 2)
+        READ_LANES(uint16_t, uint32_t);
+    else
+        READ_LANES(uint32_t, uint32_t);
+}
+INLINE void read64(uint64_t out[VM_LANES], uint8_t *const host[VM_LANES], unsigned skip, unsigned elem,
+                   bool sext, bool together) {
+    if (elem == 8) {
+        READ_LANES(uint64_t, uint64_t);
+        return;
+    }
+    uint32_t low[VM_LANES];
+    read32(low, host, skip, elem, sext, together);
+    for (unsigned l = 0; l < VM_LANES; l++)
+        out[l] = sext ? (uint64_t)(int32_t)low[l] : low[l];
+}
+
+INLINE void load_lanes(VmWarp *w, const VmMemInfo *info, unsigned e, uint8_t *const host[VM_LANES],
+                       bool together, bool part) {
+    unsigned skip = e * info->elem;
+    if (info->reg_bytes[e] == 8) {
+        uint64_t v[VM_LANES] __attribute__((aligned(64)));
+        read64(v, host, skip, info->elem, info->sext, together);
+        put_lanes(w, info->slot[e], v, 8, part);
+        return;
+    }
+    uint32_t v[VM_LANES] __attribute__((aligned(64)));
+    read32(v, host, skip, info->elem, info->sext, together);
+    if (info->reg_bytes[e] == 4) {
+        put_lanes(w, info->slot[e], v, 4, part);
+        return;
+    }
+    uint16_t h[VM_LANES] __attribute__((aligned(64)));
+    for (unsigned l = 0; l < VM_LANES; l++)
+        h[l] = (uint16_t)v[l];
+    put_lanes(w, info->slot[e], h, 2, part);
+}
+
+INLINE void store_lanes(VmWarp *w, const VmMemInfo *info, uint8_t *const host[VM_LANES]) {
+    unsigned turn = rest_of(w)->rotate;
+    for (unsigned k = 0; k < VM_LANES; k++) {
+        unsigned l = commit_lane(k, turn);
+        for (unsigned e = 0; e < info->vec; e++) {
+            const uint8_t *reg = w->frame + info->slot[e] + (size_t)l * info->reg_bytes[e];
+            uint8_t *p = host[l] + e * info->elem;
+            switch (info->elem) {
+            case 1: *p = *reg; break;
+            case 2: memcpy(p, reg, 2); break;
+            case 4: memcpy(p, reg, 4); break;
+            default: memcpy(p, reg, 8);
+            }
+        }
+    }
+}
+
+// The same variable of every lane's stack, in registers of its width: lane l's is at p + l * stride.
+INLINE void move_strided(VmWarp *w, const VmMemInfo *info, unsigned elem, uint8_t *p, uint32_t stride,
+                         bool part) {
+    uint32_t step[VM_LANES] __attribute__((aligned(64)));
+    for (unsigned l = 0; l < VM_LANES; l++)
+        step[l] = l * stride;
+    for (unsigned e = 0; e < info->vec; e++, p += elem) {
+        if (info->access == PTX_ACCESS_READ) {
+            if (info->slot[e] != VM_NO_SLOT)
+                gather(w, info->slot[e], elem, step, true, (uint64_t)(uintptr_t)p, 0, VM_LANES, part);
+            continue;
+        }
+        const uint8_t *reg = w->frame + info->slot[e];
+        for (unsigned l = 0; l < VM_LANES; l++)
+            if (!part || (w->mask >> l & 1))
+                memcpy(p + step[l], reg + (size_t)l * elem, elem);
+    }
+}
+
+static const VmInsn *lanes(VmWarp *w, const VmInsn *i) {
+    const VmMemInfo *info = i->extra;
+    const Lanes x = {w->frame + i->a, i->imm, info->address_size == 4};
+    unsigned l0 = (unsigned)__builtin_ctz(w->mask);
+    uint64_t first = at(&x, l0), stride = 0;
+    Reach m;
+    if (UNLIKELY(--w->budget <= 0) && gr_vm_access_hook(w, i))
+        return NULL;
+    bool generic = info->space == PTX_GENERIC, found;
+    if (info->space == PTX_LOCAL || (generic && first - VM_LOCAL_BASE < VM_LOCAL_SIZE)) {
+        uint64_t lo = generic ? VM_LOCAL_BASE : 0;
+        m = (Reach){lo, lo + w->local_bytes, (ptrdiff_t)((uintptr_t)w->local - lo)};
+        stride = w->local_stride;
+        found = w->local != NULL;
+    } else if (generic)
+        found = place(w, i, MEM_GENERIC, first, &m);
+    else
+        found = place(w, i, info->space == PTX_SHARED ? MEM_SHARED64 : MEM_GLOBAL, first, &m);
+    if (!found || !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, info->size, w->mask, true))
+        return gr_vm_x_mem_rest(w, i);
+    if (UNLIKELY(w->listens))
+        gr_vm_report_lanes(w, i);
+    if (stride && info->same_width &&
+        in_step(x.a, x.narrow, raw(&x, l0), 0, true, 0, VM_LANES, w->mask, true)) {
+        uint8_t *p = (uint8_t *)(uintptr_t)((uint64_t)m.delta + first);
+        bool part = w->mask != UINT32_MAX;
+        if (info->elem == 4 && part)
+            move_strided(w, info, 4, p, w->local_stride, true);
+        else if (info->elem == 4)
+            move_strided(w, info, 4, p, w->local_stride, false);
+        else
+            move_strided(w, info, 8, p, w->local_stride, part);
+        return i + 1;
+    }
+    uint8_t *host[VM_LANES];
+    uint64_t nowhere[VM_MAX_VEC] = {0};
+    find_lanes(&x, (uint64_t)m.delta, stride, w->mask, nowhere, host);
+    if (info->access == PTX_ACCESS_WRITE) {
+        store_lanes(w, info, host);
+        return i + 1;
+    }
+    bool together = info->vec == 1 && !stride && w->mask == UINT32_MAX &&
+                    raw(&x, 31) - raw(&x, 0) == UINT64_C(31) * info->size &&
+                    in_step(x.a, x.narrow, raw(&x, 0), shift_of(info->size), false, 0, VM_LANES, 0, false);
+    for (unsigned e = 0; e < info->vec; e++)
+        if (info->slot[e] != VM_NO_SLOT)
+            load_lanes(w, info, e, host, together, true);
+    return i + 1;
+}
+
 // ---- Elements of 4 or 8 bytes in registers of the same width --------------------------------------------------
 
 INLINE void load_mixed(VmWarp *w, const Lanes *x, uint64_t base, const uint32_t *slot, unsigned elem,
@@ -131,6 +285,8 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     unsigned l0 = part ? (unsigned)__builtin_ctz(mask) : 0,
              l1 = part ? 31 - (unsigned)__builtin_clz(mask) : 31;
     uint64_t first = at(&x, l0), stretch = at(&x, l1) - first;
+    if (where == MEM_GENERIC && first - VM_LOCAL_BASE < VM_LOCAL_SIZE)
+        return lanes(w, i);
     if (UNLIKELY(--w->budget <= 0) && gr_vm_access_hook(w, i))
         return NULL;
     Reach m;
@@ -310,4 +466,5 @@ const VmMemKernels CAT(gr_vm_mem_kernels_, GR_VM_ISA) = {
         {ROW(st_global), ROW(st_generic), ROW(st_shared64), ROW(st_shared32)},
     },
     {ATOM_ROW(atom_global), ATOM_ROW(atom_generic), ATOM_ROW(atom_shared64), ATOM_ROW(atom_shared32)},
+    lanes,
     distinct};

@@ -12,6 +12,7 @@ enum { MEM_B32, MEM_B64, MEM_V2B32, MEM_V4B32, MEM_V2B64, MEM_SHAPES };
 typedef struct VmMemKernels {
     VmExec exec[2][MEM_WHERES][MEM_SHAPES][2]; // [store][where][shape][partial]
     VmExec atom[MEM_WHERES][2][2];             // [where][add][8 bytes]
+    VmExec lanes; // elements of up to 8 bytes, of any of these spaces or of local memory
     // Whether the active lanes' addresses increase from lane to lane, so that no two are equal.
     bool (*distinct)(const VmWarp *w, const VmInsn *i);
 } VmMemKernels;

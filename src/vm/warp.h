@@ -124,7 +124,6 @@ typedef struct VmWarpRest {
     const VmInsn *resumed;                  // where the running split began this time
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
-    uint8_t *local;                         // stacks, lane after lane
     VmActivation *root;
     VmJoin *free_joins;
     VmSplit splits[VM_LANES];
