@@ -248,21 +248,46 @@ VM_HANDLER(gr_vm_x_mem_rest) {
 
 // ---- Choosing ----------------------------------------------------------------------------------------------
 
-const VmMemKernels *gr_vm_mem_kernels(void) {
+static const VmMemKernels *chosen; // by a test
+static bool no_kernels;
+
+static const VmMemKernels *kernels_of(const char *isa) {
 #ifdef GR_VM_HAVE_V4
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &gr_vm_mem_kernels_v4;
+    if (!strcmp(isa, "v4"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+                   ? &gr_vm_mem_kernels_v4
+                   : NULL;
 #endif
 #ifdef GR_VM_HAVE_V3
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-        return &gr_vm_mem_kernels_v3;
+    if (!strcmp(isa, "v3"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                       __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
+                   ? &gr_vm_mem_kernels_v3
+                   : NULL;
 #endif
-    return &gr_vm_mem_kernels_base;
+    return !strcmp(isa, "base") ? &gr_vm_mem_kernels_base : NULL;
+}
+
+const VmMemKernels *gr_vm_mem_kernels(void) {
+    const VmMemKernels *k = chosen;
+    if (!k)
+        k = kernels_of("v4");
+    if (!k)
+        k = kernels_of("v3");
+    return k ? k : &gr_vm_mem_kernels_base;
+}
+
+bool gr_vm_mem_use(const char *isa) {
+    no_kernels = isa && !strcmp(isa, "none");
+    chosen = isa && !no_kernels ? kernels_of(isa) : NULL;
+    return !isa || no_kernels || chosen;
 }
 
 void gr_vm_mem_select(VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
+    if (no_kernels)
+        return;
     int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases
     if (info->sem == PTX_ACQUIRE || info->sem == PTX_RELEASE)

@@ -28,6 +28,10 @@ extern const VmMemKernels gr_vm_mem_kernels_v4;
 // The table for this machine (exec_mem.c).
 const VmMemKernels *gr_vm_mem_kernels(void);
 
+// For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again. False when
+// this machine has not got it.
+bool gr_vm_mem_use(const char *isa);
+
 // Everything the quick ones do not handle: the whole instruction, and without the hook, when they have called it.
 VM_HANDLER(gr_vm_x_mem);
 VM_HANDLER(gr_vm_x_mem_rest);
