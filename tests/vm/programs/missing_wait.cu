@@ -26,10 +26,9 @@ __global__ void bulk_load(const int *in, int *out, bool wait)
     __shared__ alignas(16) int tile[128];
     __shared__ Barrier bar;
     tile[threadIdx.x] = -1;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         init(&bar, blockDim.x);
-        ptx::fence_proxy_async(ptx::space_shared);
-    }
+    ptx::fence_proxy_async(ptx::space_shared);
     __syncthreads();
     Barrier::arrival_token token;
     if (threadIdx.x == 0) {
