@@ -28,7 +28,12 @@ INLINE void do_cos(const float *x, float *r) { sines(x, r, 1); }
 EACH(lg2, alu_lg2)
 EACH(ex2, alu_ex2)
 EACH(tanh, alu_tanh)
-INLINE float rsqrt_lane(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
+// One step of Newton's in double brings the quotient of two roundings to within 2^-40; not from zero or infinity.
+INLINE float rsqrt_lane(float x) {
+    float y = 1.0f / __builtin_sqrtf(x);
+    double d = (double)y, r = d + d * (1 - (double)x * d * d) * 0.5;
+    return y > 0 && y < __builtin_inff() ? (float)r : y;
+}
 EACH(rsqrt, rsqrt_lane)
 
 #define APPROX_KERNEL(name, fn, flags)                                                                       \

@@ -19,13 +19,13 @@ INLINE VU32 lop3(VU32 a, VU32 b, VU32 c, uint64_t lut) {
 INLINE uint64_t pair(uint32_t hi, uint32_t lo) { return (uint64_t)hi << 32 | lo; }
 
 // Bytes of x picked by the nibbles of `selector`; bit 3 of a nibble replicates the byte's sign instead.
-INLINE uint32_t prmt(uint64_t x, uint32_t selector) {
+// In 32 bits and without branches, so that the loop over the lanes vectorizes.
+INLINE uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
     uint32_t r = 0;
     for (unsigned j = 0; j < 4; j++) {
-        uint32_t s = selector >> 4 * j, byte = (uint8_t)(x >> 8 * (s & 7));
-        if (s & 8)
-            byte = byte & 0x80 ? 0xff : 0;
-        r |= byte << 8 * j;
+        uint32_t s = selector >> 4 * j, byte = (s & 4 ? b : a) >> 8 * (s & 3) & 255;
+        uint32_t sign = (0 - (byte >> 7)) & 255;
+        r |= (s & 8 ? sign : byte) << 8 * j;
     }
     return r;
 }
@@ -95,6 +95,12 @@ INLINE uint64_t bfe_signed(uint64_t x, uint32_t pos, uint32_t len, uint32_t widt
     uint32_t top = (uint64_t)pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
     uint64_t fill = x >> top & 1 ? ~(uint64_t)0 : 0, keep = low_bits64(pos >= width ? 0 : top - pos + 1);
     return (pos >= width ? 0 : x >> pos & keep) | (fill & ~keep);
+}
+INLINE uint32_t bfi32(uint32_t x, uint32_t into, uint32_t pos, uint32_t len) {
+    pos &= 255, len &= 255;
+    uint32_t keep = len < 32 ? (UINT32_C(1) << (len & 31)) - 1 : UINT32_MAX;
+    uint32_t field = pos < 32 ? keep << (pos & 31) : 0;
+    return (x << (pos & 31) & field) | (into & ~field);
 }
 INLINE uint64_t bfi(uint64_t x, uint64_t into, uint32_t pos, uint32_t len) {
     if (pos >= 64)
