@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// LABELS: exact-soak
 // Conjugate gradients for the five-point Laplacian, in one cooperative launch: all blocks meet at grid barriers, dot products
 // go through atomics on doubles, three of which take turns. Managed memory throughout.
 #include "check.h"

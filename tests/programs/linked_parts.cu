@@ -17,6 +17,7 @@ __global__ void apply(const int *in, int *out, int n)
 
 int main()
 {
+    CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 16384)); // the recursion is as deep as the longest sequence
     const int n = 1001;
     Random random(50);
     std::vector<int> in(n), want(n);
