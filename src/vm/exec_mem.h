@@ -28,8 +28,9 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
 bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
 // Tells the observers; addresses as gr_vm_resolve gave them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
-// The same for an instruction whose lanes all lie where they may.
-void gr_vm_report_lanes(VmWarp *w, const VmInsn *i);
+// The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
+// own: event addresses are those above `base`.
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base);
 // Seeded rotation of lanes for conflicting accesses.
 unsigned gr_vm_rotation(VmWarp *w);
 

@@ -42,6 +42,15 @@ INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, R
     return c->hi != 0;
 }
 
+static void report(VmWarp *w, const VmInsn *i, const Reach *m) {
+    PtxSpace space = ((const VmMemInfo *)i->extra)->space;
+    if (space == PTX_GENERIC)
+        space = m->lo - VM_SHARED_BASE < VM_SHARED_SIZE ? PTX_SHARED
+                : m->lo == VM_LOCAL_BASE                ? PTX_LOCAL
+                                                        : PTX_GLOBAL;
+    gr_vm_report_lanes(w, i, space, space == PTX_SHARED || space == PTX_LOCAL ? m->lo : 0);
+}
+
 // The addresses of one instruction: register, width, constant offset.
 typedef struct Lanes {
     const void *a;
@@ -195,7 +204,7 @@ static const VmInsn *lanes(VmWarp *w, const VmInsn *i) {
     if (!found || !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, info->size, w->mask, true))
         return gr_vm_x_mem_rest(w, i);
     if (UNLIKELY(w->listens))
-        gr_vm_report_lanes(w, i);
+        report(w, i, &m);
     if (stride && info->same_width &&
         in_step(x.a, x.narrow, raw(&x, l0), 0, true, 0, VM_LANES, w->mask, true)) {
         uint8_t *p = (uint8_t *)(uintptr_t)((uint64_t)m.delta + first);
@@ -301,7 +310,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
         in_step(x.a, x.narrow, raw(&x, l0) - (uint64_t)l0 * size, shift_of(size), false, 0, VM_LANES, mask,
                 part)) {
         if (UNLIKELY(w->listens))
-            gr_vm_report_lanes(w, i);
+            report(w, i, &m);
         uint8_t *p = (uint8_t *)(uintptr_t)(delta + first - (uint64_t)l0 * size);
         if (store)
             store_consecutive(w, one, elem, p, part);
@@ -312,7 +321,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     if (!store && stretch == 0 && fits &&
         in_step(x.a, x.narrow, raw(&x, l0), 0, true, 0, VM_LANES, mask, part)) {
         if (UNLIKELY(w->listens))
-            gr_vm_report_lanes(w, i);
+            report(w, i, &m);
         for (unsigned e = 0; e < vec; e++)
             if (vec == 1 || slot[e] != VM_NO_SLOT)
                 splat_lanes(w, slot[e], elem, (const uint8_t *)(uintptr_t)(delta + first) + e * elem, 0,
@@ -322,7 +331,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     if (!all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, size, mask, part) || !offset_is_small(&x))
         return gr_vm_x_mem_rest(w, i);
     if (UNLIKELY(w->listens))
-        gr_vm_report_lanes(w, i);
+        report(w, i, &m);
     if (store)
         store_mixed(w, &x, delta, slot, elem, vec, part);
     else
@@ -398,7 +407,7 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
         !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, elem, mask, true))
         return gr_vm_x_atom_rest(w, i);
     if (UNLIKELY(w->listens))
-        gr_vm_report_lanes(w, i);
+        report(w, i, &m);
     if (mask == UINT32_MAX && add && !info->has_result && !real) { // any order gives the same
         for (unsigned l = 0; l < VM_LANES; l++) {
             void *p = (void *)(uintptr_t)((uint64_t)m.delta + at(&x, l));

@@ -137,13 +137,30 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
     }
 }
 
-void gr_vm_report_lanes(VmWarp *w, const VmInsn *i) {
-    uint64_t address[VM_LANES];
-    if (((const VmMemInfo *)i->extra)->address_size == 4)
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base) {
+    VmWarpRest *r = rest_of(w);
+    const VmDevice *d = r->launch->device;
+    const VmMemInfo *info = i->extra;
+    if (i->tagged || info->silent)
+        return;
+    uint64_t at[VM_LANES];
+    if (info->address_size == 4)
         for (unsigned l = 0; l < VM_LANES; l++)
-            address[l] = (uint32_t)(VM_U32(w, i->a)[l] + (uint32_t)i->imm);
+            at[l] = (uint32_t)(VM_U32(w, i->a)[l] + (uint32_t)i->imm - (uint32_t)base);
     else
         for (unsigned l = 0; l < VM_LANES; l++)
-            address[l] = VM_U64(w, i->a)[l] + i->imm;
-    gr_vm_report_access(w, i, address);
+            at[l] = VM_U64(w, i->a)[l] + (i->imm - base);
+    VmAccessEvent e = {.access = info->access,
+                       .space = space,
+                       .generic = info->space == PTX_GENERIC,
+                       .sem = info->sem,
+                       .scope = info->scope,
+                       .size = info->size,
+                       .address = at,
+                       .owner = r->block->linear,
+                       .turn = r->rotate};
+    gr_vm_where(r, i, w->mask, &e.where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access)
+            d->observers.data[k].access(d->observers.data[k].user, &e);
 }
