@@ -49,8 +49,7 @@ static const char *const stores[] = {
     "st.release{.cta,.cluster,.gpu,.sys}{,.global,.shared}{.u8,.b32,.u32,.u64,.v2.u32}",
     "st.{relaxed,release}{.cta,.gpu,.sys}{,.global}.b128",
     "st.mmio.relaxed.sys{,.global}{.u32,.u64}",
-    "st.global{.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate}{."
-    "u32,.v2.f64}",
+    "st.global.L1::{evict_normal,evict_unchanged,evict_first,evict_last,no_allocate}{.u32,.v2.f64}",
 };
 static const char *const atomics[] = {
     "{atom,red}{,.global,.shared}{.and,.or,.xor}{.b32,.b64}",
