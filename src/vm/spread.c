@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+    MAX_RUN = 16, // clusters that a share takes at a time
     QUOTA = 4096, // warp instructions that a share takes from the slice's budget at a time
     LOOKS = 32,   // how often a share that sleeps looks whether others have caught up with it
 };
@@ -105,11 +106,33 @@ void gr_vm_spread_free(VmLaunch *l) {
     l->spread = NULL;
 }
 
+// Neighbours touch neighbouring memory, so a share takes several blocks in a row; but no more than it can make resident
+// besides those that it has, so that every block that was taken runs even if no other ever ends.
+static bool take_run(VmLaunch *s) {
+    VmSpread *sp = s->in;
+    uint64_t seen = atomic_load_explicit(&sp->next_block, memory_order_relaxed);
+    uint64_t left = seen < s->n_blocks ? (s->n_blocks - seen) / s->cluster_blocks : 0;
+    uint64_t run = left / (4 * sp->n), room = (s->max_resident - s->resident) / s->cluster_blocks;
+    run = run > MAX_RUN ? MAX_RUN : run;
+    run = run > room ? room : run;
+    run = (run ? run : 1) * s->cluster_blocks;
+    uint64_t first = atomic_fetch_add_explicit(&sp->next_block, run, memory_order_relaxed);
+    if (first >= s->n_blocks) {
+        s->next_block = s->taken = s->n_blocks; // what the scheduler takes for the end
+        return false;
+    }
+    s->next_block = first;
+    s->taken = first + run < s->n_blocks ? first + run : s->n_blocks;
+    return true;
+}
+
 bool gr_vm_take_blocks(VmLaunch *l, uint64_t *first) {
     uint32_t n = l->cluster_blocks;
-    *first = l->in ? atomic_fetch_add_explicit(&l->in->next_block, n, memory_order_relaxed) : l->next_block;
-    l->next_block = *first < l->n_blocks ? *first + n : l->n_blocks; // a share's idea of what is left
-    return *first < l->n_blocks;
+    if (l->in && l->next_block == l->taken && !take_run(l))
+        return false;
+    *first = l->next_block;
+    l->next_block += n;
+    return true;
 }
 
 // The clock of the slowest share that has work; of one that has none when all have ended.

@@ -187,6 +187,7 @@ struct VmLaunch {
     struct VmSpread *in;     // of a share: what it is one of
     struct VmSpread *spread; // of a launch: its shares, if it has some
     uint64_t own_clock_ps;   // of a share
+    uint64_t taken;          // of a share: the end of the blocks it has taken from the grid
     uint32_t share_state;
     uint32_t sms; // multiprocessors that it has to itself, for the clock
     uint64_t n_blocks, next_block, ended_blocks;
