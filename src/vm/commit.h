@@ -2,7 +2,8 @@
 // commit — one lane's atomic operation, where other threads of the host may do theirs at the same time: launches that are
 // spread over several threads (spread.h). Internal.
 //
-// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway.
+// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. What would not change a value
+// (a compare that fails, a bit that is set) stores nothing: nobody can tell, and the cache line stays where it is.
 #ifndef GR_VM_COMMIT_H
 #define GR_VM_COMMIT_H
 
@@ -16,10 +17,11 @@ static inline uint64_t gr_vm_commit(void *p, unsigned bytes,
         return bytes == 4 ? __atomic_fetch_add((uint32_t *)p, (uint32_t)a, __ATOMIC_SEQ_CST)
                           : __atomic_fetch_add((uint64_t *)p, a, __ATOMIC_SEQ_CST);
 #define GR_COMMIT(T)                                                                                         \
-    T old = __atomic_load_n((T *)p, __ATOMIC_RELAXED);                                                       \
-    while (!__atomic_compare_exchange_n((T *)p, &old, (T)apply(old, a, b), true, __ATOMIC_SEQ_CST,           \
-                                        __ATOMIC_RELAXED))                                                   \
-        ;                                                                                                    \
+    T old = __atomic_load_n((T *)p, __ATOMIC_SEQ_CST), v;                                                    \
+    do                                                                                                       \
+        v = (T)apply(old, a, b);                                                                             \
+    while (v != old &&                                                                                       \
+           !__atomic_compare_exchange_n((T *)p, &old, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));         \
     return old
     if (bytes == 2) {
         GR_COMMIT(uint16_t);

@@ -392,6 +392,15 @@ INLINE void atom_lane(VmWarp *w, const VmMemInfo *info, uint8_t *p, unsigned l, 
         VM_U64(w, info->slot[0])[l] = old;
 }
 
+// Asks for the cache line, to write to it.
+INLINE void want_line(const void *p) {
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); // the builtin would only ask to read
+#else
+    __builtin_prefetch(p, 1);
+#endif
+}
+
 // The usual ones: one element of 4 or 8 bytes whose place is known. Addition is done here, the rest through the
 // operation's function.
 INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned elem, bool add) {
@@ -418,6 +427,8 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
         }
         return i + 1;
     }
+    for (uint32_t k = real && add ? mask : 0; k; k &= k - 1) // let the lines come side by side
+        want_line((const void *)(uintptr_t)((uint64_t)m.delta + at(&x, (unsigned)__builtin_ctz(k))));
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
         if (mask >> l & 1)
