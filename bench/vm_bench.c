@@ -2,11 +2,12 @@
 // vm_bench — how fast the CPU device is: runs the kernels of kernels.cu, checks what they computed, prints
 // thread-instructions per second.
 //
-//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--seed N] [--jobs N]
+//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs N]
 //     vm_bench KERNELS.ptx --threads N [--repeat N]        the kernel `many`, by so many threads
 //
 // Only the kernels are timed, on the wall. The output of the last repetition goes to FILE.
 #include "base/str.h"
+#include "exact/exact.h"
 #include "vm/vm.h"
 #include "workload.h"
 
@@ -168,7 +169,7 @@ int main(int argc, char **argv) {
     unsigned repeat = 10;
     uint64_t threads = 0;
     VmConfig config = {.seed = 1};
-    bool observe = false;
+    bool observe = false, exact = false;
     Bench b = {0};
     for (int k = 2; k < argc; k++) {
         if (!strcmp(argv[k], "--repeat") && k + 1 < argc)
@@ -185,6 +186,8 @@ int main(int argc, char **argv) {
             threads = (uint64_t)atoll(argv[++k]);
         else if (!strcmp(argv[k], "--observe"))
             observe = true;
+        else if (!strcmp(argv[k], "--exact"))
+            exact = true;
         else
             only = argv[k];
     }
@@ -206,12 +209,24 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", err.msg);
         return 2;
     }
+    Exact *x = NULL;
+    if (exact) {
+        if (gr_exact_create(NULL, &x, &err) == GR_OK) {
+            o = gr_exact_observer(x);
+            if (gr_vm_observe(b.dev, &o, &err) != GR_OK)
+                return 2;
+        }
+    }
     if (threads)
         time_threads(&b, threads, repeat);
     for (size_t k = 0; k < gr_n_work && !threads; k++)
         if (!only || !strcmp(only, gr_work[k].name))
             time_kernel(&b, &gr_work[k], repeat);
     gr_vm_destroy(b.dev);
+    if (x)
+        fprintf(stderr, "exact: %zu pairs of sites raced%s\n", gr_exact_races(x),
+                gr_exact_incomplete(x) ? "; INCOMPLETE" : "");
+    gr_exact_free(x);
     gr_ptx_free(ptx);
     gr_vm_mem_destroy(b.mem);
     free(text);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_HISTORY = 48, SITE_BITS = 28 };
+enum { SHORT_HISTORY = 3, NEWEST = 4, SITE_BITS = 28 };
 
 typedef struct Module {
     const PtxModule *ptx; // NULL: may have been unloaded since
@@ -109,6 +109,7 @@ typedef struct Access {
     uint32_t stamp;
     uint64_t address[LANES]; // of the access as a whole
     bool met_strong;         // it overwrote what a strong operation had written
+    uint32_t known;          // a stamp all of which every lane of the view's warp knows
 } Access;
 
 static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
@@ -246,6 +247,16 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     return true;
 }
 
+static bool knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
+    if (stamp == a->known)
+        return true;
+    if (!gr_order_knows_warp(&x->order, &a->view, &t->at))
+        return false;
+    if (!a->view.warp->own)
+        a->known = stamp;
+    return true;
+}
+
 static void check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                   uint64_t word) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
@@ -255,6 +266,10 @@ static void check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lan
         if (!(e.bytes & bytes))
             continue;
         a->met_strong |= t->strong;
+        if (mine->proxy != VM_PROXY_ASYNC && knows_stamp(x, a, e.stamp, t))
+            continue;
+        if (morally_strong(x, mine, t))
+            continue;
         for (uint32_t m = e.lanes; m; m &= m - 1) {
             uint32_t u = (uint32_t)__builtin_ctz(m);
             ExactClass class;
@@ -266,82 +281,106 @@ static void check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lan
 
 // ---- Remembering ---------------------------------------------------------------------------------------------------
 
-// Whoever races with that later also races with the access now at hand, or nobody can race with it any more.
-static bool superseded(const Exact *x, const Access *a, uint32_t stamp, uint32_t lane, bool covered) {
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[stamp];
-    const Order *o = &x->order;
-    if (t->at.launch != a->view.launch->index && gr_order_settled(o, t->at.launch))
+// Nobody can race any more with anything under that stamp.
+static bool is_over(const Exact *x, const Access *a, const Stamp *t) {
+    if (t->at.launch != a->view.launch->index && gr_order_settled(&x->order, t->at.launch))
         return true;
     const Block *b = a->owner;
-    if (b && t->at.id == b->id && t->at.epoch <= b->floor && !b->ragged &&
-        b->launch->cluster[0] * b->launch->cluster[1] * b->launch->cluster[2] == 1)
-        return true;
-    return covered && t->site == mine->site && t->access == mine->access && t->strong == mine->strong &&
-           t->scope == mine->scope && t->elem == mine->elem && (!t->strong || t->at.id == mine->at.id) &&
-           gr_order_knows(o, &a->view, &t->at, lane);
+    return b && t->at.id == b->id && t->at.epoch <= b->floor && !b->ragged && b->alone;
 }
 
-static History remember_rest(Exact *x, const Access *a, History h, uint32_t lane, uint32_t bytes) {
-    uint32_t length = gr_history_length(&x->shadow, h);
-    Entry e, mine = {a->stamp, UINT32_C(1) << lane, bytes};
-    if (length > LONG_HISTORY && (length & (length - 1))) { // tidied up now and then
-        History rest = h;
-        if (gr_history_next(&x->shadow, &rest, &e) && e.stamp == a->stamp && e.bytes == bytes) {
-            e.lanes |= mine.lanes;
-            return gr_history_push(&x->shadow, rest, e);
-        }
-        return gr_history_push(&x->shadow, h, mine);
-    }
+// The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
+// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later.
+static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    if (is_over(x, a, t))
+        return 0;
+    if ((e->bytes & ~bytes) || t->site != mine->site || t->access != mine->access ||
+        t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem)
+        return e->lanes;
+    // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
+    if (chain && t->strong && t->access == PTX_ACCESS_RMW && morally_strong(x, mine, t) &&
+        (t->at.id == mine->at.id || t->scope >= SAME_DEVICE))
+        return 0;
+    if (t->strong && t->at.id != mine->at.id && t->scope < SAME_DEVICE)
+        return e->lanes;
+    if (knows_stamp(x, a, e->stamp, t))
+        return 0;
+    uint32_t left = 0;
+    for (uint32_t m = e->lanes; m; m &= m - 1)
+        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+            left |= m & -m;
+    return left;
+}
+
+// Everything that is still needed, and the access itself as the newest.
+static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
+    Entry e, mine = {a->stamp, lanes, bytes};
+    bool chain = true;
     x->scratch.len = 0;
-    bool merged = false;
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
-        if (e.stamp == a->stamp && e.bytes == bytes && !merged) {
-            e.lanes |= mine.lanes;
-            merged = true;
-        } else {
-            for (uint32_t m = e.lanes; m; m &= m - 1) {
-                uint32_t u = (uint32_t)__builtin_ctz(m);
-                if (superseded(x, a, e.stamp, u, !(e.bytes & ~bytes)))
-                    e.lanes &= ~(UINT32_C(1) << u);
-            }
+        if (e.stamp == a->stamp && e.bytes == bytes) {
+            mine.lanes |= e.lanes;
+            continue;
         }
+        e.lanes = still_needed(x, a, &e, bytes, chain);
+        chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
         if (e.lanes && !gr_vec_push(&x->scratch, e))
             x->nomem = true;
     }
     History now = 0;
     for (size_t k = x->scratch.len; k-- > 0;)
         now = gr_history_push(&x->shadow, now, x->scratch.data[k]);
-    return merged ? now : gr_history_push(&x->shadow, now, mine);
+    return gr_history_push(&x->shadow, now, mine);
 }
 
-static History remember(Exact *x, const Access *a, History h, uint32_t lane, uint32_t bytes) {
-    History mine = a->stamp << 5 | lane;
-    if (h == mine)
-        return h;
-    if (bytes == ALL_BYTES && (!h || (!(h >> 31) && superseded(x, a, h >> 5, h & 31, true))))
-        return mine;
-    return remember_rest(x, a, h, lane, bytes);
+// Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
+static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
+    if (!(h >> 31)) {
+        if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
+            return h;
+        return tidy(x, a, h, lanes, bytes);
+    }
+    uint32_t length = gr_history_length(&x->shadow, h);
+    if (length <= SHORT_HISTORY || !(length & (length - 1)))
+        return tidy(x, a, h, lanes, bytes);
+    History rest = h;
+    Entry e, mine = {a->stamp, lanes, bytes};
+    for (unsigned k = 0; k < NEWEST && gr_history_next(&x->shadow, &rest, &e); k++)
+        if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
+            return h;
+    rest = h;
+    (void)gr_history_next(&x->shadow, &rest, &e);
+    if (e.stamp == a->stamp && e.bytes == bytes) {
+        e.lanes |= lanes;
+        return gr_history_push(&x->shadow, rest, e);
+    }
+    return gr_history_push(&x->shadow, h, mine);
 }
 
-static void touch_word(Exact *x, Access *a, uint32_t lane, uint64_t word, uint32_t bytes) {
+// All of `lanes` access the same bytes.
+static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
     Cell *cell = a->owner ? gr_shadow_shared(&x->shadow, a->owner, word) : gr_shadow_global(&x->shadow, word);
     if (!cell)
         return;
     PtxAccess access = (PtxAccess)x->shadow.stamps.data[a->stamp].access;
-    if (cell->writes)
-        check(x, a, cell, cell->writes, lane, bytes, word);
-    if (access != PTX_ACCESS_READ && cell->reads)
-        check(x, a, cell, cell->reads, lane, bytes, word);
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+        if (cell->writes)
+            check(x, a, cell, cell->writes, lane, bytes, word);
+        if (access != PTX_ACCESS_READ && cell->reads)
+            check(x, a, cell, cell->reads, lane, bytes, word);
+    }
     History *h = access == PTX_ACCESS_READ ? &cell->reads : &cell->writes;
-    *h = remember(x, a, *h, lane, bytes);
+    *h = remember(x, a, *h, lanes, bytes);
 }
 
-static void touch(Exact *x, Access *a, uint32_t lane, uint32_t size) {
-    uint64_t at = a->address[lane], end = at + size;
+static void touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
+    uint64_t at = a->address[__builtin_ctz(lanes)], end = at + size;
     for (uint64_t word = at & ~(uint64_t)(CELL_BYTES - 1); word < end; word += CELL_BYTES) {
         uint32_t from = word < at ? (uint32_t)(at - word) : 0;
         uint32_t to = end - word < CELL_BYTES ? (uint32_t)(end - word) : CELL_BYTES;
-        touch_word(x, a, lane, word, ((1u << to) - 1) & ~((1u << from) - 1));
+        touch_word(x, a, lanes, word, ((1u << to) - 1) & ~((1u << from) - 1));
     }
 }
 
@@ -380,11 +419,15 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
         left &= ~lanes;
         s->at.epoch = epoch;
         a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
-        for (uint32_t m = a->stamp ? lanes : 0; m; m &= m - 1) {
+        for (uint32_t m = a->stamp ? lanes : 0, together; m; m &= ~together) {
             uint32_t l = (uint32_t)__builtin_ctz(m);
-            a->view.lane = l;
+            together = m & -m;
+            if (e->access ==
+                PTX_ACCESS_READ) // stores of several lanes to one place are races, found one by one
+                for (uint32_t n = m & (m - 1); n && a->address[__builtin_ctz(n)] == a->address[l]; n &= n - 1)
+                    together |= n & -n;
             a->met_strong = false;
-            touch(x, a, l, e->size);
+            touch(x, a, together, e->size);
             if (a->met_strong && e->access != PTX_ACCESS_READ)
                 gr_order_overwritten(&x->order, vars, a->address[l], e->size);
         }
@@ -401,7 +444,6 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
         uint32_t l = gr_vm_commit_lane(k, e->turn);
         if (!(e->where.mask >> l & 1))
             continue;
-        a->view.lane = l;
         for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += s->elem) {
             op.at = a->address[l] + i;
             gr_order_strong_read(&x->order, b, w, l, &op);
@@ -410,7 +452,7 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
         a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
         if (!a->stamp)
             return;
-        touch(x, a, l, e->size);
+        touch(x, a, UINT32_C(1) << l, e->size);
         for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += s->elem) {
             op.at = a->address[l] + i;
             gr_order_strong_write(&x->order, b, w, l, &op);
@@ -475,8 +517,7 @@ static void async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
                .proxy = (uint8_t)e->proxy};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
     for (uint32_t m = a.stamp ? e->where.mask : 0; m; m &= m - 1) {
-        a.view.lane = (uint32_t)__builtin_ctz(m);
-        touch(x, &a, a.view.lane, e->size);
+        touch(x, &a, m & -m, e->size);
     }
 }
 

@@ -416,6 +416,7 @@ Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
     b->id = o->info.len - 1;
     b->linear = linear;
     b->cluster = info.cluster;
+    b->alone = l->cluster[0] * l->cluster[1] * l->cluster[2] == 1;
     b->launch = l;
     b->epoch = 1;
     b->base = gr_clock_retain(l->known);
@@ -479,7 +480,7 @@ void gr_order_block_end(Order *o, Block *b) {
     for (size_t k = 0; k < b->ops.len; k++)
         gr_order_op_free(b->ops.data[k]);
     gr_order_vars_free(&b->sync);
-    for (size_t k = o->phases.len; k-- > 0 && l->cluster[0] * l->cluster[1] * l->cluster[2] == 1;)
+    for (size_t k = o->phases.len; k-- > 0 && b->alone;)
         if (o->phases.data[k].cluster == b->cluster)
             drop_phase(o, k);
     gr_clock_release(b->base);
@@ -569,6 +570,24 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
                 return true;
     }
     return clock_has(o, imports_of(b, w, v->lane), p, lane);
+}
+
+bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
+    if (launch_known(o, v, p->launch))
+        return true;
+    if (v->op || o->info.data[p->id].ragged)
+        return false;
+    const Block *b = v->block;
+    if (p->id == b->id) {
+        if (p->epoch <= b->floor)
+            return true;
+        for (uint32_t g = 0; p->warp == v->warp->index && g < v->warp->n_groups; g++)
+            if (v->warp->group[g].mask == v->warp->exists && p->epoch <= v->warp->group[g].floor)
+                return true;
+    }
+    const Clock *c = imports_of(b, v->warp, v->lane);
+    return c && (gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
+                 gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
 }
 
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {

@@ -100,6 +100,7 @@ typedef struct Block {
     Launch *launch;
     uint32_t n_warps, epoch, floor; // epoch: the last that was given out
     bool ragged;                    // some threads have exited before a barrier
+    bool alone;                     // no other block reaches its shared memory
     Clock *base, *sc, *left;        // left: what threads that exited knew
     Warp *warps;
     Phase barrier[BARRIERS];
@@ -213,6 +214,8 @@ typedef struct Point {
 
 // Whether what lane `lane` did at `p` happened before the viewer's present.
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
+// The same of all lanes of that warp at once; false: some may be unknown.
+bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
 // The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
 // Everybody who may still access anything knows all of that launch.
