@@ -304,6 +304,35 @@ static const Case cases[] = {
      "cp.async.bulk.wait_group.read 0;\nld.global.u32 %r11, [%rd1]; // =D\ncp.async.bulk.wait_group 0;\nEND: "
      "\n",
      1, 64, "B-D " RW},
+
+#define OTHER_BLOCK                                                                                          \
+    "mov.u32 %r10, %cluster_ctarank; xor.b32 %r10, %r10, 1; mapa.shared::cluster.u32 %r11, %r6, %r10;\n"
+#define CLUSTER_BARRIER "barrier.cluster.arrive; barrier.cluster.wait;\n"
+    {"cluster: the other block's memory behind a barrier",
+     "st.shared.u32 [%r6], %r1; // =A\n" CLUSTER_BARRIER OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, ""},
+    {"cluster: the other block's memory without a barrier",
+     "st.shared.u32 [%r6], %r1; // =A\n" OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
+    {"cluster: a relaxed arrival orders nothing",
+     "st.shared.u32 [%r6], %r1; // =A\nbarrier.cluster.arrive.relaxed; barrier.cluster.wait;\n" OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
+    {"cluster: bar.sync is the block's",
+     "st.shared.u32 [%r6], %r1; // =A\nbar.sync 0;\n" OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
+    {"cluster: written after arriving",
+     "barrier.cluster.arrive;\nst.shared.u32 [%r6], %r1; // =A\nbarrier.cluster.wait;\n" OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
+    {"cluster: atomics of cluster scope in one cluster and in two",
+     "@%p1 atom.relaxed.cluster.global.add.u32 %r10, [%rd1], 1; // =A\nshr.u32 %r11, %r2, 1; mul.wide.u32 "
+     "%rd5, %r11, 4; "
+     "add.s64 %rd5, %rd1, %rd5;\n@%p1 atom.relaxed.cluster.global.add.u32 %r10, [%rd5+64], 1; // =B\n",
+     4, 32, "A-A insufficient scope"},
 };
 
 #endif

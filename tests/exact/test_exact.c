@@ -19,7 +19,6 @@ enum { SEEDS = 12 };
 // %rd1: global memory; %r1: thread, %r2: block, %r4: 4 * thread; %rd3: %rd1 + 4 * thread; %p1: thread 0; %p2: block 0;
 // %p3: first thread of the grid; s: shared memory, %r5 its address, %r6: %r5 + 4 * thread; %r3: lane.
 static const char head[] =
-    ".visible .entry k(.param .u64 p) {\n"
     ".reg .pred %p<20>; .reg .b16 %h<4>; .reg .b32 %r<40>; .reg .b64 %rd<20>;\n"
     ".shared .align 16 .b8 s[8192];\n"
     "ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
@@ -74,7 +73,10 @@ static void run_case(const Case *c, uint64_t seed, Seen *seen) {
     StrBuf text = {0};
     gr_error err = {0};
     Exact *x;
-    gr_str_addf(&text, ".version 8.4\n.target sm_90\n.address_size 64\n%s%s\nret;\n}\n", head, c->body);
+    gr_str_addf(&text,
+                ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)%s "
+                "{\n%s%s\nret;\n}\n",
+                strncmp(c->name, "cluster", 7) ? "" : " .reqnctapercluster 2, 1, 1", head, c->body);
     VmConfig config = {.seed = seed, .watchdog_ns = 20000000, .split_one_in = 8};
     rig_open(&r, text.data, &config);
     assert_int_equal(gr_exact_create(NULL, &x, &err), GR_OK);
@@ -120,11 +122,51 @@ static void check_case(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+// One launch after another is ordered; two at the same time are not.
+static void launches(void **state) {
+    (void)state;
+    static const char text[] =
+        ".visible .entry k(.param .u64 p) { .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<2>;\n"
+        "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 500; @%p1 bra L;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;\n"
+        "st.global.u32 [%rd1], %r1;\nret; }\n";
+    for (unsigned together = 0; together < 2; together++) {
+        Rig r;
+        Exact *x;
+        VmConfig config = {.seed = 1, .quantum = 4};
+        rig_open(&r, text, &config);
+        assert_int_equal(gr_exact_create(NULL, &x, NULL), GR_OK);
+        VmObserver o = gr_exact_observer(x);
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+        uint64_t memory = rig_alloc(&r, 4096);
+        if (together) {
+            VmLaunch *a = rig_start(&r, "k", (Dims){1, 32, 0}, 1, &memory),
+                     *b = rig_start(&r, "k", (Dims){1, 32, 0}, 1, &memory);
+            rig_drain(&r, 1);
+            gr_vm_launch_free(a);
+            gr_vm_launch_free(b);
+        } else {
+            RIG_RUN(&r, "k", 1, 32, memory);
+            RIG_RUN(&r, "k", 1, 32, memory);
+        }
+        assert_int_equal(gr_exact_races(x), together);
+        if (together) {
+            const ExactRace *race = gr_exact_race(x, 0);
+            assert_int_equal(race->count, 32);
+            assert_int_equal(race->side[0].launch + race->side[1].launch, 3);
+            assert_int_equal(race->overlap_bytes, 4);
+        }
+        rig_close(&r);
+        gr_exact_free(x);
+    }
+}
+
 int main(void) {
     enum { N = sizeof cases / sizeof *cases };
-    static struct CMUnitTest tests[N];
+    static struct CMUnitTest tests[N + 1];
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){
             .name = cases[k].name, .test_func = check_case, .initial_state = (void *)(uintptr_t)&cases[k]};
-    return _cmocka_run_group_tests("exact", tests, N, NULL, NULL);
+    tests[N] = (struct CMUnitTest){.name = "launches", .test_func = launches};
+    return _cmocka_run_group_tests("exact", tests, N + 1, NULL, NULL);
 }
