@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "exact/shadow.h"
+#include "exact/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct Exact {
     ExactOptions options;
     Order order;
     Shadow shadow;
+    Work work;
     VEC(Module) modules;
     uint32_t n_sites, last_module;
     VEC(ExactRace *) races;
@@ -124,6 +126,9 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     *out = (ExactSide){.access = (PtxAccess)s->access,
                        .strong = s->strong,
                        .async = s->proxy == VM_PROXY_ASYNC,
+                       .by = s->site   ? EXACT_BY_KERNEL
+                             : s->elem ? EXACT_BY_FILL
+                                       : EXACT_BY_COPY,
                        .scope = (PtxScope)(s->scope + 1),
                        .launch = l->number,
                        .block_linear = b->linear,
@@ -131,7 +136,7 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
                        .size = s->size};
     place(b->linear, l->grid, out->block);
     place((uint64_t)s->at.warp * LANES + lane, l->block, out->thread);
-    for (size_t k = 0; k < x->modules.len; k++) {
+    for (size_t k = 0; k < x->modules.len && s->site; k++) {
         const Module *m = &x->modules.data[k];
         if (s->site - m->first <= m->n_sites && s->site >= m->first) {
             out->module = m->fingerprint;
@@ -150,6 +155,8 @@ static const char *missing(const Exact *x, ExactClass class, const Stamp *a, con
                    ? "the scope must be the cluster or wider: they are in two blocks of a cluster"
                : r == SAME_DEVICE ? "the scope must be the device or wider: they are in two blocks"
                                   : "the scope must be the system: they are on two devices";
+    if (!a->site || !b->site)
+        return "no stream order, event or synchronization between the two";
     if (a->proxy != b->proxy || (a->at.id != b->at.id && r == SAME_BLOCK))
         return "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between "
                "them";
@@ -546,10 +553,11 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     Exact *x = user;
     if (x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name))
         return;
-    if (!x->order.active.len) { // modules may have come and gone, and the past is settled
+    if (!x->order.active.len) { // modules may have come and gone
         for (size_t k = 0; k < x->modules.len; k++)
             x->modules.data[k].ptx = NULL;
-        gr_shadow_clear(&x->shadow);
+        if (!x->order.told) // and the past is settled
+            gr_shadow_clear(&x->shadow);
     }
     gr_order_launch_begin(&x->order, e);
 }
@@ -576,6 +584,80 @@ static void on_block_end(void *user, uint64_t launch, uint64_t linear) {
         gr_order_block_end(&x->order, b);
 }
 
+// ---- Copies and memsets: launches of one thread --------------------------------------------------------------------
+
+static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess access, bool fill) {
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
+    Stamp s = {
+        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (uint8_t)access, .elem = fill};
+    a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
+    for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
+        a.address[0] = box->at + row / box->height * box->slice + row % box->height * box->pitch;
+        touch(x, &a, 1, box->width);
+        if (access != PTX_ACCESS_READ)
+            gr_order_overwritten(&x->order, &x->order.sync, a.address[0], box->width);
+    }
+}
+
+static void host_begins(Exact *x, const GrWork *w, Clock *known) {
+    VmLaunchEvent e = {.device = w->device, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
+    Launch *l = gr_order_launch_begin(&x->order, &e);
+    Block *b = NULL;
+    if (l) {
+        l->known = known;
+        b = gr_order_block_begin(&x->order, l, 0);
+    }
+    if (!b || !gr_map_put_u64(&x->work.copies, w->item, l)) {
+        x->nomem = true;
+        return;
+    }
+    host_access(x, b, &w->from, PTX_ACCESS_READ, false);
+    host_access(x, b, &w->to, PTX_ACCESS_WRITE, w->type == GR_WORK_FILL);
+}
+
+static Launch *done_by(Exact *x, const GrWork *w) {
+    const Order *o = &x->order;
+    if (w->type == GR_WORK_KERNEL) {
+        for (size_t k = o->launches.len; k-- > o->settled;)
+            if (o->launches.data[k]->number == w->launch)
+                return o->launches.data[k];
+        return NULL;
+    }
+    Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
+    if (l) {
+        gr_order_block_end(&x->order, l->blocks[0]);
+        gr_order_launch_end(&x->order, l, false);
+    }
+    return l;
+}
+
+void gr_exact_work(void *exact, const GrWork *w) {
+    Exact *x = exact;
+    Clock *known;
+    x->moment++;
+    x->launch = NULL;
+    x->order.told = true;
+    switch (w->kind) {
+    case GR_WORK_SUBMITTED: gr_work_submitted(&x->work, w); break;
+    case GR_WORK_BEGINS:
+        known = gr_work_begins(&x->work, w);
+        if (w->type == GR_WORK_KERNEL)
+            gr_order_expect(&x->order, w->launch, known);
+        else if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
+            host_begins(x, w, known);
+        else
+            gr_clock_release(known);
+        break;
+    case GR_WORK_ENDED: gr_work_ended(&x->work, w, done_by(x, w)); break;
+    case GR_WORK_WAITED:
+        if (gr_work_waited(&x->work, w) && !x->order.active.len) {
+            gr_order_settle(&x->order);
+            gr_shadow_clear(&x->shadow);
+        }
+        break;
+    }
+}
+
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
     Exact *x = calloc(1, sizeof *x);
     if (!x)
@@ -590,6 +672,7 @@ void gr_exact_free(Exact *x) {
     if (!x)
         return;
     gr_order_free(&x->order);
+    gr_work_free(&x->work);
     gr_shadow_free(&x->shadow);
     for (size_t k = 0; k < x->races.len; k++)
         free(x->races.data[k]);
@@ -615,7 +698,7 @@ size_t gr_exact_races(const Exact *x) { return x->races.len; }
 const ExactRace *gr_exact_race(const Exact *x, size_t k) { return x->races.data[k]; }
 
 bool gr_exact_incomplete(const Exact *x) {
-    return x->nomem || x->order.nomem || x->shadow.nomem || gr_clock_starved();
+    return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || gr_clock_starved();
 }
 
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return x->shadow.bytes; }

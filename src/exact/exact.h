@@ -11,6 +11,7 @@
 #include "vm/observer.h"
 
 typedef struct Exact Exact;
+struct GrWork; // driver/cuda/hooks.h
 
 typedef enum ExactClass {
 #define EXACT_CLASS(id, text, meaning) EXACT_##id,
@@ -24,7 +25,8 @@ typedef struct ExactSide {
     uint32_t site;   // within it
     PtxAccess access;
     bool strong, async; // async: done by an asynchronous operation that this thread started
-    PtxScope scope;     // of strong ones
+    enum { EXACT_BY_KERNEL, EXACT_BY_COPY, EXACT_BY_FILL } by; // else site and threads mean nothing
+    PtxScope scope;                                            // of strong ones
     uint64_t launch, block_linear;
     uint32_t thread[3], block[3];
     uint64_t address;
@@ -54,6 +56,8 @@ typedef struct ExactOptions {
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);
 void gr_exact_free(Exact *x);
 VmObserver gr_exact_observer(Exact *x);
+// What the driver says of streams, events, copies and waits. Without it, launches are ordered by when they ran.
+void gr_exact_work(void *exact, const struct GrWork *w);
 
 size_t gr_exact_races(const Exact *x);
 const ExactRace *gr_exact_race(const Exact *x, size_t k);

@@ -346,6 +346,41 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
 
 static uint64_t launch_key(const Launch *l) { return key_of(BY_LAUNCH, l->index + 1, 0, 0); }
 
+static void forget_fences(Order *o) {
+    for (size_t k = 0; k < o->fenced.len; k++)
+        if (o->fenced.entries[k].live)
+            free(o->fenced.entries[k].value);
+    gr_map_free(&o->fenced);
+    for (size_t k = 0; k < o->cluster_sc.len; k++)
+        if (o->cluster_sc.entries[k].live)
+            gr_clock_release(o->cluster_sc.entries[k].value);
+    for (unsigned k = 0; k < 64; k++)
+        gr_clock_take(&o->device_sc[k], NULL);
+    gr_clock_take(&o->system_sc, NULL);
+    gr_map_free(&o->cluster_sc);
+}
+
+void gr_order_expect(Order *o, uint64_t number, Clock *known) {
+    o->told = true;
+    if (known && !gr_map_put_u64(&o->expected, number, known)) {
+        gr_clock_release(known);
+        o->nomem = true;
+    }
+}
+
+void gr_order_settle(Order *o) {
+    if (o->active.len)
+        return;
+    o->settled = (uint32_t)o->launches.len;
+    gr_order_vars_free(&o->sync);
+    gr_map_free(&o->exits);
+    forget_fences(o);
+    for (size_t k = o->launches.len; k-- > 0 && (o->launches.data[k]->known || o->launches.data[k]->end);) {
+        gr_clock_take(&o->launches.data[k]->known, NULL);
+        gr_clock_take(&o->launches.data[k]->end, NULL);
+    }
+}
+
 Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     Launch *l = calloc(1, sizeof *l);
     if (!l || !gr_vec_push(&o->launches, l)) {
@@ -357,6 +392,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     l->index = (uint32_t)(o->launches.len - 1);
     l->device = e->device;
     l->begun = ++o->moment;
+    l->known = gr_map_remove_u64(&o->expected, e->launch);
     l->shared_bytes = e->shared_bytes;
     memcpy(l->grid, e->grid, sizeof l->grid);
     memcpy(l->block, e->block, sizeof l->block);
@@ -505,18 +541,12 @@ void gr_order_free(Order *o) {
     }
     while (o->phases.len)
         drop_phase(o, 0);
-    for (size_t k = 0; k < o->cluster_sc.len; k++)
-        if (o->cluster_sc.entries[k].live)
-            gr_clock_release(o->cluster_sc.entries[k].value);
-    for (unsigned k = 0; k < 64; k++)
-        gr_clock_release(o->device_sc[k]);
-    gr_clock_release(o->system_sc);
     gr_order_vars_free(&o->sync);
-    gr_map_free(&o->cluster_sc);
-    for (size_t k = 0; k < o->fenced.len; k++)
-        if (o->fenced.entries[k].live)
-            free(o->fenced.entries[k].value);
-    gr_map_free(&o->fenced);
+    forget_fences(o);
+    for (size_t k = 0; k < o->expected.len; k++)
+        if (o->expected.entries[k].live)
+            gr_clock_release(o->expected.entries[k].value);
+    gr_map_free(&o->expected);
     gr_map_free(&o->exits);
     gr_vec_free(&o->phases);
     gr_vec_free(&o->launches);
@@ -544,7 +574,9 @@ static bool launch_known(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     if (l == v->launch)
         return false;
-    return (l->ended && l->ended <= v->launch->begun) || gr_clock_get(v->launch->known, launch_key(l));
+    if (launch < o->settled || gr_clock_get(v->launch->known, launch_key(l)))
+        return true;
+    return !o->told && l->ended && l->ended <= v->launch->begun;
 }
 
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
@@ -597,8 +629,8 @@ bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t la
 
 bool gr_order_settled(const Order *o, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
-    if (!l->ended)
-        return false;
+    if (!l->ended || o->told)
+        return launch < o->settled;
     for (size_t k = 0; k < o->active.len; k++)
         if (o->active.data[k]->begun < l->ended)
             return false;

@@ -151,6 +151,9 @@ typedef struct Order {
     VEC(ClusterPhase) phases;
     Map cluster_sc; // cluster -> Clock
     Clock *device_sc[64], *system_sc;
+    Map expected;     // launch number -> Clock: what it knows when it begins
+    bool told;        // somebody says what launches come after; else those that have ended
+    uint32_t settled; // launches below that index are over for everybody
     uint64_t moment;  // events of launches
     uint64_t version; // changes with everything that anybody learns
     bool nomem;
@@ -171,6 +174,10 @@ static inline Clock *imports_of(const Block *b, const Warp *w, uint32_t lane) {
 
 void gr_order_free(Order *o);
 
+// The launch of that number will know `known`, of which the reference is taken.
+void gr_order_expect(Order *o, uint64_t number, Clock *known);
+// All launches up to now are over, and known to all that come.
+void gr_order_settle(Order *o);
 Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e);
 void gr_order_launch_end(Order *o, Launch *l, bool faulted);
 Launch *gr_order_launch(const Order *o, uint64_t number); // active; NULL when there is none

@@ -40,7 +40,10 @@ static GrRaceSide side_of(const Listener *x, const ExactSide *s) {
                         .site = s->site,
                         .access = s->access,
                         .scope = s->strong ? (uint32_t)s->scope : 0,
-                        .async = s->async,
+                        .by = s->by == EXACT_BY_COPY   ? GR_SIDE_COPY
+                              : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
+                              : s->async               ? GR_SIDE_ASYNC
+                                                       : GR_SIDE_THREAD,
                         .launch = s->launch,
                         .address = s->address,
                         .thread = {s->thread[0], s->thread[1], s->thread[2]},
@@ -107,7 +110,10 @@ static gr_status listen(Listener *x, gr_error *err) {
     VmObserver o = gr_exact_observer(x->exact);
     if (!observe)
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
-    if (observe(&o))
+    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
+        (int (*)(void (*)(void *, const GrWork *), void *))x->session->symbol(x->session,
+                                                                              "gr_cpu_device_observe_work");
+    if (observe(&o) || (observe_work && observe_work(gr_exact_work, x->exact)))
         return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
     x->listens = true;
     return GR_OK;

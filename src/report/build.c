@@ -360,6 +360,8 @@ static const char *scope_name(uint32_t scope) {
 }
 
 static GrAccess side_of(const GrRaceSide *s, const GrSiteInfo *site) {
+    if (!site)
+        return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy", .address = s->address};
     GrAccess a = {.kind = access_kind(site),
                   .at = site->at,
                   .inlined = site->inlined,
@@ -369,7 +371,7 @@ static GrAccess side_of(const GrRaceSide *s, const GrSiteInfo *site) {
                   .has_thread = true,
                   .address = s->address,
                   .strong = scope_name(s->scope),
-                  .async = s->async != 0,
+                  .async = s->by == GR_SIDE_ASYNC,
                   .launch = s->launch};
     if (site->access != s->access) // a copy reads here and writes there
         a.kind = s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";
@@ -383,9 +385,16 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
     GrRaceInfo r;
     if (gr_race_read(rec, &b->report->arena, &r, NULL) != GR_OK)
         return false;
-    const GrModuleInfo *m[2];
-    const GrSiteInfo *s[2];
+    const GrModuleInfo *m[2] = {NULL, NULL};
+    const GrSiteInfo *s[2] = {NULL, NULL};
+    if (r.side[0].by >= GR_SIDE_COPY) { // what has a place in the source comes first
+        GrRaceSide host = r.side[0];
+        r.side[0] = r.side[1];
+        r.side[1] = host;
+    }
     for (unsigned k = 0; k < 2; k++) {
+        if (r.side[k].by >= GR_SIDE_COPY)
+            continue;
         m[k] = module_by_number(b, rec->process, r.side[k].module);
         if (!m[k] || !r.side[k].site || r.side[k].site > m[k]->n_sites)
             return false;

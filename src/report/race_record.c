@@ -7,7 +7,7 @@
     N32((s)->site)                                                                                           \
     N32((s)->access)                                                                                         \
     N32((s)->scope)                                                                                          \
-    N32((s)->async)                                                                                          \
+    N32((s)->by)                                                                                             \
     N64((s)->launch)                                                                                         \
     N64((s)->address)                                                                                        \
     N32((s)->thread[0])                                                                                      \

@@ -7,10 +7,17 @@
 #include "base/arena.h"
 #include "report/reader.h"
 
+typedef enum GrSideKind {
+    GR_SIDE_THREAD,
+    GR_SIDE_ASYNC, // an asynchronous operation that the thread started
+    GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
+    GR_SIDE_FILL,  // likewise
+} GrSideKind;
+
 typedef struct GrRaceSide {
     uint64_t module;              // GrModuleInfo.number; 0: not known
     uint32_t site, access, scope; // PtxAccess; PtxScope of a strong operation, else 0
-    uint32_t async;               // by an asynchronous operation that the thread started
+    uint32_t by;                  // GrSideKind
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
 } GrRaceSide;

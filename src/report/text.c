@@ -18,7 +18,9 @@ static void add_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
 }
 
 static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
-    if (a->at.file && a->at.line)
+    if (!a->ptx_line)
+        gr_str_addf(out, "a %s that the program asked the API for", a->kind);
+    else if (a->at.file && a->at.line)
         add_place(r, &a->at, out);
     else
         gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
@@ -86,13 +88,20 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->at.function && (!a->at.function || strcmp(a->at.function, b->at.function)))
         gr_str_addf(out, " in %s", gr_short_name(b->at.function, arena));
     gr_str_addc(out, '\n');
-    gr_source_excerpt(b->at.file, b->at.line, b->at.col, out);
-    gr_str_add(out, "    ");
-    add_who(race, b, out);
-    if (b->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
-    gr_str_addf(out, "\n    both touched %u byte%s at 0x%llx\n    missing: ", race->overlap_bytes,
+    if (b->ptx_line) {
+        gr_source_excerpt(b->at.file, b->at.line, b->at.col, out);
+        gr_str_add(out, "    ");
+        add_who(race, b, out);
+        if (b->launch)
+            gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
+        gr_str_addc(out, '\n');
+    }
+    gr_str_addf(out, "    both touched %u byte%s at 0x%llx\n    missing: ", race->overlap_bytes,
                 race->overlap_bytes == 1 ? "" : "s", (unsigned long long)race->overlap);
+    if (!a->ptx_line || !b->ptx_line) {
+        gr_str_addf(out, "%s\n", race->order);
+        return;
+    }
     add_triple("thread", b->thread, out);
     add_triple(" of block", b->block, out);
     gr_str_addf(out, " %s first,", strcmp(b->kind, "load") ? "wrote" : "read");

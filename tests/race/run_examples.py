@@ -132,10 +132,11 @@ def judge_lines(truth, report):
     """The same for an engine that knows both sides: pairs (line, "either side")."""
     found, problems = set(), []
     for race in report["races"]:
-        places = [a["inlined_at"][-1] if a["inlined_at"] else a for a in race["accesses"]]  # not in CUDA's headers
+        places = [a["inlined_at"][-1] if a["inlined_at"] else a for a in race["accesses"]
+                  if a["kind"] not in ("copy", "memset")]  # not in CUDA's headers
         sides = [(os.path.basename(a["file"] or "?"), a["line"]) for a in places]
         text = f"{race['class']} between " + " and ".join(f"{file}:{line}" for file, line in sides)
-        if len(sides) != 2 or not race.get("missing_order"):
+        if len(race["accesses"]) != 2 or not sides or not race.get("missing_order"):
             problems.append(f"without both sides and the missing order: {text}")
         if any(file != truth.file or line not in truth.sides for file, line in sides):
             problems.append(f"reported, but not labelled: {text}")

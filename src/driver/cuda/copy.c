@@ -20,7 +20,8 @@ typedef struct Side {
     Place place;                   // resolved
     char *view;
     size_t slice;
-    int device; // whose memory it is; -1: none's in particular
+    uint64_t addr; // 0: pageable
+    int device;    // whose memory it is; -1: none's in particular
 } Side;
 
 // A freed or stray address of the region that all device memory comes from is no pageable host memory.
@@ -49,8 +50,10 @@ static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
     if (!r) {
         s->place = PLACE_PAGEABLE;
         s->view = (char *)(uintptr_t)start;
+        s->addr = 0;
         return CUDA_SUCCESS;
     }
+    s->addr = start;
     s->view = gr_vm_mem_view(gr_cu.mem, start, size);
     if (r->kind != VM_MEM_MANAGED)
         s->device = r->device;
@@ -77,6 +80,7 @@ static CUresult stage(Item *it) {
     c->src = packed;
     c->src_pitch = c->width;
     c->src_slice = c->width * c->height;
+    c->src_addr = 0;
     it->owned = packed;
     return CUDA_SUCCESS;
 }
@@ -127,7 +131,9 @@ static CUresult make_item(Side *dst, Side *src, size_t width, size_t height, siz
                          .dst_pitch = dst->pitch,
                          .dst_slice = dst->slice,
                          .src_pitch = src->pitch,
-                         .src_slice = src->slice};
+                         .src_slice = src->slice,
+                         .dst_addr = dst->addr,
+                         .src_addr = src->addr};
     *out = it;
     return CUDA_SUCCESS;
 }

@@ -280,7 +280,8 @@ typedef struct CopyJob {
     const char *src;
     size_t width, height, depth;
     size_t dst_pitch, dst_slice, src_pitch, src_slice;
-    size_t row, done; // progress: rows finished, bytes of the current one
+    size_t row, done;            // progress: rows finished, bytes of the current one
+    uint64_t dst_addr, src_addr; // as the program sees them; 0: pageable memory of the host, or staged
 } CopyJob;
 
 typedef struct FillJob {
@@ -357,6 +358,11 @@ void gr_queue_add_stream(Stream *s);
 void gr_queue_remove_stream(Stream *s);
 Stream *gr_queue_stream(size_t i); // NULL past the last
 void gr_queue_seed(uint64_t seed);
+
+// Observers of work (work.c): `kind` is a GrWorkKind of hooks.h. The host has waited for a stream, for all of a context,
+// for everything (all NULL), or for a mark.
+void gr_work_item(const Item *it, int kind);
+void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark);
 
 bool gr_callback_busy(void); // one runs: another has to wait
 // Hands a host function to the callback thread and waits a while.

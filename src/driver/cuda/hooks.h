@@ -7,6 +7,7 @@
 #ifndef GR_DRIVER_CUDA_HOOKS_H
 #define GR_DRIVER_CUDA_HOOKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct VmObserver; // vm/observer.h
@@ -38,6 +39,47 @@ void gr_api_fault(const GrApiFault *fault);
 
 // Adds an ear to every device, present and future. Copied. 0 on success.
 int gr_cpu_device_observe(const struct VmObserver *observer);
+
+// Work that the program gives the device, and what it waits for: who follows what comes after what hears of it. Items are
+// submitted by the host, begin when everything that their stream makes them wait for has ended, and end.
+typedef enum GrWorkKind {
+    GR_WORK_SUBMITTED,
+    GR_WORK_BEGINS,
+    GR_WORK_ENDED,
+    GR_WORK_WAITED, // the host knows that what was submitted to `stream` has ended (0: to all of `context`; both 0:
+                    // everything), or with `mark`: what came before that record of an event
+} GrWorkKind;
+
+typedef enum GrWorkType {
+    GR_WORK_KERNEL,
+    GR_WORK_COPY,
+    GR_WORK_FILL,
+    GR_WORK_RECORD, // of `mark`: an event's, or a value written to memory
+    GR_WORK_WAIT,   // for `mark`
+    GR_WORK_HOST,   // a host function
+    GR_WORK_OTHER,
+} GrWorkType;
+
+// Bytes that a copy or a memset touches: rows of a box. `at` 0: memory that no kernel is told of.
+typedef struct GrWorkBox {
+    uint64_t at, width, height, depth, pitch, slice;
+} GrWorkBox;
+
+typedef struct GrWork {
+    uint32_t size; // of this structure, for later additions
+    GrWorkKind kind;
+    GrWorkType type;
+    uint64_t item; // in order of submission, from 1
+    uint64_t stream, context;
+    int device;
+    bool legacy, blocking; // the stream: the legacy default one; one that waits for it
+    uint64_t launch;       // KERNEL: its number
+    const void *mark;
+    GrWorkBox from, to; // COPY; FILL has only `to`
+} GrWork;
+
+// Adds an ear for work. Called with the driver's lock held. 0 on success.
+int gr_cpu_device_observe_work(void (*hear)(void *user, const GrWork *w), void *user);
 
 // Settings in the form of GPURACE_CPU_DEVICE ("seed=1,devices=2"), applied after that variable's. Only before cuInit.
 // 0 on success; otherwise nothing is changed, and `message` (may be NULL) says why.

@@ -10,6 +10,7 @@
 // Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
 // pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/hooks.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ void gr_queue_submit(Stream *s, Item *it) {
         s->head = it;
     s->tail = it;
     pending++;
+    gr_work_item(it, GR_WORK_SUBMITTED);
     gr_device_thread_start();
 }
 
@@ -144,6 +146,7 @@ CUresult gr_submit(Stream *s, Item *it) {
 
 void gr_queue_finish(Item *it) {
     Stream *s = it->stream;
+    gr_work_item(it, GR_WORK_ENDED);
     s->head = it->next;
     if (!s->head)
         s->tail = NULL;
@@ -326,6 +329,9 @@ bool gr_queue_fill_rows(FillJob *f, size_t rows) {
 
 static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     Dev *dev = it->stream->ctx->dev;
+    if (!(it->kind == ITEM_COPY && (it->copy.row || it->copy.done)) &&
+        !(it->kind == ITEM_FILL && it->fill.row))
+        gr_work_item(it, GR_WORK_BEGINS);
     switch (it->kind) {
     case ITEM_KERNEL: start_kernel(it); return COST_START;
     case ITEM_COPY: {
@@ -452,6 +458,8 @@ static void drain(const Goal *g) {
         }
     }
     gr_print_flush();
+    if (is_reached(g))
+        gr_work_waited(g->stream ? g->stream_id : 0, g->ctx, g->mark);
 }
 
 CUresult gr_queue_drain_stream(Stream *s) {
@@ -493,6 +501,7 @@ static bool cancel_item(Item *it) {
     default: break;
     }
     pending--;
+    gr_work_item(it, GR_WORK_ENDED);
     gr_item_free(it);
     return true;
 }

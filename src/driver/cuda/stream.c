@@ -159,8 +159,10 @@ CUresult cuStreamQuery(CUstream handle) {
     CUresult r = gr_capture_stream_forbids(s);
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
-    if (!s->head)
+    if (!s->head) {
         gr_print_flush();
+        gr_work_waited(s->id, NULL, NULL);
+    }
     return gr_cu_leave(s->head ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// work — tells who asked (hooks.h) of items as they are submitted, begin and end, and of what the host waits for.
+#include "driver/cuda/driver.h"
+
+#include "driver/cuda/hooks.h"
+
+typedef struct Ear {
+    void (*hear)(void *user, const GrWork *w);
+    void *user;
+} Ear;
+
+static VEC(Ear) ears;
+
+__attribute__((visibility("default"))) int
+gr_cpu_device_observe_work(void (*hear)(void *user, const GrWork *w), void *user) {
+    gr_cu_lock();
+    bool ok = gr_vec_push(&ears, ((Ear){hear, user}));
+    gr_cu_unlock();
+    return ok ? 0 : -1;
+}
+
+static void tell(const GrWork *w) {
+    for (size_t k = 0; k < ears.len; k++)
+        ears.data[k].hear(ears.data[k].user, w);
+}
+
+static void describe(const Item *it, GrWork *w) {
+    const CopyJob *c = &it->copy;
+    const FillJob *f = &it->fill;
+    switch (it->kind) {
+    case ITEM_KERNEL:
+        w->type = GR_WORK_KERNEL;
+        w->launch = it->kernel.params.launch;
+        break;
+    case ITEM_COPY:
+        w->type = GR_WORK_COPY;
+        w->from = (GrWorkBox){c->src_addr, c->width, c->height, c->depth, c->src_pitch, c->src_slice};
+        w->to = (GrWorkBox){c->dst_addr, c->width, c->height, c->depth, c->dst_pitch, c->dst_slice};
+        break;
+    case ITEM_FILL:
+        w->type = GR_WORK_FILL;
+        w->to = (GrWorkBox){f->addr, f->width * f->element, f->height, 1, f->pitch, 0};
+        break;
+    case ITEM_RECORD:
+    case ITEM_WAIT:
+        w->type = it->kind == ITEM_RECORD ? GR_WORK_RECORD : GR_WORK_WAIT;
+        w->mark = it->mark;
+        break;
+    case ITEM_WRITE_VALUE:
+    case ITEM_WAIT_VALUE:
+        w->type = it->kind == ITEM_WRITE_VALUE ? GR_WORK_RECORD : GR_WORK_WAIT;
+        w->mark = it->value.view;
+        break;
+    case ITEM_HOST: w->type = GR_WORK_HOST; break;
+    default: w->type = GR_WORK_OTHER;
+    }
+}
+
+void gr_work_item(const Item *it, int kind) {
+    if (!ears.len)
+        return;
+    const Stream *s = it->stream;
+    GrWork w = {.size = sizeof w,
+                .kind = (GrWorkKind)kind,
+                .item = it->seq,
+                .stream = s->id,
+                .context = s->ctx->id,
+                .device = s->ctx->dev->ordinal,
+                .legacy = s == s->ctx->legacy,
+                .blocking = !(s->flags & CU_STREAM_NON_BLOCKING)};
+    describe(it, &w);
+    tell(&w);
+}
+
+void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark) {
+    GrWork w = {.size = sizeof w,
+                .kind = GR_WORK_WAITED,
+                .stream = stream,
+                .context = ctx ? ctx->id : 0,
+                .mark = mark};
+    if (ears.len)
+        tell(&w);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// work — see work.h.
+#include "exact/work.h"
+
+#include "exact/order_internal.h"
+
+#include <stdlib.h>
+
+static void clear_map(Map *m) {
+    for (size_t k = 0; k < m->len; k++)
+        if (m->entries[k].live)
+            gr_clock_release(m->entries[k].value);
+    gr_map_free(m);
+}
+
+void gr_work_free(Work *w) {
+    for (size_t k = 0; k < w->streams.len; k++)
+        gr_clock_release(w->streams.data[k].clock);
+    gr_vec_free(&w->streams);
+    clear_map(&w->marks);
+    clear_map(&w->submitted);
+    gr_map_free(&w->copies);
+    gr_clock_release(w->host);
+}
+
+static WorkStream *stream_of(Work *w, const GrWork *e) {
+    for (size_t k = 0; k < w->streams.len; k++)
+        if (w->streams.data[k].id == e->stream)
+            return &w->streams.data[k];
+    WorkStream s = {e->stream, e->context, e->legacy, e->blocking, NULL};
+    if (!gr_vec_push(&w->streams, s)) {
+        w->nomem = true;
+        return NULL;
+    }
+    return &w->streams.data[w->streams.len - 1];
+}
+
+void gr_work_submitted(Work *w, const GrWork *e) {
+    w->pending++;
+    if (w->host && !gr_map_put_u64(&w->submitted, e->item, gr_clock_retain(w->host)))
+        w->nomem = true;
+}
+
+// Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it.
+Clock *gr_work_begins(Work *w, const GrWork *e) {
+    WorkStream *mine = stream_of(w, e);
+    Clock *c = gr_map_remove_u64(&w->submitted, e->item);
+    if (!mine)
+        return c;
+    for (size_t k = 0; k < w->streams.len && (mine->legacy || mine->blocking); k++) {
+        const WorkStream *s = &w->streams.data[k];
+        if (s->context == mine->context && (mine->legacy ? s->blocking : s->legacy))
+            gr_clock_merge(&c, s->clock);
+    }
+    gr_clock_merge(&mine->clock, c);
+    gr_clock_release(c);
+    return gr_clock_retain(mine->clock);
+}
+
+void gr_work_ended(Work *w, const GrWork *e, const Launch *done) {
+    w->pending -= w->pending != 0;
+    WorkStream *mine = stream_of(w, e);
+    if (!mine)
+        return;
+    uint64_t mark = (uint64_t)(uintptr_t)e->mark;
+    if (done) {
+        gr_clock_merge(&mine->clock, done->end);
+        gr_clock_add(&mine->clock, key_of(BY_LAUNCH, done->index + 1, 0, 0), 1);
+    }
+    if (e->type == GR_WORK_WAIT)
+        gr_clock_merge(&mine->clock, gr_map_get_u64(&w->marks, mark));
+    if (e->type == GR_WORK_RECORD) {
+        gr_clock_release(gr_map_remove_u64(&w->marks, mark));
+        if (mine->clock && !gr_map_put_u64(&w->marks, mark, gr_clock_retain(mine->clock)))
+            w->nomem = true;
+    }
+    if (e->type == GR_WORK_HOST) // the function ran on the host
+        gr_clock_merge(&w->host, mine->clock);
+}
+
+bool gr_work_waited(Work *w, const GrWork *e) {
+    if (e->mark)
+        gr_clock_merge(&w->host, gr_map_get_u64(&w->marks, (uint64_t)(uintptr_t)e->mark));
+    for (size_t k = 0; k < w->streams.len && !e->mark; k++) {
+        const WorkStream *s = &w->streams.data[k];
+        if (e->stream ? s->id == e->stream : !e->context || s->context == e->context)
+            gr_clock_merge(&w->host, s->clock);
+    }
+    if (w->pending)
+        return false;
+    for (size_t k = 0; k < w->streams.len; k++) // all over, but does the host know?
+        if (w->streams.data[k].clock) {
+            Clock *both = gr_clock_join(w->host, w->streams.data[k].clock);
+            bool knows = both == w->host;
+            gr_clock_release(both);
+            if (!knows)
+                return false;
+        }
+    for (size_t k = 0; k < w->streams.len; k++)
+        gr_clock_take(&w->streams.data[k].clock, NULL);
+    gr_clock_take(&w->host, NULL);
+    clear_map(&w->marks);
+    return true;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// work — the order that the program's API calls make between launches, copies and memsets: streams, events, the
+// legacy stream, and what the host waits for.
+//
+// One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
+// after what it has waited for. The host is one thread here: what several of its threads tell each other is not seen.
+#ifndef GR_EXACT_WORK_H
+#define GR_EXACT_WORK_H
+
+#include "driver/cuda/hooks.h"
+#include "exact/order.h"
+
+typedef struct WorkStream {
+    uint64_t id, context;
+    bool legacy, blocking;
+    Clock *clock;
+} WorkStream;
+
+typedef struct Work {
+    VEC(WorkStream) streams;
+    Map marks;     // record of an event -> Clock
+    Map submitted; // item -> Clock of the host then
+    Map copies;    // item -> Launch that stands for it
+    Clock *host;
+    uint64_t pending;
+    bool nomem;
+} Work;
+
+void gr_work_free(Work *w);
+
+void gr_work_submitted(Work *w, const GrWork *e);
+// What the item comes after. A reference of the caller's own.
+Clock *gr_work_begins(Work *w, const GrWork *e);
+// `done` is what stands for it, NULL for items that access nothing.
+void gr_work_ended(Work *w, const GrWork *e, const Launch *done);
+// True when everything is over and known to the host, hence to all that comes.
+bool gr_work_waited(Work *w, const GrWork *e);
+
+#endif
