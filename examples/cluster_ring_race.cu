@@ -24,7 +24,7 @@ __global__ void diffuse(const int *in, int *out)
         int now = step % 2 * BLOCK, next = BLOCK - now;
         int w = t > 0 ? part[0][now + t - 1] : west[now + BLOCK - 1]; // RACE: clobbered read
         int e = t + 1 < BLOCK ? part[0][now + t + 1] : east[now]; // RACE: clobbered read
-        part[0][next + t] = (w + e) / 2 + step;
+        part[0][next + t] = (w + e) / 2 + step; // OTHER
         __syncthreads();
     }
     out[blockIdx.x * BLOCK + t] = part[STEPS % 2][t]; // NEVER
