@@ -84,19 +84,37 @@ bool driver_open(const char *library, DriverInfo *info) {
     return r == 0;
 }
 
-const char *driver_run(const char *ptx, const void *param, const void *in, size_t in_bytes, void *out,
-                       size_t out_bytes, uint32_t n, uint32_t block, bool *rejected) {
-    static char log[4096], message[sizeof log + 128];
+static char jit_log[4096], message[sizeof jit_log + 128];
+
+static Result load(const char *ptx, Handle *module) {
     enum { ERROR_LOG_BUFFER = 5, ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
     int options[] = {ERROR_LOG_BUFFER, ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    void *values[] = {jit_log, (void *)(uintptr_t)sizeof jit_log};
+    jit_log[0] = 0;
+    return cuModuleLoadDataEx(module, ptx, 2, options, values);
+}
+
+// Unloads the module, and says what went wrong where.
+static const char *end(Result r, const char *where, Handle module) {
+    if (module)
+        cuModuleUnload(module);
+    if (!r)
+        return NULL;
+    for (char *p = jit_log; *p; p++)
+        if (*p == '\n' || *p == '\t')
+            *p = ' ';
+    snprintf(message, sizeof message, "%s: %s %s", where, error_name(r), jit_log);
+    return message;
+}
+
+const char *driver_run(const char *ptx, const void *param, const void *in, size_t in_bytes, void *out,
+                       size_t out_bytes, uint32_t n, uint32_t block, bool *rejected) {
     Handle module = NULL, kernel;
     const char *where = "load";
     *rejected = false;
-    log[0] = 0;
     if (in_bytes > BUFFER || out_bytes > BUFFER)
         return "too large";
-    Result r = cuModuleLoadDataEx(&module, ptx, 2, options, values);
+    Result r = load(ptx, &module);
     *rejected = r != 0;
     if (!r)
         where = "function", r = cuModuleGetFunction(&kernel, module, "k");
@@ -112,13 +130,31 @@ const char *driver_run(const char *ptx, const void *param, const void *in, size_
         where = "run", r = cuCtxSynchronize();
     if (!r)
         where = "copy back", r = cuMemcpyDtoH_v2(out, device_out, out_bytes);
-    if (module)
-        cuModuleUnload(module);
+    return end(r, where, module);
+}
+
+const char *driver_run_on(const char *ptx, void *memory, size_t bytes, const size_t *offset, unsigned n,
+                          uint32_t grid, uint32_t block) {
+    Handle module = NULL, kernel;
+    uint64_t address[8];
+    void *params[8];
+    const char *where = "load";
+    if (bytes > BUFFER || n > 8)
+        return "too large";
+    for (unsigned k = 0; k < n; k++) {
+        address[k] = device_out + offset[k];
+        params[k] = &address[k];
+    }
+    Result r = load(ptx, &module);
     if (!r)
-        return NULL;
-    for (char *p = log; *p; p++)
-        if (*p == '\n' || *p == '\t')
-            *p = ' ';
-    snprintf(message, sizeof message, "%s: %s %s", where, error_name(r), log);
-    return message;
+        where = "function", r = cuModuleGetFunction(&kernel, module, "k");
+    if (!r)
+        where = "copy", r = cuMemcpyHtoD_v2(device_out, memory, bytes);
+    if (!r)
+        where = "launch", r = cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, 0, NULL, params, NULL);
+    if (!r)
+        where = "run", r = cuCtxSynchronize();
+    if (!r)
+        where = "copy back", r = cuMemcpyDtoH_v2(memory, device_out, bytes);
+    return end(r, where, module);
 }

@@ -19,5 +19,9 @@ bool driver_open(const char *library, DriverInfo *info);
 // there. NULL, or what went wrong; *rejected when the driver did not accept the text.
 const char *driver_run(const char *ptx, const void *param, const void *in, size_t in_bytes, void *out,
                        size_t out_bytes, uint32_t n, uint32_t block, bool *rejected);
+// Loads the text and runs kernel k on a copy of `memory`, `bytes` long, which comes back: its parameters are the addresses of
+// memory + offset[0..n-1]. NULL, or what went wrong.
+const char *driver_run_on(const char *ptx, void *memory, size_t bytes, const size_t *offset, unsigned n,
+                          uint32_t grid, uint32_t block);
 
 #endif

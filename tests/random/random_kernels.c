@@ -4,8 +4,10 @@
 //
 //     random_kernels [--first N] [--count N]     runs them; prints the number of the first one that differs
 //     random_kernels --emit DIR --first N --count N     writes their PTX there (for ptxas)
+//     random_kernels --driver LIBCUDA …                 runs them through that driver as well: on a GPU, say
 #include "generate.h"
 
+#include "../conformance/driver.h"
 #include "vm/vm.h"
 
 #include <stdio.h>
@@ -128,9 +130,31 @@ static bool agree(Rig *r, const RandomKernel *k, uint8_t *want, int *way, gr_err
     return ok;
 }
 
+// Of approximate instructions each device has its own answers.
+static bool is_exact(const RandomKernel *k) { return !strstr(k->text.data, ".approx"); }
+
+// The driver's device against what ran here.
+static bool driver_agrees(const RandomKernel *k, const uint8_t *want, uint8_t *got, gr_error *err) {
+    const size_t offset[3] = {0, OWN_BYTES, OWN_BYTES + RANDOM_TABLE};
+    fill(got);
+    const char *wrong = driver_run_on(k->text.data, got, BYTES, offset, 3, k->grid, k->block);
+    if (wrong) {
+        gr_fail(err, GR_ERR_INTERNAL, "the driver's device: %s", wrong);
+        return false;
+    }
+    for (unsigned at = 0; at < BYTES; at++)
+        if (want[at] != got[at]) {
+            gr_fail(err, GR_ERR_INTERNAL, "byte %u is %02x on the driver's device, not %02x", at, got[at],
+                    want[at]);
+            return false;
+        }
+    return true;
+}
+
 int main(int argc, char **argv) {
     uint64_t first = 1, count = 100;
-    const char *folder = NULL;
+    const char *folder = NULL, *library = NULL;
+    DriverInfo info;
     for (int k = 1; k + 1 < argc; k += 2) {
         if (!strcmp(argv[k], "--first"))
             first = strtoull(argv[k + 1], NULL, 0);
@@ -138,13 +162,18 @@ int main(int argc, char **argv) {
             count = strtoull(argv[k + 1], NULL, 0);
         else if (!strcmp(argv[k], "--emit"))
             folder = argv[k + 1];
+        else if (!strcmp(argv[k], "--driver"))
+            library = argv[k + 1];
     }
     gr_error err = {0};
     Rig rig = {0};
     RandomKernel k = {0};
-    uint8_t *want = malloc(BYTES);
+    uint8_t *want = malloc(BYTES), *got = malloc(BYTES);
     int failed = 0;
-    if (!want || (!folder && !open_rig(&rig, &err))) {
+    uint64_t exact = 0;
+    if (library && !driver_open(library, &info))
+        return 77;
+    if (!want || !got || (!folder && !open_rig(&rig, &err))) {
         fprintf(stderr, "random_kernels: %s\n", err.msg);
         return 2;
     }
@@ -156,18 +185,25 @@ int main(int argc, char **argv) {
         } else if (folder) {
             snprintf(path, sizeof path, "%s/%llu.ptx", folder, (unsigned long long)n);
             failed = gr_file_write(path, k.text.data, k.text.len, &err) != GR_OK;
-        } else if (!agree(&rig, &k, want, &way, &err)) {
+        } else if (!agree(&rig, &k, want, &way, &err) ||
+                   (library && is_exact(&k) && !driver_agrees(&k, want, got, &err))) {
             fprintf(stderr, "kernel %llu (%u blocks of %u threads), %s: %s\n", (unsigned long long)n, k.grid,
                     k.block, ways[way].name, err.msg);
             fprintf(stderr, "its PTX: random_kernels --emit . --first %llu --count 1\n",
                     (unsigned long long)n);
             failed = 1;
+        } else {
+            exact += is_exact(&k);
         }
     }
     if (!failed && !folder)
         printf("%llu kernels, %d ways each: the same results\n", (unsigned long long)count, WAYS);
+    if (!failed && library)
+        printf("%llu of them, without approximate instructions, on %s as well\n", (unsigned long long)exact,
+               info.name);
     gr_str_free(&k.text);
     free(want);
+    free(got);
     if (!folder)
         close_rig(&rig);
     return failed;
