@@ -111,7 +111,11 @@ typedef struct Access {
     uint32_t stamp;
     uint64_t address[LANES]; // of the access as a whole
     bool met_strong;         // it overwrote what a strong operation had written
-    uint32_t known;          // a stamp all of which every lane of the view's warp knows
+    // What was found out about other stamps, for the next lanes. 0: nothing yet.
+    uint32_t known; // every lane of the view's warp knows all of it
+    uint32_t plain; // likewise, and it is weak
+    uint32_t gone;  // whoever was under it is superseded by whoever is under a->stamp
+    uint32_t own;   // it is of the same warp
 } Access;
 
 static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
@@ -259,8 +263,11 @@ static bool knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *
         return true;
     if (!gr_order_knows_warp(&x->order, &a->view, &t->at))
         return false;
-    if (!a->view.warp->own)
+    if (!a->view.warp->own) {
         a->known = stamp;
+        if (!t->strong)
+            a->plain = stamp;
+    }
     return true;
 }
 
@@ -296,12 +303,22 @@ static bool is_over(const Exact *x, const Access *a, const Stamp *t) {
     return b && t->at.id == b->id && t->at.epoch <= b->floor && !b->ragged && b->alone;
 }
 
+static bool all_over(const Exact *x, const Access *a, History h) {
+    Entry e;
+    while (gr_history_next(&x->shadow, &h, &e))
+        if (!is_over(x, a, &x->shadow.stamps.data[e.stamp]))
+            return false;
+    return true;
+}
+
 // The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
 // and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later.
 static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
-    if (is_over(x, a, t))
+    if (is_over(x, a, t)) {
+        a->gone = e->stamp;
         return 0;
+    }
     if ((e->bytes & ~bytes) || t->site != mine->site || t->access != mine->access ||
         t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem)
         return e->lanes;
@@ -311,8 +328,11 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
         return 0;
     if (t->strong && t->at.id != mine->at.id && t->scope < SAME_DEVICE)
         return e->lanes;
-    if (knows_stamp(x, a, e->stamp, t))
+    if (knows_stamp(x, a, e->stamp, t)) {
+        if (a->known == e->stamp)
+            a->gone = e->stamp;
         return 0;
+    }
     uint32_t left = 0;
     for (uint32_t m = e->lanes; m; m &= m - 1)
         if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
@@ -336,18 +356,22 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t byt
             x->nomem = true;
     }
     History now = 0;
-    for (size_t k = x->scratch.len; k-- > 0;)
-        now = gr_history_push(&x->shadow, now, x->scratch.data[k]);
-    return gr_history_push(&x->shadow, now, mine);
+    for (size_t k = x->scratch.len + 1; k-- > 0;) {
+        History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine);
+        gr_history_release(&x->shadow, now);
+        now = longer;
+    }
+    return now;
 }
 
-// Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
+// What takes the place of h, with a reference to it. Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
 static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
     if (!(h >> 31)) {
         if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
             return h;
         return tidy(x, a, h, lanes, bytes);
     }
+    Shadow *sh = &x->shadow;
     uint32_t length = gr_history_length(&x->shadow, h);
     if (length <= SHORT_HISTORY || !(length & (length - 1)))
         return tidy(x, a, h, lanes, bytes);
@@ -355,7 +379,7 @@ static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t
     Entry e, mine = {a->stamp, lanes, bytes};
     for (unsigned k = 0; k < NEWEST && gr_history_next(&x->shadow, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
-            return h;
+            return gr_history_retain(sh, h);
     rest = h;
     (void)gr_history_next(&x->shadow, &rest, &e);
     if (e.stamp == a->stamp && e.bytes == bytes) {
@@ -365,12 +389,46 @@ static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t
     return gr_history_push(&x->shadow, h, mine);
 }
 
+// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance.
+static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane) {
+    uint32_t stamp = h >> 5;
+    if (!h || stamp == a->plain)
+        return true;
+    if ((h & 31) != lane)
+        return false;
+    if (stamp == a->stamp || stamp == a->own)
+        return true;
+    const Stamp *t = &x->shadow.stamps.data[stamp];
+    if (t->at.id != a->view.block->id || t->at.warp != a->view.warp->index || t->strong || a->view.op)
+        return false;
+    a->own = stamp;
+    return true;
+}
+
+// The common case: a weak access of a whole word by one lane, where nothing has to be kept. False: look closer.
+static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
+    History mine = a->stamp << 5 | lane, w = cell->writes, r = cell->reads;
+    if ((w | r) >> 31 || !is_after(x, a, w, lane))
+        return false;
+    History *h = reads ? &cell->reads : &cell->writes;
+    if (!reads && !is_after(x, a, r, lane))
+        return false;
+    if (*h && *h != mine && *h >> 5 != a->gone)
+        return false;
+    *h = mine;
+    return true;
+}
+
 // All of `lanes` access the same bytes.
 static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
     Cell *cell = a->owner ? gr_shadow_shared(&x->shadow, a->owner, word) : gr_shadow_global(&x->shadow, word);
     if (!cell)
         return;
-    PtxAccess access = (PtxAccess)x->shadow.stamps.data[a->stamp].access;
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    PtxAccess access = (PtxAccess)s->access;
+    if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
+        touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))
+        return;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         if (cell->writes)
@@ -379,7 +437,14 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
             check(x, a, cell, cell->reads, lane, bytes, word);
     }
     History *h = access == PTX_ACCESS_READ ? &cell->reads : &cell->writes;
-    *h = remember(x, a, *h, lanes, bytes);
+    History now = remember(x, a, *h, lanes, bytes);
+    gr_history_release(&x->shadow, *h);
+    *h = now;
+    // What was read before and can race no more is not looked at again.
+    if (access != PTX_ACCESS_READ && cell->reads && all_over(x, a, cell->reads)) {
+        gr_history_release(&x->shadow, cell->reads);
+        cell->reads = 0;
+    }
 }
 
 static void touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
@@ -417,6 +482,13 @@ static unsigned reach(PtxSem sem, PtxScope scope) {
     return scope == PTX_SCOPE_NONE ? SAME_DEVICE : (unsigned)scope - 1;
 }
 
+static uint32_t same_address(const uint64_t address[LANES], uint64_t at) {
+    uint32_t same = 0;
+    for (uint32_t l = 0; l < LANES; l++)
+        same |= (uint32_t)(address[l] == at) << l;
+    return same;
+}
+
 static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e) {
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
     for (uint32_t left = e->where.mask; left;) {
@@ -428,11 +500,8 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
         a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
         for (uint32_t m = a->stamp ? lanes : 0, together; m; m &= ~together) {
             uint32_t l = (uint32_t)__builtin_ctz(m);
-            together = m & -m;
-            if (e->access ==
-                PTX_ACCESS_READ) // stores of several lanes to one place are races, found one by one
-                for (uint32_t n = m & (m - 1); n && a->address[__builtin_ctz(n)] == a->address[l]; n &= n - 1)
-                    together |= n & -n;
+            // Stores of several lanes to one place are races, found one by one.
+            together = e->access == PTX_ACCESS_READ ? m & same_address(a->address, a->address[l]) : m & -m;
             a->met_strong = false;
             touch(x, a, together, e->size);
             if (a->met_strong && e->access != PTX_ACCESS_READ)
@@ -566,6 +635,9 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Exact *x = user;
     Launch *l = launch_of(x, e->launch);
     x->launch = NULL;
+    for (uint64_t k = 0; l && faulted && l->blocks && k < l->n_blocks; k++)
+        if (l->blocks[k])
+            gr_shadow_forget(&x->shadow, l->blocks[k]);
     if (l)
         gr_order_launch_end(&x->order, l, faulted);
 }
@@ -580,8 +652,10 @@ static void on_block_begin(void *user, uint64_t launch, uint64_t linear) {
 static void on_block_end(void *user, uint64_t launch, uint64_t linear) {
     Exact *x = user;
     Block *b = block_at(launch_of(x, launch), linear);
-    if (b)
+    if (b) {
+        gr_shadow_forget(&x->shadow, b);
         gr_order_block_end(&x->order, b);
+    }
 }
 
 // ---- Copies and memsets: launches of one thread --------------------------------------------------------------------

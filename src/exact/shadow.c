@@ -24,6 +24,7 @@ void gr_shadow_clear(Shadow *s) {
     free_pages(s);
     memset(s->recent, 0, sizeof s->recent);
     s->stamps.len = s->nodes.len = 0;
+    s->free_node = s->live_nodes = 0;
     if (s->index)
         memset(s->index, 0, s->index_cap * sizeof *s->index);
 }
@@ -106,10 +107,12 @@ static bool grow_index(Shadow *s) {
     if (!index)
         return false;
     for (size_t k = 0; k < s->nodes.len; k++) {
-        size_t at = hash_node(&s->nodes.data[k]) & (cap - 1);
-        while (index[at])
-            at = (at + 1) & (cap - 1);
-        index[at] = (uint32_t)k + 1;
+        Node *n = &s->nodes.data[k];
+        if (!n->refs)
+            continue;
+        uint32_t *bucket = &index[hash_node(n) & (cap - 1)];
+        n->next = *bucket;
+        *bucket = (uint32_t)k + 1;
     }
     free(s->index);
     s->index = index;
@@ -117,26 +120,72 @@ static bool grow_index(Shadow *s) {
     return true;
 }
 
+// The number of an unused node, and 1; 0: out of memory.
+static uint32_t take_node(Shadow *s) {
+    uint32_t number = s->free_node;
+    if (number) {
+        s->free_node = s->nodes.data[number - 1].next;
+        return number;
+    }
+    if (s->nodes.len >= INT32_MAX || !gr_vec_push(&s->nodes, (Node){.rest = 0}))
+        return 0;
+    return (uint32_t)s->nodes.len;
+}
+
+void gr_history_free(Shadow *s, History h) {
+    while (h >> 31) {
+        uint32_t number = (h & INT32_MAX) + 1;
+        Node *n = &s->nodes.data[number - 1];
+        uint32_t *at = &s->index[hash_node(n) & (s->index_cap - 1)];
+        while (*at != number)
+            at = &s->nodes.data[*at - 1].next;
+        *at = n->next;
+        n->next = s->free_node;
+        s->free_node = number;
+        s->live_nodes--;
+        h = n->rest;
+        if (!(h >> 31) || --s->nodes.data[h & INT32_MAX].refs)
+            return;
+    }
+}
+
 History gr_history_push(Shadow *s, History h, Entry e) {
     if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)))
         return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
-    Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes};
+    Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
     n.bytes = e.bytes & ALL_BYTES;
     n.length = (gr_history_length(s, h) + 1) & ((1u << 28) - 1);
-    if ((s->nodes.len + 1) * 2 > s->index_cap && !grow_index(s)) {
+    if ((size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;
-        return h;
+        return gr_history_retain(s, h);
     }
-    size_t at = hash_node(&n) & (s->index_cap - 1);
-    for (; s->index[at]; at = (at + 1) & (s->index_cap - 1)) {
-        const Node *o = &s->nodes.data[s->index[at] - 1];
-        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes)
-            return (s->index[at] - 1) | UINT32_C(1) << 31;
+    uint32_t *bucket = &s->index[hash_node(&n) & (s->index_cap - 1)];
+    for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
+        Node *o = &s->nodes.data[k - 1];
+        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes) {
+            o->refs++;
+            return (k - 1) | UINT32_C(1) << 31;
+        }
     }
-    if (s->nodes.len >= INT32_MAX || !gr_vec_push(&s->nodes, n)) {
+    uint32_t number = take_node(s);
+    if (!number) {
         s->nomem = true;
-        return h;
+        return gr_history_retain(s, h);
     }
-    s->index[at] = (uint32_t)s->nodes.len;
-    return (uint32_t)(s->nodes.len - 1) | UINT32_C(1) << 31;
+    n.next = *bucket;
+    *bucket = number;
+    (void)gr_history_retain(s, h);
+    s->nodes.data[number - 1] = n;
+    s->live_nodes++;
+    return (number - 1) | UINT32_C(1) << 31;
+}
+
+void gr_shadow_forget(Shadow *s, Block *b) {
+    Cell *cells = b->shadow;
+    for (uint64_t k = 0; cells && k < b->shadow_words; k++) {
+        gr_history_release(s, cells[k].writes);
+        gr_history_release(s, cells[k].reads);
+    }
+    free(cells);
+    b->shadow = NULL;
 }

@@ -25,9 +25,11 @@ typedef struct Cell {
 enum { CELL_BYTES = 4, ALL_BYTES = 15, PAGE_WORDS = 1024, CACHED_PAGES = 64, CACHED_STAMPS = 4096 };
 
 typedef struct Node {
-    History rest;
+    History rest; // counts as a reference to it
     uint32_t stamp, lanes;
     uint32_t bytes : 4, length : 28;
+    uint32_t refs; // cells and nodes that refer to it; 0: free
+    uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
 
 typedef struct Shadow {
@@ -39,8 +41,9 @@ typedef struct Shadow {
     VEC(Stamp) stamps; // [0] unused
     uint32_t recent[CACHED_STAMPS];
     VEC(Node) nodes;
-    uint32_t *index; // of nodes, by content
+    uint32_t *index; // of nodes, by content: buckets
     size_t index_cap;
+    uint32_t free_node, live_nodes;
     uint64_t bytes; // of pages
     bool nomem;
 } Shadow;
@@ -79,6 +82,22 @@ static inline uint32_t gr_history_length(const Shadow *s, History h) {
     return !h ? 0 : h >> 31 ? s->nodes.data[h & INT32_MAX].length : 1;
 }
 
+// h and one entry more. A reference of the caller's own.
 History gr_history_push(Shadow *s, History h, Entry e);
+void gr_history_free(Shadow *s, History h); // a chain whose last reference goes
+
+static inline void gr_history_release(Shadow *s, History h) {
+    if (h >> 31 && --s->nodes.data[h & INT32_MAX].refs == 0)
+        gr_history_free(s, h);
+}
+
+static inline History gr_history_retain(Shadow *s, History h) {
+    if (h >> 31)
+        s->nodes.data[h & INT32_MAX].refs++;
+    return h;
+}
+
+// The cell's histories of a block that ends.
+void gr_shadow_forget(Shadow *s, Block *b);
 
 #endif
