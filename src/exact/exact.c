@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_HISTORY = 3, NEWEST = 4, SITE_BITS = 28 };
+enum { NEWEST = 4, SITE_BITS = 28 };
 
 typedef struct Module {
     const PtxModule *ptx; // NULL: may have been unloaded since
@@ -343,18 +343,23 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
 // Everything that is still needed, and the access itself as the newest.
 static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
     Entry e, mine = {a->stamp, lanes, bytes};
-    bool chain = true;
+    bool chain = true, same = true;
     x->scratch.len = 0;
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
         if (e.stamp == a->stamp && e.bytes == bytes) {
             mine.lanes |= e.lanes;
+            same = false;
             continue;
         }
-        e.lanes = still_needed(x, a, &e, bytes, chain);
+        uint32_t needed = still_needed(x, a, &e, bytes, chain);
+        same &= needed == e.lanes;
+        e.lanes = needed;
         chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
         if (e.lanes && !gr_vec_push(&x->scratch, e))
             x->nomem = true;
     }
+    if (same)
+        return gr_history_push(&x->shadow, h, mine);
     History now = 0;
     for (size_t k = x->scratch.len + 1; k-- > 0;) {
         History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine);
@@ -373,7 +378,7 @@ static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t
     }
     Shadow *sh = &x->shadow;
     uint32_t length = gr_history_length(&x->shadow, h);
-    if (length <= SHORT_HISTORY || !(length & (length - 1)))
+    if (!(length & (length - 1)))
         return tidy(x, a, h, lanes, bytes);
     History rest = h;
     Entry e, mine = {a->stamp, lanes, bytes};
