@@ -494,7 +494,18 @@ static uint32_t same_address(const uint64_t address[LANES], uint64_t at) {
     return same;
 }
 
+// No two lanes access the same bytes, which is seen at a glance.
+static bool are_ascending(const uint64_t address[LANES], uint32_t mask, uint32_t size) {
+    uint32_t wrong = 0;
+    for (uint32_t l = 1; l < LANES; l++)
+        wrong |= (uint32_t)(address[l] < address[l - 1] + size) << l;
+    return !(wrong & mask & mask << 1) &&
+           !((mask >> __builtin_ctz(mask)) & ((mask >> __builtin_ctz(mask)) + 1));
+}
+
 static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e) {
+    bool reads = e->access == PTX_ACCESS_READ,
+         apart = !reads || are_ascending(a->address, e->where.mask, e->size);
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
     for (uint32_t left = e->where.mask; left;) {
         uint32_t epoch = w->epoch[__builtin_ctz(left)], lanes = 0;
@@ -506,10 +517,15 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
         for (uint32_t m = a->stamp ? lanes : 0, together; m; m &= ~together) {
             uint32_t l = (uint32_t)__builtin_ctz(m);
             // Stores of several lanes to one place are races, found one by one.
-            together = e->access == PTX_ACCESS_READ ? m & same_address(a->address, a->address[l]) : m & -m;
+            together = apart ? m & -m : m & same_address(a->address, a->address[l]);
+            if (e->size == CELL_BYTES && together == (m & -m)) {
+                Cell *cell = gr_shadow_near(&x->shadow, a->owner, a->address[l]);
+                if (cell && touch_quickly(x, a, cell, l, reads))
+                    continue;
+            }
             a->met_strong = false;
             touch(x, a, together, e->size);
-            if (a->met_strong && e->access != PTX_ACCESS_READ)
+            if (a->met_strong && !reads)
                 gr_order_overwritten(&x->order, vars, a->address[l], e->size);
         }
     }

@@ -56,6 +56,16 @@ void gr_shadow_clear(Shadow *s);
 Cell *gr_shadow_global(Shadow *s, uint64_t address);
 Cell *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset);
 
+// Likewise; NULL: not at hand.
+static inline Cell *gr_shadow_near(Shadow *s, Block *owner, uint64_t at) {
+    uint64_t word = at / CELL_BYTES, page = word / PAGE_WORDS;
+    if (owner)
+        return owner->shadow && word < owner->shadow_words ? (Cell *)owner->shadow + word : NULL;
+    return s->cached[page % CACHED_PAGES].number == page + 1
+               ? &s->cached[page % CACHED_PAGES].cells[word % PAGE_WORDS]
+               : NULL;
+}
+
 // The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
 
