@@ -359,10 +359,10 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t byt
             x->nomem = true;
     }
     if (same)
-        return gr_history_push(&x->shadow, h, mine);
+        return gr_history_push(&x->shadow, h, mine, !a->owner);
     History now = 0;
     for (size_t k = x->scratch.len + 1; k-- > 0;) {
-        History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine);
+        History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine, !a->owner);
         gr_history_release(&x->shadow, now);
         now = longer;
     }
@@ -389,9 +389,9 @@ static History remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t
     (void)gr_history_next(&x->shadow, &rest, &e);
     if (e.stamp == a->stamp && e.bytes == bytes) {
         e.lanes |= lanes;
-        return gr_history_push(&x->shadow, rest, e);
+        return gr_history_push(&x->shadow, rest, e, !a->owner);
     }
-    return gr_history_push(&x->shadow, h, mine);
+    return gr_history_push(&x->shadow, h, mine, !a->owner);
 }
 
 // Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance.

@@ -108,7 +108,7 @@ static bool grow_index(Shadow *s) {
         return false;
     for (size_t k = 0; k < s->nodes.len; k++) {
         Node *n = &s->nodes.data[k];
-        if (!n->refs)
+        if (!n->refs || !n->interned)
             continue;
         uint32_t *bucket = &index[hash_node(n) & (cap - 1)];
         n->next = *bucket;
@@ -136,10 +136,12 @@ void gr_history_free(Shadow *s, History h) {
     while (h >> 31) {
         uint32_t number = (h & INT32_MAX) + 1;
         Node *n = &s->nodes.data[number - 1];
-        uint32_t *at = &s->index[hash_node(n) & (s->index_cap - 1)];
-        while (*at != number)
-            at = &s->nodes.data[*at - 1].next;
-        *at = n->next;
+        if (n->interned) {
+            uint32_t *at = &s->index[hash_node(n) & (s->index_cap - 1)];
+            while (*at != number)
+                at = &s->nodes.data[*at - 1].next;
+            *at = n->next;
+        }
         n->next = s->free_node;
         s->free_node = number;
         s->live_nodes--;
@@ -149,17 +151,18 @@ void gr_history_free(Shadow *s, History h) {
     }
 }
 
-History gr_history_push(Shadow *s, History h, Entry e) {
+History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)))
         return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
     Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
     n.bytes = e.bytes & ALL_BYTES;
-    n.length = (gr_history_length(s, h) + 1) & ((1u << 28) - 1);
-    if ((size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
+    n.interned = intern;
+    n.length = (gr_history_length(s, h) + 1) & ((1u << 27) - 1);
+    if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;
         return gr_history_retain(s, h);
     }
-    uint32_t *bucket = &s->index[hash_node(&n) & (s->index_cap - 1)];
+    uint32_t none = 0, *bucket = intern ? &s->index[hash_node(&n) & (s->index_cap - 1)] : &none;
     for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
         Node *o = &s->nodes.data[k - 1];
         if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes) {

@@ -2,7 +2,7 @@
 // shadow — who has accessed which bytes: for every 4-byte word the accesses that a later one may still race with.
 //
 // A cell holds two histories, of writes and of reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or
-// a chain of nodes {stamp, lanes, bytes}, which are interned, so that neighbouring words accessed alike share them. A stamp is
+// a chain of nodes {stamp, lanes, bytes}; those of global memory are interned, so that words accessed alike share them. A stamp is
 // what one warp instruction's accesses have in common. Memory is taken when it is touched first.
 #ifndef GR_EXACT_SHADOW_H
 #define GR_EXACT_SHADOW_H
@@ -27,7 +27,7 @@ enum { CELL_BYTES = 4, ALL_BYTES = 15, PAGE_WORDS = 1024, CACHED_PAGES = 64, CAC
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, length : 28;
+    uint32_t bytes : 4, interned : 1, length : 27;
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
@@ -93,7 +93,7 @@ static inline uint32_t gr_history_length(const Shadow *s, History h) {
 }
 
 // h and one entry more. A reference of the caller's own.
-History gr_history_push(Shadow *s, History h, Entry e);
+History gr_history_push(Shadow *s, History h, Entry e, bool intern);
 void gr_history_free(Shadow *s, History h); // a chain whose last reference goes
 
 static inline void gr_history_release(Shadow *s, History h) {
