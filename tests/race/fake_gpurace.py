@@ -15,6 +15,10 @@ if answer.get("random"):
     answer["coverage"] = {"noise": os.urandom(8).hex()}
 races = [{"class": c, "engine": "collider", "evidence": "value changed", "kernel": "k", "launch": 1, "space": "global",
           "count": 1, "accesses": [{"kind": "load", "file": f, "line": n}]} for f, n, c in answer["races"]]
+if args[args.index("--engine") + 1] == "exact":  # [file, one line, the other]
+    for race, (f, n, m) in zip(races, answer["races"]):
+        race["missing_order"] = "no barrier between them"
+        race["accesses"] = [{"kind": "load", "file": f, "line": k, "inlined_at": []} for k in (n, m)]
 report = {"verdict": answer.get("verdict", "races" if races else "clean"), "coverage": answer.get("coverage", {}),
           "races": races}
 with open(args[args.index("--output") + 1], "w", encoding="utf-8") as out:

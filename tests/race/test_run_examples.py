@@ -57,6 +57,14 @@ class Judge(unittest.TestCase):
         self.expect(1, "never reported in 5 seeds", RACE, rare)
         self.expect(0, "2/2 races", RACE + "// SEEDS: 7 -- rare\n", rare)
 
+    def test_lines_of_both_sides(self):
+        exact = ("--engine", "exact")
+        other = RACE + "a[3] = 0; // OTHER\n"
+        self.expect(0, "1/1 races", other, {"races": [["x_race.cu", 2, 5], ["x_race.cu", 5, 3]]}, *exact)
+        self.expect(1, "not labelled", other, {"races": [["x_race.cu", 2, 4]]}, *exact)
+        self.expect(1, "not labelled", other, {"races": [["y.cu", 2, 5]]}, *exact)
+        self.expect(1, "never reported", other, {"races": [["x_race.cu", 3, 5]]}, *exact)
+
     def test_wrong_line_and_class(self):
         self.expect(1, "not labelled: lost update at x_race.cu:4", RACE, {"races": BOTH + [["x_race.cu", 4, "lost update"]]})
         self.expect(1, "not labelled: clobbered read at", RACE, {"races": BOTH + [["x_race.cu", 2, "clobbered read"]]})
