@@ -60,8 +60,8 @@ static const char *const atomics[] = {
     "{atom,red}{,.global,.shared}.add.noftz{.f16,.f16x2,.bf16,.bf16x2}",
     "atom{.relaxed,.acquire,.release,.acq_rel}{.cta,.cluster,.gpu,.sys}{,.global,.shared}.add.u32",
     "red{.relaxed,.release}{.cta,.cluster,.gpu,.sys}{,.global,.shared}.add.u32",
-    "{atom,red}{,.global,.shared}{.cta,.cluster,.gpu,.sys}{.add.u32,.add.f32,.add.f64,.max.s32,.min.s32,.and."
-    "b32,.or.b32,.xor.b32,.inc.u32,.dec.u32}",
+    "{atom,red}{,.global,.shared}{.cta,.cluster,.gpu,.sys}{.add.u32,.add.f32,.add.f64,.max.s32,.min.s32}",
+    "{atom,red}{,.global,.shared}{.cta,.cluster,.gpu,.sys}{.and.b32,.or.b32,.xor.b32,.inc.u32,.dec.u32}",
     "atom{,.global,.shared}{.cta,.cluster,.gpu,.sys}{.exch.b32,.cas.b32,.cas.b64}",
     "{atom,red}.shared::{cta,cluster}.add.u32",
     "atom{.add.release.gpu.u32,.add.acquire.cta.u32,.add.relaxed.cta.u32,.or.acq_rel.cta.b32}",

@@ -534,20 +534,20 @@ cudaError_t CUDARTAPI cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t 
     struct cudaMemsetParams fill;
     struct cudaHostNodeParams host;
     struct cudaMemAllocNodeParams alloc;
+    _Static_assert(sizeof kernel == sizeof nodeParams->kernel, "kernel parameters");
+    _Static_assert(sizeof fill == sizeof nodeParams->memset, "memset parameters");
+    _Static_assert(sizeof host == sizeof nodeParams->host, "host parameters");
     switch (nodeParams->type) {
     case cudaGraphNodeTypeKernel:
-        _Static_assert(sizeof kernel == sizeof nodeParams->kernel, "kernel parameters");
         memcpy(&kernel, &nodeParams->kernel, sizeof kernel);
         return cudaGraphAddKernelNode(pGraphNode, graph, pDependencies, numDependencies, &kernel);
     case cudaGraphNodeTypeMemcpy:
         return cudaGraphAddMemcpyNode(pGraphNode, graph, pDependencies, numDependencies,
                                       &nodeParams->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:
-        _Static_assert(sizeof fill == sizeof nodeParams->memset, "memset parameters");
         memcpy(&fill, &nodeParams->memset, sizeof fill);
         return cudaGraphAddMemsetNode(pGraphNode, graph, pDependencies, numDependencies, &fill);
     case cudaGraphNodeTypeHost:
-        _Static_assert(sizeof host == sizeof nodeParams->host, "host parameters");
         memcpy(&host, &nodeParams->host, sizeof host);
         return cudaGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies, &host);
     case cudaGraphNodeTypeGraph:
