@@ -362,8 +362,10 @@ static void cross_out(const Row *r, void *arg) {
     (void)arg;
     size_t n = strcspn(r->name, " ");
     for (size_t j = 0; j < n_wanted; j++)
-        if (wanted[j] && strlen(wanted[j]) == n && !memcmp(wanted[j], r->name, n))
+        if (wanted[j] && strlen(wanted[j]) == n && !memcmp(wanted[j], r->name, n)) {
+            free(wanted[j]);
             wanted[j] = NULL;
+        }
 }
 
 static int covers(const char *path) {
@@ -392,6 +394,7 @@ static int covers(const char *path) {
     for (size_t j = 0; j < n_wanted; j++)
         if (wanted[j]) {
             printf("%s has no row\n", wanted[j]);
+            free(wanted[j]);
             missing++;
         }
     printf("%zu spellings, %u without a row\n", n_wanted, missing);

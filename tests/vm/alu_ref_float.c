@@ -138,8 +138,9 @@ static bool approximate(const RefInsn *r, const Format *f, const uint64_t *src, 
     if ((is(r, "sin") || is(r, "cos")) && fabs(x) > 2 * 3.1415926)
         absolute = fabs(x) <= 314.15927 ? 0x1.3b2bp-15 : 2; // 2^-14.7, and beyond no bound is stated
     out->error = exact ? 0 : fabs(v) * bounds[bound].relative + absolute + unit;
-    out->own_error =
-        exact || fabs(v) < smallest ? out->error : bounds[bound].own_ulp * ldexp(1, ilogb(v) - f->fraction);
+    out->own_error = exact || fabs(v) < smallest || v != v
+                         ? out->error
+                         : bounds[bound].own_ulp * ldexp(1, ilogb(v) - f->fraction);
     if (v == 0 && (is(r, "sin") || is(r, "ex2")))
         out->error = out->own_error = absolute;
     if (ref_has(r, "ftz") && fabs(v) < smallest) { // may be flushed
