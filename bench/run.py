@@ -3,7 +3,8 @@
 """Measures the CPU device, side by side with other engines: run.py BUILD_DIR OUT.json [--rounds N] [--slow-rounds N]
 
 Rows: each kernel of kernels.cu on the CPU device, plain (one thread; two with --jobs 2) and rewritten by the collider, and the same kernel
-of kernels.cl under PoCL (all cores; the native ceiling) and Oclgrind (its default, two threads). In every round all variants run once,
+of kernels.cl under PoCL (all cores; the native ceiling) and Oclgrind (its default, two threads; with --data-races too, beside the CPU device
+under the engine exact). In every round all variants run once,
 in turn, so that a machine that slows down slows all of them; medians over the rounds, ratios within the run. Oclgrind, hundreds
 of times slower, takes part in the first SLOW rounds only. Wall time of the kernels, without builds and copies. Every run checks its
 results and compares its output with the plain device's: a difference fails the benchmark. An engine that is not installed is
@@ -84,7 +85,8 @@ def same(name, a, b):
 
 def add_opencl(tmp):
     for engine, title, prefix, repeat, warm, package in [("Portable Computing Language", "pocl", [], 4, 1, "pocl-opencl-icd"),
-                                                         ("Oclgrind", "oclgrind", ["oclgrind"], 1, 0, "oclgrind")]:
+                                                         ("Oclgrind", "oclgrind", ["oclgrind"], 1, 0, "oclgrind"),
+                                                         ("Oclgrind", "oclgrind, races", ["oclgrind", "--data-races"], 1, 0, "oclgrind")]:
         if not os.path.exists(cl_bench):
             skipped[title] = "no OpenCL headers or loader when gpurace was built (ocl-icd-opencl-dev, opencl-headers)"
         elif prefix and not shutil.which(prefix[0]):
@@ -103,6 +105,7 @@ with tempfile.TemporaryDirectory() as tmp:
         ptx = f"{tmp}/{len(engines)}.ptx"
         subprocess.run([gpurace, "ptx", *options, plain_ptx, "-o", ptx], check=True, stderr=subprocess.DEVNULL)
         engines[title] = vm(ptx)
+    engines["exact"] = vm(plain_ptx, "--exact")
     add_opencl(tmp)
     for title, why in skipped.items():
         print(f"bench: {title} is skipped: {why}", file=sys.stderr)
@@ -112,7 +115,7 @@ with tempfile.TemporaryDirectory() as tmp:
         for n in names:
             first = None
             for e, one in engines.items():
-                if e == "oclgrind" and (r >= args.slow_rounds or n not in compared):
+                if e.startswith("oclgrind") and (r >= args.slow_rounds or n not in compared):
                     continue
                 output = f"{tmp}/output"
                 times[e, n].append(one(n, output))
@@ -152,6 +155,8 @@ ratio("gpurace_over_pocl", "jobs 2", "pocl")
 ratio("one_thread_over_pocl", "plain", "pocl")
 ratio("collider_slowdown", "collider", "plain")
 ratio("collider_flat_slowdown", "collider, delays 1 ns", "plain")
+ratio("exact_slowdown", "exact", "plain")
+ratio("oclgrind_races_over_exact", "oclgrind, races", "exact")
 
 cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
 print(f"{cpu}, {os.cpu_count()} cores; medians of {args.rounds} rounds (Oclgrind: {min(args.slow_rounds, args.rounds)}); load before: {load:.1f}")
