@@ -163,3 +163,15 @@ done:
     gr_str_free(&tmp);
     return st;
 }
+
+bool gr_words_have(const char *list, size_t len, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = list, *end = list + len; p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        size_t item = (size_t)((comma ? comma : end) - p);
+        if (item == n && !memcmp(p, word, n))
+            return true;
+        p += item + 1;
+    }
+    return false;
+}

@@ -5,6 +5,7 @@
 // A row that matches but has no kernel is refused like an instruction nobody knows, so that it faults by name.
 
 #include "vm/alu_select.h"
+#include "base/str.h"
 #include "vm/alu_video.h"
 
 #include <stdio.h>
@@ -63,19 +64,6 @@ bool gr_alu_flag(const char *text, unsigned *flags) {
     return false;
 }
 
-// Is `word` one of the comma-separated words of list[0 .. len)?
-static bool in_list(const char *list, size_t len, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = list, *end = list + len; p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        size_t item = (size_t)((comma ? comma : end) - p);
-        if (item == n && !memcmp(p, word, n))
-            return true;
-        p += item + 1;
-    }
-    return false;
-}
-
 static bool equals(const char *token, size_t len, const char *word) {
     return strlen(word) == len && !memcmp(token, word, len);
 }
@@ -83,7 +71,7 @@ static bool equals(const char *token, size_t len, const char *word) {
 // Whether modifier `mod` fits one token of a spelling; what it says goes to *m.
 static bool fits(const char *token, size_t len, const char *mod, const PtxInstr *i, Match *m) {
     if (len > 2 && token[1] == ':') {
-        if (!in_list(token + 2, len - 2, mod))
+        if (!gr_words_have(token + 2, len - 2, mod))
             return false;
         switch (token[0]) {
         case 'K': snprintf(m->word, sizeof m->word, "%s", mod); return true;
@@ -100,7 +88,7 @@ static bool fits(const char *token, size_t len, const char *mod, const PtxInstr 
         return true;
     }
     if (equals(token, len, "R"))
-        return in_list("rn,rz,rm,rp", 11, mod) && gr_alu_flag(mod, &m->flags);
+        return gr_words_have("rn,rz,rm,rp", 11, mod) && gr_alu_flag(mod, &m->flags);
     if (equals(token, len, "B")) {
         static const char *const ops[] = {
             [ALU_BOOL_AND] = "and", [ALU_BOOL_OR] = "or", [ALU_BOOL_XOR] = "xor"};

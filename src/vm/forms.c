@@ -4,6 +4,7 @@
 // A decoder asks for the modifiers that it knows, so by itself it would pass over one that it does not, and compute
 // something else. Therefore every modifier must be in a group of one row, each group being used once.
 #include "vm/forms.h"
+#include "base/str.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -21,18 +22,6 @@ static const struct {
 #undef FORM
 };
 
-static bool in_group(const char *group, size_t len, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = group, *end = group + len; p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        size_t item = (size_t)((comma ? comma : end) - p);
-        if (item == n && !memcmp(p, word, n))
-            return true;
-        p += item + 1;
-    }
-    return false;
-}
-
 // A modifier goes to the first free group that has it: no row has two groups that share words where the other order
 // would fit and this one would not.
 static bool fits(const char *groups, const PtxInstr *i) {
@@ -42,7 +31,8 @@ static bool fits(const char *groups, const PtxInstr *i) {
         unsigned at = 0;
         for (const char *p = groups; *p && !taken; at++) {
             size_t len = strcspn(p, " "), optional = *p == '[';
-            if (at < MAX_GROUPS && !used[at] && in_group(p + optional, len - 2 * optional, i->mods[k].text))
+            if (at < MAX_GROUPS && !used[at] &&
+                gr_words_have(p + optional, len - 2 * optional, i->mods[k].text))
                 taken = used[at] = true;
             p += len;
             p += *p == ' ';

@@ -135,21 +135,10 @@ static void tokens(StrBuf *out, const char *p) {
     }
 }
 
-static bool in_list(const char *list, size_t len, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = list, *end = list + len; p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        size_t item = (size_t)((comma ? comma : end) - p);
-        if (item == n && !memcmp(p, word, n))
-            return true;
-        p += item + 1;
-    }
-    return false;
-}
-
 static bool is_of(const char *spelling, const char *opcode) {
     size_t len = strcspn(spelling, " ");
-    return spelling[1] == ':' ? in_list(spelling + 2, len - 2, opcode) : in_list(spelling, len, opcode);
+    return spelling[1] == ':' ? gr_words_have(spelling + 2, len - 2, opcode)
+                              : gr_words_have(spelling, len, opcode);
 }
 
 // The bound of an approximate row: that with the most modifiers which the spelling has.
@@ -328,7 +317,7 @@ static bool named(const char *opcode, const char *mod) {
             continue;
         for (const char *p = forms[j].groups; *p;) {
             size_t len = strcspn(p, " "), optional = *p == '[';
-            if (in_list(p + optional, len - 2 * optional, mod))
+            if (gr_words_have(p + optional, len - 2 * optional, mod))
                 return true;
             p += len;
             p += *p == ' ';
