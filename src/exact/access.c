@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// access — accesses of warps and of asynchronous operations, brought to the shadow lane by lane and word by word.
+#include "exact/exact_internal.h"
+
+#include <string.h>
+
+// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance.
+static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane) {
+    uint32_t stamp = h >> 5;
+    if (!h || stamp == a->plain)
+        return true;
+    if ((h & 31) != lane)
+        return false;
+    if (stamp == a->stamp || stamp == a->own)
+        return true;
+    const Stamp *t = &x->shadow.stamps.data[stamp];
+    if (t->at.id != a->view.block->id || t->at.warp != a->view.warp->index || t->strong || a->view.op)
+        return false;
+    a->own = stamp;
+    return true;
+}
+
+// The common case: a weak access of a whole word by one lane, where nothing has to be kept. False: look closer.
+static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
+    History mine = a->stamp << 5 | lane, w = cell->writes, r = cell->reads;
+    if ((w | r) >> 31 || !is_after(x, a, w, lane))
+        return false;
+    History *h = reads ? &cell->reads : &cell->writes;
+    if (!reads && !is_after(x, a, r, lane))
+        return false;
+    if (*h && *h != mine && *h >> 5 != a->gone)
+        return false;
+    *h = mine;
+    return true;
+}
+
+// All of `lanes` access the same bytes.
+static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    Cell *cell = a->owner ? gr_shadow_shared(&x->shadow, a->owner, word) : gr_shadow_global(&x->shadow, word);
+    if (!cell)
+        return;
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    PtxAccess access = (PtxAccess)s->access;
+    if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
+        touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))
+        return;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+        if (cell->writes)
+            gr_exact_check(x, a, cell, cell->writes, lane, bytes, word);
+        if (access != PTX_ACCESS_READ && cell->reads)
+            gr_exact_check(x, a, cell, cell->reads, lane, bytes, word);
+    }
+    History *h = access == PTX_ACCESS_READ ? &cell->reads : &cell->writes;
+    History now = gr_exact_remember(x, a, *h, lanes, bytes);
+    gr_history_release(&x->shadow, *h);
+    *h = now;
+    // What was read before and can race no more is not looked at again.
+    if (access != PTX_ACCESS_READ && cell->reads && gr_exact_all_over(x, a, cell->reads)) {
+        gr_history_release(&x->shadow, cell->reads);
+        cell->reads = 0;
+    }
+}
+
+void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
+    uint64_t at = a->address[__builtin_ctz(lanes)], end = at + size;
+    for (uint64_t word = at & ~(uint64_t)(CELL_BYTES - 1); word < end; word += CELL_BYTES) {
+        uint32_t from = word < at ? (uint32_t)(at - word) : 0;
+        uint32_t to = end - word < CELL_BYTES ? (uint32_t)(end - word) : CELL_BYTES;
+        touch_word(x, a, lanes, word, ((1u << to) - 1) & ~((1u << from) - 1));
+    }
+}
+
+// ---- Accesses ------------------------------------------------------------------------------------------------------
+
+static bool is_strong(PtxSem s) { return s != PTX_SEM_NONE && s != PTX_WEAK; }
+
+// The scope of a strong operation as a relation.
+static unsigned reach(PtxSem sem, PtxScope scope) {
+    if (sem == PTX_VOLATILE || sem == PTX_MMIO)
+        return SAME_SYSTEM;
+    return scope == PTX_SCOPE_NONE ? SAME_DEVICE : (unsigned)scope - 1;
+}
+
+static uint32_t same_address(const uint64_t address[LANES], uint64_t at) {
+    uint32_t same = 0;
+    for (uint32_t l = 0; l < LANES; l++)
+        same |= (uint32_t)(address[l] == at) << l;
+    return same;
+}
+
+// No two lanes access the same bytes, which is seen at a glance.
+static bool are_ascending(const uint64_t address[LANES], uint32_t mask, uint32_t size) {
+    uint32_t wrong = 0;
+    for (uint32_t l = 1; l < LANES; l++)
+        wrong |= (uint32_t)(address[l] < address[l - 1] + size) << l;
+    return !(wrong & mask & mask << 1) &&
+           !((mask >> __builtin_ctz(mask)) & ((mask >> __builtin_ctz(mask)) + 1));
+}
+
+static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e) {
+    bool reads = e->access == PTX_ACCESS_READ,
+         apart = !reads || are_ascending(a->address, e->where.mask, e->size);
+    Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+    for (uint32_t left = e->where.mask; left;) {
+        uint32_t epoch = w->epoch[__builtin_ctz(left)], lanes = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            lanes |= (uint32_t)(w->epoch[__builtin_ctz(m)] == epoch) << __builtin_ctz(m);
+        left &= ~lanes;
+        s->at.epoch = epoch;
+        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        for (uint32_t m = a->stamp ? lanes : 0, together; m; m &= ~together) {
+            uint32_t l = (uint32_t)__builtin_ctz(m);
+            // Stores of several lanes to one place are races, found one by one.
+            together = apart ? m & -m : m & same_address(a->address, a->address[l]);
+            if (e->size == CELL_BYTES && together == (m & -m)) {
+                Cell *cell = gr_shadow_near(&x->shadow, a->owner, a->address[l]);
+                if (cell && touch_quickly(x, a, cell, l, reads))
+                    continue;
+            }
+            a->met_strong = false;
+            gr_exact_touch(x, a, together, e->size);
+            if (a->met_strong && !reads)
+                gr_order_overwritten(&x->order, vars, a->address[l], e->size);
+        }
+    }
+}
+
+static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, const VmAccessEvent *e) {
+    StrongOp op = {.vars = a->owner ? &a->owner->sync : &x->order.sync,
+                   .size = s->elem,
+                   .sem = e->sem,
+                   .scope = (PtxScope)(s->scope + 1),
+                   .rmw = e->access == PTX_ACCESS_RMW};
+    for (unsigned k = 0; k < LANES; k++) {
+        uint32_t l = gr_vm_commit_lane(k, e->turn);
+        if (!(e->where.mask >> l & 1))
+            continue;
+        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += s->elem) {
+            op.at = a->address[l] + i;
+            gr_order_strong_read(&x->order, b, w, l, &op);
+        }
+        s->at.epoch = w->epoch[l];
+        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        if (!a->stamp)
+            return;
+        gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
+        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += s->elem) {
+            op.at = a->address[l] + i;
+            gr_order_strong_write(&x->order, b, w, l, &op);
+        }
+    }
+}
+
+static uint32_t elem_size(const VmWhere *w, uint32_t size) {
+    uint32_t vec = w->stmt && w->stmt->kind == PTX_INSTR && w->stmt->instr->vec ? w->stmt->instr->vec : 1;
+    return size / vec ? size / vec : 1;
+}
+
+void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
+    Warp *w = &b->warps[e->where.warp];
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = w}};
+    if (e->space == PTX_SHARED) {
+        a.owner = gr_exact_block_at(b->launch, e->owner);
+        if (!a.owner)
+            return;
+    }
+    memcpy(a.address, e->address, sizeof a.address);
+    Stamp s = {.at = {.id = b->id, .launch = b->launch->index, .warp = w->index},
+               .site = gr_exact_site(x, &e->where),
+               .size = e->size,
+               .access = (uint8_t)e->access,
+               .proxy = VM_PROXY_GENERIC};
+    if (!is_strong(e->sem)) {
+        weak_access(x, &a, &s, w, e);
+        return;
+    }
+    s.strong = true;
+    s.scope = (uint8_t)reach(e->sem, e->scope);
+    s.elem = (uint8_t)elem_size(&e->where, e->size);
+    strong_access(x, &a, &s, w, b, e);
+}
+
+void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
+    const Op *op = gr_order_op(b, e->op);
+    if (!op)
+        return;
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[e->where.warp], .op = op}};
+    if (e->space == PTX_SHARED) {
+        a.owner = gr_exact_block_at(b->launch, e->block);
+        if (!a.owner)
+            return;
+    }
+    memcpy(a.address, e->address, sizeof a.address);
+    Stamp s = {.at = {op->id, e->kind == VM_ASYNC_READ ? 1 : 2, b->launch->index, op->warp},
+               .site = gr_exact_site(x, &e->where),
+               .size = e->size,
+               .access = (uint8_t)e->access,
+               .strong = e->access == PTX_ACCESS_RMW, // reductions are relaxed, of the device's scope
+               .scope = SAME_DEVICE,
+               .elem = 4,
+               .proxy = (uint8_t)e->proxy};
+    a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
+    for (uint32_t m = a.stamp ? e->where.mask : 0; m; m &= m - 1) {
+        gr_exact_touch(x, &a, m & -m, e->size);
+    }
+}

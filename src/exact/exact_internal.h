@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
+// shadow, judge.c says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the
+// host's copies, memsets and waits.
+#ifndef GR_EXACT_EXACT_INTERNAL_H
+#define GR_EXACT_EXACT_INTERNAL_H
+
+#include "exact/exact.h"
+#include "exact/shadow.h"
+#include "exact/work.h"
+
+typedef struct Module {
+    const PtxModule *ptx; // NULL: may have been unloaded since
+    uint64_t fingerprint;
+    uint32_t first, n_sites; // its site s is site first + s of the execution
+} Module;
+
+struct Exact {
+    ExactOptions options;
+    Order order;
+    Shadow shadow;
+    Work work;
+    VEC(Module) modules;
+    uint32_t n_sites, last_module;
+    VEC(ExactRace *) races;
+    Map pairs; // sites and class -> ExactRace
+    VEC(Entry) scratch;
+    Launch *launch; // the last that was looked for
+    uint64_t moment;
+    bool nomem;
+};
+
+// The accesses of some lanes of one warp instruction, or of one operation.
+typedef struct Access {
+    View view;
+    Block *owner; // of shared memory; NULL: global
+    uint32_t stamp;
+    uint64_t address[LANES]; // of the access as a whole
+    bool met_strong;         // it overwrote what a strong operation had written
+    // What was found out about other stamps, for the next lanes. 0: nothing yet.
+    uint32_t known; // every lane of the view's warp knows all of it
+    uint32_t plain; // likewise, and it is weak
+    uint32_t gone;  // whoever was under it is superseded by whoever is under a->stamp
+    uint32_t own;   // it is of the same warp
+} Access;
+
+// exact.c
+uint32_t gr_exact_site(Exact *x, const VmWhere *w);
+Launch *gr_exact_launch(Exact *x, uint64_t number); // active; NULL when there is none
+Block *gr_exact_block_at(const Launch *l, uint64_t linear);
+
+// access.c
+void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
+void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
+// All of `lanes` access the same bytes.
+void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
+
+// judge.c
+bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
+// All that was done under the stamp happened before.
+bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
+// Reports what of h races with what lane `lane` does to `bytes` of the word.
+void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
+                    uint64_t word);
+
+// history.c
+// Nobody can race any more with anything that h holds.
+bool gr_exact_all_over(const Exact *x, const Access *a, History h);
+// What takes the place of h, with a reference to it.
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes);
+
+#endif

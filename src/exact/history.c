@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// history — what of earlier accesses to a word has to be remembered when another one comes.
+#include "exact/exact_internal.h"
+
+enum { NEWEST = 4 };
+
+// Nobody can race any more with anything under that stamp.
+static bool is_over(const Exact *x, const Access *a, const Stamp *t) {
+    if (t->at.launch != a->view.launch->index && gr_order_settled(&x->order, t->at.launch))
+        return true;
+    const Block *b = a->owner;
+    return b && t->at.id == b->id && t->at.epoch <= b->floor && !b->ragged && b->alone;
+}
+
+bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
+    Entry e;
+    while (gr_history_next(&x->shadow, &h, &e))
+        if (!is_over(x, a, &x->shadow.stamps.data[e.stamp]))
+            return false;
+    return true;
+}
+
+// The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
+// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later.
+static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    if (is_over(x, a, t)) {
+        a->gone = e->stamp;
+        return 0;
+    }
+    if ((e->bytes & ~bytes) || t->site != mine->site || t->access != mine->access ||
+        t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem)
+        return e->lanes;
+    // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
+    if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
+        (t->at.id == mine->at.id || t->scope >= SAME_DEVICE))
+        return 0;
+    if (t->strong && t->at.id != mine->at.id && t->scope < SAME_DEVICE)
+        return e->lanes;
+    if (gr_exact_knows_stamp(x, a, e->stamp, t)) {
+        if (a->known == e->stamp)
+            a->gone = e->stamp;
+        return 0;
+    }
+    uint32_t left = 0;
+    for (uint32_t m = e->lanes; m; m &= m - 1)
+        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+            left |= m & -m;
+    return left;
+}
+
+// Everything that is still needed, and the access itself as the newest.
+static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
+    Entry e, mine = {a->stamp, lanes, bytes};
+    bool chain = true, same = true;
+    x->scratch.len = 0;
+    for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
+        if (e.stamp == a->stamp && e.bytes == bytes) {
+            mine.lanes |= e.lanes;
+            same = false;
+            continue;
+        }
+        uint32_t needed = still_needed(x, a, &e, bytes, chain);
+        same &= needed == e.lanes;
+        e.lanes = needed;
+        chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
+        if (e.lanes && !gr_vec_push(&x->scratch, e))
+            x->nomem = true;
+    }
+    if (same)
+        return gr_history_push(&x->shadow, h, mine, !a->owner);
+    History now = 0;
+    for (size_t k = x->scratch.len + 1; k-- > 0;) {
+        History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine, !a->owner);
+        gr_history_release(&x->shadow, now);
+        now = longer;
+    }
+    return now;
+}
+
+// What takes the place of h, with a reference to it. Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
+    if (!(h >> 31)) {
+        if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
+            return h;
+        return tidy(x, a, h, lanes, bytes);
+    }
+    Shadow *sh = &x->shadow;
+    uint32_t length = gr_history_length(&x->shadow, h);
+    if (!(length & (length - 1)))
+        return tidy(x, a, h, lanes, bytes);
+    History rest = h;
+    Entry e, mine = {a->stamp, lanes, bytes};
+    for (unsigned k = 0; k < NEWEST && gr_history_next(&x->shadow, &rest, &e); k++)
+        if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
+            return gr_history_retain(sh, h);
+    rest = h;
+    (void)gr_history_next(&x->shadow, &rest, &e);
+    if (e.stamp == a->stamp && e.bytes == bytes) {
+        e.lanes |= lanes;
+        return gr_history_push(&x->shadow, rest, e, !a->owner);
+    }
+    return gr_history_push(&x->shadow, h, mine, !a->owner);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// host — copies and memsets are launches of one thread; what the host does says what comes after what (work.h).
+#include "exact/exact_internal.h"
+
+static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess access, bool fill) {
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
+    Stamp s = {
+        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (uint8_t)access, .elem = fill};
+    a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
+    for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
+        a.address[0] = box->at + row / box->height * box->slice + row % box->height * box->pitch;
+        gr_exact_touch(x, &a, 1, box->width);
+        if (access != PTX_ACCESS_READ)
+            gr_order_overwritten(&x->order, &x->order.sync, a.address[0], box->width);
+    }
+}
+
+static void host_begins(Exact *x, const GrWork *w, Clock *known) {
+    VmLaunchEvent e = {.device = w->device, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
+    Launch *l = gr_order_launch_begin(&x->order, &e);
+    Block *b = NULL;
+    if (l) {
+        l->known = known;
+        b = gr_order_block_begin(&x->order, l, 0);
+    }
+    if (!b || !gr_map_put_u64(&x->work.copies, w->item, l)) {
+        x->nomem = true;
+        return;
+    }
+    host_access(x, b, &w->from, PTX_ACCESS_READ, false);
+    host_access(x, b, &w->to, PTX_ACCESS_WRITE, w->type == GR_WORK_FILL);
+}
+
+static Launch *done_by(Exact *x, const GrWork *w) {
+    const Order *o = &x->order;
+    if (w->type == GR_WORK_KERNEL) {
+        for (size_t k = o->launches.len; k-- > o->settled;)
+            if (o->launches.data[k]->number == w->launch)
+                return o->launches.data[k];
+        return NULL;
+    }
+    Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
+    if (l) {
+        gr_order_block_end(&x->order, l->blocks[0]);
+        gr_order_launch_end(&x->order, l, false);
+    }
+    return l;
+}
+
+void gr_exact_work(void *exact, const GrWork *w) {
+    Exact *x = exact;
+    Clock *known;
+    x->moment++;
+    x->launch = NULL;
+    x->order.told = true;
+    switch (w->kind) {
+    case GR_WORK_SUBMITTED: gr_work_submitted(&x->work, w); break;
+    case GR_WORK_BEGINS:
+        known = gr_work_begins(&x->work, w);
+        if (w->type == GR_WORK_KERNEL)
+            gr_order_expect(&x->order, w->launch, known);
+        else if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
+            host_begins(x, w, known);
+        else
+            gr_clock_release(known);
+        break;
+    case GR_WORK_ENDED: gr_work_ended(&x->work, w, done_by(x, w)); break;
+    case GR_WORK_WAITED:
+        if (gr_work_waited(&x->work, w) && !x->order.active.len) {
+            gr_order_settle(&x->order);
+            gr_shadow_clear(&x->shadow);
+        }
+        break;
+    }
+}
