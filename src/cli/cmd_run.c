@@ -215,6 +215,7 @@ static int report_run(const Run *r, gr_error *err) {
     gr_report_init(&report);
     report.engine = r->options.engine;
     report.evidence = engine ? engine->evidence : "see the engine";
+    report.both = !strcmp(r->options.engine, GR_ENGINE_BOTH);
     report.device = r->options.device;
     report.seed = r->options.seed;
     char folder[PATH_MAX];

@@ -9,6 +9,9 @@
 #define GR_ENGINES_DEF "inject/engines.def"
 #endif
 
+// The engine that runs the collider and the causality engine at once.
+#define GR_ENGINE_BOTH "collider+exact"
+
 #define ENGINE(id) extern const GrEngine gr_engine_##id;
 #include GR_ENGINES_DEF
 #undef ENGINE

@@ -3,7 +3,7 @@
 #include "device/record.h"
 #include "ptx/ptx.h"
 #include "report/race_record.h"
-#include "report/report.h"
+#include "report/report_internal.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -616,6 +616,12 @@ static void judge(Build *b) {
     for (size_t i = 0; i < r->absent.len; i++)
         add_reasonf(b, "%s is not supported on this device, and the program called it",
                     r->absent.data[i].text);
+    if (r->unconfirmed)
+        add_reasonf(
+            b,
+            "%llu race%s of the collider not confirmed by causality in the same execution: a mistake of "
+            "one of the two engines, please report it",
+            (unsigned long long)r->unconfirmed, r->unconfirmed == 1 ? " is" : "s are");
     if (r->dropped)
         add_reasonf(b, "%llu record%s could not be written", (unsigned long long)r->dropped,
                     r->dropped == 1 ? "" : "s");
@@ -634,6 +640,8 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     b.has_filter = r->kernel_filter[0] && !regcomp(&b.filter, r->kernel_filter, REG_EXTENDED | REG_NOSUB);
     GR_TRY(take_records(&b, err));
     GR_TRY(take_races(&b, err));
+    if (r->both)
+        GR_TRY(gr_report_confirm(r, err));
     take_coverage(&b);
     r->processes = b.processes.len;
     judge(&b);

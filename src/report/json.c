@@ -93,7 +93,8 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
     bool ok = o && accesses && set(o, "class", json_string(gr_race_class_name(race->class))) &&
               set(o, "meaning", json_string(gr_race_class_meaning(race->class))) &&
-              set(o, "engine", text_json(r->engine)) && set(o, "evidence", text_json(r->evidence)) &&
+              set(o, "engine", text_json(race->engine ? race->engine : r->engine)) &&
+              set(o, "evidence", text_json(race->evidence ? race->evidence : r->evidence)) &&
               set(o, "kernel", text_or_null(gr_demangle(race->kernel, arena))) &&
               set(o, "module", text_or_null(race->module)) &&
               set(o, "launch", number_or_null(race->launch)) && set(o, "space", text_json(race->space)) &&
@@ -107,6 +108,8 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     for (unsigned i = 0; ok && i < race->n_accesses; i++)
         ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
     ok = ok && set(o, "accesses", json_incref(accesses));
+    if (ok && race->judged)
+        ok = set(o, "witness", race->witness ? race_json(r, race->witness, arena) : json_null());
     json_decref(accesses);
     if (ok)
         return o;

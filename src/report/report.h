@@ -46,6 +46,9 @@ typedef struct GrRace {
     uint32_t overlap_bytes;
     uint32_t size; // bytes of expected and seen
     const uint8_t *expected, *seen;
+    const char *engine, *evidence; // NULL: the report's
+    bool judged;                   // by another engine, in the same execution:
+    const struct GrRace *witness;  // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;
 
 typedef struct GrKernelCoverage {
@@ -69,6 +72,7 @@ typedef struct GrReport {
     const char *folder;        // text: source files below it are named relative to it; NULL for none
     const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
+    bool both; // two engines ran: the collider's races are held against those of causality
     // From the results.
     GrVerdict verdict;
     VEC(GrRace) races;
@@ -77,7 +81,7 @@ typedef struct GrReport {
     uint64_t sites[GR_SITE_STATUS_COUNT];
     GrCountedVec absent, notes, remarks, faults;
     GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
-    uint64_t processes, dropped, damaged;
+    uint64_t processes, dropped, damaged, unconfirmed;
 } GrReport;
 
 void gr_report_init(GrReport *r);

@@ -123,6 +123,22 @@ static void add_other_side(const GrRace *race, StrBuf *out) {
     gr_str_addc(out, '\n');
 }
 
+// What the other engine saw of the same race in the same execution.
+static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    if (!race->witness) {
+        gr_str_add(out, "    NOT CONFIRMED: causality saw no race at this access in the same execution\n");
+        return;
+    }
+    const GrRace *w = race->witness;
+    gr_str_addf(out, "    confirmed by causality in the same execution: %s of ",
+                gr_race_class_name(w->class));
+    add_where(r, &w->accesses[0], w->module, out);
+    gr_str_add(out, "\n    ");
+    add_who(w, &w->accesses[0], out);
+    gr_str_addc(out, '\n');
+    add_pair(r, w, arena, out);
+}
+
 static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i];
     const GrAccess *a = &race->accesses[0];
@@ -147,14 +163,17 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     add_values(race, out);
     if (race->order)
         add_pair(r, race, arena, out);
-    else
+    else if (!race->witness)
         add_other_side(race, out);
     gr_str_addf(
         out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
         race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");
     if (race->n_sites > 1)
         gr_str_addf(out, ", at %u instructions of this line", race->n_sites);
-    gr_str_addf(out, "\n    evidence: %s (engine %s)\n", r->evidence, r->engine);
+    gr_str_addf(out, "\n    evidence: %s (engine %s)\n", race->evidence ? race->evidence : r->evidence,
+                race->engine ? race->engine : r->engine);
+    if (race->judged)
+        add_witness(r, race, arena, out);
 }
 
 static void add_list(const char *head, const GrCountedVec *v, StrBuf *out) {
