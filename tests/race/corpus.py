@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The labels of the corpus, and what an engine's reports are worth against them. README.md here is the format."""
+import fnmatch
+import os
+import re
+from dataclasses import dataclass, field
+
+from truth import Run, frames, of_host, read, words
+
+FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
+DEFAULT_SEEDS = 20
+ONE_SIDED = {"collider"}  # engines that name the access that noticed, and not always the other
+COMING = {"same-value write", "volatile race"}  # classes that the engine may not have yet
+SPACES, ORDERS, SCOPES = ("global", "shared"), ("can-overlap", "missing-order"), ("cta", "cluster", "gpu", "sys")
+HEADERS = ("RACE", "CLEAN", "SEEDS", "ARGS", "NVCC", "DEVICES", "FIXED", "ONLY-FIXED", "MISUSE")
+
+
+class LabelError(ValueError):
+    pass
+
+
+@dataclass
+class Race:
+    """One RACE header with its SIDE lines."""
+
+    id: int
+    line: int
+    classes: tuple = ()
+    space: str = ""
+    order: str = ""
+    launches: tuple = ()  # () any, (n,) both sides, (n, m)
+    scope: str = ""
+    hosts: tuple = ()  # which of its sides are of_host()
+    options: tuple = ()
+    why: str = ""
+    sides: set = field(default_factory=set)
+
+    def matches(self, record, program):
+        """Whether an engine that knows both sides reported this race with `record`."""
+        accesses = record["accesses"]
+        if record["class"] not in self.classes or record["space"] != self.space or len(accesses) != 2:
+            return False
+        host = sorted(kind for kind in map(of_host, accesses) if kind)
+        lines = sorted(program.line_of(a) for a in accesses if not of_host(a))
+        if host != sorted(self.hosts) or not set(lines) <= self.sides:
+            return False
+        if len(lines) == 2 and len(self.sides) == 2 and set(lines) != self.sides:
+            return False  # one of the lines with itself: another race
+        launches = sorted(a["launch"] for a in accesses if a.get("launch"))
+        if self.launches and launches and set(launches) != set(self.launches):
+            return False
+        return not self.scope or self.scope in [a.get("scope") for a in accesses]
+
+
+class Program:
+    """The labels of one source file."""
+
+    def __init__(self, path, classes):
+        self.path, self.file = path, os.path.basename(path)
+        self.family, self.name = os.path.basename(os.path.dirname(path)), self.file[: -len(".cu")]
+        self.races, self.misuse = {}, []
+        self.clean = self.only_fixed = None
+        self.seeds, self.args, self.devices, self.has_twin = DEFAULT_SEEDS, [], 1, False
+        text = read(path)
+        self.line_count = text.count("\n") + 1
+        for number, line in enumerate(text.splitlines(), 1):
+            header = re.match(r"// ([A-Z][A-Z-]+[A-Z])\b( \d+)?(: | -- )(.*)$", line)
+            if header:
+                self.header(number, classes, *header.groups())
+            self.labels(number, line, bool(header))
+        self.check()
+
+    @property
+    def racy(self):
+        return bool(self.races)
+
+    @property
+    def key(self):
+        return f"{self.family}/{self.name}"
+
+    def fail(self, line, what):
+        raise LabelError(f"{self.path}:{line}: {what}")
+
+    def header(self, line, classes, word, number, colon, rest):
+        if word not in HEADERS:
+            self.fail(line, f"no such header: {word} (there are {', '.join(HEADERS)})")
+        if (colon == " -- ") != (word in ("CLEAN", "ONLY-FIXED")):
+            self.fail(line, f"{word} is followed by {'--' if colon == ': ' else 'a colon'}")
+        if word == "RACE":
+            self.race(line, classes, number, rest)
+        elif word == "CLEAN":
+            self.clean = rest
+        elif word == "ONLY-FIXED":
+            self.only_fixed = rest
+        elif word in ("SEEDS", "DEVICES"):
+            count = re.match(r"(\d+)( -- .+)?$", rest)
+            if not count or int(count.group(1)) < 1 or (word == "SEEDS" and not count.group(2)):
+                self.fail(line, "SEEDS: n -- why" if word == "SEEDS" else "DEVICES: n")
+            setattr(self, word.lower(), int(count.group(1)))
+        elif word == "ARGS":
+            self.args = rest.split()
+        elif word == "MISUSE":
+            self.misuse.append(rest.split(" -- ")[0].strip())
+
+    def race(self, line, classes, number, rest):
+        if not number or not 1 <= int(number) <= 9:
+            self.fail(line, "a race has a number from 1 to 9: RACE 1: ...")
+        if int(number) in self.races:
+            self.fail(line, f"RACE {number.strip()} is there twice")
+        fields, dashes, why = rest.partition(" -- ")
+        if not dashes or not why.strip():
+            self.fail(line, "RACE without ' -- ' and the reason why it is one")
+        fields = [f.strip() for f in fields.split(",")]
+        if len(fields) < 3:
+            self.fail(line, "RACE n: CLASS, global|shared, can-overlap|missing-order, ... -- why")
+        race = Race(int(number), line, tuple(c.strip() for c in fields[0].split("|")), fields[1], fields[2], why=why)
+        for name in race.classes:
+            if name not in classes:
+                self.fail(line, f"no such class: {name!r}")
+        if race.space not in SPACES:
+            self.fail(line, f"the space is one of {', '.join(SPACES)}, not {race.space!r}")
+        if race.order not in ORDERS:
+            self.fail(line, f"the order is one of {', '.join(ORDERS)}, not {race.order!r}")
+        for text in fields[3:]:
+            self.detail(line, race, text)
+        self.races[race.id] = race
+
+    def detail(self, line, race, text):
+        kind, _, value = text.partition(" ")
+        numbers = re.match(r"launch (\d+)$|launches (\d+) and (\d+)$", text)
+        if numbers:
+            race.launches = tuple(int(n) for n in numbers.groups() if n)
+        elif kind == "scope" and value in SCOPES:
+            race.scope = value
+        elif kind == "with" and value and all(of_host({"kind": v}) == v for v in value.split(" and ")):
+            race.hosts = tuple(value.split(" and "))
+        elif kind == "options" and value.startswith("--"):
+            race.options = tuple(value.split())
+        else:
+            self.fail(line, f"not understood: {text!r}")
+
+    def labels(self, number, line, is_header):
+        code, _, comment = line.partition("//")
+        side = re.search(r"\bSIDE\b((?: \d+)*)", comment)
+        if not is_header and side and code.strip():
+            if not side.group(1):
+                self.fail(number, "SIDE without the number of its race")
+            for race in map(int, side.group(1).split()):
+                if race not in self.races:
+                    self.fail(number, f"SIDE {race}, but no RACE {race} above")
+                self.races[race].sides.add(number)
+            if re.search(r"\bNEVER\b", comment):
+                self.fail(number, "SIDE and NEVER")
+        if re.search(r"\bFIX\b", comment) or (code.strip() and re.search(r"\b(fixed|FIXED)\b", code)):
+            self.has_twin = True
+
+    def check(self):
+        for race in self.races.values():
+            if not race.sides and len(race.hosts) < 2:
+                self.fail(race.line, f"RACE {race.id} has no line with SIDE {race.id}")
+            if len(race.sides) > 1 and len(race.hosts) == 2 or len(race.hosts) > 2:
+                self.fail(race.line, f"RACE {race.id} has more than two sides")
+        clean = self.clean is not None or self.only_fixed is not None
+        if bool(self.races or self.misuse) == clean:
+            self.fail(1, "a program has RACE (or MISUSE) headers, or is CLEAN or ONLY-FIXED")
+        if not clean and not self.has_twin:
+            self.fail(1, "a racy program has a repaired twin (FIX)")
+
+    def line_of(self, access):
+        """The line of this file where an access stands, or was inlined from a header; 0: neither."""
+        return next((line for file, line in frames(access) if file == self.file), 0)
+
+    def sides(self):
+        return set().union(*(race.sides for race in self.races.values())) if self.races else set()
+
+
+def load(folder, patterns=()):
+    """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
+    classes = words("src/exact/races.def", "EXACT_CLASS") | COMING
+    programs = []
+    for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
+        path = os.path.join(folder, family)
+        if os.path.isdir(path):
+            programs += [Program(os.path.join(path, f), classes) for f in sorted(os.listdir(path)) if f.endswith(".cu")]
+    for pattern in patterns:
+        if not any(chosen(p, [pattern]) for p in programs):
+            raise LabelError(f"no program matches {pattern!r}")
+    return [p for p in programs if not patterns or chosen(p, patterns)]
+
+
+def chosen(program, patterns):
+    return any(fnmatch.fnmatch(text, p) for p in patterns for text in (program.family, program.key, program.name))
+
+
+def describe(record, program):
+    sides = [of_host(a) or f"{frames(a)[0][0]}:{program.line_of(a) or frames(a)[0][1]}" for a in record["accesses"]]
+    return f"{record['class']}, {record['space']}: {' and '.join(sides)}"
+
+
+@dataclass
+class Result:
+    """What one engine made of one program."""
+
+    program: Program
+    expected: set  # ids of the races that it ought to find
+    racy_runs: int = 0
+    twin_runs: int = 0
+    seconds: float = 0.0
+    hits: dict = field(default_factory=dict)  # race id -> seeds that reported it
+    false: dict = field(default_factory=dict)  # description -> [command]: reports that no label allows
+    errors: list = field(default_factory=list)
+
+    @property
+    def found(self):
+        return self.expected & set(self.hits)
+
+    @property
+    def missed(self):
+        return self.expected - set(self.hits) if self.racy_runs else set()
+
+    def rate(self):
+        """Mean over its races of the part of the seeds that reported it."""
+        if not self.expected or not self.racy_runs:
+            return None
+        return sum(len(self.hits.get(r, ())) for r in self.expected) / len(self.expected) / self.racy_runs
+
+
+class Judge:
+    """Runs programs under one engine."""
+
+    def __init__(self, gpurace, folder, engine, options=(), schema=None, seeds=None, twin_seeds=None, all_seeds=False,
+                 timeout=120):
+        self.gpurace, self.folder, self.engine, self.options, self.schema = gpurace, folder, engine, options, schema
+        self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
+
+    def match(self, program, record, options):
+        """The ids of the races that a record reports."""
+        if self.engine in ONE_SIDED:
+            line = program.line_of(record["accesses"][0])
+            return {r.id for r in program.races.values() if line in r.sides}
+        return {r.id for r in program.races.values() if r.options in ((), options) and r.matches(record, program)}
+
+    def one(self, result, seed, twin, options):
+        """One run; adds what it showed to the result."""
+        program = result.program
+        binary = os.path.join(self.folder, program.family, program.name)
+        command = [binary] + (["fixed"] if twin else []) + program.args
+        devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 else []
+        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options],
+                  timeout=self.timeout)
+        result.seconds += run.seconds
+        try:
+            report = run.report(self.schema)
+            misuse = program.misuse if not twin else []
+            problems = run.check(report, twin or not (program.racy or program.misuse)) if not misuse else []
+            for record in report["races"]:
+                ids = set() if twin else self.match(program, record, options)
+                if not ids:
+                    result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
+                for race in ids:
+                    seeds = result.hits.setdefault(race, [])
+                    if not seeds or seeds[-1] != seed:
+                        seeds.append(seed)
+        except Exception as error:  # whatever a broken report raises is a finding about that run
+            problems = [f"{type(error).__name__}: {str(error)[:600]}"]
+        result.errors += [f"seed {seed}: {p}\n      again: {run.command}" for p in problems]
+
+    def check(self, program):
+        knows_options = self.engine not in ONE_SIDED
+        groups = {()} | ({r.options for r in program.races.values()} if knows_options else set())
+        result = Result(program, {r.id for r in program.races.values() if not r.options or knows_options})
+        binary = os.path.join(self.folder, program.family, program.name)
+        if not os.access(binary, os.X_OK):
+            result.errors.append(f"{binary} is not built (target corpus)")
+            return result
+        seeds = self.seeds if self.seeds is not None else range(1, program.seeds + 1)
+        twin_seeds = self.twin_seeds if self.twin_seeds is not None else range(1, DEFAULT_SEEDS + 1)
+        wrong = lambda: len(result.errors) + len(result.false) > 8  # it will not get better
+        for options in sorted(groups):
+            here = {r for r in result.expected if program.races[r].options == options}
+            if program.races or program.misuse:
+                for seed in seeds:
+                    result.racy_runs += not options
+                    self.one(result, seed, False, options)
+                    if wrong() or (here <= set(result.hits) and not self.all_seeds):
+                        break
+            for seed in twin_seeds:
+                if wrong():
+                    break
+                for twin in (False, True):
+                    if twin and not program.has_twin or not twin and (not program.clean or program.only_fixed):
+                        continue
+                    result.twin_runs += 1
+                    self.one(result, seed, twin, options)
+        return result
