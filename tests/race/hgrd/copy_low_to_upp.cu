@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// copyLowToUpp (HGRD, table 3; Kaldi): the lower half of a square matrix is copied to the upper one, in place. The host
+// returns early for matrices that are not square: not an assertion, but as good as one.
+// CLEAN -- with rows == cols the elements written (above the diagonal) and read (below it) are different ones
+#include "../corpus.h"
+
+__global__ void lower_to_upper(int *a, int rows, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (j < i && i < rows) {
+        a[j * cols + i] = a[i * cols + j]; // NEVER
+    }
+}
+
+static bool copy_lower_to_upper(int *a, int rows, int cols) {
+    if (rows != cols) {
+        return false; // square matrices only
+    }
+    dim3 block(16, 4), grid((cols + 15) / 16, (rows + 3) / 4);
+    lower_to_upper<<<grid, block>>>(a, rows, cols);
+    CUDA_CHECK(cudaGetLastError());
+    return true;
+}
+
+static int test(bool) {
+    const int n = 19;
+    std::vector<int> in(n * n);
+    for (int i = 0; i < n * n; i++) {
+        in[i] = 3 * i + 1;
+    }
+    Buffer<int> a(in);
+    bool done = copy_lower_to_upper(a, n, n), refused = !copy_lower_to_upper(a, n, n - 1);
+    return !done + !refused + count_wrong(a.host(), [&](int at) {
+        int row = at / n, col = at % n;
+        return col > row ? in[col * n + row] : in[at];
+    });
+}
+
+CORPUS_MAIN(test)
