@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock is given back first and the fence comes after.
+// RACE 1: read-write race, global, missing-order -- a fence after the release does not cover what came before it
+// RACE 2: write-write race, global, missing-order -- likewise
+// FIXED: fence first
+#include "../corpus.h"
+
+template <bool FIXED> __global__ void add(int *lock, int *sum)
+{
+    while (atomicCAS(lock, 0, 1)) { // NEVER
+    }
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    *sum += blockIdx.x; // SIDE 1 2
+    if constexpr (FIXED)
+        asm volatile("fence.acq_rel.gpu;" ::: "memory"); // FIX
+    atomicExch(lock, 0);                                 // NEVER
+    if constexpr (!FIXED)
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+static int test(bool fixed)
+{
+    Buffer<int> lock(1), sum(1);
+    LAUNCH(add, 8, 1, lock, sum);
+    return count_wrong(sum.host(), [](size_t) { return 28; });
+}
+
+CORPUS_MAIN(test)
