@@ -5,7 +5,7 @@
 
 #include "passes/collider.h"
 #include "passes/emit.h"
-#include "passes/speculate.h"
+#include "ptx/speculate.h"
 
 // One function under rewriting.
 typedef struct ColliderWork {

@@ -178,6 +178,55 @@ static bool decode_any(Decoder *d, const PtxInstr *i, bool *control) {
            gr_vm_decode_matrix(d, i, control);
 }
 
+// ---- Speculated loads --------------------------------------------------------------------------------------
+
+static gr_status find_speculated(Decoder *d) {
+    gr_status st = GR_OK;
+    DefUse uses = {0};
+    bool selects = false;
+    for (const PtxStmt *s = d->f->ptx->first; s && !selects; s = s->next)
+        selects = s->kind == PTX_INSTR && s->instr->op == PTX_OP_SELP;
+    if (!selects || d->f->ptx->tag.inserted)
+        return GR_OK;
+    GR_TRY(gr_defuse_build(d->f->ptx, &uses, d->err));
+    for (PtxStmt *s = d->f->ptx->first; s; s = s->next) {
+        Speculation found;
+        if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_LD || !s->site || s->tag.inserted ||
+            !gr_speculated(&uses, s, &found) || !found.quiet)
+            continue;
+        VmSpeculated *p = GR_NEW(&d->m->arena, VmSpeculated);
+        if (!p) {
+            st = gr_fail(d->err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
+        for (unsigned k = 0; k < found.n; k++) {
+            PtxOperand pred = {.kind = PTX_O_REG, .reg = found.keep[k].pred};
+            p->pred[k] = gr_vm_src(d, &pred, PTX_PRED);
+            p->negated[k] = found.keep[k].negated;
+        }
+        p->n = found.n;
+        p->number = d->m->n_speculated++;
+        p->next = gr_map_get_u64(&d->decides, (uint64_t)(uintptr_t)found.last);
+        if (!gr_map_put_u64(&d->decides, (uint64_t)(uintptr_t)found.last, p) ||
+            !gr_map_put_u64(&d->speculated, (uint64_t)(uintptr_t)s, p))
+            st = gr_fail(d->err, GR_ERR_NOMEM, "out of memory");
+    }
+done:
+    gr_defuse_free(&uses);
+    return st;
+}
+
+static void wrap_decision(Decoder *d, const PtxStmt *s) {
+    VmSpeculated *p = gr_map_get_u64(&d->decides, (uint64_t)(uintptr_t)s);
+    if (!p)
+        return;
+    VmInsn *n = &d->code.data[d->code.len - 1];
+    n->body[0] = n->exec[0];
+    n->body[1] = n->exec[1];
+    n->exec[0] = n->exec[1] = gr_vm_x_decide;
+    n->extra = p;
+}
+
 static void decode_instr(Decoder *d, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     size_t first = d->code.len, fixups = d->fixups.len;
@@ -197,6 +246,8 @@ static void decode_instr(Decoder *d, const PtxStmt *s) {
         return;
     if (i->guard)
         apply_guard(d, i, first, control);
+    else if (ok)
+        wrap_decision(d, s);
     for (size_t k = first; k < d->code.len; k++) {
         VmInsn *n = &d->code.data[k];
         n->tagged = s->tag.inserted || d->f->ptx->tag.inserted;
@@ -333,6 +384,7 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
         goto done;
     }
     find_rejoin_blocks(&d);
+    GR_TRY(find_speculated(&d));
     if (!f->ptx->is_entry && (!formal_slots(&d, f->ptx->params, f->ptx->n_params, &f->formals) ||
                               !formal_slots(&d, f->ptx->rets, f->ptx->n_rets, &f->rets)))
         d.oom = true;
@@ -352,5 +404,7 @@ done:
     gr_map_free(&d.param_of);
     gr_map_free(&d.local_of);
     gr_map_free(&d.address_of);
+    gr_map_free(&d.speculated);
+    gr_map_free(&d.decides);
     return st;
 }

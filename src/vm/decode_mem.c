@@ -176,6 +176,8 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
     if (!gr_vm_decode_address(d, a, info->space, &slot, &info->address_size, &offset) ||
         !decode_data(d, data, i->type[0], store, info, info->slot, info->reg_bytes))
         return false;
+    if (!store)
+        info->speculated = gr_map_get_u64(&d->speculated, (uint64_t)(uintptr_t)d->stmt);
     VmExec x[2];
     gr_vm_mem_select(info, store, x);
     VmInsn *n = gr_vm_emit(d, x[0], x[1]);

@@ -216,6 +216,33 @@ static void store_lane(const VmWarp *w, const VmMemInfo *info, unsigned e, unsig
     }
 }
 
+bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n) {
+    const VmInsn *i = e->insn;
+    const VmMemInfo *info = i->extra;
+    VmWarp *w = (VmWarp *)e->warp;
+    uint8_t stored[16 * VM_MAX_VEC], there[16 * VM_MAX_VEC];
+    uint64_t raw = info->address_size == 4 ? (uint32_t)(VM_U32(w, i->a)[lane] + (uint32_t)i->imm)
+                                           : VM_U64(w, i->a)[lane] + i->imm;
+    if (from + n > info->size)
+        return false;
+    memcpy(there, lane_at(w, i, info->space, lane, raw), info->size); // there: it was asked before
+    for (unsigned k = 0; k < VM_LANES; k++) {
+        unsigned l = commit_lane(k, e->turn);
+        uint64_t above = e->address[l] - e->address[lane], below = e->address[lane] - e->address[l];
+        if (l != lane && (!(e->where.mask >> l & 1) || (above >= info->size && below >= info->size)))
+            continue;
+        for (unsigned x = 0; x < info->vec; x++)
+            store_lane(w, info, x, l, stored + x * info->elem);
+        if (l == lane)
+            break;
+        if (above < info->size)
+            memcpy(there + above, stored, info->size - above);
+        else
+            memcpy(there, stored + below, info->size - below);
+    }
+    return !memcmp(there + from, stored + from, n);
+}
+
 VM_HANDLER(gr_vm_x_mem) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_mem_rest(w, i);
 }

@@ -4,6 +4,7 @@
 #ifndef GR_VM_MEM_INSN_H
 #define GR_VM_MEM_INSN_H
 
+#include "ptx/speculate.h"
 #include "vm/program.h"
 
 enum { VM_MAX_VEC = 8 };
@@ -13,6 +14,14 @@ typedef struct VmAtomOp {
     uint64_t (*apply)(uint64_t old, uint64_t a, uint64_t b);
     bool cas, exch;
 } VmAtomOp;
+
+// A load that was hoisted out of its guard: the lanes keep its value for which one of these predicates holds.
+typedef struct VmSpeculated {
+    struct VmSpeculated *next; // is decided by the same instruction
+    uint32_t number, n;        // within the module; of predicates
+    uint32_t pred[SPEC_MAX];
+    bool negated[SPEC_MAX];
+} VmSpeculated;
 
 typedef struct VmMemInfo {
     PtxSpace space; // as written: GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM
@@ -26,6 +35,7 @@ typedef struct VmMemInfo {
     bool silent;          // no site: nobody hears of it
     bool cluster;    // may reach the shared memory of other blocks: .shared::cluster and generic addresses
     bool same_width; // elements of 4 or 8 bytes, all registers as wide
+    VmSpeculated *speculated; // observers hear of it later, from gr_vm_x_decide; NULL: at once
     uint8_t reg_bytes[VM_MAX_VEC];
     uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
     // Atomics.

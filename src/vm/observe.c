@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // observe — events for the observers.
 #include "vm/async.h"
+#include "vm/exec.h"
 #include "vm/exec_mem.h"
 #include "vm/sync_insn.h"
 #include "vm/warp.h"
@@ -88,6 +89,12 @@ static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t r
             d->observers.data[k].access(d->observers.data[k].user, e);
 }
 
+static void who_stores(VmWarp *w, const VmInsn *i, VmAccessEvent *e) {
+    e->warp = w;
+    e->insn = i;
+    e->same = e->access == PTX_ACCESS_WRITE ? gr_vm_stores_same : NULL;
+}
+
 void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, uint64_t size,
                         PtxAccess access) {
     VmWarpRest *r = rest_of(w);
@@ -103,11 +110,10 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
     report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, &e);
 }
 
-void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
+static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
+                            uint32_t discards) {
     VmWarpRest *r = rest_of(w);
     const VmMemInfo *info = i->extra;
-    if (!r->launch->device->listens_access || i->tagged || info->silent)
-        return;
     uint64_t at[VM_LANES];
     uint32_t rank[VM_LANES] = {0}, of[3] = {0}; // lanes by space
     static const PtxSpace order[3] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
@@ -117,9 +123,11 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
                        .scope = info->scope,
                        .size = info->size,
                        .address = at,
-                       .turn = r->rotate};
+                       .turn = r->rotate,
+                       .discards = discards};
+    who_stores(w, i, &e);
     memcpy(at, address, sizeof at);
-    for (uint32_t m = w->mask; m; m &= m - 1) {
+    for (uint32_t m = mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         e.space = space_of(info->space, &at[l], &rank[l]);
         of[e.space == PTX_SHARED ? 1 : e.space == PTX_LOCAL ? 2 : 0] |= UINT32_C(1) << l;
@@ -137,6 +145,48 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
     }
 }
 
+// The loads wait for their fate to be decided.
+static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
+    VmWarpRest *r = rest_of(w);
+    const VmMemInfo *info = i->extra;
+    if (!r->held)
+        r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
+    if (!r->held) { // out of memory
+        report_anywhere(w, i, address, w->mask, 0);
+        return;
+    }
+    VmHeldLoad *h = &r->held[info->speculated->number];
+    h->insn = i;
+    h->lanes |= w->mask;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        h->address[__builtin_ctz(m)] = address[__builtin_ctz(m)];
+}
+
+VM_HANDLER(gr_vm_x_decide) {
+    const VmInsn *next = i->body[w->partial](w, i);
+    VmHeldLoad *held = rest_of(w)->held;
+    for (const VmSpeculated *s = held && w->listens ? i->extra : NULL; s; s = s->next) {
+        VmHeldLoad *h = &held[s->number];
+        uint32_t lanes = h->lanes & w->mask, keep = 0;
+        for (uint32_t k = 0; k < s->n; k++)
+            keep |= s->negated[k] ? ~VM_PRED(w, s->pred[k]) : VM_PRED(w, s->pred[k]);
+        h->lanes &= ~lanes;
+        if (lanes)
+            report_anywhere(w, h->insn, h->address, lanes, lanes & ~keep);
+    }
+    return next;
+}
+
+void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
+    const VmMemInfo *info = i->extra;
+    if (!rest_of(w)->launch->device->listens_access || i->tagged || info->silent)
+        return;
+    if (info->speculated)
+        hold(w, i, address);
+    else
+        report_anywhere(w, i, address, w->mask, 0);
+}
+
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base) {
     VmWarpRest *r = rest_of(w);
     const VmDevice *d = r->launch->device;
@@ -144,12 +194,18 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
     if (i->tagged || info->silent)
         return;
     uint64_t at[VM_LANES];
+    if (info->speculated)
+        base = 0;
     if (info->address_size == 4)
         for (unsigned l = 0; l < VM_LANES; l++)
             at[l] = (uint32_t)(VM_U32(w, i->a)[l] + (uint32_t)i->imm - (uint32_t)base);
     else
         for (unsigned l = 0; l < VM_LANES; l++)
             at[l] = VM_U64(w, i->a)[l] + (i->imm - base);
+    if (info->speculated) {
+        hold(w, i, at);
+        return;
+    }
     VmAccessEvent e = {.access = info->access,
                        .space = space,
                        .generic = info->space == PTX_GENERIC,
@@ -159,6 +215,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
                        .address = at,
                        .owner = r->block->linear,
                        .turn = r->rotate};
+    who_stores(w, i, &e);
     gr_vm_where(r, i, w->mask, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access)

@@ -34,6 +34,13 @@ typedef struct VmAccessEvent {
     uint64_t owner;          // SHARED: linear index of the block whose memory it is: another one of the
         // cluster, or where.block_linear. An access to several blocks comes as several events
     uint32_t turn; // in which order the lanes perform it: gr_vm_commit_lane
+    // Stores that a warp's lanes make from registers: whether bytes [from, from + n) of what lane `lane` stores lie there
+    // already, after the lanes that come before it in that order. NULL: nobody knows.
+    bool (*same)(const struct VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
+    const void *warp, *insn; // for it
+    // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when its fate is decided, a few
+    // instructions later and before anything that orders: these lanes throw the value away.
+    uint32_t discards;
 } VmAccessEvent;
 
 // The lane that comes as number k (0 to 31) in the order `turn`.

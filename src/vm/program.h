@@ -157,6 +157,7 @@ struct VmModule {
     VEC(const char *) unknown;
     uint32_t n_caches;  // inline caches its memory instructions use
     uint32_t n_windows; // of the collider (window.c)
+    uint32_t n_speculated;
     uint32_t code_base;
     bool tagged; // some instruction was inserted by a pass
     VmModule *next;

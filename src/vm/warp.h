@@ -105,6 +105,13 @@ typedef struct VmSplit {
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
 
+// A speculated load of some lanes, until they know whether they keep the value.
+typedef struct VmHeldLoad {
+    const VmInsn *insn;
+    uint32_t lanes;
+    uint64_t address[VM_LANES]; // as gr_vm_resolve gives them
+} VmHeldLoad;
+
 typedef struct VmWarpRest {
     VmWarp hot; // first: handlers get a pointer to it
     VmBlock *block;
@@ -124,6 +131,7 @@ typedef struct VmWarpRest {
     const VmInsn *resumed;                  // where the running split began this time
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
+    VmHeldLoad *held; // by VmSpeculated.number; NULL: none yet
     VmActivation *root;
     VmJoin *free_joins;
     VmSplit splits[VM_LANES];

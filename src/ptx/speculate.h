@@ -2,11 +2,12 @@
 // speculate — finds loads that the compiler hoisted out of their guard.
 //
 // nvcc turns `if (t == 0) v = s[0];` into a load by every thread and a selp. For a lane that then throws the value away the
-// load is not an access of the program, and reporting its race would be a false alarm. A load is speculated when everything that is
+// load is not an access of the program, and reporting its race would be a false alarm. The same for `s[0] * 3 + 7`: the
+// arithmetic goes with it. A load is speculated when everything that is
 // ever done with its value, through pure arithmetic, ends in selp instructions of the same straight line of code; the
 // lanes that keep the value are those for which one of the selp chooses it.
-#ifndef GR_PASSES_SPECULATE_H
-#define GR_PASSES_SPECULATE_H
+#ifndef GR_PTX_SPECULATE_H
+#define GR_PTX_SPECULATE_H
 
 #include "ptx/ptx.h"
 
@@ -30,6 +31,7 @@ typedef struct Speculation {
         bool negated;
     } keep[SPEC_MAX];
     PtxStmt *last; // behind this statement all of them are known
+    bool quiet;    // nothing from the load to there orders anything: no fence, strong or asynchronous operation
 } Speculation;
 
 // Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/speculate.h"
+#include "ptx/speculate.h"
 
 #include <string.h>
 
@@ -140,6 +140,22 @@ static bool follow(const DefUse *d, PtxStmt *load, const PtxReg *r, Speculation 
     return true;
 }
 
+static bool orders(const PtxInstr *i) {
+    unsigned flags = gr_ptx_op_flags(i->op);
+    if (i->op == PTX_OP_UNKNOWN || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_GRIDDEPCONTROL ||
+        (flags & (PTX_F_FENCE | PTX_F_ATOMIC | PTX_F_ASYNC)))
+        return true;
+    return (flags & (PTX_F_READS | PTX_F_WRITES)) && i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK;
+}
+
+// `last` comes after `s`, in line.
+static bool is_quiet(const PtxStmt *s, const PtxStmt *last) {
+    for (const PtxStmt *p = s; p && p != last; p = p->next)
+        if (p->kind == PTX_INSTR && !p->tag.inserted && orders(p->instr))
+            return false;
+    return true;
+}
+
 bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
     *out = (Speculation){0};
     if (s->kind != PTX_INSTR || s->instr->n_operands < 2)
@@ -155,5 +171,6 @@ bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
             return false;
         any = true;
     }
+    out->quiet = any && out->n > 0 && is_quiet(s, out->last);
     return any && out->n > 0;
 }
