@@ -52,7 +52,7 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
             gr_exact_check(x, a, cell, cell->reads, lane, bytes, word);
     }
     History *h = access == PTX_ACCESS_READ ? &cell->reads : &cell->writes;
-    History now = gr_exact_remember(x, a, *h, lanes, bytes);
+    History now = gr_exact_remember(x, a, *h, lanes, word, bytes);
     gr_history_release(&x->shadow, *h);
     *h = now;
     // What was read before and can race no more is not looked at again.
@@ -60,6 +60,13 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
         gr_history_release(&x->shadow, cell->reads);
         cell->reads = 0;
     }
+}
+
+bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t bytes) {
+    const VmAccessEvent *e = a->event;
+    uint64_t at = word + (uint64_t)__builtin_ctz(bytes);
+    return e && e->same &&
+           e->same(e, lane, (uint32_t)(at - a->address[lane]), (uint32_t)__builtin_popcount(bytes));
 }
 
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
@@ -98,10 +105,31 @@ static bool are_ascending(const uint64_t address[LANES], uint32_t mask, uint32_t
            !((mask >> __builtin_ctz(mask)) & ((mask >> __builtin_ctz(mask)) + 1));
 }
 
+// Lanes that may store to one place race with each other, in the order in which they do.
+static void store_in_turn(Exact *x, Access *a, Stamp *s, const Warp *w, const VmAccessEvent *e, Map *vars) {
+    for (unsigned k = 0; k < LANES; k++) {
+        uint32_t l = gr_vm_commit_lane(k, e->turn);
+        if (!(e->where.mask >> l & 1))
+            continue;
+        s->at.epoch = w->epoch[l];
+        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        if (!a->stamp)
+            return;
+        a->met_strong = false;
+        gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
+        if (a->met_strong)
+            gr_order_overwritten(&x->order, vars, a->address[l], e->size);
+    }
+}
+
 static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e) {
     bool reads = e->access == PTX_ACCESS_READ,
          apart = !reads || are_ascending(a->address, e->where.mask, e->size);
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+    if (!reads && !are_ascending(a->address, e->where.mask, e->size)) {
+        store_in_turn(x, a, s, w, e, vars);
+        return;
+    }
     for (uint32_t left = e->where.mask; left;) {
         uint32_t epoch = w->epoch[__builtin_ctz(left)], lanes = 0;
         for (uint32_t m = left; m; m &= m - 1)
@@ -157,9 +185,9 @@ static uint32_t elem_size(const VmWhere *w, uint32_t size) {
     return size / vec ? size / vec : 1;
 }
 
-void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
+static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) {
     Warp *w = &b->warps[e->where.warp];
-    Access a = {.view = {.launch = b->launch, .block = b, .warp = w}};
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = w}, .event = e};
     if (e->space == PTX_SHARED) {
         a.owner = gr_exact_block_at(b->launch, e->owner);
         if (!a.owner)
@@ -170,7 +198,9 @@ void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
                .site = gr_exact_site(x, &e->where),
                .size = e->size,
                .access = (uint8_t)e->access,
-               .proxy = VM_PROXY_GENERIC};
+               .proxy = VM_PROXY_GENERIC,
+               .mark = (uint8_t)(mark | (e->sem == PTX_VOLATILE ? STAMP_VOLATILE : 0) |
+                                 (e->same ? STAMP_COMPARED : 0))};
     if (!is_strong(e->sem)) {
         weak_access(x, &a, &s, w, e);
         return;
@@ -179,6 +209,20 @@ void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
     s.scope = (uint8_t)reach(e->sem, e->scope);
     s.elem = (uint8_t)elem_size(&e->where, e->size);
     strong_access(x, &a, &s, w, b, e);
+}
+
+void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
+    if (!(e->discards & e->where.mask)) {
+        access_as(x, b, e, 0);
+        return;
+    }
+    VmAccessEvent part = *e;
+    part.where.mask = e->where.mask & ~e->discards;
+    if (part.where.mask)
+        access_as(x, b, &part, 0);
+    part.where.mask = e->where.mask & e->discards;
+    if (x->options.speculated)
+        access_as(x, b, &part, STAMP_DISCARDED);
 }
 
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {

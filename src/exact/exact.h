@@ -51,6 +51,7 @@ typedef struct ExactOptions {
     void *user;
     // NULL: all kernels are checked. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);
+    bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
 } ExactOptions;
 
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);

@@ -35,8 +35,9 @@ typedef struct Access {
     View view;
     Block *owner; // of shared memory; NULL: global
     uint32_t stamp;
-    uint64_t address[LANES]; // of the access as a whole
-    bool met_strong;         // it overwrote what a strong operation had written
+    uint64_t address[LANES];    // of the access as a whole
+    const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
+    bool met_strong;            // it overwrote what a strong operation had written
     // What was found out about other stamps, for the next lanes. 0: nothing yet.
     uint32_t known; // every lane of the view's warp knows all of it
     uint32_t plain; // likewise, and it is weak
@@ -55,6 +56,9 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
 // All of `lanes` access the same bytes.
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
+// Whether what lane `lane` stores to these bytes of the word lies there already.
+bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
+
 // judge.c
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
 // All that was done under the stamp happened before.
@@ -67,6 +71,6 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
 // Nobody can race any more with anything that h holds.
 bool gr_exact_all_over(const Exact *x, const Access *a, History h);
 // What takes the place of h, with a reference to it.
-History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes);
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes);
 
 #endif

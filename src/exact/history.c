@@ -29,7 +29,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
         return 0;
     }
     if ((e->bytes & ~bytes) || t->site != mine->site || t->access != mine->access ||
-        t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem)
+        t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem ||
+        t->mark != mine->mark)
         return e->lanes;
     // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
     if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
@@ -49,23 +50,47 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     return left;
 }
 
-// Everything that is still needed, and the access itself as the newest.
-static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
-    Entry e, mine = {a->stamp, lanes, bytes};
-    bool chain = true, same = true;
+// What the lanes did, as an entry; of a store it matters whether it changed anything once there are older ones.
+static Entry entry_of(const Exact *x, const Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    bool silent =
+        s->access == PTX_ACCESS_READ ||
+        (s->mark & STAMP_COMPARED && gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, bytes));
+    return (Entry){a->stamp, lanes, bytes, silent};
+}
+
+// Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
+// to the next newer one.
+static History tidy(Exact *x, Access *a, History h, Entry mine) {
+    Entry e;
+    uint32_t bytes = mine.bytes;
+    bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
+    bool chain = true, same = true, *newer = &mine.silent;
+    // Stores of different values are kept apart, so that a later one is told which of them stored the same.
+    bool merges = mine.silent || !compared;
     x->scratch.len = 0;
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
-        if (e.stamp == a->stamp && e.bytes == bytes) {
+        bool again = e.stamp == a->stamp && e.bytes == bytes;
+        if (again && merges) {
             mine.lanes |= e.lanes;
+            *newer &= e.silent;
             same = false;
             continue;
         }
-        uint32_t needed = still_needed(x, a, &e, bytes, chain);
+        uint32_t needed = again ? e.lanes & ~mine.lanes : still_needed(x, a, &e, bytes, chain);
         same &= needed == e.lanes;
         e.lanes = needed;
         chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
-        if (e.lanes && !gr_vec_push(&x->scratch, e))
+        merges &= e.silent || !compared;
+        if (!e.lanes) {
+            *newer &= e.silent;
+            continue;
+        }
+        if (!gr_vec_push(&x->scratch, e)) {
             x->nomem = true;
+            continue;
+        }
+        newer = &x->scratch.data[x->scratch.len - 1].silent;
     }
     if (same)
         return gr_history_push(&x->shadow, h, mine, !a->owner);
@@ -79,26 +104,25 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint32_t byt
 }
 
 // What takes the place of h, with a reference to it. Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
-History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint32_t bytes) {
-    if (!(h >> 31)) {
-        if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
-            return h;
-        return tidy(x, a, h, lanes, bytes);
-    }
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
+        return h;
+    Entry e, mine = h ? entry_of(x, a, lanes, word, bytes) : (Entry){a->stamp, lanes, bytes, false};
     Shadow *sh = &x->shadow;
-    uint32_t length = gr_history_length(&x->shadow, h);
+    uint32_t length = gr_history_length(sh, h);
     if (!(length & (length - 1)))
-        return tidy(x, a, h, lanes, bytes);
+        return tidy(x, a, h, mine);
+    bool merges = mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED);
     History rest = h;
-    Entry e, mine = {a->stamp, lanes, bytes};
-    for (unsigned k = 0; k < NEWEST && gr_history_next(&x->shadow, &rest, &e); k++)
+    for (unsigned k = 0; k < NEWEST && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
-            return gr_history_retain(sh, h);
+            return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
+                                                                   : tidy(x, a, h, mine);
     rest = h;
-    (void)gr_history_next(&x->shadow, &rest, &e);
-    if (e.stamp == a->stamp && e.bytes == bytes) {
+    (void)gr_history_next(sh, &rest, &e);
+    if (merges && e.stamp == a->stamp && e.bytes == bytes) {
         e.lanes |= lanes;
-        return gr_history_push(&x->shadow, rest, e, !a->owner);
+        return gr_history_push(sh, rest, e, !a->owner);
     }
-    return gr_history_push(&x->shadow, h, mine, !a->owner);
+    return gr_history_push(sh, h, mine, !a->owner);
 }

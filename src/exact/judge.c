@@ -93,6 +93,8 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
                    uint32_t other_lane, ExactClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[other];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
+    if (class == EXACT_SAME_VALUE && x->options.no_same_value)
+        return;
     uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class;
     ExactRace *r = gr_map_get_u64(&x->pairs, key);
     if (!r) {
@@ -154,10 +156,16 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
         return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && t->access != PTX_ACCESS_READ &&
                a->view.op && !gr_order_proxied(o, &a->view, &t->at, u);
     }
-    if (gr_exact_morally_strong(x, mine, t))
-        return false;
     if (t->strong && t->access != PTX_ACCESS_READ && observed(x, a, cell, t))
         return false;
+    if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile, and it was asked for
+        *class = EXACT_VOLATILE;
+        return true;
+    }
+    if ((mine->mark | t->mark) & STAMP_DISCARDED) {
+        *class = EXACT_SPECULATED;
+        return true;
+    }
     *class = mine->strong && t->strong && mine->proxy == t->proxy
                  ? mine->elem != t->elem ? EXACT_SIZE : EXACT_SCOPE
              : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? EXACT_WRITE_WRITE
@@ -183,20 +191,27 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
                     uint64_t word) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Entry e;
-    while (gr_history_next(&x->shadow, &h, &e)) {
+    uint32_t changed = 0; // bytes that newer ones than e changed
+    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes) {
         const Stamp *t = &x->shadow.stamps.data[e.stamp];
-        if (!(e.bytes & bytes))
+        uint32_t both = e.bytes & bytes;
+        if (!both)
             continue;
         a->met_strong |= t->strong;
         if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e.stamp, t))
             continue;
-        if (gr_exact_morally_strong(x, mine, t))
+        if (gr_exact_morally_strong(x, mine, t) &&
+            !(x->options.volatiles && ((mine->mark | t->mark) & STAMP_VOLATILE)))
             continue;
         for (uint32_t m = e.lanes; m; m &= m - 1) {
             uint32_t u = (uint32_t)__builtin_ctz(m);
             ExactClass class;
-            if (races(x, a, cell, mine, t, u, &class))
-                report(x, a, lane, word, e.bytes & bytes, e.stamp, u, class);
+            if (!races(x, a, cell, mine, t, u, &class))
+                continue;
+            if (class == EXACT_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & both) &&
+                gr_exact_is_silent(a, lane, word, both))
+                class = EXACT_SAME_VALUE;
+            report(x, a, lane, word, both, e.stamp, u, class);
         }
     }
 }

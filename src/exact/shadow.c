@@ -74,7 +74,7 @@ Cell *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset) {
 static bool same_stamp(const Stamp *a, const Stamp *b) {
     return a->at.id == b->at.id && a->at.epoch == b->at.epoch && a->at.warp == b->at.warp &&
            a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
-           a->proxy == b->proxy && a->size == b->size && a->elem == b->elem;
+           a->proxy == b->proxy && a->size == b->size && a->elem == b->elem && a->mark == b->mark;
 }
 
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
@@ -98,7 +98,8 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
 // ---- Histories -----------------------------------------------------------------------------------------------------
 
 static uint64_t hash_node(const Node *n) {
-    return gr_mix64(gr_mix64((uint64_t)n->rest << 32 | n->stamp) + ((uint64_t)n->lanes << 4 | n->bytes));
+    return gr_mix64(gr_mix64((uint64_t)n->rest << 32 | n->stamp) +
+                    ((uint64_t)n->lanes << 5 | (uint64_t)n->silent << 4 | n->bytes));
 }
 
 static bool grow_index(Shadow *s) {
@@ -157,7 +158,8 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
     n.bytes = e.bytes & ALL_BYTES;
     n.interned = intern;
-    n.length = (gr_history_length(s, h) + 1) & ((1u << 27) - 1);
+    n.silent = e.silent;
+    n.length = (gr_history_length(s, h) + 1) & ((1u << 26) - 1);
     if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;
         return gr_history_retain(s, h);
@@ -165,7 +167,8 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     uint32_t none = 0, *bucket = intern ? &s->index[hash_node(&n) & (s->index_cap - 1)] : &none;
     for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
         Node *o = &s->nodes.data[k - 1];
-        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes) {
+        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes &&
+            o->silent == n.silent) {
             o->refs++;
             return (k - 1) | UINT32_C(1) << 31;
         }

@@ -13,8 +13,15 @@ typedef struct Stamp {
     Point at;
     uint32_t site, size;                        // bytes per lane
     uint8_t access, strong, scope, proxy, elem; // PtxAccess, bool, Relation, VmProxy, bytes of an element
+    uint8_t mark;                               // STAMP_…
     uint64_t first, last;                       // events between which it was used
 } Stamp;
+
+enum {
+    STAMP_VOLATILE = 1,
+    STAMP_DISCARDED = 2, // a load whose value these lanes did not use
+    STAMP_COMPARED = 4,  // a store of which it is known what it changed
+};
 
 typedef uint32_t History; // 0 empty; top bit clear: stamp << 5 | lane; set: number of a node
 
@@ -27,7 +34,7 @@ enum { CELL_BYTES = 4, ALL_BYTES = 15, PAGE_WORDS = 1024, CACHED_PAGES = 64, CAC
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, length : 27;
+    uint32_t bytes : 4, interned : 1, silent : 1, length : 26;
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
@@ -71,6 +78,8 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
 
 typedef struct Entry {
     uint32_t stamp, lanes, bytes;
+    bool
+        silent; // changed nothing of its bytes since the next older one (which need not be true of the oldest)
 } Entry;
 
 // Takes the newest entry off *h. False when there is none.
@@ -78,12 +87,12 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
     if (!*h)
         return false;
     if (!(*h >> 31)) {
-        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES};
+        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES, false};
         *h = 0;
         return true;
     }
     const Node *n = &s->nodes.data[*h & INT32_MAX];
-    *e = (Entry){n->stamp, n->lanes, n->bytes};
+    *e = (Entry){n->stamp, n->lanes, n->bytes, n->silent};
     *h = n->rest;
     return true;
 }

@@ -31,7 +31,7 @@ typedef struct Speculation {
         bool negated;
     } keep[SPEC_MAX];
     PtxStmt *last; // behind this statement all of them are known
-    bool quiet;    // nothing from the load to there orders anything: no fence, strong or asynchronous operation
+    bool quiet; // nothing from the load to there orders anything: no fence, strong or asynchronous operation
 } Speculation;
 
 // Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not.

@@ -131,7 +131,7 @@ typedef struct VmWarpRest {
     const VmInsn *resumed;                  // where the running split began this time
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
-    VmHeldLoad *held; // by VmSpeculated.number; NULL: none yet
+    VmHeldLoad *held;                       // by VmSpeculated.number; NULL: none yet
     VmActivation *root;
     VmJoin *free_joins;
     VmSplit splits[VM_LANES];

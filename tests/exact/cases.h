@@ -3,8 +3,11 @@
 #ifndef GR_TEST_EXACT_CASES_H
 #define GR_TEST_EXACT_CASES_H
 
-#define WW "write-write race"
-#define RW "read-write race"
+#define WW   "write-write race"
+#define RW   "read-write race"
+#define SAME "same-value write"
+#define VOL  "volatile race"
+#define SPEC "speculated load"
 
 // Stores to another word per thread, then reads the next thread's.
 #define NEIGHBOUR(between)                                                                                   \
@@ -26,7 +29,102 @@ static const Case cases[] = {
      "st.shared.u32 [%r6], %r1; // =A\nld.shared.u32 %r10, [%r6]; // =B\nst.global.u32 [%rd3], %r10; // =C\n",
      1, 64, ""},
     {"all store to one word", "st.global.u32 [%rd1], %r1; // =A\n", 1, 32, "A-A " WW},
-    {"blocks store to one word", "@%p1 st.global.u32 [%rd1], %r1; // =A\n", 4, 32, "A-A " WW},
+    {"blocks store to one word", "@%p1 st.global.u32 [%rd1], %r2; // =A\n", 4, 32, "A-A " WW},
+
+    {"blocks store one value", "@%p1 st.global.u32 [%rd1], 7; // =A\n", 4, 32, "A-A " SAME},
+    {"all store one value", "st.shared.u32 [%r5], 7; // =A\n", 1, 64, "A-A " SAME},
+    {"all store one value, which nobody wants to hear", "st.shared.u32 [%r5], 7; // =A\n", 1, 64, "",
+     .without_same_value = true},
+    // Even lanes 1, odd ones 2.
+    {"all store one of two values", "and.b32 %r10, %r1, 1; st.shared.u32 [%r5], %r10; // =A\n", 1, 32,
+     "A-A " WW "; A-A " SAME},
+    {"one value from two places",
+     "@%p5 st.global.u32 [%rd1], 7; // =A\n@!%p5 st.global.u32 [%rd1], 7; // =B\n", 1, 64,
+     "A-A " SAME "; A-B " SAME "; B-B " SAME},
+    {"two values from two places",
+     "@%p1 st.global.u32 [%rd1], 7; // =A\n@%p4 st.global.u32 [%rd1], 8; // =B\n", 1, 32, "A-B " WW},
+    {"same values but for one byte of a vector",
+     "mov.u32 %r10, 1; setp.eq.u32 %p10, %r1, 0; selp.u32 %r11, 256, 0, %p10;\n"
+     "@%p1 st.global.v2.u32 [%rd1], {%r10, %r11}; // =A\n@%p4 st.global.v2.u32 [%rd1], {%r10, %r11}; // =B\n",
+     1, 32, "A-B " WW "; A-B " SAME},
+    {"the same byte into different words",
+     "@%p1 st.global.u32 [%rd1], 0x01020304; // =A\n@%p4 st.global.u8 [%rd1+1], 3; // =B\n", 1, 32,
+     "A-B " SAME},
+    {"an atomic that changes nothing is no store of the same value",
+     "@%p1 st.global.u32 [%rd1], 7; // =A\n@%p4 atom.global.exch.b32 %r10, [%rd1], 7; // =B\n", 1, 32,
+     "A-B " WW},
+    // Only one thread at a time: the store in between has another value, and is ordered with both.
+    {"another value between two that are the same",
+     "@%p4 bra SECOND;\n@!%p1 bra END;\nst.global.u32 [%rd1], 7; // =A\n"
+     "st.release.gpu.global.u32 [%rd1+64], 1;\n"
+     "bra END;\n"
+     "SECOND: ld.acquire.gpu.global.u32 %r10, [%rd1+64]; setp.eq.u32 %p10, %r10, 0; @%p10 bra SECOND;\n"
+     "st.global.u32 [%rd1], 8; // =B\nst.relaxed.gpu.global.u32 [%rd1+68], 1;\nEND: setp.eq.u32 %p11, %r1, "
+     "2; "
+     "@!%p11 bra OUT;\nTHIRD: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 "
+     "bra THIRD;\nst.global.u32 [%rd1], 8; // =C\nOUT: \n",
+     1, 32, "A-C " WW "; B-C " SAME},
+    {"zero by all, but behind a barrier",
+     "st.shared.u32 [%r6], 0; // =A\nbar.sync 0;\n@%p4 st.shared.u32 [%r5], 0; // =B\n", 1, 64, ""},
+
+    {"spinning on a volatile flag",
+     "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
+     "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
+     "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
+     2, 32, ""},
+    {"spinning on a volatile flag, as CUDA C++ sees it",
+     "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
+     "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
+     "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
+     2, 32, "A-B " VOL, .volatiles = true},
+    {"a volatile flag and fences",
+     "@!%p3 bra READ;\nst.global.u32 [%rd1+64], 7; // =D\nmembar.gl;\nst.volatile.global.u32 [%rd1], 1; // "
+     "=A\nret;\n"
+     "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
+     "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\nmembar.gl;\nld.global.u32 %r13, [%rd1+64]; // =E\n",
+     2, 32, "A-B " VOL, .volatiles = true},
+    {"volatile beside an atomic",
+     "@%p1 ld.volatile.global.u32 %r10, [%rd1]; // =A\n@%p4 atom.global.add.u32 %r11, [%rd1], 1; // =B\n", 1,
+     32, "A-B " VOL, .volatiles = true},
+    {"volatile behind a barrier",
+     "@%p1 st.volatile.shared.u32 [%r5], 1; // =A\nbar.sync 0;\nld.volatile.shared.u32 %r10, [%r5]; // =B\n",
+     1, 64, "", .volatiles = true},
+    {"relaxed is not volatile",
+     "@%p1 st.relaxed.gpu.global.u32 [%rd1], 1; // =A\n@%p4 ld.relaxed.gpu.global.u32 %r10, [%rd1]; // =B\n",
+     1, 32, "", .volatiles = true},
+
+// What nvcc makes of `if (t == 0) v = s[0];` and of `v = t == 0 ? s[0] * 3 + 7 : 0`.
+#define HOISTED                                                                                              \
+    "@%p4 st.shared.u32 [%r5], 5; // =A\nld.shared.u32 %r10, [%r5]; // =B\nselp.b32 %r11, %r10, 9, "         \
+    "%p7;\nst.global.u32 [%rd3], %r11; // =C\n"
+#define HOISTED_SUM                                                                                          \
+    "@%p4 st.shared.u32 [%r5], 5; // =A\nld.shared.u32 %r10, [%r5]; // =B\nmad.lo.s32 %r12, %r10, 3, "       \
+    "7;\nselp.b32 %r11, 9, %r12, %p7;\nst.global.u32 [%rd3], %r11; // =C\n"
+    {"a hoisted load that nobody keeps", HOISTED, 1, 32, ""},
+    {"a hoisted load that thread 32 keeps", HOISTED, 1, 64, "A-B " RW},
+    {"a hoisted load, all of it", HOISTED, 1, 64, "A-B " RW "; A-B " SPEC, .speculated = true},
+    {"a hoisted sum that all but thread 32 keep", HOISTED_SUM, 1, 64, "A-B " RW},
+    {"a hoisted sum that the only reader discards",
+     "@%p4 st.shared.u32 [%r5], 5; // =A\n@%p1 ld.shared.u32 %r10, [%r5]; // =B\nmad.lo.s32 %r12, %r10, 3, "
+     "7;\nselp.b32 %r11, 9, %r12, %p1;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, ""},
+    {"a hoisted load, written to after its fate was decided",
+     "ld.shared.u32 %r10, [%r5]; // =B\nselp.b32 %r11, %r10, 9, %p7;\nst.global.u32 [%rd3], %r11; // =C\n"
+     "@%p4 st.shared.u32 [%r5], 5; // =A\n",
+     1, 64, "A-B " RW},
+    {"a hoisted load that overwrites its own address",
+     "@%p4 st.shared.u32 [%r5], 5; // =A\nadd.u32 %r10, %r5, 0;\nld.shared.u32 %r12, [%r10]; // =B\nadd.u32 "
+     "%r10, %r10, 400;\nselp.b32 %r11, %r12, %r10, %p7;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 64, "A-B " RW},
+    {"a load whose value is used elsewhere too",
+     "@%p4 st.shared.u32 [%r5], 5; // =A\nld.shared.u32 %r10, [%r5]; // =B\nselp.b32 %r11, %r10, 9, "
+     "%p8;\nst.global.u32 [%rd3], %r11; // =C\nst.global.u32 [%rd3+512], %r10; // =D\n",
+     1, 32, "A-B " RW},
+    {"a hoisted load with a fence before the choice is taken as it is",
+     "@%p4 st.shared.u32 [%r5], 5; // =A\nld.shared.u32 %r10, [%r5]; // =B\nmembar.cta;\nselp.b32 %r11, "
+     "%r10, 9, "
+     "%p8;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, "A-B " RW},
     {"neighbour without barrier", NEIGHBOUR(""), 1, 64, "A-B " RW},
     {"neighbour with barrier", NEIGHBOUR("bar.sync 0;\n"), 1, 64, ""},
     {"neighbour with counted barrier", NEIGHBOUR("bar.sync 3, 64;\n"), 1, 64, ""},
