@@ -9,6 +9,11 @@
 #define VOL  "volatile race"
 #define SPEC "speculated load"
 
+// At the start of a body: with that option.
+#define NO_SAME_VALUE "// --same-value no\n"
+#define VOLATILES     "// --volatile yes\n"
+#define SPECULATED    "// --speculated yes\n"
+
 // Stores to another word per thread, then reads the next thread's.
 #define NEIGHBOUR(between)                                                                                   \
     "st.shared.u32 [%r6], %r1; // =A\n" between                                                              \
@@ -33,8 +38,8 @@ static const Case cases[] = {
 
     {"blocks store one value", "@%p1 st.global.u32 [%rd1], 7; // =A\n", 4, 32, "A-A " SAME},
     {"all store one value", "st.shared.u32 [%r5], 7; // =A\n", 1, 64, "A-A " SAME},
-    {"all store one value, which nobody wants to hear", "st.shared.u32 [%r5], 7; // =A\n", 1, 64, "",
-     .without_same_value = true},
+    {"all store one value, which nobody wants to hear", NO_SAME_VALUE "st.shared.u32 [%r5], 7; // =A\n", 1,
+     64, ""},
     // Even lanes 1, odd ones 2.
     {"all store one of two values", "and.b32 %r10, %r1, 1; st.shared.u32 [%r5], %r10; // =A\n", 1, 32,
      "A-A " WW "; A-A " SAME},
@@ -53,17 +58,17 @@ static const Case cases[] = {
     {"an atomic that changes nothing is no store of the same value",
      "@%p1 st.global.u32 [%rd1], 7; // =A\n@%p4 atom.global.exch.b32 %r10, [%rd1], 7; // =B\n", 1, 32,
      "A-B " WW},
-    // Only one thread at a time: the store in between has another value, and is ordered with both.
-    {"another value between two that are the same",
-     "@%p4 bra SECOND;\n@!%p1 bra END;\nst.global.u32 [%rd1], 7; // =A\n"
-     "st.release.gpu.global.u32 [%rd1+64], 1;\n"
-     "bra END;\n"
+    // Threads 0, 1 and 2 one after the other; thread 2 is ordered with neither.
+    {"the same value, but others came in between",
+     "@%p4 bra SECOND;\n@!%p1 bra THIRD;\nst.global.u32 [%rd1], 8; // =A\n"
+     "st.release.gpu.global.u32 [%rd1+64], 1;\nret;\n"
      "SECOND: ld.acquire.gpu.global.u32 %r10, [%rd1+64]; setp.eq.u32 %p10, %r10, 0; @%p10 bra SECOND;\n"
-     "st.global.u32 [%rd1], 8; // =B\nst.relaxed.gpu.global.u32 [%rd1+68], 1;\nEND: setp.eq.u32 %p11, %r1, "
-     "2; "
-     "@!%p11 bra OUT;\nTHIRD: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 "
-     "bra THIRD;\nst.global.u32 [%rd1], 8; // =C\nOUT: \n",
-     1, 32, "A-C " WW "; B-C " SAME},
+     "st.global.u32 [%rd1], 7; // =B\nst.global.u32 [%rd1], 8; // =C\n"
+     "st.relaxed.gpu.global.u32 [%rd1+68], 1;\nret;\n"
+     "THIRD: setp.eq.u32 %p11, %r1, 2; @!%p11 ret;\n"
+     "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"
+     "st.global.u32 [%rd1], 8; // =D\n",
+     1, 32, "A-D " WW "; B-D " WW "; C-D " SAME},
     {"zero by all, but behind a barrier",
      "st.shared.u32 [%r6], 0; // =A\nbar.sync 0;\n@%p4 st.shared.u32 [%r5], 0; // =B\n", 1, 64, ""},
 
@@ -73,25 +78,29 @@ static const Case cases[] = {
      "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
      2, 32, ""},
     {"spinning on a volatile flag, as CUDA C++ sees it",
-     "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
-     "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
-     "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
-     2, 32, "A-B " VOL, .volatiles = true},
+     VOLATILES "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
+               "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
+               "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n",
+     2, 32, "A-B " VOL},
     {"a volatile flag and fences",
+     VOLATILES
      "@!%p3 bra READ;\nst.global.u32 [%rd1+64], 7; // =D\nmembar.gl;\nst.volatile.global.u32 [%rd1], 1; // "
      "=A\nret;\n"
      "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
      "setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\nmembar.gl;\nld.global.u32 %r13, [%rd1+64]; // =E\n",
-     2, 32, "A-B " VOL, .volatiles = true},
+     2, 32, "A-B " VOL},
     {"volatile beside an atomic",
-     "@%p1 ld.volatile.global.u32 %r10, [%rd1]; // =A\n@%p4 atom.global.add.u32 %r11, [%rd1], 1; // =B\n", 1,
-     32, "A-B " VOL, .volatiles = true},
+     VOLATILES
+     "@%p1 ld.volatile.global.u32 %r10, [%rd1]; // =A\n@%p4 atom.global.add.u32 %r11, [%rd1], 1; // =B\n",
+     1, 32, "A-B " VOL},
     {"volatile behind a barrier",
+     VOLATILES
      "@%p1 st.volatile.shared.u32 [%r5], 1; // =A\nbar.sync 0;\nld.volatile.shared.u32 %r10, [%r5]; // =B\n",
-     1, 64, "", .volatiles = true},
+     1, 64, ""},
     {"relaxed is not volatile",
+     VOLATILES
      "@%p1 st.relaxed.gpu.global.u32 [%rd1], 1; // =A\n@%p4 ld.relaxed.gpu.global.u32 %r10, [%rd1]; // =B\n",
-     1, 32, "", .volatiles = true},
+     1, 32, ""},
 
 // What nvcc makes of `if (t == 0) v = s[0];` and of `v = t == 0 ? s[0] * 3 + 7 : 0`.
 #define HOISTED                                                                                              \
@@ -102,7 +111,7 @@ static const Case cases[] = {
     "7;\nselp.b32 %r11, 9, %r12, %p7;\nst.global.u32 [%rd3], %r11; // =C\n"
     {"a hoisted load that nobody keeps", HOISTED, 1, 32, ""},
     {"a hoisted load that thread 32 keeps", HOISTED, 1, 64, "A-B " RW},
-    {"a hoisted load, all of it", HOISTED, 1, 64, "A-B " RW "; A-B " SPEC, .speculated = true},
+    {"a hoisted load, all of it", SPECULATED HOISTED, 1, 64, "A-B " RW "; A-B " SPEC},
     {"a hoisted sum that all but thread 32 keep", HOISTED_SUM, 1, 64, "A-B " RW},
     {"a hoisted sum that the only reader discards",
      "@%p4 st.shared.u32 [%r5], 5; // =A\n@%p1 ld.shared.u32 %r10, [%r5]; // =B\nmad.lo.s32 %r12, %r10, 3, "

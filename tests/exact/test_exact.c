@@ -33,7 +33,6 @@ typedef struct Case {
     const char *name, *body;
     uint32_t grid, block;
     const char *races; // "A-B write-write race; …", letters in order
-    bool without_same_value, volatiles, speculated;
 } Case;
 
 #include "cases.h"
@@ -80,8 +79,9 @@ static void run_case(const Case *c, uint64_t seed, Seen *seen) {
                 strncmp(c->name, "cluster", 7) ? "" : " .reqnctapercluster 2, 1, 1", head, c->body);
     VmConfig config = {.seed = seed, .watchdog_ns = 20000000, .split_one_in = 8};
     rig_open(&r, text.data, &config);
-    ExactOptions options = {
-        .no_same_value = c->without_same_value, .volatiles = c->volatiles, .speculated = c->speculated};
+    ExactOptions options = {.no_same_value = strstr(c->body, NO_SAME_VALUE),
+                            .volatiles = strstr(c->body, VOLATILES),
+                            .speculated = strstr(c->body, SPECULATED)};
     assert_int_equal(gr_exact_create(&options, &x, &err), GR_OK);
     VmObserver o = gr_exact_observer(x);
     assert_int_equal(gr_vm_observe(r.dev, &o, &err), GR_OK);
