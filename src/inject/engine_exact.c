@@ -11,6 +11,7 @@
 
 #include <regex.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COUNTS = 4096 }; // per area
 
@@ -97,7 +98,12 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
         }
         x->has_kernel = true;
     }
-    ExactOptions options = {.found = found, .wanted = wanted, .user = x};
+    ExactOptions options = {.found = found,
+                            .wanted = wanted,
+                            .user = x,
+                            .no_same_value = !o->same_value,
+                            .volatiles = !strcmp(o->volatiles, "yes"),
+                            .speculated = o->speculated};
     return gr_exact_create(&options, &x->exact, err);
 }
 
