@@ -123,6 +123,8 @@ static gr_status run_program(Run *r, gr_error *err) {
     gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
     gr_str_addf(&device, ",devices=%llu", (unsigned long long)o->cpu_devices);
     gr_str_addf(&device, ",jobs=%llu", (unsigned long long)o->jobs);
+    if (o->weak)
+        gr_str_add(&device, ",weak=1");
     if (o->watchdog)
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
     if (more && *more)

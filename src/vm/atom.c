@@ -7,6 +7,7 @@
 #include "vm/exec_mem.h"
 #include "vm/mem_kernels.h"
 #include "vm/warp.h"
+#include "vm/weak.h"
 
 #include <math.h>
 #include <string.h>
@@ -151,13 +152,14 @@ static bool operand_slots(Decoder *d, const PtxOperand *o, VmMemInfo *info, PtxT
     return true;
 }
 
-static VmExec quick(const VmMemInfo *info) {
+static VmExec quick(const Decoder *d, const VmMemInfo *info) {
     int where = info->space == PTX_GLOBAL    ? MEM_GLOBAL
                 : info->space == PTX_GENERIC ? MEM_GENERIC
                 : info->address_size == 4    ? MEM_SHARED32
                                              : MEM_SHARED64;
-    if (info->vec != 1 || (info->elem != 4 && info->elem != 8) || info->op.apply == op_add_f32 ||
-        info->op.apply == op_add_f64 || (where != MEM_SHARED32 && info->address_size != 8))
+    if (d->m->device->weak || info->vec != 1 || (info->elem != 4 && info->elem != 8) ||
+        info->op.apply == op_add_f32 || info->op.apply == op_add_f64 ||
+        (where != MEM_SHARED32 && info->address_size != 8))
         return gr_vm_x_atom;
     return gr_vm_mem_kernels()->atom[where][info->op.apply == op_add][info->elem == 8];
 }
@@ -186,7 +188,7 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i) {
         !operand_slots(d, &i->operands[at + 1], info, t, info->b, false) ||
         (info->op.cas && !operand_slots(d, &i->operands[at + 2], info, t, info->c, false)))
         return false;
-    VmExec x = quick(info);
+    VmExec x = quick(d, info);
     VmInsn *n = gr_vm_emit(d, x, x);
     if (!n)
         return true;
@@ -275,10 +277,13 @@ VM_HANDLER(gr_vm_x_atom_rest) {
         return NULL;
     gr_vm_report_access(w, i, address);
     unsigned turn = gr_vm_rotation(w);
+    bool weak = rest_of(w)->launch->device->weak && info->space != PTX_LOCAL;
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
             continue;
+        if (weak)
+            gr_vm_weak_strong(w, l, host[l], info->size, info->sem, true);
         if (info->wide) {
             apply_wide(w, info, l, host[l]);
             continue;

@@ -4,6 +4,7 @@
 // All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
 // their constants, parameters and thread indices; only what depends on the block is written again.
 #include "vm/spread.h"
+#include "vm/weak.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,7 @@ static void place_block(const VmLaunch *l, uint64_t first, uint32_t rank, VmBloc
 
 static void start_block(VmLaunch *l, uint64_t first, VmBlock *b) {
     place_block(l, first, b->rank, b);
+    b->weak_since = l->device->weak ? gr_vm_weak_now(l->device->weak) : 0;
     b->sm = (uint32_t)(b->linear % l->device->props.sm_count);
     b->live_warps = b->n_warps;
     b->live_threads = l->threads;
@@ -231,6 +233,8 @@ gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err) {
 void gr_vm_block_end(VmBlock *b) {
     VmLaunch *l = b->launch;
     VmCluster *c = b->cluster;
+    if (l->device->weak)
+        gr_vm_weak_block_end(b);
     gr_vm_async_flush(b);
     for (size_t k = 0; k < l->device->observers.len; k++) {
         const VmObserver *o = &l->device->observers.data[k];

@@ -2,6 +2,7 @@
 // device — a device as a whole: its properties, its observers, where its output goes.
 #include "vm/team.h"
 #include "vm/warp.h"
+#include "vm/weak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,14 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
     d->stack_limit = config->stack_bytes ? config->stack_bytes : STACK_LIMIT;
     if (!d->config.heap_bytes)
         d->config.heap_bytes = 8 << 20;
+    if (config->weak) { // which has to hear of everything that orders
+        d->weak = gr_vm_weak_new(config->seed, config->index);
+        if (!d->weak) {
+            free(d);
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        }
+        d->listens_access = d->listens_sync = d->listens_async = true;
+    }
     set_props(d);
     *out = d;
     return GR_OK;
@@ -66,12 +75,15 @@ void gr_vm_destroy(VmDevice *d) {
     while (d->modules)
         gr_vm_module_unload(d->modules);
     gr_vm_team_free(d->team);
+    gr_vm_weak_free(d->weak);
     gr_vec_free(&d->observers);
     free(d);
 }
 
 const VmProps *gr_vm_props(const VmDevice *d) { return &d->props; }
-uint32_t gr_vm_jobs(const VmDevice *d) { return d->observers.len || !d->config.jobs ? 1 : d->config.jobs; }
+uint32_t gr_vm_jobs(const VmDevice *d) {
+    return d->observers.len || d->weak || !d->config.jobs ? 1 : d->config.jobs;
+}
 
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes) { d->stack_limit = bytes ? bytes : STACK_LIMIT; }
 void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include "vm/exec.h"
 #include "vm/mem_kernels.h"
 #include "vm/warp.h"
+#include "vm/weak.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -243,6 +244,33 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
+// False: it is to be performed as it always is.
+static bool move_weakly(VmWarp *w, const VmInsn *i, bool store, unsigned l, uint64_t address, uint8_t *host) {
+    const VmMemInfo *info = i->extra;
+    uint64_t shared = info->space == PTX_SHARED ? 0 : VM_SHARED_BASE;
+    bool global =
+        info->space == PTX_GLOBAL || (info->space == PTX_GENERIC && address - shared >= VM_SHARED_SIZE);
+    if ((!global && info->space != PTX_SHARED && info->space != PTX_GENERIC) ||
+        (info->space == PTX_GENERIC && address - VM_LOCAL_BASE < VM_LOCAL_SIZE))
+        return false;
+    if (info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK) {
+        gr_vm_weak_strong(w, l, host, info->size, info->sem, store);
+        return false;
+    }
+    for (unsigned e = 0; e < info->vec; e++) {
+        uint8_t bytes[16];
+        unsigned at = e * info->elem;
+        if (store) {
+            store_lane(w, info, e, l, bytes);
+            gr_vm_weak_store(w, l, global, address + at, host + at, bytes, info->elem);
+        } else {
+            gr_vm_weak_load(w, l, host + at, bytes, info->elem);
+            load_lane(w, info, e, l, bytes);
+        }
+    }
+    return true;
+}
+
 VM_HANDLER(gr_vm_x_mem) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_mem_rest(w, i);
 }
@@ -256,11 +284,14 @@ VM_HANDLER(gr_vm_x_mem_rest) {
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
+    bool weak = rest_of(w)->launch->device->weak;
     if (w->atomics && store && info->sem == PTX_RELEASE)
         __atomic_thread_fence(__ATOMIC_RELEASE);
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
         if (!(w->mask >> l & 1))
+            continue;
+        if (weak && move_weakly(w, i, store, l, address[l], host[l]))
             continue;
         for (unsigned e = 0; e < info->vec; e++)
             if (store)
@@ -311,9 +342,9 @@ bool gr_vm_mem_use(const char *isa) {
     return !isa || no_kernels || chosen;
 }
 
-void gr_vm_mem_select(VmMemInfo *info, bool store, VmExec out[2]) {
+void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
-    if (no_kernels)
+    if (no_kernels || d->m->device->weak)
         return;
     int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases
@@ -353,6 +384,8 @@ void gr_vm_mem_select(VmMemInfo *info, bool store, VmExec out[2]) {
 
 void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size) {
     VmWarpRest *r = rest_of(w);
+    if (r->launch->device->weak)
+        gr_vm_weak_release(r, UINT32_C(1) << lane);
     if (address - VM_SHARED_BASE < VM_SHARED_SIZE) {
         VmBlock *owner;
         VmSharedMiss miss;

@@ -9,7 +9,7 @@
 struct VmCache;
 
 // The handlers of a load or store.
-void gr_vm_mem_select(VmMemInfo *info, bool store, VmExec out[2]);
+void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]);
 
 bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,
                           uint64_t *offset);

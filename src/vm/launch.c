@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — starting kernels, their limits, and what remains of them afterwards.
 #include "vm/spread.h"
+#include "vm/weak.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,8 @@ void gr_vm_launch_finish(VmLaunch *l) {
     l->done = true;
     l->end_ns = gr_vm_now_ns(d);
     unlink_launch(l);
+    if (d->weak)
+        gr_vm_weak_launch_end(l);
     if (l->started) {
         VmLaunchEvent e = gr_vm_launch_event(l);
         for (size_t k = 0; k < d->observers.len; k++)

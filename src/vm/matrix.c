@@ -123,7 +123,7 @@ static bool access(Decoder *d, const PtxInstr *i, uint32_t address, uint32_t reg
     info->address_size = 4;
     info->slot[0] = reg;
     VmExec x[2];
-    gr_vm_mem_select(info, store, x);
+    gr_vm_mem_select(d, info, store, x);
     VmInsn *n = gr_vm_emit(d, x[0], x[1]);
     if (n) {
         n->a = address;

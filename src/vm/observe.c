@@ -5,6 +5,7 @@
 #include "vm/exec_mem.h"
 #include "vm/sync_insn.h"
 #include "vm/warp.h"
+#include "vm/weak.h"
 
 #include <string.h>
 
@@ -33,6 +34,8 @@ static uint64_t cluster_index(const VmBlock *b) {
 void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                      PtxSem sem, PtxScope scope) {
     VmDevice *d = r->launch->device;
+    if (d->weak)
+        gr_vm_weak_sync(r, mask, kind, barrier, sem);
     if (i && i->tagged)
         return;
     VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
@@ -54,6 +57,8 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
 
 void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEvent *e) {
     VmDevice *d = r->launch->device;
+    if (d->weak)
+        gr_vm_weak_async(r, mask, e->kind);
     if (!d->listens_async || (i && i->tagged))
         return;
     gr_vm_where(r, i, mask, &e->where);

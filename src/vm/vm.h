@@ -26,6 +26,7 @@ typedef struct VmConfig {
     uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
     uint32_t jobs;         // threads that run the blocks of a launch; 0 or 1: one, and all is repeatable
     uint32_t sm_count;     // 0: default
+    bool weak;             // weak accesses show weak outcomes: weak.h; jobs is 1 then
     bool unfused;          // execute what shortcuts would skip: for tests, the execution is the same
     uint32_t stack_bytes;  // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;   // device malloc heap; 0: 8 MiB

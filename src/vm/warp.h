@@ -132,6 +132,7 @@ typedef struct VmWarpRest {
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
     VmHeldLoad *held;                       // by VmSpeculated.number; NULL: none yet
+    struct VmWeakWarp *weak;                // weak.h; NULL: likewise
     VmActivation *root;
     VmJoin *free_joins;
     VmSplit splits[VM_LANES];
@@ -159,6 +160,7 @@ struct VmBlock {
     uint8_t *shared;
     uint64_t shared_bytes;
     VmBarrier barrier[VM_BARRIERS];
+    uint64_t weak_since;   // moment of its start: weak.h
     bool mbar_waiters;     // some split may be suspended at an mbarrier
     uint64_t async_ids;    // asynchronous operations so far
     VmAsyncOp *async_free; // records
@@ -250,6 +252,7 @@ struct VmDevice {
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
     uint32_t stack_limit;
+    struct VmWeak *weak; // weak.h; NULL: accesses are sequentially consistent
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };
 

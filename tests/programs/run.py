@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py GPURACE ENGINE SOURCE PROGRAM: runs one complete program on the CPU device. It must exit with 0 and print PASS
 (and what its // OUTPUT: lines say), and under an engine that checks, the verdict must be `clean`.
-CMakeLists.txt explains the comments in the sources. ENGINE `jobs`: none, with the blocks on three threads."""
+CMakeLists.txt explains the comments in the sources. ENGINE may also be one of WAYS: none, with other options."""
 import json
 import os
 import re
@@ -11,10 +11,13 @@ import sys
 import tempfile
 
 
+WAYS = {"jobs": ["--jobs", "3"], "weak": ["--weak"]}
+
+
 def main():
     gpurace, engine, source, program = sys.argv[1:5]
-    options = ["--jobs", "3"] if engine == "jobs" else []
-    engine = "none" if engine == "jobs" else engine
+    options = WAYS.get(engine, [])
+    engine = "none" if engine in WAYS else engine
     with open(source, encoding="utf-8") as file:
         text = file.read()
 
