@@ -80,6 +80,25 @@ static bool wanted(void *user, const char *kernel) {
     return !x->has_kernel || regexec(&x->kernel, kernel, 0, NULL, 0) == 0;
 }
 
+// From the first call of the driver: the runtime loads modules as late as their first launch, when copies are already under
+// way. Where the device is not there yet, the first module is the last moment.
+static gr_status listen(Listener *x, gr_error *err) {
+    if (x->listens)
+        return GR_OK;
+    int (*observe)(const struct VmObserver *) =
+        (int (*)(const struct VmObserver *))x->session->symbol(x->session, "gr_cpu_device_observe");
+    VmObserver o = gr_exact_observer(x->exact);
+    if (!observe)
+        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
+    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
+        (int (*)(void (*)(void *, const GrWork *), void *))x->session->symbol(x->session,
+                                                                              "gr_cpu_device_observe_work");
+    if (observe(&o) || (observe_work && observe_work(gr_exact_work, x->exact)))
+        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
+    x->listens = true;
+    return GR_OK;
+}
+
 static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     if (!s)
         return gr_fail(err, GR_ERR_UNSUPPORTED,
@@ -104,25 +123,10 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
                             .no_same_value = !o->same_value,
                             .volatiles = !strcmp(o->volatiles, "yes"),
                             .speculated = o->speculated};
-    return gr_exact_create(&options, &x->exact, err);
-}
-
-// The device has to be there: the first module comes before the first launch.
-static gr_status listen(Listener *x, gr_error *err) {
-    if (x->listens)
-        return GR_OK;
-    int (*observe)(const struct VmObserver *) =
-        (int (*)(const struct VmObserver *))x->session->symbol(x->session, "gr_cpu_device_observe");
-    VmObserver o = gr_exact_observer(x->exact);
-    if (!observe)
-        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
-    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
-        (int (*)(void (*)(void *, const GrWork *), void *))x->session->symbol(x->session,
-                                                                              "gr_cpu_device_observe_work");
-    if (observe(&o) || (observe_work && observe_work(gr_exact_work, x->exact)))
-        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
-    x->listens = true;
-    return GR_OK;
+    gr_status st = gr_exact_create(&options, &x->exact, err);
+    if (st == GR_OK)
+        (void)listen(x, NULL);
+    return st;
 }
 
 static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
