@@ -10,7 +10,6 @@ from truth import Run, frames, of_host, read, words
 FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
 DEFAULT_SEEDS = 20
 ONE_SIDED = {"collider"}  # engines that name the access that noticed, and not always the other
-COMING = {"same-value write", "volatile race"}  # classes that the engine may not have yet
 SPACES, ORDERS, SCOPES = ("global", "shared"), ("can-overlap", "missing-order"), ("cta", "cluster", "gpu", "sys")
 HEADERS = ("RACE", "CLEAN", "SEEDS", "ARGS", "NVCC", "DEVICES", "FIXED", "ONLY-FIXED", "MISUSE")
 
@@ -176,7 +175,7 @@ class Program:
 
 def load(folder, patterns=()):
     """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
-    classes = words("src/exact/races.def", "EXACT_CLASS") | COMING
+    classes = words("src/exact/races.def", "EXACT_CLASS")
     programs = []
     for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
         path = os.path.join(folder, family)
