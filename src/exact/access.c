@@ -167,6 +167,8 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
         for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += s->elem) {
             op.at = a->address[l] + i;
             gr_order_strong_read(&x->order, b, w, l, &op);
+            if (x->open.len)
+                gr_exact_host_unseen(x, b, w, l, &op);
         }
         s->at.epoch = w->epoch[l];
         a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);

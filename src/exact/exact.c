@@ -166,6 +166,9 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->modules);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
+    gr_map_free(&x->host_sites);
+    gr_vec_free(&x->host_pcs);
+    gr_vec_free(&x->open);
     free(x);
 }
 

@@ -11,7 +11,8 @@
 #include "vm/observer.h"
 
 typedef struct Exact Exact;
-struct GrWork; // driver/cuda/hooks.h
+struct GrWork; // driver/cuda/hooks.h, like the next
+struct GrHostTouch;
 
 typedef enum ExactClass {
 #define EXACT_CLASS(id, text, meaning) EXACT_##id,
@@ -25,8 +26,14 @@ typedef struct ExactSide {
     uint32_t site;   // within it
     PtxAccess access;
     bool strong, async; // async: done by an asynchronous operation that this thread started
-    enum { EXACT_BY_KERNEL, EXACT_BY_COPY, EXACT_BY_FILL } by; // else site and threads mean nothing
-    PtxScope scope;                                            // of strong ones
+    enum {
+        EXACT_BY_KERNEL,
+        EXACT_BY_COPY,
+        EXACT_BY_FILL,
+        EXACT_BY_HOST
+    } by;           // else site and threads mean nothing
+    uint64_t pc;    // of the host's instruction
+    PtxScope scope; // of strong ones
     uint64_t launch, block_linear;
     uint32_t thread[3], block[3];
     uint64_t address;
@@ -52,6 +59,9 @@ typedef struct ExactOptions {
     // NULL: all kernels are checked. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);
     bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
+    // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
+    // of it. NULL: nobody sees them.
+    void (*watch)(void *user, bool on);
 } ExactOptions;
 
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);
@@ -59,6 +69,10 @@ void gr_exact_free(Exact *x);
 VmObserver gr_exact_observer(Exact *x);
 // What the driver says of streams, events, copies and waits. Without it, launches are ordered by when they ran.
 void gr_exact_work(void *exact, const struct GrWork *w);
+
+// The host's own accesses to memory that it shares with the device (GrHostWatcher of inject/engine.h).
+void gr_exact_host_touched(void *exact, const struct GrHostTouch *t);
+void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size);
 
 size_t gr_exact_races(const Exact *x);
 const ExactRace *gr_exact_race(const Exact *x, size_t k);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
 // shadow, judge.c says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the
-// host's copies, memsets and waits.
+// host's copies, memsets and waits, touch.c for its own accesses.
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
@@ -14,6 +14,15 @@ typedef struct Module {
     uint64_t fingerprint;
     uint32_t first, n_sites; // its site s is site first + s of the execution
 } Module;
+
+typedef struct HostSite {
+    uint32_t site;
+    uint64_t pc;
+} HostSite;
+
+typedef struct Span {
+    uint64_t at, size;
+} Span;
 
 struct Exact {
     ExactOptions options;
@@ -28,6 +37,13 @@ struct Exact {
     Launch *launch; // the last that was looked for
     uint64_t moment;
     bool nomem;
+    // The host's own accesses (touch.c).
+    Launch *host;   // that they are of; NULL: none since the host last knew everything
+    Map host_sites; // instruction -> site
+    VEC(HostSite) host_pcs;
+    VEC(Span) open;       // where accesses are not seen
+    uint64_t host_looked; // Order.version when it last learnt what it may have read there
+    bool host_told;       // what it did since is in Work.host
 };
 
 // The accesses of some lanes of one warp instruction, or of one operation.
@@ -58,6 +74,14 @@ void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
 // Whether what lane `lane` stores to these bytes of the word lies there already.
 bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
+
+// touch.c
+// What the host has done is known to what comes after Work.host.
+void gr_exact_host_releases(Exact *x);
+// A strong read of the device's may have seen what the host wrote unseen.
+void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
+// Everything is over, and known to the host.
+void gr_exact_host_ends(Exact *x);
 
 // judge.c
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);

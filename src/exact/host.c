@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // host — copies and memsets are launches of one thread; what the host does says what comes after what (work.h).
 #include "exact/exact_internal.h"
+#include "exact/order_internal.h"
 
 static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess access, bool fill) {
     Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
@@ -47,6 +48,11 @@ static Launch *done_by(Exact *x, const GrWork *w) {
     return l;
 }
 
+static void watch(const Exact *x, bool on) {
+    if (x->options.watch)
+        x->options.watch(x->options.user, on);
+}
+
 void gr_exact_work(void *exact, const GrWork *w) {
     Exact *x = exact;
     Clock *known;
@@ -54,19 +60,33 @@ void gr_exact_work(void *exact, const GrWork *w) {
     x->launch = NULL;
     x->order.told = true;
     switch (w->kind) {
-    case GR_WORK_SUBMITTED: gr_work_submitted(&x->work, w); break;
+    case GR_WORK_SUBMITTED:
+        gr_exact_host_releases(x);
+        gr_work_submitted(&x->work, w);
+        x->open.len = 0; // closed again
+        watch(x, true);
+        break;
     case GR_WORK_BEGINS:
         known = gr_work_begins(&x->work, w);
         if (w->type == GR_WORK_KERNEL)
             gr_order_expect(&x->order, w->launch, known);
         else if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
             host_begins(x, w, known);
-        else
+        else {
+            if (w->type == GR_WORK_HOST) // which a thread of the host's runs
+                gr_clock_merge(&x->work.host, known);
             gr_clock_release(known);
+        }
         break;
-    case GR_WORK_ENDED: gr_work_ended(&x->work, w, done_by(x, w)); break;
+    case GR_WORK_ENDED:
+        if (w->type == GR_WORK_HOST)
+            gr_exact_host_releases(x);
+        gr_work_ended(&x->work, w, done_by(x, w));
+        break;
     case GR_WORK_WAITED:
         if (gr_work_waited(&x->work, w) && !x->order.active.len) {
+            gr_exact_host_ends(x);
+            watch(x, false);
             gr_order_settle(&x->order);
             gr_shadow_clear(&x->shadow);
         }

@@ -38,7 +38,8 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     *out = (ExactSide){.access = (PtxAccess)s->access,
                        .strong = s->strong,
                        .async = s->proxy == VM_PROXY_ASYNC,
-                       .by = s->site   ? EXACT_BY_KERNEL
+                       .by = l->host   ? EXACT_BY_HOST
+                             : s->site ? EXACT_BY_KERNEL
                              : s->elem ? EXACT_BY_FILL
                                        : EXACT_BY_COPY,
                        .scope = (PtxScope)(s->scope + 1),
@@ -46,6 +47,9 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
                        .block_linear = b->linear,
                        .address = address,
                        .size = s->size};
+    for (size_t k = 0; k < x->host_pcs.len && l->host; k++)
+        if (x->host_pcs.data[k].site == s->site)
+            out->pc = x->host_pcs.data[k].pc;
     place(b->linear, l->grid, out->block);
     place((uint64_t)s->at.warp * LANES + lane, l->block, out->thread);
     for (size_t k = 0; k < x->modules.len && s->site; k++) {
@@ -57,9 +61,28 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     }
 }
 
+// What would have ordered the host's access and the other.
+static const char *host_order(const Stamp *host, const Stamp *other) {
+    bool reads = host->access == PTX_ACCESS_READ;
+    if (other->site)
+        return reads ? "the host did not wait for the launch (cudaDeviceSynchronize, an event or a stream) "
+                       "before it read"
+                     : "the host did not wait for the launch (cudaDeviceSynchronize, an event or a stream) "
+                       "before it wrote";
+    return reads ? "the host did not wait for the copy or memset (cudaDeviceSynchronize, an event or a "
+                   "stream) before it read"
+                 : "the host did not wait for the copy or memset (cudaDeviceSynchronize, an event or a "
+                   "stream) before it wrote";
+}
+
 // What would have ordered the two.
 static const char *missing(const Exact *x, ExactClass class, const Stamp *a, const Stamp *b) {
     Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    bool host = x->order.launches.data[a->at.launch]->host || x->order.launches.data[b->at.launch]->host;
+    if (host && class == EXACT_SCOPE)
+        return "the scope must be the system: the other side is the host";
+    if (host)
+        return x->order.launches.data[a->at.launch]->host ? host_order(a, b) : host_order(b, a);
     if (class == EXACT_PROXY)
         return "no fence.proxy.async between them";
     if (class == EXACT_SCOPE)
@@ -120,8 +143,11 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
 
+// Of strong ones. The host's (elem 0) are of any size: it may be that of another instruction than the one meant.
+static bool same_size(const Stamp *a, const Stamp *b) { return a->elem == b->elem || !a->elem || !b->elem; }
+
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
-    if (!a->strong || !b->strong || a->elem != b->elem || a->proxy != b->proxy)
+    if (!a->strong || !b->strong || !same_size(a, b) || a->proxy != b->proxy)
         return false;
     unsigned r = gr_order_relation(&x->order, a->at.id, b->at.id);
     return r <= a->scope && r <= b->scope;
@@ -167,7 +193,7 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
         return true;
     }
     *class = mine->strong && t->strong && mine->proxy == t->proxy
-                 ? mine->elem != t->elem ? EXACT_SIZE : EXACT_SCOPE
+                 ? !same_size(mine, t) ? EXACT_SIZE : EXACT_SCOPE
              : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? EXACT_WRITE_WRITE
              : mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ   ? EXACT_WRITE_WRITE
                                                                                  : EXACT_READ_WRITE;

@@ -88,6 +88,7 @@ typedef struct Launch {
     int device;
     const char *kernel;    // may be gone when the module is
     uint64_t begun, ended; // moments; ended 0: runs
+    bool host;             // none of the device's: what the host itself accesses
     bool cut;              // it faulted
     Clock *known;          // when it began
     Clock *end;            // what its threads knew
@@ -200,6 +201,8 @@ typedef struct StrongOp {
 } StrongOp;
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
+// It read, from the outside, what was written by somebody that far away who knew c, and released.
+void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c);
 // [at, at + size) was written by other means.
 void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size);
 

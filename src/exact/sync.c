@@ -201,6 +201,16 @@ void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const Stro
     }
 }
 
+void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c) {
+    if (is_acquire(sem)) {
+        gr_order_learn(o, b, w, UINT32_C(1) << lane, c);
+        return;
+    }
+    LaneSync *mine = gr_order_lane_sync(o, w, lane);
+    if (mine)
+        gr_clock_merge(&mine->pending[far], c);
+}
+
 // Sources that nobody can tell apart become one. Wide ones may become one too: on one device all of them reach everybody.
 static void add_source(Order *o, SyncVar *x, const Block *b, Clock *c, PtxScope scope) {
     bool full = x->sources.len >= SOURCES_MAX && scope >= PTX_SCOPE_GPU;

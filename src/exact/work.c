@@ -74,8 +74,10 @@ void gr_work_ended(Work *w, const GrWork *e, const Launch *done) {
         if (mine->clock && !gr_map_put_u64(&w->marks, mark, gr_clock_retain(mine->clock)))
             w->nomem = true;
     }
-    if (e->type == GR_WORK_HOST) // the function ran on the host
+    if (e->type == GR_WORK_HOST) { // the function ran on the host
         gr_clock_merge(&w->host, mine->clock);
+        gr_clock_merge(&mine->clock, w->host);
+    }
 }
 
 bool gr_work_waited(Work *w, const GrWork *e) {

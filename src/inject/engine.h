@@ -19,6 +19,16 @@
 
 struct GrOptions; // cli/options.h: the table of options, parsed
 
+struct GrHostTouch; // driver/cuda/hooks.h
+
+// Who wants to know what the host itself does to memory that it shares with the CPU device.
+typedef struct GrHostWatcher {
+    void *user;
+    void (*touched)(void *user, const struct GrHostTouch *t);
+    // The host may have done anything in [at, at + size) since, and may until the next submission of work.
+    void (*opened)(void *user, uint64_t at, uint64_t size);
+} GrHostWatcher;
+
 // The injection as an engine sees it. The injection's own structure begins with this one.
 typedef struct GrSession {
     // A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
@@ -30,6 +40,10 @@ typedef struct GrSession {
     // The results file: appends a record; reserves zeroed bytes, of which *offset is the place, or yields NULL.
     void (*record)(struct GrSession *s, GrRecordKind kind, const StrBuf *payload);
     void *(*area)(struct GrSession *s, uint64_t size, uint64_t *offset);
+    // From now on `w` is told of accesses of the host while `watching` is on, each time with the driver's lock held, as which
+    // `watching` must be called: on with every submission of work, off when the host has waited for all. False: not here.
+    bool (*watch)(struct GrSession *s, const GrHostWatcher *w);
+    void (*watching)(struct GrSession *s, bool on);
 } GrSession;
 
 // A module of the program on its way into the driver, or loaded.

@@ -9,9 +9,12 @@
 #include "inject/engines.h"
 #include "report/race_record.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COUNTS = 4096 }; // per area
 
@@ -36,20 +39,45 @@ static uint64_t number_of(const Listener *x, uint64_t fingerprint) {
     return 0;
 }
 
-static GrRaceSide side_of(const Listener *x, const ExactSide *s) {
-    return (GrRaceSide){.module = number_of(x, s->module),
-                        .site = s->site,
-                        .access = s->access,
-                        .scope = s->strong ? (uint32_t)s->scope : 0,
-                        .by = s->by == EXACT_BY_COPY   ? GR_SIDE_COPY
-                              : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
-                              : s->async               ? GR_SIDE_ASYNC
-                                                       : GR_SIDE_THREAD,
-                        .launch = s->launch,
-                        .address = s->address,
-                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
-                        .block = {s->block[0], s->block[1], s->block[2]},
-                        .size = s->size};
+// Where an instruction of the host's program is. `symbol` gets the text, if there is one.
+static void place_host(uint64_t pc, GrRaceSide *out, StrBuf *symbol) {
+    Dl_info info = {0};
+    struct link_map *map = NULL;
+    if (!pc || !dladdr1((const void *)(uintptr_t)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return;
+    // The program itself has no name there.
+    static char program[4096];
+    ssize_t n = map->l_name[0] ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
+    out->object = map->l_name[0] ? map->l_name : n > 0 ? program : info.dli_fname;
+    out->at = pc - map->l_addr;
+    if (info.dli_sname)
+        gr_str_addf(symbol, "%s+0x%llx", info.dli_sname,
+                    (unsigned long long)(pc - (uintptr_t)info.dli_saddr));
+    else
+        gr_str_addf(symbol, "%s+0x%llx",
+                    strrchr(out->object, '/') ? strrchr(out->object, '/') + 1 : out->object,
+                    (unsigned long long)out->at);
+    out->symbol = symbol->data;
+}
+
+static GrRaceSide side_of(const Listener *x, const ExactSide *s, StrBuf *symbol) {
+    GrRaceSide side = {.module = number_of(x, s->module),
+                       .site = s->site,
+                       .access = s->access,
+                       .scope = s->strong ? (uint32_t)s->scope : 0,
+                       .by = s->by == EXACT_BY_HOST   ? GR_SIDE_HOST
+                             : s->by == EXACT_BY_COPY ? GR_SIDE_COPY
+                             : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
+                             : s->async               ? GR_SIDE_ASYNC
+                                                      : GR_SIDE_THREAD,
+                       .launch = s->launch,
+                       .address = s->address,
+                       .thread = {s->thread[0], s->thread[1], s->thread[2]},
+                       .block = {s->block[0], s->block[1], s->block[2]},
+                       .size = s->size};
+    if (s->by == EXACT_BY_HOST)
+        place_host(s->pc, &side, symbol);
+    return side;
 }
 
 static void found(void *user, ExactRace *r) {
@@ -59,9 +87,10 @@ static void found(void *user, ExactRace *r) {
         x->counts = s->area(s, COUNTS * sizeof *x->counts, &x->counts_at);
         x->counts_used = 0;
     }
+    StrBuf symbol = {0}; // at most one side is the host's
     GrRaceInfo info = {.class = r->class,
                        .space = r->space == PTX_SHARED,
-                       .side = {side_of(x, &r->side[0]), side_of(x, &r->side[1])},
+                       .side = {side_of(x, &r->side[0], &symbol), side_of(x, &r->side[1], &symbol)},
                        .overlap = r->overlap,
                        .overlap_bytes = r->overlap_bytes,
                        .order = r->order};
@@ -73,11 +102,17 @@ static void found(void *user, ExactRace *r) {
     gr_race_write(&info, &b);
     s->record(s, GR_RECORD_RACE, &b);
     gr_str_free(&b);
+    gr_str_free(&symbol);
 }
 
 static bool wanted(void *user, const char *kernel) {
     const Listener *x = user;
     return !x->has_kernel || regexec(&x->kernel, kernel, 0, NULL, 0) == 0;
+}
+
+static void watching(void *user, bool on) {
+    const Listener *x = user;
+    x->session->watching(x->session, on);
 }
 
 // From the first call of the driver: the runtime loads modules as late as their first launch, when copies are already under
@@ -96,6 +131,9 @@ static gr_status listen(Listener *x, gr_error *err) {
     if (observe(&o) || (observe_work && observe_work(gr_exact_work, x->exact)))
         return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
     x->listens = true;
+    GrHostWatcher w = {x->exact, gr_exact_host_touched, gr_exact_host_opened};
+    if (observe_work && !x->session->watch(x->session, &w))
+        x->session->note(x->session, "engine exact", "accesses of the host are not seen on this machine");
     return GR_OK;
 }
 
@@ -119,6 +157,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
     }
     ExactOptions options = {.found = found,
                             .wanted = wanted,
+                            .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
                             .volatiles = !strcmp(o->volatiles, "yes"),

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "driver/cuda/hooks.h"
+#include "inject/watch.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -48,6 +49,16 @@ static void *session_area(GrSession *s, uint64_t size, uint64_t *offset) {
     return gr_results_area(&gr_session.results, size, offset);
 }
 
+static bool session_watch(GrSession *s, const GrHostWatcher *w) {
+    (void)s;
+    return gr_watch_start(w);
+}
+
+static void session_watching(GrSession *s, bool on) {
+    (void)s;
+    gr_watch_set(on);
+}
+
 static void append_number(GrRecordKind kind, uint64_t number) {
     StrBuf b = {0};
     gr_put_u64(&b, number);
@@ -68,7 +79,8 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_find(s->options.engine);
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_note, session_symbol, session_record, session_area};
+    s->pub = (GrSession){session_driver, session_note,  session_symbol,  session_record,
+                         session_area,   session_watch, session_watching};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:
@@ -160,6 +172,7 @@ void gr_session_finish(void) {
         !__atomic_compare_exchange_n(&phase, &active, OVER, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
     inside = 1;
+    gr_watch_stop();
     gr_records_sync();
     uint64_t left = unfinished_launches();
     append_number(GR_RECORD_PROCESS_END, left > left_at_exit ? left : left_at_exit);

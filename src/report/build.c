@@ -2,6 +2,7 @@
 // From the records of a results file to a report.
 #include "device/record.h"
 #include "ptx/ptx.h"
+#include "report/host_place.h"
 #include "report/race_record.h"
 #include "report/report_internal.h"
 
@@ -359,7 +360,13 @@ static const char *scope_name(uint32_t scope) {
     return scope < sizeof names / sizeof *names ? names[scope] : NULL;
 }
 
-static GrAccess side_of(const GrRaceSide *s, const GrSiteInfo *site) {
+static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
+    if (s->by == GR_SIDE_HOST)
+        return (GrAccess){.kind = s->access == PTX_ACCESS_READ ? "host read" : "host write",
+                          .at = gr_host_place(s->object, s->at, s->symbol, &b->report->arena),
+                          .size = s->size,
+                          .address = s->address,
+                          .host = true};
     if (!site)
         return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy", .address = s->address};
     GrAccess a = {.kind = access_kind(site),
@@ -387,7 +394,8 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
         return false;
     const GrModuleInfo *m[2] = {NULL, NULL};
     const GrSiteInfo *s[2] = {NULL, NULL};
-    if (r.side[0].by >= GR_SIDE_COPY) { // what has a place in the source comes first
+    if (r.side[0].by >= GR_SIDE_COPY && (r.side[1].by < GR_SIDE_COPY || r.side[1].by == GR_SIDE_HOST)) {
+        // what has a place in the source comes first
         GrRaceSide host = r.side[0];
         r.side[0] = r.side[1];
         r.side[1] = host;
@@ -401,19 +409,20 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
         s[k] = &m[k]->sites[r.side[k].site];
     }
     const void *count = gr_results_at(b->view, r.count_at, sizeof out->count);
-    *out =
-        (GrRace){.class = GR_CLASS_COUNT + r.class,
-                 .kernel = s[0]->kernel ? s[0]->kernel : kernel_of_launch(b, rec->process, r.side[0].launch),
-                 .module = m[0]->name,
-                 .count = 1,
-                 .n_sites = 1,
-                 .accesses = {side_of(&r.side[0], s[0]), side_of(&r.side[1], s[1])},
-                 .n_accesses = 2,
-                 .launch = r.side[0].launch,
-                 .space = r.space ? "shared" : "global",
-                 .order = r.order,
-                 .overlap = r.overlap,
-                 .overlap_bytes = r.overlap_bytes};
+    *out = (GrRace){.class = GR_CLASS_COUNT + r.class,
+                    .kernel = s[0] && s[0]->kernel ? s[0]->kernel
+                              : s[0]               ? kernel_of_launch(b, rec->process, r.side[0].launch)
+                                                   : NULL,
+                    .module = m[0] ? m[0]->name : NULL,
+                    .count = 1,
+                    .n_sites = 1,
+                    .accesses = {side_of(b, &r.side[0], s[0]), side_of(b, &r.side[1], s[1])},
+                    .n_accesses = 2,
+                    .launch = r.side[0].launch,
+                    .space = r.space ? "shared" : "global",
+                    .order = r.order,
+                    .overlap = r.overlap,
+                    .overlap_bytes = r.overlap_bytes};
     if (r.count_at && count)
         memcpy(&out->count, count, sizeof out->count);
     return true;

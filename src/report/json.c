@@ -70,7 +70,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          set(o, "ptx_line", number_or_null(a->ptx_line)) && set(o, "size", json_integer(a->size)) &&
          set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
          set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
-         set(o, "address", a->has_thread || a->lanes ? hex(a->address) : json_null());
+         set(o, "address", a->has_thread || a->lanes || a->host ? hex(a->address) : json_null());
     if (ok && a->has_rank)
         ok = set(o, "cluster_rank", json_integer(a->rank));
     if (ok && race->order)

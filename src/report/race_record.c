@@ -2,7 +2,7 @@
 #include "report/race_record.h"
 
 // One list of fields for both directions.
-#define SIDE(N32, N64, s)                                                                                    \
+#define SIDE(N32, N64, TEXT, s)                                                                              \
     N64((s)->module)                                                                                         \
     N32((s)->site)                                                                                           \
     N32((s)->access)                                                                                         \
@@ -16,12 +16,15 @@
     N32((s)->block[0])                                                                                       \
     N32((s)->block[1])                                                                                       \
     N32((s)->block[2])                                                                                       \
-    N32((s)->size)
+    N32((s)->size)                                                                                           \
+    TEXT((s)->object)                                                                                        \
+    TEXT((s)->symbol)                                                                                        \
+    N64((s)->at)
 #define RACE(N32, N64, TEXT, r)                                                                              \
     N32((r)->class)                                                                                          \
     N32((r)->space)                                                                                          \
-    SIDE(N32, N64, &(r)->side[0])                                                                            \
-    SIDE(N32, N64, &(r)->side[1])                                                                            \
+    SIDE(N32, N64, TEXT, &(r)->side[0])                                                                      \
+    SIDE(N32, N64, TEXT, &(r)->side[1])                                                                      \
     N64((r)->overlap)                                                                                        \
     N32((r)->overlap_bytes)                                                                                  \
     TEXT((r)->order)                                                                                         \

@@ -12,6 +12,7 @@ typedef enum GrSideKind {
     GR_SIDE_ASYNC, // an asynchronous operation that the thread started
     GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_FILL,  // likewise
+    GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
 } GrSideKind;
 
 typedef struct GrRaceSide {
@@ -20,6 +21,10 @@ typedef struct GrRaceSide {
     uint32_t by;                  // GrSideKind
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
+    // HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.
+    // NULL: not known.
+    const char *object, *symbol;
+    uint64_t at;
 } GrRaceSide;
 
 typedef struct GrRaceInfo {

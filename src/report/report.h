@@ -19,7 +19,7 @@
 typedef enum GrVerdict { GR_VERDICT_CLEAN, GR_VERDICT_RACES, GR_VERDICT_INCONCLUSIVE } GrVerdict;
 
 typedef struct GrAccess {
-    const char *kind; // "load", "store", "atomic"
+    const char *kind; // "load", "store", "atomic", "copy", "memset", "host read", "host write"
     GrFrame at;
     const GrFrame *inlined;
     uint32_t n_inlined, ptx_line, size;
@@ -32,6 +32,7 @@ typedef struct GrAccess {
     const char *strong; // what makes it strong, its scope ("gpu"); NULL: weak, or not known
     bool async;         // done by an asynchronous operation that the thread started
     uint64_t launch;    // 0: not known
+    bool host;          // the program's own, on the host
 } GrAccess;
 
 typedef struct GrRace {

@@ -18,7 +18,11 @@ static void add_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
 }
 
 static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
-    if (!a->ptx_line)
+    if (a->host && a->at.file)
+        add_place(r, &a->at, out);
+    else if (a->host)
+        gr_str_add(out, "the host's code (compile with -g to see source lines)");
+    else if (!a->ptx_line)
         gr_str_addf(out, "a %s that the program asked the API for", a->kind);
     else if (a->at.file && a->at.line)
         add_place(r, &a->at, out);
@@ -77,6 +81,8 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
                     race->space, (unsigned long long)a->address);
         if (a->has_rank)
             gr_str_addf(out, " of block %u of the cluster", a->rank);
+    } else if (a->host) {
+        gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
     }
 }
 
@@ -88,7 +94,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->at.function && (!a->at.function || strcmp(a->at.function, b->at.function)))
         gr_str_addf(out, " in %s", gr_short_name(b->at.function, arena));
     gr_str_addc(out, '\n');
-    if (b->ptx_line) {
+    if (b->ptx_line || b->host) {
         gr_source_excerpt(b->at.file, b->at.line, b->at.col, out);
         gr_str_add(out, "    ");
         add_who(race, b, out);
@@ -98,7 +104,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     }
     gr_str_addf(out, "    both touched %u byte%s at 0x%llx\n    missing: ", race->overlap_bytes,
                 race->overlap_bytes == 1 ? "" : "s", (unsigned long long)race->overlap);
-    if (!a->ptx_line || !b->ptx_line) {
+    if (!a->ptx_line || !b->ptx_line) { // what the host did comes first or last, as it happens
         gr_str_addf(out, "%s\n", race->order);
         return;
     }

@@ -261,7 +261,7 @@ static void test_stream_destroyed_with_work(void **state) { // [EM-122]
 
 static void test_copies(void **state) { // [EM-108] [EM-109]
     (void)state;
-    CUdeviceptr d, e;
+    CUdeviceptr d, e, managed;
     unsigned host[64], back[64], *pinned;
     OK(cuMemAlloc(&d, sizeof host));
     OK(cuMemAlloc(&e, sizeof host));
@@ -291,6 +291,14 @@ static void test_copies(void **state) { // [EM-108] [EM-109]
     assert_int_equal(pinned[0], 4);
     OK(cuCtxSynchronize());
     assert_int_equal(pinned[0], 3);
+    // So does the one from or to managed memory.
+    OK(cuMemAllocManaged(&managed, sizeof host, CU_MEM_ATTACH_GLOBAL));
+    host[0] = 78;
+    OK(cuMemcpyHtoD(managed, host, sizeof host));
+    assert_int_equal(*(unsigned *)(uintptr_t)managed, 78);
+    OK(cuMemcpyDtoD(managed, d, sizeof host));
+    assert_int_equal(*(unsigned *)(uintptr_t)managed, 3);
+    OK(cuMemFree(managed));
     // Device to device: no wait. Host to host: done on return.
     append(NULL, 1, 4000);
     OK(cuMemcpyDtoD(e, d, sizeof host));

@@ -8,7 +8,8 @@
 //     pinned host <-> device       synchronous form: returns when done
 //     device -> device             no wait in any form
 //     host -> host                 returns when done
-// Managed memory counts as device memory.
+// Managed memory counts as device memory, except that the synchronous forms return when done, as those of memset do: CUDA's text
+// leaves that open for copies, and programs read such memory on the host right afterwards.
 #include "driver/cuda/driver.h"
 
 typedef enum Place { PLACE_PAGEABLE, PLACE_PINNED, PLACE_DEVICE } Place;
@@ -22,6 +23,7 @@ typedef struct Side {
     size_t slice;
     uint64_t addr; // 0: pageable
     int device;    // whose memory it is; -1: none's in particular
+    bool managed;
 } Side;
 
 // A freed or stray address of the region that all device memory comes from is no pageable host memory.
@@ -55,7 +57,8 @@ static CUresult resolve(Side *s, size_t width, size_t height, size_t depth) {
     }
     s->addr = start;
     s->view = gr_vm_mem_view(gr_cu.mem, start, size);
-    if (r->kind != VM_MEM_MANAGED)
+    s->managed = r->kind == VM_MEM_MANAGED;
+    if (!s->managed)
         s->device = r->device;
     s->place = r->kind == VM_MEM_PINNED || r->kind == VM_MEM_HOST ? PLACE_PINNED : PLACE_DEVICE;
     if (!s->view || (s->type == CU_MEMORYTYPE_HOST && r->kind != VM_MEM_MANAGED && s->place == PLACE_DEVICE))
@@ -182,6 +185,7 @@ static CUresult copy_locked(Ctx *ctx, Side dst, Side src, size_t width, size_t h
     bool to_host = dst.place != PLACE_DEVICE, from_host = src.place != PLACE_DEVICE;
     bool staged = src.place == PLACE_PAGEABLE && !to_host;
     bool wait = to_host && from_host          ? true
+                : dst.managed || src.managed  ? !async || dst.place == PLACE_PAGEABLE
                 : staged                      ? false
                 : dst.place == PLACE_PAGEABLE ? true
                                               : !async && (to_host || from_host);

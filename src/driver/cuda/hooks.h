@@ -81,6 +81,29 @@ typedef struct GrWork {
 // Adds an ear for work. Called with the driver's lock held. 0 on success.
 int gr_cpu_device_observe_work(void (*hear)(void *user, const GrWork *w), void *user);
 
+// Memory that the host and the device share: managed, pinned, and registered memory of the program. The device reaches the first two
+// through a mapping of its own, so the host's may be protected; nothing is told of the tool's own (gr_cpu_device_tool_memory).
+// The result changes whenever the answer may have; `each` may be NULL.
+typedef enum GrSharedMemory { GR_SHARED_MANAGED, GR_SHARED_PINNED, GR_SHARED_REGISTERED } GrSharedMemory;
+uint64_t gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64_t at,
+                                                  uint64_t size),
+                                     void *user);
+// Whether kernels used host memory that nobody announced.
+int gr_cpu_device_used_pageable(void);
+
+// Calls f with the driver's lock held, between two calls of the program and two slices of the device; and whether the
+// caller holds it (async-signal-safe).
+void gr_cpu_device_locked(void (*f)(void *user), void *user);
+int gr_cpu_device_lock_is_mine(void);
+
+// An access of the host's own to memory that it shares with the device.
+typedef struct GrHostTouch {
+    uint64_t address, size;
+    uint64_t pc;   // of the instruction, or where a system call returns to
+    int access;    // PtxAccess
+    int is_atomic; // one access of the machine's: aligned, and no larger than it does at once
+} GrHostTouch;
+
 // Settings in the form of GPURACE_CPU_DEVICE ("seed=1,devices=2"), applied after that variable's. Only before cuInit.
 // 0 on success; otherwise nothing is changed, and `message` (may be NULL) says why.
 int gr_cpu_device_config(const char *text, char *message, unsigned message_size);

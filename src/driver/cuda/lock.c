@@ -5,6 +5,7 @@
 // of tickets. After fork, the child has the parent's handles but no device and no threads: as under NVIDIA's driver
 // every call then returns CUDA_ERROR_NOT_INITIALIZED, if the parent had initialized.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/hooks.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -41,6 +42,14 @@ static int self(void) {
 }
 
 bool gr_cu_lock_is_mine(void) { return atomic_load_explicit(&owner, memory_order_relaxed) == self(); }
+
+__attribute__((visibility("default"))) int gr_cpu_device_lock_is_mine(void) { return gr_cu_lock_is_mine(); }
+
+__attribute__((visibility("default"))) void gr_cpu_device_locked(void (*f)(void *user), void *user) {
+    gr_cu_lock();
+    f(user);
+    gr_cu_unlock();
+}
 
 static void count_call(void) {
     atomic_store_explicit(&last_caller, self(), memory_order_relaxed);

@@ -31,6 +31,26 @@ __attribute__((visibility("default"))) void gr_cpu_device_tool_memory(const void
     gr_cu_unlock();
 }
 
+__attribute__((visibility("default"))) uint64_t
+gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64_t at, uint64_t size),
+                            void *user) {
+    if (!gr_cu.initialized)
+        return 0;
+    const VmRange *r = each ? gr_vm_mem_after(gr_cu.mem, 0) : NULL;
+    for (; r; r = gr_vm_mem_after(gr_cu.mem, r->addr))
+        if (is_host_visible(r))
+            each(user,
+                 r->kind == VM_MEM_MANAGED  ? GR_SHARED_MANAGED
+                 : r->kind == VM_MEM_PINNED ? GR_SHARED_PINNED
+                                            : GR_SHARED_REGISTERED,
+                 r->addr, r->size);
+    return gr_vm_mem_generation(gr_cu.mem);
+}
+
+__attribute__((visibility("default"))) int gr_cpu_device_used_pageable(void) {
+    return gr_cu.initialized && gr_vm_mem_used_pageable(gr_cu.mem);
+}
+
 void *gr_mem_device_view(CUdeviceptr addr, size_t size) { return gr_vm_mem_view(gr_cu.mem, addr, size); }
 
 CUresult gr_mem_alloc(Ctx *ctx, VmMemKind kind, size_t size, unsigned flags, VmRange **out) {

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// watch — the pages, and the thread that answers faults. See watch.h.
+#include "inject/watch.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "inject/session.h"
+#include "inject/touch_insn.h"
+#include "ptx/ptx.h"
+
+#include <errno.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OF_A_PAGE = 64,   // faults of one page before it stays open
+    IN_FULL = 4096,   // faults until the next submission; from then on one of each page
+    IN_ALL = 1 << 16, // then whole allocations stay open
+    PATIENCE_S = 10,  // of a fault that gets no answer
+    SLOTS = 64,       // threads that wait for one
+    LETS = 64,        // threads in system calls
+};
+
+typedef struct Range {
+    uint64_t at, size; // whole pages
+} Range;
+
+typedef enum SlotState { FREE, FILLED, ASKED, ANSWERED, ABANDONED } SlotState;
+
+typedef struct Slot {
+    _Atomic uint32_t state;
+    GrHostTouch touch;
+    GrWatchAnswer answer;
+} Slot;
+
+static struct {
+    GrHostWatcher tell;
+    uint64_t page;
+    _Atomic bool runs, on;
+    uint64_t libc, libc_size;
+    _Atomic uint64_t low, high; // all ranges are between
+    sem_t asked;
+    Slot slot[SLOTS];
+    _Atomic uint64_t let_at[LETS], let_end[LETS]; // at 0: unused
+    // With the driver's lock held.
+    VEC(Range) ranges; // by address
+    uint64_t generation, faults;
+    Map pages; // number -> faults since the last submission; OF_A_PAGE: open
+    void (*locked)(void (*f)(void *user), void *user);
+    int (*lock_is_mine)(void);
+    uint64_t (*list)(void (*each)(void *, GrSharedMemory, uint64_t, uint64_t), void *user);
+    int (*used_pageable)(void);
+} watch;
+
+uint64_t gr_watch_page_size(void) { return watch.page; }
+
+// ---- Protection ------------------------------------------------------------------------------------------------------
+
+static bool set_access(uint64_t at, uint64_t size, bool open) {
+    return mprotect((void *)(uintptr_t)at, size, open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+}
+
+// Protects all but what a system call is at work on.
+static void protect(uint64_t at, uint64_t end) {
+    for (unsigned k = 0; at < end && k < LETS; k++) {
+        uint64_t from = atomic_load(&watch.let_at[k]), to = atomic_load(&watch.let_end[k]);
+        if (!from || to <= at || from >= end)
+            continue;
+        if (from > at)
+            protect(at, from);
+        at = to;
+    }
+    if (at < end)
+        (void)set_access(at, end - at, false);
+}
+
+static void add_range(void *user, GrSharedMemory kind, uint64_t at, uint64_t size) {
+    bool *registered = user;
+    if (kind == GR_SHARED_REGISTERED) {
+        *registered = true;
+        return;
+    }
+    Range r = {at, (size + watch.page - 1) / watch.page * watch.page};
+    if (!gr_vec_push(&watch.ranges, r))
+        gr_session_notef("memory ran out: host accesses to some memory were not watched");
+}
+
+static void list_ranges(void) {
+    bool registered = false;
+    watch.ranges.len = 0;
+    watch.generation = watch.list(add_range, &registered);
+    if (registered)
+        gr_session_remarkf(
+            "host accesses to memory that was registered with cudaHostRegister were not watched: only "
+            "cudaMallocManaged, cudaMallocHost and cudaHostAlloc give memory that can be");
+    if (watch.ranges.len) {
+        const Range *last = &watch.ranges.data[watch.ranges.len - 1];
+        atomic_store(&watch.low, watch.ranges.data[0].at);
+        atomic_store(&watch.high, last->at + last->size);
+    }
+}
+
+static const Range *range_of(uint64_t at) {
+    size_t lo = 0, hi = watch.ranges.len;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const Range *r = &watch.ranges.data[mid];
+        if (at - r->at < r->size)
+            return r;
+        if (r->at <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+// Work was submitted: what comes from now on is looked at anew.
+static void arm(void) {
+    bool is_new = !atomic_load(&watch.on);
+    if (watch.list(NULL, NULL) != watch.generation) {
+        is_new = true;
+        list_ranges();
+    }
+    atomic_store(&watch.on, true);
+    for (size_t k = 0; is_new && k < watch.ranges.len; k++)
+        protect(watch.ranges.data[k].at, watch.ranges.data[k].at + watch.ranges.data[k].size);
+    for (size_t k = 0; !is_new && k < watch.pages.len; k++)
+        if (watch.pages.entries[k].live) {
+            uint64_t at = watch.pages.entries[k].key * watch.page;
+            if (range_of(at))
+                protect(at, at + watch.page);
+        }
+    if (watch.faults >= IN_ALL)
+        for (size_t k = 0; k < watch.ranges.len; k++)
+            protect(watch.ranges.data[k].at, watch.ranges.data[k].at + watch.ranges.data[k].size);
+    watch.faults = 0;
+    if (watch.pages.len)
+        gr_map_free(&watch.pages);
+    if (watch.used_pageable())
+        gr_session_remarkf("host accesses to ordinary memory that kernels used too were not watched");
+}
+
+static void disarm(void) {
+    if (!atomic_load(&watch.on))
+        return;
+    atomic_store(&watch.on, false);
+    if (watch.list(NULL, NULL) != watch.generation)
+        list_ranges(); // what was freed is not to be opened
+    for (size_t k = 0; k < watch.ranges.len; k++)
+        (void)set_access(watch.ranges.data[k].at, watch.ranges.data[k].size, true);
+    gr_map_free(&watch.pages);
+    watch.faults = 0;
+}
+
+void gr_watch_set(bool on) {
+    if (!atomic_load(&watch.runs))
+        return;
+    if (on)
+        arm();
+    else
+        disarm();
+}
+
+void gr_watch_close(uint64_t page) {
+    if (!atomic_load(&watch.on))
+        return;
+    protect(page, page + watch.page);
+    if (!atomic_load(&watch.on)) // since then: nothing may stay protected
+        (void)set_access(page, watch.page, true);
+}
+
+// ---- Answering faults --------------------------------------------------------------------------------------------------
+
+static void leave_open(uint64_t at, uint64_t size) {
+    (void)set_access(at, size, true);
+    watch.tell.opened(watch.tell.user, at, size);
+    gr_session_remarkf(
+        "the host accessed some pages of managed or pinned memory so often while the device worked that "
+        "only its first accesses to them were looked at");
+}
+
+static GrWatchAnswer answer(const GrHostTouch *t) {
+    const Range *r = range_of(t->address);
+    if (!r) { // allocated since the last submission, or not at all
+        list_ranges();
+        r = range_of(t->address);
+    }
+    if (!r)
+        return GR_WATCH_NOT_OURS;
+    uint64_t number = t->address / watch.page, at = number * watch.page;
+    uint64_t seen = (uint64_t)(uintptr_t)gr_map_get_u64(&watch.pages, number);
+    if (!atomic_load(&watch.on) || seen >= OF_A_PAGE)
+        return set_access(at, watch.page, true) || set_access(r->at, r->size, true) ? GR_WATCH_OPEN
+                                                                                    : GR_WATCH_NOT_OURS;
+    GrHostTouch cut = *t;
+    if (cut.size > r->at + r->size - t->address)
+        cut.size = r->at + r->size - t->address;
+    watch.tell.touched(watch.tell.user, &cut);
+    seen++;
+    watch.faults++;
+#if !defined(__x86_64__)
+    seen = OF_A_PAGE;
+#endif
+    if (watch.faults >= IN_FULL)
+        seen = OF_A_PAGE;
+    bool known = gr_map_put_u64(&watch.pages, number, (void *)(uintptr_t)seen);
+    if (watch.faults >= IN_ALL || !known || !set_access(at, watch.page, true)) {
+        leave_open(r->at, r->size);
+        return GR_WATCH_OPEN;
+    }
+    if (seen >= OF_A_PAGE) {
+        leave_open(at, watch.page);
+        return GR_WATCH_OPEN;
+    }
+    return GR_WATCH_STEP;
+}
+
+static void answer_slot(void *user) {
+    Slot *s = user;
+    s->answer = answer(&s->touch);
+}
+
+static void *answer_all(void *arg) {
+    (void)arg;
+    for (;;) {
+        while (sem_wait(&watch.asked))
+            ;
+        for (unsigned k = 0; k < SLOTS; k++) {
+            Slot *s = &watch.slot[k];
+            if (atomic_load(&s->state) != ASKED)
+                continue;
+            watch.locked(answer_slot, s);
+            uint32_t asked = ASKED;
+            if (atomic_compare_exchange_strong(&s->state, &asked, ANSWERED))
+                syscall(SYS_futex, &s->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+            else
+                atomic_store(&s->state, FREE);
+        }
+    }
+    return NULL;
+}
+
+static Slot *take_slot(void) {
+    for (;; sched_yield())
+        for (unsigned k = 0; k < SLOTS; k++) {
+            uint32_t is_free = FREE;
+            if (atomic_compare_exchange_strong(&watch.slot[k].state, &is_free, FILLED))
+                return &watch.slot[k];
+        }
+}
+
+static GrHostTouch describe(uint64_t address, uint64_t pc, bool writes, bool whole) {
+    GrInsnTouch i = gr_insn_touch((const uint8_t *)(uintptr_t)pc);
+    // The second page of an access begins with what part of it only the first one's fault could tell.
+    GrHostTouch t = {.address = address, .pc = pc, .size = whole && i.size ? i.size : 1};
+    t.access = i.kind == GR_INSN_LOAD    ? PTX_ACCESS_READ
+               : i.kind == GR_INSN_RMW   ? PTX_ACCESS_RMW
+               : i.kind == GR_INSN_STORE ? PTX_ACCESS_WRITE
+               : writes                  ? PTX_ACCESS_WRITE
+                                         : PTX_ACCESS_READ;
+    if (t.access == PTX_ACCESS_READ && writes) // it does what the fault says, whatever else
+        t.access = i.kind == GR_INSN_UNKNOWN ? PTX_ACCESS_WRITE : PTX_ACCESS_RMW;
+    uint64_t most = t.access == PTX_ACCESS_RMW ? 16 : 8;
+    t.is_atomic = !i.size || (t.size <= most && !(t.size & (t.size - 1)) && address % t.size == 0);
+    return t;
+}
+
+GrWatchAnswer gr_watch_fault(uint64_t address, uint64_t pc, uint64_t top, bool writes, bool whole) {
+    if (!atomic_load(&watch.runs) || address < atomic_load(&watch.low) || address >= atomic_load(&watch.high))
+        return GR_WATCH_NOT_OURS;
+    uint64_t page = address / watch.page * watch.page;
+    if (watch.lock_is_mine()) // the driver itself, with a pointer of the program's
+        return set_access(page, watch.page, true) ? GR_WATCH_STEP : GR_WATCH_NOT_OURS;
+    Slot *s = take_slot();
+    s->touch = describe(address, pc, writes, whole);
+    if (pc - watch.libc < watch.libc_size && top > 4096 && top - watch.libc >= watch.libc_size)
+        s->touch.pc = top - 1;
+    s->answer = GR_WATCH_NOT_OURS;
+    atomic_store(&s->state, ASKED);
+    sem_post(&watch.asked);
+    struct timespec patience = {.tv_sec = PATIENCE_S};
+    while (atomic_load(&s->state) == ASKED)
+        if (syscall(SYS_futex, &s->state, FUTEX_WAIT_PRIVATE, ASKED, &patience, NULL, 0) &&
+            errno == ETIMEDOUT) {
+            uint32_t asked = ASKED;
+            if (!atomic_compare_exchange_strong(&s->state, &asked, ABANDONED))
+                break;
+            return set_access(page, watch.page, true) ? GR_WATCH_STEP : GR_WATCH_NOT_OURS;
+        }
+    GrWatchAnswer a = s->answer;
+    atomic_store(&s->state, FREE);
+    return a;
+}
+
+// ---- System calls ------------------------------------------------------------------------------------------------------
+
+bool gr_watch_is_on(void) { return atomic_load_explicit(&watch.on, memory_order_relaxed); }
+
+bool gr_watch_meets(const void *p, size_t n) {
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    return n && gr_watch_is_on() && at < atomic_load(&watch.high) && at + n > atomic_load(&watch.low) &&
+           !watch.lock_is_mine();
+}
+
+typedef struct LetCall {
+    uint64_t at, end;
+    GrHostTouch touch;
+    int let;
+} LetCall;
+
+static void do_let(void *user) {
+    LetCall *c = user;
+    const Range *r = range_of(c->at);
+    c->let = -1;
+    if (!r || !atomic_load(&watch.on))
+        return;
+    uint64_t end = c->end < r->at + r->size ? c->end : r->at + r->size, at = c->at / watch.page * watch.page;
+    end = (end + watch.page - 1) / watch.page * watch.page;
+    for (int k = 0; k < LETS && c->let < 0; k++)
+        if (!atomic_load(&watch.let_at[k])) {
+            atomic_store(&watch.let_end[k], end);
+            atomic_store(&watch.let_at[k], at);
+            c->let = k;
+        }
+    (void)set_access(at, end - at, true);
+}
+
+int gr_watch_let(const void *p, size_t n) {
+    LetCall c = {.at = (uint64_t)(uintptr_t)p, .end = (uint64_t)(uintptr_t)p + n};
+    watch.locked(do_let, &c);
+    return c.let;
+}
+
+static void do_told(void *user) {
+    LetCall *c = user;
+    uint64_t at = 0, end = 0;
+    if (c->let >= 0) {
+        at = atomic_load(&watch.let_at[c->let]);
+        end = atomic_load(&watch.let_end[c->let]);
+        atomic_store(&watch.let_at[c->let], 0);
+    }
+    const Range *r = atomic_load(&watch.on) ? range_of(c->touch.address) : NULL;
+    if (!r)
+        return;
+    if (c->touch.size > r->at + r->size - c->touch.address)
+        c->touch.size = r->at + r->size - c->touch.address;
+    if (c->touch.size)
+        watch.tell.touched(watch.tell.user, &c->touch);
+    protect(at, end);
+}
+
+void gr_watch_told(int let, const void *p, size_t done, bool writes, const void *pc) {
+    LetCall c = {.let = let,
+                 .touch = {.address = (uint64_t)(uintptr_t)p,
+                           .size = done,
+                           .pc = (uint64_t)(uintptr_t)pc - 1, // within the call
+                           .access = writes ? PTX_ACCESS_WRITE : PTX_ACCESS_READ}};
+    watch.locked(do_told, &c);
+}
+
+// ---- Beginning and end -------------------------------------------------------------------------------------------------
+
+// The child has no thread that would answer, and no device.
+static void forget_in_child(void) {
+    if (!atomic_load(&watch.runs))
+        return;
+    atomic_store(&watch.runs, false);
+    atomic_store(&watch.on, false);
+    for (size_t k = 0; k < watch.ranges.len; k++)
+        (void)set_access(watch.ranges.data[k].at, watch.ranges.data[k].size, true);
+}
+
+static bool start_thread(void) {
+    sigset_t all, old;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_create(&thread, NULL, answer_all, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ok) {
+        pthread_setname_np(thread, "gpurace-watch");
+        pthread_detach(thread);
+    }
+    return ok;
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *user) {
+    (void)size, (void)user;
+    uint64_t end = 0;
+    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (!slash || strncmp(slash + 1, "libc.so.", 8))
+        return 0;
+    for (int k = 0; k < info->dlpi_phnum; k++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[k];
+        if (p->p_type == PT_LOAD && p->p_vaddr + p->p_memsz > end)
+            end = p->p_vaddr + p->p_memsz;
+    }
+    watch.libc = info->dlpi_addr;
+    watch.libc_size = end;
+    return 1;
+}
+
+bool gr_watch_start(const GrHostWatcher *w) {
+    void *driver = gr_driver_library();
+    *(void **)&watch.locked = gr_real_dlsym(driver, "gr_cpu_device_locked");
+    *(void **)&watch.lock_is_mine = gr_real_dlsym(driver, "gr_cpu_device_lock_is_mine");
+    *(void **)&watch.list = gr_real_dlsym(driver, "gr_cpu_device_shared_memory");
+    *(void **)&watch.used_pageable = gr_real_dlsym(driver, "gr_cpu_device_used_pageable");
+    if (!watch.locked || !watch.lock_is_mine || !watch.list || !watch.used_pageable)
+        return false;
+    long page = sysconf(_SC_PAGESIZE);
+    watch.page = page > 0 ? (uint64_t)page : 4096;
+    watch.tell = *w;
+    dl_iterate_phdr(find_libc, NULL);
+    if (sem_init(&watch.asked, 0, 0) || pthread_atfork(NULL, NULL, forget_in_child) || !start_thread() ||
+        !gr_watch_signals())
+        return false;
+    atomic_store(&watch.runs, true);
+    return true;
+}
+
+static void do_stop(void *user) {
+    (void)user;
+    disarm();
+    atomic_store(&watch.runs, false);
+}
+
+void gr_watch_stop(void) {
+    if (atomic_load(&watch.runs) && !watch.lock_is_mine())
+        watch.locked(do_stop, NULL);
+}
