@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { READ_EPOCH = 1, WRITE_EPOCH = 2, KINDS = 2 };
+enum { OWN, REMOTE }; // Mbar
 
 void gr_order_op_free(Op *op) {
     for (uint32_t l = 0; l < LANES; l++) {
@@ -136,7 +137,7 @@ static void op_arrives(Mbar *m, const Block *b, const VmAsyncEvent *e) {
         bool counts = e->kind == VM_MBAR_TX ? op->number == e->op
                                             : op->number <= e->op && op->completes == VM_COMPLETES_GROUP;
         if (counts && op->warp == e->where.warp && op->mask >> l & 1)
-            gr_clock_add(&m->now, key_of(BY_THREAD, op->id, op->warp, l), WRITE_EPOCH);
+            gr_clock_add(&m->now[OWN], key_of(BY_THREAD, op->id, op->warp, l), WRITE_EPOCH);
     }
 }
 
@@ -154,18 +155,40 @@ static void done_by_mbarrier(Block *b, const VmAsyncEvent *e) {
     }
 }
 
-static void arrive(Order *o, Block *b, Warp *w, Mbar *m, const VmAsyncEvent *e) {
+// An arrival reaches waiters within its scope, which are all of the mbarrier's block: at once if it releases, and as
+// far as a fence released before.
+static void arrive(Order *o, Block *b, Block *owner, Warp *w, Mbar *m, const VmAsyncEvent *e) {
     if (e->op) {
         op_arrives(m, b, e);
         done_by_mbarrier(b, e);
         return;
     }
-    if (e->sem == PTX_RELAXED)
+    unsigned from = owner == b ? OWN : REMOTE;
+    if (from == REMOTE && e->scope < PTX_SCOPE_CLUSTER)
         return;
+    if (e->sem == PTX_RELAXED) {
+        for (uint32_t l = e->where.mask; l; l &= l - 1)
+            gr_clock_merge(&m->now[from], gr_order_fence_released(b, w, (uint32_t)__builtin_ctz(l),
+                                                                  from == OWN ? SAME_BLOCK : SAME_CLUSTER));
+        return;
+    }
     Clock *c = gr_order_snapshots(b, w, e->where.mask);
-    gr_clock_merge(&m->now, c);
+    gr_clock_merge(&m->now[from], c);
     gr_clock_release(c);
     gr_order_bump(o, b, w, e->where.mask);
+}
+
+// A relaxed wait leaves it to a later fence to acquire.
+static void waited(Order *o, Block *b, Warp *w, Mbar *m, const VmAsyncEvent *e) {
+    for (unsigned from = OWN; from <= (e->scope >= PTX_SCOPE_CLUSTER ? REMOTE : OWN); from++) {
+        if (e->sem != PTX_RELAXED)
+            gr_order_learn(o, b, w, e->where.mask, m->over[from]);
+        for (uint32_t l = m->over[from] && e->sem == PTX_RELAXED ? e->where.mask : 0; l; l &= l - 1) {
+            LaneSync *s = gr_order_lane_sync(o, w, (uint32_t)__builtin_ctz(l));
+            if (s)
+                gr_clock_merge(&s->pending[from == OWN ? SAME_BLOCK : SAME_CLUSTER], m->over[from]);
+        }
+    }
 }
 
 static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
@@ -176,11 +199,13 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
     switch (e->kind) {
     case VM_MBAR_INIT:
     case VM_MBAR_INVAL:
-        gr_clock_take(&m->now, NULL);
-        gr_clock_take(&m->over, NULL);
+        for (unsigned from = OWN; from <= REMOTE; from++) {
+            gr_clock_take(&m->now[from], NULL);
+            gr_clock_take(&m->over[from], NULL);
+        }
         break;
     case VM_MBAR_ARRIVE:
-    case VM_MBAR_DROP: arrive(o, b, w, m, e); break;
+    case VM_MBAR_DROP: arrive(o, b, owner, w, m, e); break;
     case VM_MBAR_TX:
         if (e->op) {
             op_arrives(m, b, e);
@@ -188,13 +213,12 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
         }
         break;
     case VM_MBAR_PHASE:
-        gr_clock_take(&m->over, m->now);
-        m->now = NULL;
+        for (unsigned from = OWN; from <= REMOTE; from++) {
+            gr_clock_take(&m->over[from], m->now[from]);
+            m->now[from] = NULL;
+        }
         break;
-    case VM_MBAR_WAIT:
-        if (e->sem != PTX_RELAXED)
-            gr_order_learn(o, b, w, e->where.mask, m->over);
-        break;
+    case VM_MBAR_WAIT: waited(o, b, w, m, e); break;
     default: break;
     }
 }

@@ -510,9 +510,14 @@ void gr_order_block_end(Order *o, Block *b) {
     for (unsigned k = 0; k < BARRIERS; k++)
         gr_clock_release(b->barrier[k].clock);
     for (size_t k = 0; k < b->mbars.len; k++) {
-        gr_clock_release(b->mbars.data[k].now);
-        gr_clock_release(b->mbars.data[k].over);
+        for (unsigned i = 0; i < 2; i++) {
+            gr_clock_release(b->mbars.data[k].now[i]);
+            gr_clock_release(b->mbars.data[k].over[i]);
+        }
     }
+    for (uint32_t k = 0; k < b->n_fences && k < PROXY_FENCES; k++)
+        gr_clock_release(b->fences[k].knew);
+    free(b->fences);
     for (size_t k = 0; k < b->ops.len; k++)
         gr_order_op_free(b->ops.data[k]);
     gr_order_vars_free(&b->sync);
@@ -622,9 +627,29 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
                  gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
 }
 
+// A fence of any thread will do, if it lies on the way: it knew of p, and the viewer knows of it.
+static bool fenced_between(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    const Block *b = v->block;
+    for (uint32_t k = 0; k < b->n_fences && k < PROXY_FENCES; k++) {
+        const ProxyFence *f = &b->fences[k];
+        uint32_t unknown = f->mask;
+        if (!clock_has(o, f->knew, p, lane))
+            continue;
+        for (uint32_t m = f->mask; m; m &= m - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(m);
+            Point at = {b->id, f->epoch[l], b->launch->index, f->warp};
+            if (gr_order_knows(o, v, &at, l))
+                unknown &= ~(UINT32_C(1) << l);
+        }
+        if (!unknown)
+            return true;
+    }
+    return false;
+}
+
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {
     return launch_known(o, v, p->launch) || clock_has(o, v->op->proxied[v->lane], p, lane) ||
-           gr_order_fenced(o, v, p, lane);
+           gr_order_fenced(o, v, p, lane) || fenced_between(o, v, p, lane);
 }
 
 bool gr_order_settled(const Order *o, uint32_t launch) {

@@ -76,10 +76,18 @@ typedef struct Phase {
     bool open, partial;      // partial: `clock` is what its waiters learn
 } Phase;
 
+// What arrivals release: those of the mbarrier's own block and of operations, and those of other blocks of the cluster.
 typedef struct Mbar {
     uint64_t at;
-    Clock *now, *over; // of the phase under way; of the last that is over
+    Clock *now[2], *over[2]; // of the phase under way; of the last that is over
 } Mbar;
+
+// Lanes of a warp that told the async proxy what they knew.
+typedef struct ProxyFence {
+    uint32_t warp, mask, epoch[LANES];
+    Clock *knew;
+} ProxyFence;
+enum { PROXY_FENCES = 32 };
 
 typedef struct Launch {
     uint64_t number;
@@ -107,7 +115,9 @@ typedef struct Block {
     Phase barrier[BARRIERS];
     VEC(Mbar) mbars;
     VEC(Op *) ops;
-    Map sync; // offset -> SyncVar
+    ProxyFence *fences; // the last PROXY_FENCES
+    uint32_t n_fences;  // ever
+    Map sync;           // offset -> SyncVar
     void *shadow;
     uint64_t shadow_words;
 } Block;

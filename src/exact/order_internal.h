@@ -20,6 +20,8 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 // sync.c
 LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane);
+// What the lane's fences released to threads that far away; NULL: nothing. Not the caller's reference.
+Clock *gr_order_fence_released(const Block *b, const Warp *w, uint32_t lane, Relation r);
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e);
 // The thread at `p` has fenced proxies since, and the viewer knows of that.

@@ -8,6 +8,7 @@
 #include "exact/order_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FENCES_KEPT = 16, SOURCES_MAX = 8 };
 
@@ -36,6 +37,11 @@ static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) 
     if (!s->full)
         s->full = gr_clock_with(s->base, key_of(BY_THREAD, b->id, w->index, lane), s->epoch);
     return s->full;
+}
+
+Clock *gr_order_fence_released(const Block *b, const Warp *w, uint32_t lane, Relation r) {
+    LaneSync *s = w->sync[lane];
+    return s && s->fence[r].epoch ? snap_clock(&s->fence[r], b, w, lane) : NULL;
 }
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
@@ -96,6 +102,20 @@ void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxS
 
 // ---- Proxy fences --------------------------------------------------------------------------------------------------
 
+static void keep_proxy_fence(Order *o, Block *b, Warp *w, uint32_t mask) {
+    if (!b->fences)
+        b->fences = calloc(PROXY_FENCES, sizeof *b->fences);
+    if (!b->fences) {
+        o->nomem = true;
+        return;
+    }
+    ProxyFence *f = &b->fences[b->n_fences++ % PROXY_FENCES];
+    gr_clock_take(&f->knew, gr_order_snapshots(b, w, mask));
+    f->warp = w->index;
+    f->mask = mask;
+    memcpy(f->epoch, w->epoch, sizeof f->epoch);
+}
+
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     if (e->proxy != VM_PROXY_ASYNC)
         return;
@@ -121,6 +141,7 @@ void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
                 f->epoch[f->n] = f->epoch[f->n + 1];
         f->epoch[f->n++] = w->epoch[l];
     }
+    keep_proxy_fence(o, b, w, e->where.mask);
     gr_order_bump(o, b, w, e->where.mask);
 }
 

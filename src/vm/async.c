@@ -70,7 +70,7 @@ static void finish(VmAsyncOp *op) {
 
 static bool faulted(const VmAsyncOp *op) { return op->warp->launch->faulted; }
 
-static void report(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes) {
+static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32_t bytes) {
     if (!op->warp->launch->device->listens_async || !lanes)
         return;
     bool read = kind == VM_ASYNC_READ;
@@ -84,11 +84,30 @@ static void report(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes) {
                                                              : PTX_ACCESS_WRITE,
                       .space = b ? PTX_SHARED : PTX_GLOBAL,
                       .block = b ? b->linear : 0,
-                      .size = op->bytes,
+                      .size = bytes,
                       .address = read ? op->src : op->dst,
                       .bar_block = op->bar.block ? op->bar.block->linear : 0,
                       .bar = op->bar.at};
     gr_vm_report_async(op->warp, op->insn, lanes, &e);
+}
+
+static void report(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes) {
+    report_bytes(op, kind, lanes, op->bytes);
+}
+
+// Lanes whose source is shorter than their destination read no more than it.
+static void report_read(VmAsyncOp *op, uint32_t lanes) {
+    if (op->bytes > VM_ASYNC_ALIGN) {
+        report(op, VM_ASYNC_READ, lanes);
+        return;
+    }
+    for (uint32_t left = lanes, same; left; left &= ~same) {
+        uint8_t bytes = op->src_bytes[__builtin_ctz(left)];
+        same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            same |= (uint32_t)(op->src_bytes[__builtin_ctz(m)] == bytes) << __builtin_ctz(m);
+        report_bytes(op, VM_ASYNC_READ, same, bytes);
+    }
 }
 
 // ---- Reading and writing -------------------------------------------------------------------------------------------
@@ -135,7 +154,7 @@ static void do_read(VmAsyncOp *op, uint32_t lanes) {
             return;
         memcpy(data, from, n);
     }
-    report(op, VM_ASYNC_READ, lanes & ~op->zeroed);
+    report_read(op, lanes & ~op->zeroed);
 }
 
 // Each element is updated atomically: other threads of the host may run other blocks.

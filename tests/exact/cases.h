@@ -405,6 +405,42 @@ static const Case cases[] = {
      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
      "cp.async.bulk.wait_group 0;\nEND: \n",
      1, 64, "A-B proxy race"},
+    {"bulk store, a third thread's proxy fence between two barriers",
+     "st.shared.u32 [%r6], %r1; // =A\nbar.sync 0;\n@%p7 fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 "
+     "bra "
+     "END;\n"
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, ""},
+    {"bulk store, a third thread's proxy fence before the barrier",
+     "st.shared.u32 [%r6], %r1; // =A\n@%p7 fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 bra END;\n"
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group 0;\nEND: \n",
+     1, 64, "A-B proxy race"},
+    {"cp.async of a part of its source",
+     "cp.async.cg.shared.global [%r5], [%rd1], 16, 4; // =A\n@%p1 st.global.u32 [%rd1+4], %r1; // "
+     "=B\ncp.async.wait_all;\n",
+     1, 1, ""},
+    {"cp.async of a part of its source, which changes",
+     "cp.async.cg.shared.global [%r5], [%rd1], 16, 8; // =A\n@%p1 st.global.u32 [%rd1+4], %r1; // "
+     "=B\ncp.async.wait_all;\n",
+     1, 1, "A-B " RW},
+    {"mbarrier, relaxed with fences",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
+     "%r1; // =A\nfence.acq_rel.cta;\n"
+     "mbarrier.arrive.relaxed.cta.shared.b64 %rd5, [m];\nAGAIN: mbarrier.test_wait.relaxed.cta.shared.b64 "
+     "%p10, [m], %rd5; @!%p10 "
+     "bra AGAIN;\nfence.acq_rel.cta;\nxor.b32 %r10, %r4, "
+     "128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, ""},
+    {"mbarrier, relaxed with one fence",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
+     "%r1; // =A\nfence.acq_rel.cta;\n"
+     "mbarrier.arrive.relaxed.cta.shared.b64 %rd5, [m];\nAGAIN: mbarrier.test_wait.relaxed.cta.shared.b64 "
+     "%p10, [m], %rd5; @!%p10 "
+     "bra AGAIN;\nxor.b32 %r10, %r4, "
+     "128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, "A-B " RW},
     {"bulk store, destination read too early",
      "st.shared.u32 [%r6], %r1; // =A\nfence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 bra END;\n"
      "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r5], 256; // =B\ncp.async.bulk.commit_group;\n"
@@ -431,6 +467,28 @@ static const Case cases[] = {
      "st.shared.u32 [%r6], %r1; // =A\nbar.sync 0;\n" OTHER_BLOCK
      "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
      4, 64, "A-B " RW},
+#define REMOTE_MBARRIER(arrive, wait)                                                                        \
+    ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\n" CLUSTER_BARRIER OTHER_BLOCK         \
+    "st.shared::cluster.u32 [%r11], %r1; // =A\nmov.u32 %r13, m; mapa.shared::cluster.u32 %r13, %r13, "      \
+    "%r10;\n" arrive "AGAIN: " wait " @!%p10 bra AGAIN;\nld.shared.u32 %r12, [%r6]; // =B\n" CLUSTER_BARRIER
+    {"cluster: remote arrival and wait of the cluster's scope",
+     REMOTE_MBARRIER("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r13];\n",
+                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p10, [m], 0;"),
+     4, 64, ""},
+    {"cluster: remote arrival of the block's scope",
+     REMOTE_MBARRIER("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%r13];\n",
+                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p10, [m], 0;"),
+     4, 64, "A-B " RW},
+    {"cluster: remote arrival, wait of the block's scope",
+     REMOTE_MBARRIER("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r13];\n",
+                     "mbarrier.try_wait.parity.shared::cta.b64 %p10, [m], 0;"),
+     4, 64, "A-B " RW},
+    {"cluster: remote arrival, relaxed with fences",
+     REMOTE_MBARRIER(
+         "fence.acq_rel.cluster;\nmbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r13];\n",
+         "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p10, [m], 0;\n@%p10 "
+         "fence.acq_rel.cluster;"),
+     4, 64, ""},
     {"cluster: written after arriving",
      "barrier.cluster.arrive;\nst.shared.u32 [%r6], %r1; // =A\nbarrier.cluster.wait;\n" OTHER_BLOCK
      "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,

@@ -486,7 +486,7 @@ static void observers(void **state) {
     assert_int_equal(s.n[VM_MBAR_PHASE], 1);
     s = listen("copy_sizes", 5, 32, 0, &ns);
     assert_int_equal(s.written_bytes, 32 * 28);
-    assert_int_equal(s.read_bytes, 32 * 4 + 28 * 8 + 16 * 16);
+    assert_int_equal(s.read_bytes, 32 * 4 + 4 * (0 + 1 + 2 + 3 + 4 + 5 + 6 + 7) + 16 * 16);
     s = listen("fences", 5, 1, 0, &ns);
     assert_int_equal(s.fences, 9);
     assert_true(s.proxies[VM_PROXY_ALIAS] && s.proxies[VM_PROXY_ASYNC] && s.proxies[VM_PROXY_TENSORMAP]);
