@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/speculate.h"
 
+#include "ptx/cfg.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Use {
@@ -140,22 +143,6 @@ static bool follow(const DefUse *d, PtxStmt *load, const PtxReg *r, Speculation 
     return true;
 }
 
-static bool orders(const PtxInstr *i) {
-    unsigned flags = gr_ptx_op_flags(i->op);
-    if (i->op == PTX_OP_UNKNOWN || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_GRIDDEPCONTROL ||
-        (flags & (PTX_F_FENCE | PTX_F_ATOMIC | PTX_F_ASYNC)))
-        return true;
-    return (flags & (PTX_F_READS | PTX_F_WRITES)) && i->sem != PTX_SEM_NONE && i->sem != PTX_WEAK;
-}
-
-// `last` comes after `s`, in line.
-static bool is_quiet(const PtxStmt *s, const PtxStmt *last) {
-    for (const PtxStmt *p = s; p && p != last; p = p->next)
-        if (p->kind == PTX_INSTR && !p->tag.inserted && orders(p->instr))
-            return false;
-    return true;
-}
-
 bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
     *out = (Speculation){0};
     if (s->kind != PTX_INSTR || s->instr->n_operands < 2)
@@ -171,6 +158,155 @@ bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
             return false;
         any = true;
     }
-    out->quiet = any && out->n > 0 && is_quiet(s, out->last);
     return any && out->n > 0;
+}
+
+// ---- Across blocks ---------------------------------------------------------------------------------------------------
+
+enum { MAX_TAINTED = 32 };
+
+typedef struct Taint { // registers that may hold something of the value, and what gave it to them
+    const PtxReg *reg[MAX_TAINTED];
+    const PtxStmt *by[MAX_TAINTED];
+    unsigned n;
+} Taint;
+
+static bool is_tainted(const Taint *t, const PtxReg *r, const PtxStmt *by) {
+    for (unsigned k = 0; k < t->n; k++)
+        if (t->reg[k] == r && (!by || t->by[k] == by))
+            return true;
+    return false;
+}
+
+static bool is_reg(const PtxOperand *o, const PtxReg *r) { return o->kind == PTX_O_REG && o->reg == r; }
+
+static bool decide(Decisions *out, PtxStmt *at, const PtxOperand *pred, bool negated) {
+    if (pred->kind != PTX_O_REG || out->n == SPEC_MAX)
+        return false;
+    out->at[out->n].at = at;
+    out->at[out->n].pred = pred->reg;
+    out->at[out->n++].negated = negated != pred->negated;
+    return true;
+}
+
+static bool overwrites(const PtxStmt *s, const PtxReg *r) {
+    if (s->kind != PTX_INSTR || s->instr->guard || !s->instr->n_operands ||
+        (gr_ptx_op_flags(s->instr->op) & PTX_F_NO_DST))
+        return false;
+    const PtxOperand *o = &s->instr->operands[0];
+    bool found = is_reg(o, r);
+    for (unsigned k = 0; k < o->n_sub && o->kind != PTX_O_ADDRESS; k++)
+        found |= is_reg(&o->sub[k], r);
+    return found;
+}
+
+// Whether what `def` puts into r may still be there at `use`.
+static bool reaches(const Cfg *g, const PtxStmt *def, const PtxStmt *use, const PtxReg *r) {
+    uint32_t b = gr_cfg_block_of(g, def), n = 0;
+    bool *seen = calloc(g->n_blocks, sizeof *seen), found = false;
+    uint32_t *todo = calloc(g->n_blocks, sizeof *todo);
+    if (!seen || !todo || b == UINT32_MAX)
+        found = true; // out of memory: perhaps
+    const PtxStmt *s = found ? NULL : def == g->blocks[b].last ? NULL : def->next;
+    while (!found) {
+        const CfgBlock *at = &g->blocks[b];
+        bool killed = false;
+        for (; s && !found && !killed; s = s == at->last ? NULL : s->next) {
+            found = s == use;
+            killed = overwrites(s, r);
+        }
+        for (uint32_t k = 0; k < at->n_succs && !killed; k++)
+            if (!seen[at->succs[k]]) {
+                seen[at->succs[k]] = true;
+                todo[n++] = at->succs[k];
+            }
+        if (!n)
+            break;
+        b = todo[--n];
+        s = g->blocks[b].first;
+    }
+    free(seen);
+    free(todo);
+    return found;
+}
+
+// Follows what statement `by` puts into r.
+static bool spread(const DefUse *d, const Cfg *g, const PtxReg *r, const PtxStmt *by, Taint *t,
+                   Decisions *out) {
+    if (is_tainted(t, r, by))
+        return true;
+    if (r->index >= d->n_regs || t->n == MAX_TAINTED)
+        return false;
+    t->reg[t->n] = r;
+    t->by[t->n++] = by;
+    for (const Use *u = d->regs[r->index].uses; u; u = u->next) {
+        const PtxInstr *i = u->stmt->instr;
+        const PtxOperand *o = i->operands;
+        bool logic = i->op == PTX_OP_AND || i->op == PTX_OP_OR;
+        if (!reaches(g, by, u->stmt, r))
+            continue;
+        if (u->guard || i->guard)
+            return false;
+        if (i->op == PTX_OP_SELP && i->n_operands == 4 && !is_reg(&o[3], r)) {
+            bool b = is_reg(&o[2], r);
+            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, &o[3], b))
+                return false;
+        } else if (logic && i->type[0] == PTX_PRED && i->n_operands == 3) {
+            bool b = is_reg(&o[2], r);
+            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, &o[b ? 1 : 2], i->op == PTX_OP_OR))
+                return false;
+        } else if (!(is_pure(i) || (i->op == PTX_OP_SETP && o[0].kind == PTX_O_REG)) ||
+                   !spread(d, g, o[0].reg, u->stmt, t, out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Whether control may come back to block `at` without passing block `load`.
+static bool comes_back(const Cfg *g, uint32_t at, uint32_t load) {
+    if (at == load)
+        return false;
+    bool *seen = calloc(g->n_blocks, sizeof *seen), back = false;
+    uint32_t *todo = calloc(g->n_blocks, sizeof *todo), n = 0;
+    if (!seen || !todo)
+        back = true; // out of memory: then it is a load like any other
+    for (uint32_t b = at; !back; b = todo[--n]) {
+        for (uint32_t k = 0; k < g->blocks[b].n_succs; k++) {
+            uint32_t s = g->blocks[b].succs[k];
+            back |= s == at;
+            if (s != load && !seen[s]) {
+                seen[s] = true;
+                todo[n++] = s;
+            }
+        }
+        if (!n)
+            break;
+    }
+    free(seen);
+    free(todo);
+    return back;
+}
+
+bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
+    Taint t = {.n = 0};
+    *out = (Decisions){0};
+    if (s->kind != PTX_INSTR || s->instr->n_operands < 2)
+        return false;
+    const PtxOperand *dst = &s->instr->operands[0];
+    const PtxOperand *list = dst->kind == PTX_O_VECTOR ? dst->sub : dst;
+    unsigned n = dst->kind == PTX_O_VECTOR ? dst->n_sub : 1;
+    for (unsigned k = 0; k < n; k++)
+        if (list[k].kind != PTX_O_SINK &&
+            (list[k].kind != PTX_O_REG || !spread(d, g, list[k].reg, s, &t, out)))
+            return false;
+    uint32_t load = gr_cfg_block_of(g, s);
+    if (!out->n || load == UINT32_MAX)
+        return false;
+    for (unsigned k = 0; k < out->n; k++) {
+        uint32_t at = gr_cfg_block_of(g, out->at[k].at);
+        if (is_tainted(&t, out->at[k].pred, NULL) || at == UINT32_MAX || comes_back(g, at, load))
+            return false;
+    }
+    return true;
 }

@@ -31,10 +31,23 @@ typedef struct Speculation {
         bool negated;
     } keep[SPEC_MAX];
     PtxStmt *last; // behind this statement all of them are known
-    bool quiet; // nothing from the load to there orders anything: no fence, strong or asynchronous operation
 } Speculation;
 
 // Whether the load `s` is speculated; *out says for which lanes it is real. When in doubt it is not.
 bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out);
+
+// The same wherever the selp are: nvcc may put branches and stores between, and merge the value with others that come
+// another way. So nothing is known at any one place, but a lane that has passed all of these since it loaded, and at none of
+// them `pred` held, has not used the value and never will. A lane that exits will not either.
+typedef struct Decisions {
+    unsigned n;
+    struct {
+        PtxStmt *at; // selp, or and.pred and or.pred of a comparison with the value
+        PtxReg *pred;
+        bool negated;
+    } at[SPEC_MAX];
+} Decisions;
+struct Cfg;
+bool gr_decisions(const DefUse *d, const struct Cfg *g, PtxStmt *s, Decisions *out);
 
 #endif

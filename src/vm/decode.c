@@ -180,6 +180,28 @@ static bool decode_any(Decoder *d, const PtxInstr *i, bool *control) {
 
 // ---- Speculated loads --------------------------------------------------------------------------------------
 
+static bool add_speculated(Decoder *d, const PtxStmt *s, const Decisions *found) {
+    VmSpeculated *p = GR_NEW(&d->m->arena, VmSpeculated);
+    if (!p || !gr_map_put_u64(&d->speculated, (uint64_t)(uintptr_t)s, p))
+        return false;
+    *p = (VmSpeculated){d->m->n_speculated++, found->n};
+    for (unsigned k = 0; k < found->n; k++) {
+        uint64_t at = (uint64_t)(uintptr_t)found->at[k].at;
+        PtxOperand pred = {.kind = PTX_O_REG, .reg = found->at[k].pred};
+        VmDecision *n = GR_NEW(&d->m->arena, VmDecision);
+        if (!n)
+            return false;
+        *n = (VmDecision){.next = gr_map_get_u64(&d->decides, at),
+                          .load = p,
+                          .index = k,
+                          .pred = gr_vm_src(d, &pred, PTX_PRED),
+                          .negated = found->at[k].negated};
+        if (!gr_map_put_u64(&d->decides, at, n))
+            return false;
+    }
+    return true;
+}
+
 static gr_status find_speculated(Decoder *d) {
     gr_status st = GR_OK;
     DefUse uses = {0};
@@ -190,25 +212,12 @@ static gr_status find_speculated(Decoder *d) {
         return GR_OK;
     GR_TRY(gr_defuse_build(d->f->ptx, &uses, d->err));
     for (PtxStmt *s = d->f->ptx->first; s; s = s->next) {
-        Speculation found;
+        Decisions found;
         if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_LD || !s->site || s->tag.inserted ||
-            !gr_speculated(&uses, s, &found) || !found.quiet)
+            (s->instr->sem != PTX_SEM_NONE && s->instr->sem != PTX_WEAK) ||
+            !gr_decisions(&uses, &d->cfg, s, &found))
             continue;
-        VmSpeculated *p = GR_NEW(&d->m->arena, VmSpeculated);
-        if (!p) {
-            st = gr_fail(d->err, GR_ERR_NOMEM, "out of memory");
-            goto done;
-        }
-        for (unsigned k = 0; k < found.n; k++) {
-            PtxOperand pred = {.kind = PTX_O_REG, .reg = found.keep[k].pred};
-            p->pred[k] = gr_vm_src(d, &pred, PTX_PRED);
-            p->negated[k] = found.keep[k].negated;
-        }
-        p->n = found.n;
-        p->number = d->m->n_speculated++;
-        p->next = gr_map_get_u64(&d->decides, (uint64_t)(uintptr_t)found.last);
-        if (!gr_map_put_u64(&d->decides, (uint64_t)(uintptr_t)found.last, p) ||
-            !gr_map_put_u64(&d->speculated, (uint64_t)(uintptr_t)s, p))
+        if (!add_speculated(d, s, &found))
             st = gr_fail(d->err, GR_ERR_NOMEM, "out of memory");
     }
 done:
@@ -217,7 +226,7 @@ done:
 }
 
 static void wrap_decision(Decoder *d, const PtxStmt *s) {
-    VmSpeculated *p = gr_map_get_u64(&d->decides, (uint64_t)(uintptr_t)s);
+    VmDecision *p = gr_map_get_u64(&d->decides, (uint64_t)(uintptr_t)s);
     if (!p)
         return;
     VmInsn *n = &d->code.data[d->code.len - 1];

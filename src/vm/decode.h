@@ -52,8 +52,7 @@ typedef struct Decoder {
     uint32_t block;          // being decoded
     const PtxStmt *stmt;     // being decoded
     uint16_t weight;         // instructions that needed none since the last one that did
-    Map speculated;          // load statement -> VmSpeculated
-    Map decides;             // selp statement -> the first of those that it decides
+    Map speculated, decides; // load -> VmSpeculated; statement -> VmDecision
     VEC(VmFunc *) callees;
     VEC(const PtxVar *) shared;
 } Decoder;

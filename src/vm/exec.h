@@ -21,8 +21,7 @@ VM_HANDLER(gr_vm_x_exit_if);
 VM_HANDLER(gr_vm_x_trap);
 VM_HANDLER(gr_vm_x_nop);
 VM_HANDLER(gr_vm_x_nanosleep); // a: nanoseconds
-VM_HANDLER(
-    gr_vm_x_decide); // observe.c; body: the instruction; extra: VmSpeculated, the loads whose fate it decides
+VM_HANDLER(gr_vm_x_decide);    // observe.c; body: the instruction; extra: VmDecision
 
 // exec_call.c
 VM_HANDLER(gr_vm_x_call); // extra: VmCallInfo

@@ -15,13 +15,18 @@ typedef struct VmAtomOp {
     bool cas, exch;
 } VmAtomOp;
 
-// A load that was hoisted out of its guard: the lanes keep its value for which one of these predicates holds.
+// A load that was hoisted out of its guard (ptx/speculate.h).
 typedef struct VmSpeculated {
-    struct VmSpeculated *next; // is decided by the same instruction
-    uint32_t number, n;        // within the module; of predicates
-    uint32_t pred[SPEC_MAX];
-    bool negated[SPEC_MAX];
+    uint32_t number, n_decisions; // number: within the module
 } VmSpeculated;
+
+// What an instruction decides of it.
+typedef struct VmDecision {
+    struct VmDecision *next; // of the same instruction, about another load
+    const VmSpeculated *load;
+    uint32_t index, pred; // among the decisions; slot
+    bool negated;
+} VmDecision;
 
 typedef struct VmMemInfo {
     PtxSpace space; // as written: GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM
@@ -35,7 +40,7 @@ typedef struct VmMemInfo {
     bool silent;          // no site: nobody hears of it
     bool cluster;    // may reach the shared memory of other blocks: .shared::cluster and generic addresses
     bool same_width; // elements of 4 or 8 bytes, all registers as wide
-    VmSpeculated *speculated; // observers hear of it later, from gr_vm_x_decide; NULL: at once
+    const VmSpeculated *speculated; // observers hear of it when its fate is known; NULL: at once
     uint8_t reg_bytes[VM_MAX_VEC];
     uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
     // Atomics.

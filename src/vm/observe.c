@@ -38,6 +38,8 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         gr_vm_weak_sync(r, mask, kind, barrier, sem);
     if (i && i->tagged)
         return;
+    if (r->holding & mask)
+        gr_vm_settle_loads(r, mask);
     VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
     if (kind == VM_SYNC_FENCE_PROXY)
         e.proxy = (VmProxy)barrier;
@@ -61,6 +63,10 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
         gr_vm_weak_async(r, mask, e->kind);
     if (!d->listens_async || (i && i->tagged))
         return;
+    bool by_lanes = e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE && e->kind != VM_MBAR_TX &&
+                    e->kind != VM_MBAR_PHASE;
+    if (by_lanes && r->holding & mask)
+        gr_vm_settle_loads(r, mask);
     gr_vm_where(r, i, mask, &e->where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
@@ -150,42 +156,68 @@ static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[V
     }
 }
 
-// The loads wait for their fate to be decided.
+static void settle(VmWarpRest *r, VmHeldLoad *h, uint32_t lanes, uint32_t discards) {
+    h->lanes &= ~lanes;
+    if (lanes)
+        report_anywhere(&r->hot, h->insn, h->address, lanes, discards);
+}
+
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask) {
+    for (uint32_t k = 0; r->holding & mask && k < r->launch->module->n_speculated; k++)
+        settle(r, &r->held[k], r->held[k].lanes & mask, 0);
+    r->holding &= ~mask;
+}
+
+static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
+    if (rest_of(w)->holding & w->mask && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
+        gr_vm_settle_loads(rest_of(w), w->mask);
+}
+
+// The loads wait for their fate.
 static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
     VmWarpRest *r = rest_of(w);
-    const VmMemInfo *info = i->extra;
+    const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;
     if (!r->held)
         r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
     if (!r->held) { // out of memory
         report_anywhere(w, i, address, w->mask, 0);
         return;
     }
-    VmHeldLoad *h = &r->held[info->speculated->number];
+    VmHeldLoad *h = &r->held[s->number];
+    settle(r, h, h->lanes & w->mask, 0); // of another activation, or of a value that is still in use
     h->insn = i;
     h->lanes |= w->mask;
+    r->holding |= w->mask;
+    for (uint32_t k = 0; k < s->n_decisions; k++)
+        h->passed[k] &= ~w->mask;
     for (uint32_t m = w->mask; m; m &= m - 1)
         h->address[__builtin_ctz(m)] = address[__builtin_ctz(m)];
 }
 
+static void decide(VmWarp *w, const VmDecision *d) {
+    VmWarpRest *r = rest_of(w);
+    VmHeldLoad *h = &r->held[d->load->number];
+    uint32_t lanes = h->lanes & w->mask, keep = d->negated ? ~VM_PRED(w, d->pred) : VM_PRED(w, d->pred);
+    settle(r, h, lanes & keep, 0);
+    lanes &= ~keep;
+    h->passed[d->index] |= lanes;
+    for (uint32_t k = 0; k < d->load->n_decisions; k++)
+        lanes &= h->passed[k];
+    settle(r, h, lanes, lanes);
+}
+
 VM_HANDLER(gr_vm_x_decide) {
-    const VmInsn *next = i->body[w->partial](w, i);
-    VmHeldLoad *held = rest_of(w)->held;
-    for (const VmSpeculated *s = held && w->listens ? i->extra : NULL; s; s = s->next) {
-        VmHeldLoad *h = &held[s->number];
-        uint32_t lanes = h->lanes & w->mask, keep = 0;
-        for (uint32_t k = 0; k < s->n; k++)
-            keep |= s->negated[k] ? ~VM_PRED(w, s->pred[k]) : VM_PRED(w, s->pred[k]);
-        h->lanes &= ~lanes;
-        if (lanes)
-            report_anywhere(w, h->insn, h->address, lanes, lanes & ~keep);
-    }
-    return next;
+    if (w->listens && rest_of(w)->holding & w->mask)
+        for (const VmDecision *d = i->extra; d; d = d->next)
+            decide(w, d);
+    return i->body[w->partial](w, i);
 }
 
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
     const VmMemInfo *info = i->extra;
     if (!rest_of(w)->launch->device->listens_access || i->tagged || info->silent)
         return;
+    settle_before(w, info);
     if (info->speculated)
         hold(w, i, address);
     else
@@ -198,6 +230,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
     const VmMemInfo *info = i->extra;
     if (i->tagged || info->silent)
         return;
+    settle_before(w, info);
     uint64_t at[VM_LANES];
     if (info->speculated)
         base = 0;

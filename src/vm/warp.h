@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "ptx/speculate.h"
 #include "vm/insn.h"
 #include "vm/program.h"
 #include "vm/vm.h"
@@ -105,11 +106,11 @@ typedef struct VmSplit {
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
 
-// A speculated load of some lanes, until they know whether they keep the value.
+// A speculated load of some lanes, until it is known whether they use the value.
 typedef struct VmHeldLoad {
     const VmInsn *insn;
-    uint32_t lanes;
-    uint64_t address[VM_LANES]; // as gr_vm_resolve gives them
+    uint32_t lanes, passed[SPEC_MAX]; // passed: those that have been at that decision since
+    uint64_t address[VM_LANES];       // as gr_vm_resolve gives them
 } VmHeldLoad;
 
 typedef struct VmWarpRest {
@@ -132,6 +133,7 @@ typedef struct VmWarpRest {
     bool clock_fresh;                       // %clock and the like may be read
     VmWarpAsync *async;                     // async.h; NULL: never had any
     VmHeldLoad *held;                       // by VmSpeculated.number; NULL: none yet
+    uint32_t holding;                       // no other lanes have any
     struct VmWeakWarp *weak;                // weak.h; NULL: likewise
     VmActivation *root;
     VmJoin *free_joins;
@@ -369,6 +371,8 @@ void gr_vm_collective_recheck(VmWarpRest *r);   // lanes exited
 
 void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out);
 // `barrier`: of VM_SYNC_FENCE_PROXY the proxy.
+// Something is about to happen that orders what these lanes did before: loads whose fate is not known count.
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask);
 void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                      PtxSem sem, PtxScope scope);
 static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,

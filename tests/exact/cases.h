@@ -125,6 +125,50 @@ static const Case cases[] = {
      "@%p4 st.shared.u32 [%r5], 5; // =A\nadd.u32 %r10, %r5, 0;\nld.shared.u32 %r12, [%r10]; // =B\nadd.u32 "
      "%r10, %r10, 400;\nselp.b32 %r11, %r12, %r10, %p7;\nst.global.u32 [%rd3], %r11; // =C\n",
      1, 64, "A-B " RW},
+// nvcc puts other things between the load and the choice, and merges the value with others.
+#define HOISTED_FAR(pred)                                                                                    \
+    "ld.shared.u32 %r10, [%r5]; // =B\n@!%p4 bra OVER;\nst.shared.u32 [%r5], 6; // =A\nOVER: selp.b32 "      \
+    "%r11, "                                                                                                 \
+    "%r10, 0, " pred ";\nst.global.u32 [%rd3], %r11; // =C\n"
+#define HOISTED_MERGED(pred)                                                                                 \
+    "@%p4 bra ONE;\nld.shared.u32 %r10, [%r5]; // =B\nbra MEET;\nONE: mov.u32 %r10, 6; st.shared.u32 "       \
+    "[%r5], "                                                                                                \
+    "%r10; // =A\nMEET: selp.b32 %r11, %r10, 0, " pred ";\nst.global.u32 [%rd3], %r11; // =C\n"
+#define HOISTED_COMPARED(pred)                                                                               \
+    "ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 6; // =A\nsetp.lt.u32 %p10, %r1, %r10; "    \
+    "and.pred %p11, " pred ", %p10; selp.b32 %r11, %r10, %r1, %p11;\nst.global.u32 [%rd3], %r11; // =C\n"
+    {"a hoisted load, chosen behind a branch by who stored", HOISTED_FAR("%p4"), 1, 32, ""},
+    {"a hoisted load, chosen behind a branch by another", HOISTED_FAR("%p1"), 1, 32, "A-B " RW},
+    {"a hoisted load, merged and chosen by who stored", HOISTED_MERGED("%p4"), 1, 32, ""},
+    {"a hoisted load, merged and chosen by another", HOISTED_MERGED("%p1"), 1, 32, "A-B " RW},
+    {"a hoisted load, compared by who stored", HOISTED_COMPARED("%p4"), 1, 32, ""},
+    {"a hoisted load, compared by another", HOISTED_COMPARED("%p1"), 1, 32, "A-B " RW},
+    {"a hoisted load, compared with its own value",
+     "ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 6; // =A\nsetp.gt.u32 %p10, %r1, %r10; "
+     "selp.b32 %r11, %r10, %r1, %p10;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, "A-B " RW},
+    {"a hoisted load that is chosen in a later iteration",
+     "ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 5; // =A\nmov.u32 %r12, 0;\n"
+     "LOOP: setp.eq.u32 %p10, %r12, 2; selp.b32 %r11, %r10, 0, %p10; add.u32 %r12, %r12, 1; setp.lt.u32 "
+     "%p11, "
+     "%r12, 3; @%p11 bra LOOP;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, "A-B " RW},
+    {"a hoisted load, and exit before the choice",
+     "ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 5; // =A\n@!%p4 ret;\nselp.b32 %r11, %r10, "
+     "9, "
+     "%p4;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, ""},
+    {"a hoisted load, and a barrier of the warp before the choice is taken as it is",
+     "ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 5; // =A\nbar.warp.sync "
+     "0xffffffff;\nselp.b32 "
+     "%r11, %r10, 9, %p4;\nst.global.u32 [%rd3], %r11; // =C\n",
+     1, 32, "A-B " RW},
+    {"a hoisted load in a loop",
+     "mov.u32 %r12, 0;\nLOOP: ld.shared.u32 %r10, [%r5]; // =B\n@%p4 st.shared.u32 [%r5], 6; // =A\nselp.b32 "
+     "%r11, "
+     "%r10, 0, %p4; add.u32 %r12, %r12, 1; setp.lt.u32 %p11, %r12, 3; @%p11 bra LOOP;\nst.global.u32 [%rd3], "
+     "%r11; // =C\n",
+     1, 32, ""},
     {"a load whose value is used elsewhere too",
      "@%p4 st.shared.u32 [%r5], 5; // =A\nld.shared.u32 %r10, [%r5]; // =B\nselp.b32 %r11, %r10, 9, "
      "%p8;\nst.global.u32 [%rd3], %r11; // =C\nst.global.u32 [%rd3+512], %r10; // =D\n",
