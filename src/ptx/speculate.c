@@ -3,6 +3,7 @@
 
 #include "ptx/cfg.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,29 +264,37 @@ static bool spread(const DefUse *d, const Cfg *g, const PtxReg *r, const PtxStmt
     return true;
 }
 
-// Whether control may come back to block `at` without passing block `load`.
-static bool comes_back(const Cfg *g, uint32_t at, uint32_t load) {
-    if (at == load)
-        return false;
-    bool *seen = calloc(g->n_blocks, sizeof *seen), back = false;
-    uint32_t *todo = calloc(g->n_blocks, sizeof *todo), n = 0;
-    if (!seen || !todo)
-        back = true; // out of memory: then it is a load like any other
-    for (uint32_t b = at; !back; b = todo[--n]) {
-        for (uint32_t k = 0; k < g->blocks[b].n_succs; k++) {
-            uint32_t s = g->blocks[b].succs[k];
-            back |= s == at;
-            if (s != load && !seen[s]) {
-                seen[s] = true;
-                todo[n++] = s;
-            }
+static void mark(const Taint *t, const PtxStmt *by, bool *marked) {
+    for (unsigned k = 0; k < t->n; k++)
+        marked[k] |= t->by[k] == by;
+}
+
+// Whether the value that a lane did not choose at `at` may come there again, without being loaded anew.
+static bool comes_again(const DefUse *d, const Cfg *g, const Taint *t, const PtxStmt *at) {
+    bool marked[MAX_TAINTED] = {false}, done[MAX_TAINTED] = {false};
+    for (unsigned k = 0; k < t->n; k++)
+        for (const Use *u = overwrites(at, t->reg[k]) ? NULL : d->regs[t->reg[k]->index].uses; u;
+             u = u->next) {
+            if (!reaches(g, at, u->stmt, t->reg[k]))
+                continue;
+            if (u->stmt == at)
+                return true;
+            mark(t, u->stmt, marked);
         }
-        if (!n)
-            break;
+    for (unsigned k = 0; k < t->n; k++) {
+        if (!marked[k] || done[k])
+            continue;
+        done[k] = true;
+        for (const Use *u = d->regs[t->reg[k]->index].uses; u; u = u->next) {
+            if (!reaches(g, t->by[k], u->stmt, t->reg[k]))
+                continue;
+            if (u->stmt == at)
+                return true;
+            mark(t, u->stmt, marked);
+        }
+        k = UINT_MAX; // from the start: earlier ones may be marked now
     }
-    free(seen);
-    free(todo);
-    return back;
+    return false;
 }
 
 bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
@@ -300,13 +309,8 @@ bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
         if (list[k].kind != PTX_O_SINK &&
             (list[k].kind != PTX_O_REG || !spread(d, g, list[k].reg, s, &t, out)))
             return false;
-    uint32_t load = gr_cfg_block_of(g, s);
-    if (!out->n || load == UINT32_MAX)
-        return false;
-    for (unsigned k = 0; k < out->n; k++) {
-        uint32_t at = gr_cfg_block_of(g, out->at[k].at);
-        if (is_tainted(&t, out->at[k].pred, NULL) || at == UINT32_MAX || comes_back(g, at, load))
+    for (unsigned k = 0; k < out->n; k++)
+        if (is_tainted(&t, out->at[k].pred, NULL) || comes_again(d, g, &t, out->at[k].at))
             return false;
-    }
-    return true;
+    return out->n > 0;
 }

@@ -103,7 +103,8 @@ static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t r
 static void who_stores(VmWarp *w, const VmInsn *i, VmAccessEvent *e) {
     e->warp = w;
     e->insn = i;
-    e->same = e->access == PTX_ACCESS_WRITE ? gr_vm_stores_same : NULL;
+    bool known = e->access == PTX_ACCESS_WRITE && !rest_of(w)->launch->device->weak;
+    e->same = known ? gr_vm_stores_same : NULL; // else what others stored may not be in memory yet
 }
 
 void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, uint64_t size,
