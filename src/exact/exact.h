@@ -25,7 +25,8 @@ typedef struct ExactSide {
     uint64_t module; // gr_exact_fingerprint
     uint32_t site;   // within it
     PtxAccess access;
-    bool strong, async; // async: done by an asynchronous operation that this thread started
+    bool strong, async;          // async: done by an asynchronous operation that this thread started
+    bool is_volatile, discarded; // discarded: what was read was not used
     enum {
         EXACT_BY_KERNEL,
         EXACT_BY_COPY,
@@ -46,8 +47,7 @@ typedef struct ExactRace {
     ExactSide side[2]; // the later one first: it is the one that noticed
     uint64_t overlap;  // first byte that both touched, and how many
     uint32_t overlap_bytes;
-    const char
-        *order; // what would have ordered them, a sentence's end: "no __syncwarp() or barrier between them"
+    char order[256];   // what would have ordered them, a sentence's end: "no __syncthreads() … between"
     uint64_t count;    // words and threads, all occurrences
     uint64_t *counter; // counts too, unless NULL
 } ExactRace;

@@ -2,6 +2,7 @@
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
 #include "exact/exact_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SITE_BITS = 28 };
@@ -37,6 +38,8 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     const Launch *l = x->order.launches.data[s->at.launch];
     *out = (ExactSide){.access = (PtxAccess)s->access,
                        .strong = s->strong,
+                       .is_volatile = s->mark & STAMP_VOLATILE,
+                       .discarded = s->mark & STAMP_DISCARDED,
                        .async = s->proxy == VM_PROXY_ASYNC,
                        .by = l->host   ? EXACT_BY_HOST
                              : s->site ? EXACT_BY_KERNEL
@@ -75,41 +78,73 @@ static const char *host_order(const Stamp *host, const Stamp *other) {
                    "stream) before it wrote";
 }
 
-// What would have ordered the two.
-static const char *missing(const Exact *x, ExactClass class, const Stamp *a, const Stamp *b) {
+// What would have ordered the two, whatever they are.
+static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
-    bool host = x->order.launches.data[a->at.launch]->host || x->order.launches.data[b->at.launch]->host;
-    if (host && class == EXACT_SCOPE)
-        return "the scope must be the system: the other side is the host";
-    if (host)
-        return x->order.launches.data[a->at.launch]->host ? host_order(a, b) : host_order(b, a);
-    if (class == EXACT_PROXY)
-        return "no fence.proxy.async between them";
-    if (class == EXACT_SCOPE)
-        return r == SAME_CLUSTER
-                   ? "the scope must be the cluster or wider: they are in two blocks of a cluster"
-               : r == SAME_DEVICE ? "the scope must be the device or wider: they are in two blocks"
-                                  : "the scope must be the system: they are on two devices";
+    if (x->order.launches.data[a->at.launch]->host)
+        return host_order(a, b);
+    if (x->order.launches.data[b->at.launch]->host)
+        return host_order(b, a);
     if (!a->site || !b->site)
         return "no stream order, event or synchronization between the two";
     if (a->proxy != b->proxy || (a->at.id != b->at.id && r == SAME_BLOCK))
-        return "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between "
-               "them";
+        return "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between";
     if (a->at.launch != b->at.launch)
         return "no stream order, event or synchronization between the two launches";
     if (r != SAME_BLOCK)
-        return "no release by the one and acquire by the other, fences included, and no barrier that covers "
-               "both blocks";
+        return "no release by the one and acquire by the other (fences included) and no barrier of both "
+               "blocks between";
     if (a->at.warp == b->at.warp)
-        return a->site == b->site && a->at.epoch == b->at.epoch
-                   ? "two lanes of one warp, with one instruction or without __syncwarp() between"
-                   : "two lanes of one warp, and no __syncwarp() or barrier between them";
-    return "two warps of one block, and no __syncthreads() or other barrier that both take part in between "
-           "them";
+        return "both are lanes of one warp, and no __syncwarp() or barrier is between";
+    return "no __syncthreads() or other barrier of both warps between";
+}
+
+// Why the scopes of two strong operations are not enough.
+static void scope_order(const Exact *x, const Stamp *a, const Stamp *b, char *out, size_t cap) {
+    static const char *const names[] = {".cta", ".cluster", ".gpu", ".sys"};
+    static const char *const why[] = {"", "they are in two blocks of a cluster", "they are in two blocks",
+                                      "they are on two devices"};
+    Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    bool host = x->order.launches.data[a->at.launch]->host || x->order.launches.data[b->at.launch]->host;
+    const char *first = names[b->scope < (unsigned)r ? b->scope : a->scope];
+    bool both = a->scope < (unsigned)r && b->scope < (unsigned)r;
+    const char *second = both && a->scope != b->scope ? names[a->scope] : "";
+    snprintf(out, cap, "scope %s%s%s %s too narrow: %s, which takes %s%s", first,
+             *second ? " and scope "
+             : both  ? " on both sides"
+                     : "",
+             second, *second ? "are" : "is", host ? "one side is the host" : why[r], names[r],
+             r < SAME_SYSTEM ? " or wider" : "");
+}
+
+static void missing(const Exact *x, ExactClass class, const Stamp *a, const Stamp *b, char *out, size_t cap) {
+    if (class == EXACT_SCOPE)
+        scope_order(x, a, b, out, cap);
+    else if (class == EXACT_PROXY)
+        snprintf(out, cap, "they are ordered, but with no fence.proxy.async between");
+    else if (class == EXACT_SIZE)
+        snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
+                 a->elem, no_order(x, a, b));
+    else
+        snprintf(out, cap, "%s", no_order(x, a, b));
 }
 
 static uint64_t base_of(const Stamp *s, uint64_t word) {
     return s->size && !(s->size & (s->size - 1)) && s->size <= 32 ? word & ~(uint64_t)(s->size - 1) : word;
+}
+
+// All that the two have in common, as far as it is known where the other began; else the bytes that raced.
+static void overlap(ExactRace *r, uint64_t word, uint32_t bytes, const Stamp *theirs) {
+    uint64_t at = word + (uint64_t)__builtin_ctz(bytes), n = (uint64_t)__builtin_popcount(bytes);
+    const ExactSide *a = &r->side[0], *b = &r->side[1];
+    uint64_t from = a->address > b->address ? a->address : b->address;
+    uint64_t to = a->address + a->size < b->address + b->size ? a->address + a->size : b->address + b->size;
+    if (theirs->size && a->size && from <= at && at + n <= to) {
+        at = from;
+        n = to - from;
+    }
+    r->overlap = at;
+    r->overlap_bytes = (uint32_t)n;
 }
 
 static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, uint32_t other,
@@ -130,9 +165,8 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
         fill_side(x, theirs, other_lane, base_of(theirs, word), &r->side[1]);
-        r->overlap = word + (uint64_t)__builtin_ctz(bytes);
-        r->overlap_bytes = (uint32_t)__builtin_popcount(bytes);
-        r->order = missing(x, class, mine, theirs);
+        overlap(r, word, bytes, theirs);
+        missing(x, class, mine, theirs, r->order, sizeof r->order);
         if (x->options.found)
             x->options.found(x->options.user, r);
     }

@@ -65,6 +65,8 @@ static GrRaceSide side_of(const Listener *x, const ExactSide *s, StrBuf *symbol)
                        .site = s->site,
                        .access = s->access,
                        .scope = s->strong ? (uint32_t)s->scope : 0,
+                       .marks =
+                           (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
                        .by = s->by == EXACT_BY_HOST   ? GR_SIDE_HOST
                              : s->by == EXACT_BY_COPY ? GR_SIDE_COPY
                              : s->by == EXACT_BY_FILL ? GR_SIDE_FILL

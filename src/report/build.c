@@ -360,15 +360,22 @@ static const char *scope_name(uint32_t scope) {
     return scope < sizeof names / sizeof *names ? names[scope] : NULL;
 }
 
+static const char *did_text(uint32_t access) {
+    return access == PTX_ACCESS_READ ? "read" : access == PTX_ACCESS_WRITE ? "wrote" : "updated";
+}
+
 static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
     if (s->by == GR_SIDE_HOST)
         return (GrAccess){.kind = s->access == PTX_ACCESS_READ ? "host read" : "host write",
                           .at = gr_host_place(s->object, s->at, s->symbol, &b->report->arena),
                           .size = s->size,
                           .address = s->address,
+                          .did = did_text(s->access),
                           .host = true};
     if (!site)
-        return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy", .address = s->address};
+        return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy",
+                          .address = s->address,
+                          .did = did_text(s->access)};
     GrAccess a = {.kind = access_kind(site),
                   .at = site->at,
                   .inlined = site->inlined,
@@ -379,6 +386,9 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
                   .address = s->address,
                   .strong = scope_name(s->scope),
                   .async = s->by == GR_SIDE_ASYNC,
+                  .is_volatile = s->marks & GR_SIDE_VOLATILE,
+                  .discarded = s->marks & GR_SIDE_DISCARDED,
+                  .did = did_text(s->access),
                   .launch = s->launch};
     if (site->access != s->access) // a copy reads here and writes there
         a.kind = s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";

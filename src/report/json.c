@@ -75,7 +75,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = set(o, "cluster_rank", json_integer(a->rank));
     if (ok && race->order)
         ok = set(o, "scope", text_or_null(a->strong)) && set(o, "asynchronous", json_boolean(a->async)) &&
-             set(o, "launch", number_or_null(a->launch));
+             set(o, "volatile", json_boolean(a->is_volatile)) &&
+             set(o, "discarded", json_boolean(a->discarded)) && set(o, "launch", number_or_null(a->launch));
     if (ok && a->lanes) {
         json_t *lanes = json_array();
         for (int i = 0; ok && i < 32; i++)
@@ -87,6 +88,14 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         return o;
     json_decref(o);
     return NULL;
+}
+
+static json_t *sentence(const GrReport *r, const GrRace *race) {
+    StrBuf s = {0};
+    gr_race_sentence(r, race, &s);
+    json_t *j = text_json(s.data ? s.data : "");
+    gr_str_free(&s);
+    return j;
 }
 
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
@@ -102,7 +111,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
               set(o, "instructions", json_integer(race->n_sites)) &&
               set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
     if (ok && race->order)
-        ok = set(o, "missing_order", text_json(race->order)) &&
+        ok = set(o, "missing_order", text_json(race->order)) && set(o, "sentence", sentence(r, race)) &&
              set(o, "overlap",
                  json_pack("{s:o,s:i}", "address", hex(race->overlap), "bytes", (int)race->overlap_bytes));
     for (unsigned i = 0; ok && i < race->n_accesses; i++)

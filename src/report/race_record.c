@@ -8,6 +8,7 @@
     N32((s)->access)                                                                                         \
     N32((s)->scope)                                                                                          \
     N32((s)->by)                                                                                             \
+    N32((s)->marks)                                                                                          \
     N64((s)->launch)                                                                                         \
     N64((s)->address)                                                                                        \
     N32((s)->thread[0])                                                                                      \

@@ -15,10 +15,13 @@ typedef enum GrSideKind {
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
 } GrSideKind;
 
+enum { GR_SIDE_VOLATILE = 1, GR_SIDE_DISCARDED = 2 };
+
 typedef struct GrRaceSide {
     uint64_t module;              // GrModuleInfo.number; 0: not known
     uint32_t site, access, scope; // PtxAccess; PtxScope of a strong operation, else 0
     uint32_t by;                  // GrSideKind
+    uint32_t marks;               // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
     // HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.

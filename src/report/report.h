@@ -28,11 +28,13 @@ typedef struct GrAccess {
     uint64_t address; // of shared memory the offset in its block's
     bool has_rank;    // which block of the cluster that is
     uint32_t rank;
-    uint32_t lanes;     // of the warp, for accesses that several lanes do together; 0 else
-    const char *strong; // what makes it strong, its scope ("gpu"); NULL: weak, or not known
-    bool async;         // done by an asynchronous operation that the thread started
-    uint64_t launch;    // 0: not known
-    bool host;          // the program's own, on the host
+    uint32_t lanes;              // of the warp, for accesses that several lanes do together; 0 else
+    const char *strong;          // what makes it strong, its scope ("gpu"); NULL: weak, or not known
+    bool async;                  // done by an asynchronous operation that the thread started
+    bool is_volatile, discarded; // discarded: a load whose value was not used
+    const char *did;             // "read", "wrote", "updated"; NULL: not known
+    uint64_t launch;             // 0: not known
+    bool host;                   // the program's own, on the host
 } GrAccess;
 
 typedef struct GrRace {
@@ -93,6 +95,9 @@ gr_status gr_report_reason(GrReport *r, const char *fmt, ...) __attribute__((for
 
 // Reads everything out of `view` and decides the verdict.
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err);
+
+// Both sides of a race and the order that was missing, in one sentence. Nothing when not both are known.
+void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 
 void gr_report_text(const GrReport *r, StrBuf *out);
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);

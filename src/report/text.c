@@ -2,7 +2,7 @@
 // The report as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, both
 // sides where they are known, what the verdict covers, and how to see it again.
 #include "device/record.h"
-#include "report/report.h"
+#include "report/report_internal.h"
 
 #include <string.h>
 
@@ -10,9 +10,7 @@ static const char rule[] =
     "================================================================================\n";
 
 static void add_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
-    size_t n = r->folder ? strlen(r->folder) : 0;
-    bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
-    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : f->file, f->line);
+    gr_report_place(r, f, out);
     if (f->col)
         gr_str_addf(out, ":%u", f->col);
 }
@@ -72,7 +70,9 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
     gr_str_addf(out, "%s%s of %u byte%s", a->async ? "asynchronous " : "", a->kind, a->size,
                 a->size == 1 ? "" : "s");
     if (a->strong)
-        gr_str_addf(out, ", strong, scope .%s", a->strong);
+        gr_str_addf(out, ", %sstrong, scope .%s", a->is_volatile ? "volatile: " : "", a->strong);
+    if (a->discarded)
+        gr_str_add(out, ", its value not used");
     if (a->has_thread) {
         add_triple(", thread", a->thread, out);
         add_triple(", block", a->block, out);
@@ -102,18 +102,11 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
             gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
         gr_str_addc(out, '\n');
     }
-    gr_str_addf(out, "    both touched %u byte%s at 0x%llx\n    missing: ", race->overlap_bytes,
-                race->overlap_bytes == 1 ? "" : "s", (unsigned long long)race->overlap);
-    if (!a->ptx_line || !b->ptx_line) { // what the host did comes first or last, as it happens
-        gr_str_addf(out, "%s\n", race->order);
-        return;
-    }
-    add_triple("thread", b->thread, out);
-    add_triple(" of block", b->block, out);
-    gr_str_addf(out, " %s first,", strcmp(b->kind, "load") ? "wrote" : "read");
-    add_triple(" thread", a->thread, out);
-    add_triple(" of block", a->block, out);
-    gr_str_addf(out, " %s later: %s\n", strcmp(a->kind, "load") ? "wrote" : "read", race->order);
+    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->overlap_bytes,
+                race->overlap_bytes == 1 ? "" : "s", strcmp(race->space, "shared") ? "" : "offset ",
+                (unsigned long long)race->overlap);
+    gr_race_sentence(r, race, out);
+    gr_str_addc(out, '\n');
 }
 
 static void add_other_side(const GrRace *race, StrBuf *out) {

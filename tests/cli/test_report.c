@@ -2,7 +2,9 @@
 // The report against golden files: a results file made by hand becomes golden/*.txt and *.json, byte for byte, whatever
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
 #include "device/record.h"
+#include "exact/exact.h"
 #include "ptx/ptx.h"
+#include "report/race_record.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -192,11 +194,13 @@ static void make_racy_run(GrResults *r) {
 static void build(GrReport *report, const char *device) {
     GrResultsView v;
     assert_int_equal(gr_results_open(path, &v, &err), GR_OK);
-    report->engine = "collider";
-    report->evidence = "value changed";
+    if (!*report->engine) {
+        report->engine = "collider";
+        report->evidence = "value changed";
+        report->reproduce = "gpurace run --engine collider --device cpu --seed 1 -- ./sample";
+    }
     report->device = device;
     report->seed = 1;
-    report->reproduce = "gpurace run --engine collider --device cpu --seed 1 -- ./sample";
     assert_int_equal(gr_report_build(report, &v, &err), GR_OK);
     gr_results_close(&v);
 }
@@ -213,10 +217,14 @@ static void compare_file(const char *name, const StrBuf *now) {
     free(golden);
 }
 
-static void compare_report(const char *name) {
+static void compare_report_of(const char *name, const char *engine, const char *evidence,
+                              const char *reproduce) {
     char file[64];
     GrReport report;
     gr_report_init(&report);
+    report.engine = engine;
+    report.evidence = evidence;
+    report.reproduce = reproduce;
     build(&report, "cpu");
     StrBuf text = {0}, json = {0};
     gr_report_text(&report, &text);
@@ -230,6 +238,8 @@ static void compare_report(const char *name) {
     gr_report_free(&report);
 }
 
+static void compare_report(const char *name) { compare_report_of(name, "", "", ""); }
+
 static void test_races(void **state) {
     (void)state;
     GrResults r;
@@ -238,6 +248,89 @@ static void test_races(void **state) {
     end_process(&r, 0);
     gr_results_detach(&r);
     compare_report("races");
+}
+
+static void add_pair(GrResults *r, const GrRaceInfo *info) {
+    StrBuf b = {0};
+    GrRaceInfo i = *info;
+    uint64_t *count = gr_results_area(r, sizeof *count, &i.count_at);
+    assert_non_null(count);
+    *count = 3;
+    gr_race_write(&i, &b);
+    append(r, GR_RECORD_RACE, &b);
+}
+
+// Races of which both sides are known: who did what where, in one sentence.
+static void test_pairs(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    add_module(&r, 1, "sample.cu", NULL);
+    add_kernel(&r, 0, 1, "_Z6reducePf",
+               (GrKernelCounts){.launches = 2, .grid = {4, 1, 1}, .block = {64, 1, 1}});
+    add_log(&r, (const uint32_t[]){1, 1}, 2);
+    GrRaceSide load = {.module = 1, .site = 1, .access = PTX_ACCESS_READ, .launch = 1, .size = 4},
+               store = {.module = 1,
+                        .site = 2,
+                        .access = PTX_ACCESS_WRITE,
+                        .launch = 1,
+                        .thread = {1, 0, 0},
+                        .size = 4},
+               atomic = {.module = 1,
+                         .site = 4,
+                         .access = PTX_ACCESS_RMW,
+                         .scope = PTX_SCOPE_CTA,
+                         .launch = 1,
+                         .address = 0x7f0000001000,
+                         .size = 4};
+    add_pair(&r,
+             &(GrRaceInfo){.class = EXACT_READ_WRITE,
+                           .space = 1,
+                           .side = {load, store},
+                           .overlap_bytes = 4,
+                           .order = "both are lanes of one warp, and no __syncwarp() or barrier is between"});
+    GrRaceSide far = atomic;
+    far.scope = PTX_SCOPE_GPU;
+    far.block[0] = 3;
+    add_pair(&r, &(GrRaceInfo){
+                     .class = EXACT_SCOPE,
+                     .side = {far, atomic},
+                     .overlap = 0x7f0000001000,
+                     .overlap_bytes = 4,
+                     .order = "scope .cta is too narrow: they are in two blocks, which takes .gpu or wider"});
+    GrRaceSide other = store;
+    other.launch = 2;
+    add_pair(&r,
+             &(GrRaceInfo){.class = EXACT_SAME_VALUE,
+                           .side = {other, store},
+                           .overlap = 0x7f0000002000,
+                           .overlap_bytes = 4,
+                           .order = "no stream order, event or synchronization between the two launches"});
+    GrRaceSide flag = load, seen = atomic;
+    flag.marks = GR_SIDE_VOLATILE;
+    flag.scope = seen.scope = PTX_SCOPE_SYS;
+    add_pair(&r, &(GrRaceInfo){.class = EXACT_VOLATILE,
+                               .side = {flag, seen},
+                               .overlap = 0x7f0000001000,
+                               .overlap_bytes = 4,
+                               .order = "no __syncthreads() or other barrier of both warps between"});
+    GrRaceSide hoisted = load, copy = {.by = GR_SIDE_COPY, .access = PTX_ACCESS_WRITE, .launch = 3};
+    hoisted.marks = GR_SIDE_DISCARDED;
+    add_pair(&r, &(GrRaceInfo){.class = EXACT_SPECULATED,
+                               .space = 1,
+                               .side = {store, hoisted},
+                               .overlap_bytes = 4,
+                               .order = "no __syncthreads() or other barrier of both warps between"});
+    add_pair(&r, &(GrRaceInfo){.class = EXACT_READ_WRITE,
+                               .side = {copy, load},
+                               .overlap = 0x7f0000003000,
+                               .overlap_bytes = 2,
+                               .order = "no stream order, event or synchronization between the two"});
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    compare_report_of("pairs", "exact", "unordered by causality",
+                      "gpurace run --engine exact --device cpu --seed 1 -- ./sample");
 }
 
 // Shared memory of other blocks, by its place in the cluster's window.
@@ -467,6 +560,7 @@ int main(void) {
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(test_races),
+        TEST(test_pairs),
         TEST(test_cluster_addresses),
         TEST(test_clean),
         TEST(test_inconclusive),

@@ -68,6 +68,26 @@ static void name_race(const Rig *r, const char *text, const ExactRace *race, cha
     snprintf(out, 64, "%c-%c %s", a < b ? a : b, a < b ? b : a, gr_exact_class_name(race->class));
 }
 
+// The order that was missing is named, and fits the class and the two sides.
+static void check_order(const ExactRace *race) {
+    const ExactSide *a = &race->side[0], *b = &race->side[1];
+    bool one_block = a->launch == b->launch && a->block_linear == b->block_linear,
+         one_warp = one_block && a->thread[0] / 32 == b->thread[0] / 32;
+    const char *want = race->class == EXACT_SCOPE            ? "too narrow: they are in two blocks"
+                       : race->class == EXACT_PROXY          ? "fence.proxy.async"
+                       : strstr(race->order, "asynchronous") ? "no wait"
+                       : one_warp                            ? "lanes of one warp"
+                       : one_block                           ? "no __syncthreads()"
+                                                             : "no release by the one";
+    if (!strstr(race->order, want))
+        fail_msg("'%s' says nothing of '%s'", race->order, want);
+    if (race->class == EXACT_SCOPE) {
+        static const char *const names[] = {"", ".cta", ".cluster", ".gpu", ".sys"};
+        PtxScope narrow = a->scope < b->scope ? a->scope : b->scope;
+        assert_non_null(strstr(race->order, names[narrow]));
+    }
+}
+
 static void run_case(const Case *c, uint64_t seed, Seen *seen) {
     Rig r;
     StrBuf text = {0};
@@ -94,6 +114,7 @@ static void run_case(const Case *c, uint64_t seed, Seen *seen) {
         name_race(&r, text.data, race, name);
         add(seen, name);
         assert_true(race->count > 0 && race->overlap_bytes > 0);
+        check_order(race);
         assert_int_equal(race->side[0].module, gr_exact_fingerprint(r.ptx));
     }
     assert_false(gr_exact_incomplete(x));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// sentence — a race in one: "thread (1,0,0) wrote at a.cu:12; thread (0,0,0) read at a.cu:15; no barrier between".
+#include "report/report_internal.h"
+
+#include <string.h>
+
+void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    size_t n = r->folder ? strlen(r->folder) : 0;
+    bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
+    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : f->file, f->line);
+}
+
+static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
+
+static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
+    if (a->host) {
+        gr_str_add(out, "the host");
+        return;
+    }
+    if (!a->has_thread) {
+        gr_str_addf(out, "a %s", a->kind);
+        return;
+    }
+    gr_str_addf(out, "%sthread (%u,%u,%u)", a->async ? "an operation of " : "", a->thread[0], a->thread[1],
+                a->thread[2]);
+    bool elsewhere = other->has_thread && (!same(a->block, other->block) || a->launch != other->launch);
+    if (elsewhere || (same(a->thread, other->thread) && !a->async && !other->async) || !other->has_thread)
+        gr_str_addf(out, " of block (%u,%u,%u)", a->block[0], a->block[1], a->block[2]);
+    if (a->launch && a->launch != other->launch)
+        gr_str_addf(out, " of launch %llu", (unsigned long long)a->launch);
+}
+
+static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other, StrBuf *out) {
+    add_who(a, other, out);
+    gr_str_addf(out, " %s", a->did ? a->did : "accessed");
+    if (a->strong)
+        gr_str_addf(out, " with scope .%s", a->strong);
+    if (a->at.file && a->at.line) {
+        gr_str_add(out, " at ");
+        gr_report_place(r, &a->at, out);
+    } else if (a->ptx_line) {
+        gr_str_addf(out, " at line %u of the PTX", a->ptx_line);
+    }
+    gr_str_add(out, "; ");
+}
+
+void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->n_accesses < 2 || !race->order)
+        return;
+    add_side(r, &race->accesses[1], &race->accesses[0], out);
+    add_side(r, &race->accesses[0], &race->accesses[1], out);
+    gr_str_add(out, race->order);
+}
