@@ -10,6 +10,7 @@
 #include "cli/program.h"
 #include "inject/engines.h"
 #include "report/report.h"
+#include "report/suppress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ enum {
 };
 
 static int complain(int status, const gr_error *err) {
-    fprintf(stderr, "gpurace: %s\n", err->msg);
+    char text[sizeof err->file + sizeof err->msg + 32];
+    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
     return status;
 }
 
@@ -58,6 +60,8 @@ typedef struct Run {
     char **argv; // the program's
     char results[PATH_MAX];
     bool results_file; // on a disk: to be removed
+    GrSuppressions suppressions;
+    bool suppresses; // there are some
     GrEnding ending;
 } Run;
 
@@ -208,7 +212,7 @@ static int own_status(const GrEnding *e) {
     return e->timed_out ? EXIT_TIMEOUT : e->signal ? 128 + e->signal : e->status;
 }
 
-static int report_run(const Run *r, gr_error *err) {
+static int report_run(Run *r, gr_error *err) {
     const GrEngine *engine = gr_engine_find(r->options.engine);
     GrResultsView view;
     GrReport report;
@@ -222,6 +226,7 @@ static int report_run(const Run *r, gr_error *err) {
     report.seed = r->options.seed;
     char folder[PATH_MAX];
     report.folder = getcwd(folder, sizeof folder);
+    report.suppressions = r->suppresses ? &r->suppressions : NULL;
     report.kernel_filter = r->options.kernel;
     report.reproduce = reproduce(r, &again);
     add_ending(r, &report);
@@ -278,6 +283,11 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         fputs("gpurace: --error-exitcode: an exit status is at most 255\n", stderr);
         return EXIT_USAGE;
     }
+    if (o->suppressions[0]) { // before the program runs: a mistake there should not cost a run
+        if (gr_suppressions_read(o->suppressions, &r->suppressions, err) != GR_OK)
+            return complain(EXIT_USAGE, err);
+        r->suppresses = true;
+    }
     r->argv = argv + rest;
     *stop = false;
     return 0;
@@ -311,6 +321,7 @@ int gr_cmd_run(int argc, char **argv) {
 done:
     if (r.results_file)
         unlink(r.results);
+    gr_suppressions_free(&r.suppressions);
     gr_options_free(&r.options);
     return status;
 }

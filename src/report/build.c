@@ -5,6 +5,7 @@
 #include "report/host_place.h"
 #include "report/race_record.h"
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -661,6 +662,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     GR_TRY(take_races(&b, err));
     if (r->both)
         GR_TRY(gr_report_confirm(r, err));
+    gr_suppressions_apply(r);
     take_coverage(&b);
     r->processes = b.processes.len;
     judge(&b);

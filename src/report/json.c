@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON: docs/report.schema.json describes it.
-#include "report/report.h"
+#include "report/suppress.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -126,6 +126,21 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     return NULL;
 }
 
+static json_t *suppressions_json(const GrSuppressions *s) {
+    json_t *a = json_array();
+    for (size_t i = 0; i < s->rules.len; i++) {
+        const GrRule *rule = &s->rules.data[i];
+        json_t *o = json_pack("{s:o,s:o,s:i,s:I,s:I}", "rule", text_json(rule->text), "file",
+                              text_json(s->path), "line", (int)rule->line, "races", (json_int_t)rule->races,
+                              "count", (json_int_t)rule->count);
+        if (json_array_append_new(a, o)) {
+            json_decref(a);
+            return NULL;
+        }
+    }
+    return a;
+}
+
 static json_t *texts_json(const GrCountedVec *v) {
     json_t *a = json_array();
     for (size_t i = 0; i < v->len; i++)
@@ -214,6 +229,8 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
          set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
          set(o, "reasons", texts_json(&r->reasons)) && set(o, "coverage", coverage_json(r, &arena)) &&
          set(o, "races", json_incref(races));
+    if (ok && r->suppressions)
+        ok = set(o, "suppressions", suppressions_json(r->suppressions));
     char *text = ok ? json_dumps(o, JSON_INDENT(2)) : NULL;
     if (text) {
         gr_str_add(out, text);

@@ -75,6 +75,7 @@ typedef struct GrReport {
     const char *folder;        // text: source files below it are named relative to it; NULL for none
     const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
+    struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     bool both; // two engines ran: the collider's races are held against those of causality
     // From the results.
     GrVerdict verdict;

@@ -3,6 +3,7 @@
 // sides where they are known, what the verdict covers, and how to see it again.
 #include "device/record.h"
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <string.h>
 
@@ -212,6 +213,19 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     }
 }
 
+static void add_suppressions(const GrSuppressions *s, StrBuf *out) {
+    for (size_t i = 0; s && i < s->rules.len; i++) {
+        const GrRule *hides = &s->rules.data[i];
+        if (hides->races)
+            gr_str_addf(out, "  hidden    %llu race%s that occurred %llu time%s, by '%s' (%s:%u)\n",
+                        (unsigned long long)hides->races, hides->races == 1 ? "" : "s",
+                        (unsigned long long)hides->count, hides->count == 1 ? "" : "s", hides->text, s->path,
+                        hides->line);
+        else
+            gr_str_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, s->path, hides->line);
+    }
+}
+
 static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     static const char *const texts[] = {
 #define SITE_STATUS(id, text) text,
@@ -229,6 +243,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
             gr_str_addf(out, "; %llu %s", (unsigned long long)r->sites[i], texts[i]);
     gr_str_addc(out, '\n');
     add_list("  remark    ", &r->remarks, out);
+    add_suppressions(r->suppressions, out);
 }
 
 void gr_report_text(const GrReport *r, StrBuf *out) {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// suppress — see suppress.h.
+#include "report/suppress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Reading -------------------------------------------------------------------------------------------------------
+
+static const char *const words[] = {
+#define SUPPRESSION(id, word, matches) word,
+#include "report/suppressions.def"
+#undef SUPPRESSION
+};
+
+static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint32_t number, gr_error *err) {
+    static const char known[] = "one of "
+#define SUPPRESSION(id, word, matches) word ":, "
+#include "report/suppressions.def"
+#undef SUPPRESSION
+        ;
+    const char *colon = memchr(line, ':', len);
+    unsigned kind = 0;
+    while (kind < GR_RULE_COUNT && (!colon || strlen(words[kind]) != (size_t)(colon - line) ||
+                                    memcmp(words[kind], line, (size_t)(colon - line)) != 0))
+        kind++;
+    if (kind == GR_RULE_COUNT)
+        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, 1,
+                          "a rule begins with %sbut this one with '%.*s'", known,
+                          (int)(colon ? colon - line : (ptrdiff_t)len), line);
+    if (colon + 1 == line + len)
+        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2,
+                          "no pattern behind the colon; * matches everything");
+    char *text = gr_arena_alloc(&s->arena, len + 1);
+    if (!text)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    memcpy(text, line, len);
+    text[len] = 0;
+    GrRule rule = {
+        .kind = (GrRuleKind)kind, .text = text, .pattern = text + (colon + 1 - line), .line = number};
+    return gr_vec_push(&s->rules, rule) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err) {
+    gr_status st;
+    char *text = NULL;
+    size_t len;
+    memset(out, 0, sizeof *out);
+    gr_arena_init(&out->arena);
+    out->path = path;
+    GR_TRY(gr_file_read(path, &text, &len, err));
+    uint32_t number = 1;
+    for (const char *at = text, *end; at < text + len; at = end + 1, number++) {
+        end = memchr(at, '\n', (size_t)(text + len - at));
+        end = end ? end : text + len;
+        const char *last = end;
+        while (at < last && (*at == ' ' || *at == '\t'))
+            at++;
+        while (last > at && strchr(" \t\r", last[-1]))
+            last--;
+        if (at < last && *at != '#')
+            GR_TRY(read_rule(out, at, (size_t)(last - at), number, err));
+    }
+done:
+    free(text);
+    return st;
+}
+
+void gr_suppressions_free(GrSuppressions *s) {
+    gr_vec_free(&s->rules);
+    gr_arena_free(&s->arena);
+}
+
+// ---- Matching ------------------------------------------------------------------------------------------------------
+
+// `pattern` from its beginning against all of `text`; a * takes as little as it can and more when that fails.
+static bool matches_from(const char *pattern, const char *text) {
+    const char *star = NULL, *taken = NULL;
+    for (;;) {
+        if (pattern[0] == '$' && !pattern[1] && !*text)
+            return true;
+        if (!*pattern)
+            return true; // an open end
+        if (*pattern == '*') {
+            star = ++pattern;
+            taken = text;
+        } else if (*text && *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star && *taken) {
+            pattern = star;
+            text = ++taken;
+        } else {
+            return false;
+        }
+    }
+}
+
+bool gr_pattern_matches(const char *pattern, const char *text) {
+    if (*pattern == '^')
+        return matches_from(pattern + 1, text);
+    for (;; text++) {
+        if (matches_from(pattern, text))
+            return true;
+        if (!*text)
+            return false;
+    }
+}
+
+static bool name_matches(const char *pattern, const char *name, Arena *arena) {
+    return name &&
+           (gr_pattern_matches(pattern, name) || gr_pattern_matches(pattern, gr_demangle(name, arena)));
+}
+
+static bool frame_matches(const GrRule *rule, const GrFrame *f, Arena *arena) {
+    return (f->file && gr_pattern_matches(rule->pattern, f->file)) ||
+           (rule->kind == GR_RULE_RACE && name_matches(rule->pattern, f->function, arena));
+}
+
+static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
+    if (rule->kind == GR_RULE_MODULE)
+        return race->module && gr_pattern_matches(rule->pattern, race->module);
+    if (rule->kind != GR_RULE_FILE && name_matches(rule->pattern, race->kernel, arena))
+        return true;
+    if (rule->kind == GR_RULE_KERNEL)
+        return false;
+    for (unsigned k = 0; k < race->n_accesses; k++) {
+        const GrAccess *a = &race->accesses[k];
+        if (frame_matches(rule, &a->at, arena))
+            return true;
+        for (uint32_t i = 0; i < a->n_inlined; i++)
+            if (frame_matches(rule, &a->inlined[i], arena))
+                return true;
+    }
+    return race->witness && rule_matches(rule, race->witness, arena);
+}
+
+void gr_suppressions_apply(GrReport *r) {
+    GrSuppressions *s = r->suppressions;
+    size_t kept = 0;
+    for (size_t i = 0; s && i < r->races.len; i++) {
+        const GrRace *race = &r->races.data[i];
+        size_t k = 0;
+        while (k < s->rules.len && !rule_matches(&s->rules.data[k], race, &r->arena))
+            k++;
+        if (k < s->rules.len) {
+            s->rules.data[k].races++;
+            s->rules.data[k].count += race->count;
+        } else {
+            r->races.data[kept++] = *race;
+        }
+    }
+    if (s)
+        r->races.len = kept;
+}

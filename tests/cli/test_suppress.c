@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suppressions: what patterns match, what a file of rules may hold, and which races a rule hides.
+#include "report/suppress.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void patterns(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } rows[] = {
+        {"scan", "a/scan.cu", true},
+        {"^scan", "a/scan.cu", false},
+        {"^a/", "a/scan.cu", true},
+        {"scan$", "a/scan.cu", false},
+        {".cu$", "a/scan.cu", true},
+        {"a*cu$", "a/scan.cu", true},
+        {"a*s$", "a/scan.cu", false},
+        {"^a*b*c$", "aXbYbZc", true},
+        {"^a*b*c$", "aXbYbZcd", false},
+        {"*", "", true},
+        {"^$", "", true},
+        {"^$", "x", false},
+        {"**a", "bba", true},
+        {"x", "", false},
+        {"a$b", "xa$by", true},
+        {"^ab$", "aab", false},
+        {"ab$", "aab", true},
+        {"a*", "b", false},
+        {"^*end$", "the end", true},
+        {"^*end$", "the end ends", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (gr_pattern_matches(rows[i].pattern, rows[i].text) != rows[i].matches)
+            fail_msg("'%s' and '%s'", rows[i].pattern, rows[i].text);
+}
+
+static char path[64];
+
+static gr_status read_text(const char *text, GrSuppressions *out, gr_error *err) {
+    strcpy(path, "/tmp/gpurace-test-rules-XXXXXX");
+    close(mkstemp(path));
+    assert_int_equal(gr_file_write(path, text, strlen(text), err), GR_OK);
+    gr_status st = gr_suppressions_read(path, out, err);
+    unlink(path);
+    return st;
+}
+
+static void reading(void **state) {
+    (void)state;
+    GrSuppressions s;
+    gr_error err = {0};
+    assert_int_equal(
+        read_text("# known: bug 17\n\n  race:^histogram$ \r\n\tfile:third party/*.cuh", &s, &err), GR_OK);
+    assert_int_equal(s.rules.len, 2);
+    assert_string_equal(s.rules.data[0].pattern, "^histogram$");
+    assert_int_equal(s.rules.data[0].line, 3);
+    assert_int_equal(s.rules.data[1].kind, GR_RULE_FILE);
+    assert_string_equal(s.rules.data[1].pattern, "third party/*.cuh");
+    gr_suppressions_free(&s);
+    assert_int_equal(read_text("", &s, &err), GR_OK);
+    assert_int_equal(s.rules.len, 0);
+    gr_suppressions_free(&s);
+}
+
+static void mistakes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+        unsigned line;
+    } rows[] = {
+        {"race:a\nthread:b\n", "'thread'", 2},
+        {"histogram\n", "'histogram'", 1},
+        {"\n\nkernel:\n", "no pattern", 3},
+        {":x", "''", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GrSuppressions s;
+        gr_error err = {0};
+        assert_int_equal(read_text(rows[i].text, &s, &err), GR_ERR_SYNTAX);
+        assert_int_equal(err.line, rows[i].line);
+        assert_non_null(strstr(err.msg, rows[i].says));
+        gr_suppressions_free(&s);
+    }
+    GrSuppressions s;
+    gr_error err = {0};
+    assert_int_equal(gr_suppressions_read("/nonexistent/rules", &s, &err), GR_ERR_IO);
+    gr_suppressions_free(&s);
+}
+
+static void hiding(void **state) {
+    (void)state;
+    static const GrFrame at = {"_Z4pushPi", "src/list.cuh", 7, 1}, caller = {NULL, "src/app.cu", 90, 1};
+    GrRace race = {.kernel = "_Z6kernelPi", .module = "app.ptx", .count = 5, .n_accesses = 2};
+    race.accesses[0] = (GrAccess){.at = {NULL, "src/app.cu", 12, 1}};
+    race.accesses[1] = (GrAccess){.at = at, .inlined = &caller, .n_inlined = 1};
+    static const struct {
+        const char *rule;
+        bool hides;
+    } rows[] = {
+        {"race:push(int*)", true}, // of the other side, as the source spells it
+        {"race:list.cuh", true},   {"race:kernel", true},    {"race:^_Z6kernelPi$", true},
+        {"race:app.ptx", false},   {"kernel:kernel(", true}, {"kernel:push", false},
+        {"file:app.cu$", true},    {"file:list.cuh$", true}, {"file:push", false},
+        {"module:app", true},      {"module:^list", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GrSuppressions s;
+        GrReport r;
+        gr_error err = {0};
+        assert_int_equal(read_text(rows[i].rule, &s, &err), GR_OK);
+        gr_report_init(&r);
+        r.suppressions = &s;
+        assert_true(gr_vec_push(&r.races, race));
+        gr_suppressions_apply(&r);
+        if (r.races.len == rows[i].hides)
+            fail_msg("'%s'", rows[i].rule);
+        assert_int_equal(s.rules.data[0].races, rows[i].hides);
+        assert_int_equal(s.rules.data[0].count, rows[i].hides ? 5 : 0);
+        gr_report_free(&r);
+        gr_suppressions_free(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(reading),
+                                       cmocka_unit_test(mistakes), cmocka_unit_test(hiding)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
