@@ -2,7 +2,7 @@
 // radix sort (LDetector, tables V and VI; CUDA SDK): one warp splits its keys bit by bit. The paper counts it as free
 // of races for a warp's lockstep; lanes are scheduled independently by now, and PTX promises no lockstep.
 // RACE 1: read-write race, shared, can-overlap -- a lane takes a key that another lane was to put there, unordered
-// RACE 2: write-write race|same-value write, shared, can-overlap -- two lanes put keys there in two passes, unordered
+// RACE 2: write-write race|same-value write, shared, missing-order -- the vote between two passes orders no memory
 // FIXED: __syncwarp before the keys are taken, and before the next ones are put there
 #include "../corpus.h"
 
