@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The array's length chosen by the host: threads beyond the end are sent to the last element, which is harmless for
 // multiples of the block. For other lengths they all write that element, the same value.
-// RACE 1: write-write race|same-value write, global, can-overlap -- all threads from n - 1 on write the last element
+// RACE 1: same-value write, global, can-overlap -- all threads from n - 1 on write the last element
 // FIXED: a length that is a multiple of the block
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic shared memory divided by the host: two arrays follow each other, where the second begins is an argument. It
 // is given in pairs instead of elements, so that the second begins in the middle of the first.
-// RACE 1: write-write race|same-value write, shared, can-overlap -- an element of both arrays is written by two threads
+// RACE 1: write-write race, shared, can-overlap -- an element of both arrays is written by two threads
 // FIXED: the second array begins after the first
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grid chosen by the host (HGRD, figure 2, broken): the kernel whose thread 0 writes the final sum is started with more
 // than one block. Both write, both the same: each block adds up all parts.
-// RACE 1: write-write race|same-value write, global, can-overlap -- thread 0 of each block writes the result
+// RACE 1: same-value write, global, can-overlap -- thread 0 of each block writes the result
 // FIXED: one block
 #include "../corpus.h"
 

@@ -2,7 +2,7 @@
 // Two launches in two streams, each for a half of the array, both rounded so that nothing is left out: the middle of
 // an odd number of elements belongs to both.
 // RACE 1: read-write race, global, can-overlap, launches 1 and 2 -- both launches add to the element in the middle
-// RACE 2: write-write race|same-value write, global, can-overlap, launches 1 and 2 -- the same, of the two stores
+// RACE 2: write-write race, global, can-overlap, launches 1 and 2 -- the same, of the two stores
 // FIXED: the second half begins where the first one ends
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A two-dimensional grid made by the host: for an image of 16 x 24, it puts rows where columns belong. No thread leaves
 // the image's memory, but the rows of threads are longer than those of the image.
-// RACE 1: write-write race|same-value write, global, can-overlap -- the end of a row of threads is the next row's start
+// RACE 1: write-write race, global, can-overlap -- the end of a row of threads is the next row's start
 // FIXED: columns first
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments that belong together (HGRD, figure 3, broken): the grid is made from the image's width, the row's length is
 // taken from another variable of the host, the width of the preview. Rows of threads run into the next row.
-// RACE 1: write-write race|same-value write, global, can-overlap -- the second half of a row, and the first of the next
+// RACE 1: write-write race, global, can-overlap -- the second half of a row, and the first of the next
 // FIXED: grid and row length from one width
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stride that is no allocation's (HGRD, table 3, copyFromVec, broken): the row stride of a view that repeats one row
 // is 0, as in libraries of arrays that broadcast. All rows of threads write that row, the same values.
-// RACE 1: write-write race|same-value write, global, can-overlap -- the threads of all rows write the one there is
+// RACE 1: same-value write, global, can-overlap -- the threads of all rows write the one there is
 // FIXED: the view has rows of its own
 #include "../corpus.h"
 

@@ -2,9 +2,9 @@
 // bfs (LDetector, tables V and VI; Rodinia): level by level, the threads of the frontier mark what they find; several
 // find the same vertex at once. Read-write and write-write races, but all write the same, so results are right.
 // RACE 1: read-write race, global, can-overlap -- a thread looks whether a vertex was found while another one marks it
-// RACE 2: write-write race|same-value write, global, can-overlap -- two mark the same vertex
-// RACE 3: write-write race|same-value write, global, can-overlap -- and write its cost
-// RACE 4: write-write race|same-value write, global, can-overlap -- and put it into the next frontier
+// RACE 2: same-value write, global, can-overlap -- two mark the same vertex
+// RACE 3: same-value write, global, can-overlap -- and write its cost
+// RACE 4: same-value write, global, can-overlap -- and put it into the next frontier
 // FIXED: who finds a vertex claims it by atomicCAS
 #include "../corpus.h"
 
