@@ -3,6 +3,7 @@
 // there and gets its other side, or is named as a mistake of one of the two.
 //
 // It is the two engines' tables one behind the other. What the collider inserts is tagged, so the other does not hear of it.
+#include "cli/options.h"
 #include "inject/engines.h"
 
 #include <stdlib.h>
@@ -16,7 +17,10 @@ static gr_status confirm_begin(GrSession *s, const struct GrOptions *o, void **s
     if (!b)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     *self = b;
-    gr_status st = gr_engine_exact.begin(s, o, &b->exact, err);
+    // The collider does not see through every hoisted load: what it says of one is explained, not denied.
+    GrOptions with_speculated = *o;
+    with_speculated.speculated = true;
+    gr_status st = gr_engine_exact.begin(s, &with_speculated, &b->exact, err);
     return st == GR_OK ? gr_engine_collider.begin(s, o, &b->collider, err) : st;
 }
 

@@ -4,11 +4,15 @@
 // A race of the collider is confirmed by a race in causality of which the noticing access is one side: that one is its
 // witness and gives it its other side. Witnesses are not listed a second time; what only causality saw is.
 #include "device/record.h"
+#include "exact/exact.h"
 #include "report/report_internal.h"
 
 #include <string.h>
 
 static bool is_causal(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
+
+// Such are only looked for as witnesses.
+static bool is_speculated(const GrRace *r) { return r->class == GR_CLASS_COUNT + EXACT_SPECULATED; }
 
 static bool same_place(const GrRace *r, const GrAccess *a, const GrRace *s, const GrAccess *b) {
     if (strcmp(a->kind, b->kind) || !a->at.line != !b->at.line)
@@ -45,7 +49,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             if (!is_witness(race, &r->races.data[k]))
                 continue;
             used[k] = true;
-            if (race->witness)
+            if (race->witness && !(is_speculated(race->witness) && !is_speculated(&r->races.data[k])))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
             if (!w)
@@ -58,7 +62,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         r->unconfirmed += !race->witness;
     }
     for (size_t i = 0; i < n; i++)
-        if (!used[i])
+        if (!used[i] && !is_speculated(&r->races.data[i]))
             r->races.data[kept++] = r->races.data[i];
     r->races.len = kept;
     return GR_OK;

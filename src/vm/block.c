@@ -152,9 +152,6 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->clock_fresh = false;
     r->moving = false;
     r->cluster_arrived = r->cluster_done = 0;
-    for (uint32_t k = 0; r->holding && k < r->launch->module->n_speculated; k++)
-        r->held[k].lanes = 0; // of lanes that have exited since
-    r->holding = 0;
     r->root->lanes = r->exists;
     gr_vm_fill(r->root->frame, r->root->func->fills + r->root->func->n_static + r->root->func->n_warp,
                r->root->func->n_block, r, r->root);

@@ -39,7 +39,7 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
     if (i && i->tagged)
         return;
     if (r->holding & mask)
-        gr_vm_settle_loads(r, mask);
+        gr_vm_settle_loads(r, mask, 0);
     VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
     if (kind == VM_SYNC_FENCE_PROXY)
         e.proxy = (VmProxy)barrier;
@@ -66,7 +66,7 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
     bool by_lanes = e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE && e->kind != VM_MBAR_TX &&
                     e->kind != VM_MBAR_PHASE;
     if (by_lanes && r->holding & mask)
-        gr_vm_settle_loads(r, mask);
+        gr_vm_settle_loads(r, mask, 0);
     gr_vm_where(r, i, mask, &e->where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
@@ -163,15 +163,15 @@ static void settle(VmWarpRest *r, VmHeldLoad *h, uint32_t lanes, uint32_t discar
         report_anywhere(&r->hot, h->insn, h->address, lanes, discards);
 }
 
-void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask) {
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
     for (uint32_t k = 0; r->holding & mask && k < r->launch->module->n_speculated; k++)
-        settle(r, &r->held[k], r->held[k].lanes & mask, 0);
+        settle(r, &r->held[k], r->held[k].lanes & mask, discards);
     r->holding &= ~mask;
 }
 
 static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
     if (rest_of(w)->holding & w->mask && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
-        gr_vm_settle_loads(rest_of(w), w->mask);
+        gr_vm_settle_loads(rest_of(w), w->mask, 0);
 }
 
 // The loads wait for their fate.

@@ -229,6 +229,8 @@ void gr_vm_merge_ready(VmWarpRest *r) {
 // Lanes of the running split end. The split goes away when none is left.
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
+    if (r->holding & lanes)
+        gr_vm_settle_loads(r, lanes, lanes);
     VmBlock *b = r->block;
     VmCluster *c = b->cluster;
     VmSplit *p = split_of(w);

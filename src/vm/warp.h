@@ -371,8 +371,9 @@ void gr_vm_collective_recheck(VmWarpRest *r);   // lanes exited
 
 void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out);
 // `barrier`: of VM_SYNC_FENCE_PROXY the proxy.
-// Something is about to happen that orders what these lanes did before: loads whose fate is not known count.
-void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask);
+// Something is about to happen that orders what these lanes did before: loads whose fate is not known count, unless the lane
+// is among `discards`.
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
 void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                      PtxSem sem, PtxScope scope);
 static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,
