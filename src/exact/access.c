@@ -159,7 +159,9 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
                    .size = s->elem,
                    .sem = e->sem,
                    .scope = (PtxScope)(s->scope + 1),
-                   .rmw = e->access == PTX_ACCESS_RMW};
+                   .owner = a->owner ? a->owner->id : 0,
+                   .rmw = e->access == PTX_ACCESS_RMW,
+                   .red = e->where.stmt && e->where.stmt->instr->op == PTX_OP_RED};
     for (unsigned k = 0; k < LANES; k++) {
         uint32_t l = gr_vm_commit_lane(k, e->turn);
         if (!(e->where.mask >> l & 1))

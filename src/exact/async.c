@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { READ_EPOCH = 1, WRITE_EPOCH = 2, KINDS = 2 };
-enum { OWN, REMOTE }; // Mbar
 
 void gr_order_op_free(Op *op) {
     for (uint32_t l = 0; l < LANES; l++) {
@@ -137,7 +136,7 @@ static void op_arrives(Mbar *m, const Block *b, const VmAsyncEvent *e) {
         bool counts = e->kind == VM_MBAR_TX ? op->number == e->op
                                             : op->number <= e->op && op->completes == VM_COMPLETES_GROUP;
         if (counts && op->warp == e->where.warp && op->mask >> l & 1)
-            gr_clock_add(&m->now[OWN], key_of(BY_THREAD, op->id, op->warp, l), WRITE_EPOCH);
+            gr_clock_add(&m->now_ops, key_of(BY_THREAD, op->id, op->warp, l), WRITE_EPOCH);
     }
 }
 
@@ -155,40 +154,29 @@ static void done_by_mbarrier(Block *b, const VmAsyncEvent *e) {
     }
 }
 
-// An arrival reaches waiters within its scope, which are all of the mbarrier's block: at once if it releases, and as
-// far as a fence released before.
-static void arrive(Order *o, Block *b, Block *owner, Warp *w, Mbar *m, const VmAsyncEvent *e) {
+static void arrive(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const VmAsyncEvent *e) {
     if (e->op) {
         op_arrives(m, b, e);
         done_by_mbarrier(b, e);
         return;
     }
-    unsigned from = owner == b ? OWN : REMOTE;
-    if (from == REMOTE && e->scope < PTX_SCOPE_CLUSTER)
-        return;
-    if (e->sem == PTX_RELAXED) {
-        for (uint32_t l = e->where.mask; l; l &= l - 1)
-            gr_clock_merge(&m->now[from], gr_order_fence_released(b, w, (uint32_t)__builtin_ctz(l),
-                                                                  from == OWN ? SAME_BLOCK : SAME_CLUSTER));
-        return;
-    }
-    Clock *c = gr_order_snapshots(b, w, e->where.mask);
-    gr_clock_merge(&m->now[from], c);
-    gr_clock_release(c);
-    gr_order_bump(o, b, w, e->where.mask);
+    PlaceOp op = {gr_place(owner, e->bar, 0), e->sem, e->scope};
+    for (uint32_t k = e->where.mask; k; k &= k - 1)
+        gr_order_release(o, b, w, (uint32_t)__builtin_ctz(k), &op, &m->now);
 }
 
-// A relaxed wait leaves it to a later fence to acquire.
-static void waited(Order *o, Block *b, Warp *w, Mbar *m, const VmAsyncEvent *e) {
-    for (unsigned from = OWN; from <= (e->scope >= PTX_SCOPE_CLUSTER ? REMOTE : OWN); from++) {
-        if (e->sem != PTX_RELAXED)
-            gr_order_learn(o, b, w, e->where.mask, m->over[from]);
-        for (uint32_t l = m->over[from] && e->sem == PTX_RELAXED ? e->where.mask : 0; l; l &= l - 1) {
-            LaneSync *s = gr_order_lane_sync(o, w, (uint32_t)__builtin_ctz(l));
-            if (s)
-                gr_clock_merge(&s->pending[from == OWN ? SAME_BLOCK : SAME_CLUSTER], m->over[from]);
-        }
-    }
+static void clear_mbar(Mbar *m) {
+    gr_sources_clear(&m->now);
+    gr_sources_clear(&m->over);
+    gr_clock_take(&m->now_ops, NULL);
+    gr_clock_take(&m->over_ops, NULL);
+}
+
+// Of operations everybody learns who is told of the phase, at any scope.
+static void told(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const VmAsyncEvent *e) {
+    PlaceOp op = {gr_place(owner, e->bar, 0), e->sem, e->scope};
+    for (uint32_t k = e->where.mask; k; k &= k - 1)
+        gr_order_acquire(o, b, w, (uint32_t)__builtin_ctz(k), &op, &m->over, m->over_ops);
 }
 
 static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
@@ -198,14 +186,9 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
         return;
     switch (e->kind) {
     case VM_MBAR_INIT:
-    case VM_MBAR_INVAL:
-        for (unsigned from = OWN; from <= REMOTE; from++) {
-            gr_clock_take(&m->now[from], NULL);
-            gr_clock_take(&m->over[from], NULL);
-        }
-        break;
+    case VM_MBAR_INVAL: clear_mbar(m); break;
     case VM_MBAR_ARRIVE:
-    case VM_MBAR_DROP: arrive(o, b, owner, w, m, e); break;
+    case VM_MBAR_DROP: arrive(o, b, w, owner->id, m, e); break;
     case VM_MBAR_TX:
         if (e->op) {
             op_arrives(m, b, e);
@@ -213,12 +196,13 @@ static void mbarrier(Order *o, Block *b, Block *owner, const VmAsyncEvent *e) {
         }
         break;
     case VM_MBAR_PHASE:
-        for (unsigned from = OWN; from <= REMOTE; from++) {
-            gr_clock_take(&m->over[from], m->now[from]);
-            m->now[from] = NULL;
-        }
+        gr_sources_clear(&m->over);
+        m->over = m->now;
+        m->now = (Sources){0};
+        gr_clock_take(&m->over_ops, m->now_ops);
+        m->now_ops = NULL;
         break;
-    case VM_MBAR_WAIT: waited(o, b, w, m, e); break;
+    case VM_MBAR_WAIT: told(o, b, w, owner->id, m, e); break;
     default: break;
     }
 }

@@ -28,6 +28,16 @@ uint64_t gr_exact_fingerprint(const PtxModule *m) {
     return h;
 }
 
+// Whether two threads' strong accesses can be told apart by a third whose scope includes only one of them.
+static bool has_narrow(const PtxModule *m) {
+    for (uint32_t k = 1; k <= m->n_sites; k++) {
+        const PtxInstr *i = m->sites[k].stmt->instr;
+        if ((i->scope == PTX_SCOPE_CTA || i->scope == PTX_SCOPE_CLUSTER) && m->sites[k].space != PTX_SHARED)
+            return true;
+    }
+    return false;
+}
+
 static const Module *module_of(Exact *x, const PtxModule *ptx) {
     if (x->last_module < x->modules.len && x->modules.data[x->last_module].ptx == ptx)
         return &x->modules.data[x->last_module];
@@ -49,6 +59,7 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
         x->n_sites += ptx->n_sites + 1;
     }
     x->modules.data[k].ptx = ptx;
+    x->narrow |= has_narrow(ptx);
     x->last_module = (uint32_t)k;
     return &x->modules.data[k];
 }

@@ -52,9 +52,20 @@ typedef struct ExactRace {
     uint64_t *counter; // counts too, unless NULL
 } ExactRace;
 
+// Some bytes of one word on which two accesses raced.
+typedef struct ExactOccurrence {
+    ExactClass class;
+    PtxSpace space;
+    uint64_t launch, block;  // SHARED: whose memory
+    uint64_t at;             // of the word
+    uint32_t bytes, site[2]; // a bit per byte; numbered over the execution: of its first module as that does
+} ExactOccurrence;
+
 typedef struct ExactOptions {
     // Called when a pair of sites is first seen to race; it may set r->counter.
     void (*found)(void *user, ExactRace *r);
+    // Called for every word that races, for every two accesses that are remembered: for tests.
+    void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;
     // NULL: all kernels are checked. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);

@@ -36,6 +36,7 @@ struct Exact {
     VEC(Entry) scratch;
     Launch *launch; // the last that was looked for
     uint64_t moment;
+    bool narrow; // some module has strong accesses whose scope is less than the device
     bool nomem;
     // The host's own accesses (touch.c).
     Launch *host;   // that they are of; NULL: none since the host last knew everything

@@ -2,7 +2,8 @@
 // history — what of earlier accesses to a word has to be remembered when another one comes.
 #include "exact/exact_internal.h"
 
-enum { NEWEST = 4 };
+// OBSERVERS_MAX: so many entries are kept only for what they have seen.
+enum { NEWEST = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
 // Nobody can race any more with anything under that stamp.
 static bool is_over(const Exact *x, const Access *a, const Stamp *t) {
@@ -21,9 +22,12 @@ bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
 }
 
 // The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
-// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later.
-static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain) {
+// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later. *seen: but
+// those who come after something older only because e saw it still need e (`observed`).
+static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain,
+                             bool *seen) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    *seen = false;
     if (is_over(x, a, t)) {
         a->gone = e->stamp;
         return 0;
@@ -34,9 +38,11 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
         return e->lanes;
     // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
     if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
-        (t->at.id == mine->at.id || t->scope >= SAME_DEVICE))
+        (t->at.id == mine->at.id || (t->scope >= SAME_DEVICE && !x->narrow))) {
+        *seen = true;
         return 0;
-    if (t->strong && t->at.id != mine->at.id && t->scope < SAME_DEVICE)
+    }
+    if (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow))
         return e->lanes;
     if (gr_exact_knows_stamp(x, a, e->stamp, t)) {
         if (a->known == e->stamp)
@@ -59,6 +65,34 @@ static Entry entry_of(const Exact *x, const Access *a, uint32_t lanes, uint64_t 
     return (Entry){a->stamp, lanes, bytes, silent};
 }
 
+static bool is_strong_rmw(const Exact *x, uint32_t stamp) {
+    const Stamp *s = &x->shadow.stamps.data[stamp];
+    return s->strong && s->access == PTX_ACCESS_RMW;
+}
+
+// An older entry of the same thread has seen all that entry k of the scratch has.
+static bool observes_nothing_new(const Exact *x, size_t k) {
+    const Entry *e = &x->scratch.data[k];
+    const Stamp *s = &x->shadow.stamps.data[e->stamp];
+    for (size_t n = k + 1; n < x->scratch.len; n++) {
+        const Entry *old = &x->scratch.data[n];
+        const Stamp *t = &x->shadow.stamps.data[old->stamp];
+        if (!(old->bytes & SEEN) && t->strong)
+            return false; // this one it has not
+        if ((old->bytes & SEEN) && old->lanes == e->lanes && t->site == s->site && t->at.id == s->at.id &&
+            t->at.warp == s->at.warp)
+            return true;
+    }
+    return false;
+}
+
+static void push(Exact *x, const Access *a, History *h, Entry e) {
+    e.bytes &= ALL_BYTES;
+    History longer = gr_history_push(&x->shadow, *h, e, !a->owner);
+    gr_history_release(&x->shadow, *h);
+    *h = longer;
+}
+
 // Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
 // to the next newer one.
 static History tidy(Exact *x, Access *a, History h, Entry mine) {
@@ -66,8 +100,9 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
     uint32_t bytes = mine.bytes;
     bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
     bool chain = true, same = true, *newer = &mine.silent;
-    // Stores of different values are kept apart, so that a later one is told which of them stored the same.
-    bool merges = mine.silent || !compared;
+    // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
+    // operations, since their order tells which saw which.
+    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw && (mine.silent || !compared), seen = false;
     x->scratch.len = 0;
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
         bool again = e.stamp == a->stamp && e.bytes == bytes;
@@ -77,9 +112,13 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
             same = false;
             continue;
         }
-        uint32_t needed = again ? e.lanes & ~mine.lanes : still_needed(x, a, &e, bytes, chain);
+        uint32_t needed = again && (!rmw || e.lanes == mine.lanes)
+                              ? e.lanes & ~mine.lanes
+                              : still_needed(x, a, &e, bytes, chain, &seen);
         same &= needed == e.lanes;
-        e.lanes = needed;
+        e.lanes = seen ? e.lanes : needed;
+        e.bytes |= seen ? SEEN : 0;
+        seen = false;
         chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
         merges &= e.silent || !compared;
         if (!e.lanes) {
@@ -95,11 +134,18 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
     if (same)
         return gr_history_push(&x->shadow, h, mine, !a->owner);
     History now = 0;
-    for (size_t k = x->scratch.len + 1; k-- > 0;) {
-        History longer = gr_history_push(&x->shadow, now, k ? x->scratch.data[k - 1] : mine, !a->owner);
-        gr_history_release(&x->shadow, now);
-        now = longer;
+    uint32_t observers = 0;
+    for (size_t k = x->scratch.len; k-- > 0;) {
+        Entry *next = &x->scratch.data[k];
+        if ((next->bytes & SEEN) && (!now || observers == OBSERVERS_MAX || observes_nothing_new(x, k))) {
+            next->lanes = 0;
+            *(k ? &next[-1].silent : &mine.silent) &= next->silent;
+            continue;
+        }
+        observers += (next->bytes & SEEN) != 0;
+        push(x, a, &now, *next);
     }
+    push(x, a, &now, mine);
     return now;
 }
 
@@ -112,9 +158,10 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     uint32_t length = gr_history_length(sh, h);
     if (!(length & (length - 1)))
         return tidy(x, a, h, mine);
-    bool merges = mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED);
+    bool rmw = is_strong_rmw(x, a->stamp),
+         merges = !rmw && (mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
-    for (unsigned k = 0; k < NEWEST && gr_history_next(sh, &rest, &e); k++)
+    for (unsigned k = 0; k < (rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
             return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
                                                                    : tidy(x, a, h, mine);

@@ -155,6 +155,14 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         return;
     uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class;
     ExactRace *r = gr_map_get_u64(&x->pairs, key);
+    if (x->options.occurred) {
+        ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
+        if (a->owner) {
+            o.launch = a->owner->launch->number;
+            o.block = a->owner->linear;
+        }
+        x->options.occurred(x->options.user, &o);
+    }
     if (!r) {
         r = calloc(1, sizeof *r);
         if (!r || !gr_map_put_u64(&x->pairs, key, r) || !gr_vec_push(&x->races, r)) {
@@ -187,20 +195,33 @@ bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
     return r <= a->scope && r <= b->scope;
 }
 
+// An operation of the async proxy comes after t, but nobody has told it what the generic proxy wrote. A wait for an operation of the
+// async proxy is a proxy fence; its reading what was only read is no conflict.
+static bool needs_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
+                              uint32_t u) {
+    return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && t->access != PTX_ACCESS_READ &&
+           a->view.op && !gr_order_proxied(&x->order, &a->view, &t->at, u);
+}
+
 // An operation precedes another in causality order too when somebody observed its value and that precedes the other (PTX
 // ISA, "Causality order", second rule): it is enough that a later strong read of the location is known.
-static bool observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *w) {
+static bool observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
+                     uint32_t u) {
     for (unsigned side = 0; side < 2; side++) {
         History h = side ? cell->reads : cell->writes;
         Entry e;
         while (gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
-            if (!z->strong || z->access == PTX_ACCESS_WRITE || z->last <= w->first ||
+            if (z == w && (e.lanes >> u & 1))
+                break; // what is older has not seen it
+            if (!z->strong || z->access == PTX_ACCESS_WRITE || (z != w && z->last <= w->first) ||
                 !gr_exact_morally_strong(x, w, z))
                 continue;
-            for (uint32_t m = e.lanes; m; m &= m - 1)
-                if (gr_order_knows(&x->order, &a->view, &z->at, (uint32_t)__builtin_ctz(m)))
+            for (uint32_t m = e.lanes; m; m &= m - 1) {
+                uint32_t l = (uint32_t)__builtin_ctz(m);
+                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !needs_proxy_fence(x, a, mine, z, l))
                     return true;
+            }
         }
     }
     return false;
@@ -212,11 +233,9 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         *class = EXACT_PROXY;
-        // A wait for an operation of the async proxy is a proxy fence; its reading what was only read is no conflict.
-        return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && t->access != PTX_ACCESS_READ &&
-               a->view.op && !gr_order_proxied(o, &a->view, &t->at, u);
+        return needs_proxy_fence(x, a, mine, t, u);
     }
-    if (t->strong && t->access != PTX_ACCESS_READ && observed(x, a, cell, t))
+    if (t->strong && t->access != PTX_ACCESS_READ && observed(x, a, cell, mine, t, u))
         return false;
     if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile, and it was asked for
         *class = EXACT_VOLATILE;

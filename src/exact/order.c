@@ -238,12 +238,13 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
 
 static void barrier_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     Phase *p = &b->barrier[e->barrier % BARRIERS];
-    if (!p->open) {
+    if (!p->open || p->complete) {
         gr_clock_take(&p->clock, NULL);
         memset(p->arrived, 0, sizeof p->arrived);
         p->open = true;
         p->partial = false;
     }
+    p->complete = e->last;
     uint32_t mask = e->where.mask;
     if (!e->count || (e->count >= b->launch->threads && e->waits)) {
         p->arrived[w->index] |= mask;
@@ -300,7 +301,7 @@ static ClusterPhase *cluster_phase(Order *o, uint64_t cluster, uint32_t phase) {
 }
 
 static void drop_phase(Order *o, size_t k) {
-    gr_clock_release(o->phases.data[k].clock);
+    gr_sources_clear(&o->phases.data[k].sources);
     o->phases.data[k] = o->phases.data[--o->phases.len];
 }
 
@@ -310,19 +311,32 @@ static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
         if (o->phases.data[k].cluster == b->cluster && o->phases.data[k].phase + 2 <= e->barrier)
             drop_phase(o, k);
     ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
-    if (!p || e->sem == PTX_RELAXED)
+    if (!p)
         return;
+    if (e->sem == PTX_RELAXED) { // only fences carry anything
+        for (uint32_t m = e->where.mask; m; m &= m - 1) {
+            PlaceOp op = {0, PTX_RELAXED, PTX_SCOPE_CLUSTER};
+            gr_order_release(o, b, w, (uint32_t)__builtin_ctz(m), &op, &p->sources);
+        }
+        return;
+    }
     Clock *c = gr_order_snapshots(b, w, e->where.mask);
-    gr_clock_merge(&p->clock, c);
+    gr_sources_add(o, &p->sources, b, PTX_SCOPE_CLUSTER, c);
     gr_clock_release(c);
     gr_order_bump(o, b, w, e->where.mask);
+}
+
+static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
+    const ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
+    PlaceOp op = {0, PTX_ACQUIRE, PTX_SCOPE_CLUSTER};
+    for (uint32_t m = p ? e->where.mask : 0; m; m &= m - 1)
+        gr_order_acquire(o, b, w, (uint32_t)__builtin_ctz(m), &op, &p->sources, NULL);
 }
 
 // ---- Events --------------------------------------------------------------------------------------------------------
 
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
     Warp *w = &b->warps[e->where.warp];
-    ClusterPhase *p;
     switch (e->kind) {
     case VM_SYNC_WARP:
         // One event for each place that lanes met from; nobody does anything in between.
@@ -332,11 +346,7 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
     case VM_SYNC_BARRIER_ARRIVE: barrier_arrive(o, b, w, e); break;
     case VM_SYNC_BARRIER_RELEASE: barrier_release(o, b, w, e); break;
     case VM_SYNC_CLUSTER_ARRIVE: cluster_arrive(o, b, w, e); break;
-    case VM_SYNC_CLUSTER_RELEASE:
-        p = cluster_phase(o, b->cluster, e->barrier);
-        if (p)
-            gr_order_learn(o, b, w, e->where.mask, p->clock);
-        break;
+    case VM_SYNC_CLUSTER_RELEASE: cluster_wait(o, b, w, e); break;
     case VM_SYNC_FENCE: gr_order_fence(o, b, w, e->where.mask, e->sem, e->scope); break;
     case VM_SYNC_FENCE_PROXY: gr_order_fence_proxy(o, b, w, e); break;
     }
@@ -347,10 +357,7 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
 static uint64_t launch_key(const Launch *l) { return key_of(BY_LAUNCH, l->index + 1, 0, 0); }
 
 static void forget_fences(Order *o) {
-    for (size_t k = 0; k < o->fenced.len; k++)
-        if (o->fenced.entries[k].live)
-            free(o->fenced.entries[k].value);
-    gr_map_free(&o->fenced);
+    gr_order_fences_free(&o->fenced);
     for (size_t k = 0; k < o->cluster_sc.len; k++)
         if (o->cluster_sc.entries[k].live)
             gr_clock_release(o->cluster_sc.entries[k].value);
@@ -471,24 +478,13 @@ nomem:
     return NULL;
 }
 
-static void free_lane(LaneSync *s) {
-    for (unsigned k = 0; s && k < SCOPES; k++) {
-        gr_clock_release(s->fence[k].base);
-        gr_clock_release(s->fence[k].full);
-        gr_clock_release(s->pending[k]);
-    }
-    if (s)
-        gr_clock_release(s->proxied);
-    free(s);
-}
-
 static void free_warp(Warp *w) {
     forget_lanes(w);
     gr_clock_release(w->imp);
     gr_clock_release(w->cached);
     gr_clock_release(w->cached_imp);
     for (uint32_t l = 0; l < LANES; l++)
-        free_lane(w->sync[l]);
+        gr_order_lane_sync_free(w->sync[l]);
     free(w->groups);
 }
 
@@ -510,14 +506,11 @@ void gr_order_block_end(Order *o, Block *b) {
     for (unsigned k = 0; k < BARRIERS; k++)
         gr_clock_release(b->barrier[k].clock);
     for (size_t k = 0; k < b->mbars.len; k++) {
-        for (unsigned i = 0; i < 2; i++) {
-            gr_clock_release(b->mbars.data[k].now[i]);
-            gr_clock_release(b->mbars.data[k].over[i]);
-        }
+        gr_sources_clear(&b->mbars.data[k].now);
+        gr_sources_clear(&b->mbars.data[k].over);
+        gr_clock_release(b->mbars.data[k].now_ops);
+        gr_clock_release(b->mbars.data[k].over_ops);
     }
-    for (uint32_t k = 0; k < b->n_fences && k < PROXY_FENCES; k++)
-        gr_clock_release(b->fences[k].knew);
-    free(b->fences);
     for (size_t k = 0; k < b->ops.len; k++)
         gr_order_op_free(b->ops.data[k]);
     gr_order_vars_free(&b->sync);
@@ -569,7 +562,7 @@ static uint32_t covered(const Order *o, const Point *p, uint32_t lane, uint32_t 
     return left && left - 1 < floor ? (uint32_t)(left - 1) : floor;
 }
 
-static bool clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane) {
+bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane) {
     return c && (gr_clock_get(c, key_of(BY_THREAD, p->id, p->warp, lane)) >= p->epoch ||
                  gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
                  covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0))) >= p->epoch);
@@ -595,7 +588,7 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
             return p->warp == op->warp && lane == v->lane;
         if (p->id == b->id && p->warp == op->warp && lane == v->lane)
             return p->epoch <= op->epoch[lane];
-        return clock_has(o, op->base[v->lane], p, lane);
+        return gr_clock_has(o, op->base[v->lane], p, lane);
     }
     if (p->id == b->id) {
         if (p->warp == w->index && lane == v->lane)
@@ -606,7 +599,7 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
             if ((w->group[g].mask >> lane & w->group[g].mask >> v->lane & 1) && p->epoch <= w->group[g].floor)
                 return true;
     }
-    return clock_has(o, imports_of(b, w, v->lane), p, lane);
+    return gr_clock_has(o, imports_of(b, w, v->lane), p, lane);
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
@@ -627,29 +620,9 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
                  gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
 }
 
-// A fence of any thread will do, if it lies on the way: it knew of p, and the viewer knows of it.
-static bool fenced_between(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    const Block *b = v->block;
-    for (uint32_t k = 0; k < b->n_fences && k < PROXY_FENCES; k++) {
-        const ProxyFence *f = &b->fences[k];
-        uint32_t unknown = f->mask;
-        if (!clock_has(o, f->knew, p, lane))
-            continue;
-        for (uint32_t m = f->mask; m; m &= m - 1) {
-            uint32_t l = (uint32_t)__builtin_ctz(m);
-            Point at = {b->id, f->epoch[l], b->launch->index, f->warp};
-            if (gr_order_knows(o, v, &at, l))
-                unknown &= ~(UINT32_C(1) << l);
-        }
-        if (!unknown)
-            return true;
-    }
-    return false;
-}
-
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    return launch_known(o, v, p->launch) || clock_has(o, v->op->proxied[v->lane], p, lane) ||
-           gr_order_fenced(o, v, p, lane) || fenced_between(o, v, p, lane);
+    return launch_known(o, v, p->launch) || gr_clock_has(o, v->op->proxied[v->lane], p, lane) ||
+           gr_order_fenced(o, v, p, lane);
 }
 
 bool gr_order_settled(const Order *o, uint32_t launch) {

@@ -34,11 +34,30 @@ typedef struct Snap {
     uint32_t epoch; // 0: there is none
 } Snap;
 
+// What a lane did at one place, which a later operation of its at the same place makes a pattern of (PTX ISA 9.x, 8.8).
+typedef struct LanePlace {
+    Snap released[SCOPES];  // at its last release operation of at least that scope
+    Clock *pending[SCOPES]; // read there, to be acquired by an acquire operation
+} LanePlace;
+
 typedef struct LaneSync {
-    Snap fence[SCOPES];     // at the last fence of at least that scope
+    Snap fence[SCOPES];     // at the last fence of at least that scope that releases
     Clock *pending[SCOPES]; // read by strong reads, to be acquired by a fence; by relation to the source
     Clock *proxied;         // what it knew at its last proxy fence
+    Map places;             // -> LanePlace
+    bool reads;             // some of those are pending
 } LaneSync;
+
+// What can be learnt at a place from those who released there: for those in the same block, the same cluster, on the same device and
+// anywhere, as far as the releases' scopes reach.
+typedef struct Source {
+    uint64_t who; // relation, and the block's, the cluster's or the device's number
+    Clock *clock;
+} Source;
+typedef struct Sources {
+    VEC(Source) list;
+    Map index; // of the list, when that is long
+} Sources;
 
 typedef struct WarpGroup {
     uint32_t mask, floor;
@@ -74,20 +93,14 @@ typedef struct Phase {
     uint32_t arrived[LANES]; // by warp: whose snapshots are not in `clock`
     Clock *clock;            // of threads that arrived before
     bool open, partial;      // partial: `clock` is what its waiters learn
+    bool complete;           // with nobody waiting
 } Phase;
 
-// What arrivals release: those of the mbarrier's own block and of operations, and those of other blocks of the cluster.
 typedef struct Mbar {
     uint64_t at;
-    Clock *now[2], *over[2]; // of the phase under way; of the last that is over
+    Sources now, over;         // of the phase under way; of the last that is over
+    Clock *now_ops, *over_ops; // asynchronous operations that completed on it
 } Mbar;
-
-// Lanes of a warp that told the async proxy what they knew.
-typedef struct ProxyFence {
-    uint32_t warp, mask, epoch[LANES];
-    Clock *knew;
-} ProxyFence;
-enum { PROXY_FENCES = 32 };
 
 typedef struct Launch {
     uint64_t number;
@@ -115,9 +128,7 @@ typedef struct Block {
     Phase barrier[BARRIERS];
     VEC(Mbar) mbars;
     VEC(Op *) ops;
-    ProxyFence *fences; // the last PROXY_FENCES
-    uint32_t n_fences;  // ever
-    Map sync;           // offset -> SyncVar
+    Map sync; // offset -> SyncVar
     void *shadow;
     uint64_t shadow_words;
 } Block;
@@ -129,13 +140,6 @@ typedef struct BlockInfo {
     bool ragged;
 } BlockInfo;
 
-typedef struct Source {
-    Clock *clock;
-    uint64_t id, cluster;
-    PtxScope scope;
-    int device;
-} Source;
-
 // A location that was last written by a strong operation and from which somebody can acquire.
 typedef struct SyncVar {
     uint64_t at;
@@ -143,13 +147,13 @@ typedef struct SyncVar {
     uint64_t id, cluster; // the last writer's
     PtxScope scope;
     int device;
-    VEC(Source) sources;
+    Sources sources;
 } SyncVar;
 
 typedef struct ClusterPhase {
     uint64_t cluster;
     uint32_t phase;
-    Clock *clock;
+    Sources sources;
 } ClusterPhase;
 
 typedef struct Order {
@@ -157,6 +161,7 @@ typedef struct Order {
     VEC(Launch *) active;
     VEC(BlockInfo) info; // by block instance; [0] unused
     Map sync;            // address -> SyncVar, global memory
+    uint32_t var_sizes;  // of all SyncVars, or-ed: powers of two
     Map exits;           // thread -> floor that still covers it, and 1
     Map fenced;          // thread -> ProxyFences
     VEC(ClusterPhase) phases;
@@ -203,11 +208,12 @@ Op *gr_order_op(const Block *b, uint64_t number);
 // A strong operation of one lane at `at`: the part that reads, and later the part that writes.
 typedef struct StrongOp {
     uint64_t at;
-    Map *vars; // where `at` is: Order.sync or a block's
+    Map *vars;      // where `at` is: Order.sync or a block's
+    uint64_t owner; // number of that block; 0: global memory
     uint32_t size;
     PtxSem sem;
     PtxScope scope;
-    bool rmw;
+    bool rmw, red; // red: its read begins no acquire pattern
 } StrongOp;
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);

@@ -20,12 +20,38 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 // sync.c
 LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane);
-// What the lane's fences released to threads that far away; NULL: nothing. Not the caller's reference.
-Clock *gr_order_fence_released(const Block *b, const Warp *w, uint32_t lane, Relation r);
+void gr_order_lane_sync_free(LaneSync *s);
+void gr_order_fences_free(Map *fenced);
+// Adds what the threads of the block that c is of released with that scope.
+void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c);
+void gr_sources_clear(Sources *s);
+// The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations that
+// came before count too.
+typedef struct PlaceOp {
+    uint64_t place; // gr_place
+    PtxSem sem;
+    PtxScope scope;
+} PlaceOp;
+void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to);
+// The lane reads, or was told of a phase: acquires, or may do so later.
+// `all`: what it learns besides, whatever the scopes.
+void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, const Sources *from,
+                      Clock *all);
+// A fence of that scope takes what the lane's reads have left for it.
+void gr_order_acquire_pending(Order *o, Block *b, Warp *w, uint32_t lane, PtxScope scope);
+// A strong write of the lane at that place may end a release pattern.
+bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place);
+void gr_snap_set(Snap *s, Clock *base, uint32_t epoch);
+// Bytes at an address, or in the memory of that block; size 0: an mbarrier, or a cluster's barrier.
+static inline uint64_t gr_place(uint64_t owner, uint64_t at, uint32_t size) {
+    return (owner ? UINT64_C(1) << 63 | owner << 24 | at : at) * 8 +
+           (size ? 1u + (unsigned)__builtin_ctz(size) : 0);
+}
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e);
-// The thread at `p` has fenced proxies since, and the viewer knows of that.
+// A thread that knew of `p` has fenced proxies since, and the viewer knows of that.
 bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane);
+bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane);
 void gr_order_vars_free(Map *vars);
 
 // async.c

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// sync — fences, and strong operations that release and acquire.
+// sync — fences, and strong operations. What they release and acquire is in sources.c.
 //
-// A release pattern is a release operation, or a fence and a later strong write; an acquire pattern an acquire operation, or a
-// strong read and a later fence. A release pattern synchronizes with an acquire pattern when what the one wrote is what the other
-// read, if need be through a chain of read-modify-writes, each of them morally strong with the one before; and when the first operation of the
-// one and the last of the other are morally strong, that is: the scope of each includes the other's thread (PTX ISA 9.0, 8.8).
+// A release pattern synchronizes with an acquire pattern when what the one wrote is what the other read, if need be through a
+// chain of read-modify-writes, each of them morally strong with the one before (PTX ISA 9.x, 8.9.2, 8.9.4).
 #include "exact/order_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { FENCES_KEPT = 16, SOURCES_MAX = 8 };
+enum { FENCES_KEPT = 4096 };
 
+// The proxy fences of a thread, in order. What the thread knew at each: `base`, and its own past.
+typedef struct ProxyFence {
+    uint32_t epoch;
+    Clock *base;
+} ProxyFence;
 typedef struct ProxyFences {
-    uint32_t n, epoch[FENCES_KEPT]; // ascending, the last ones
+    VEC(ProxyFence) list;
 } ProxyFences;
 
 static unsigned scope_index(PtxScope s) { return s == PTX_SCOPE_NONE ? SAME_DEVICE : (unsigned)s - 1; }
@@ -23,25 +25,6 @@ LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane) {
         w->sync[lane] = calloc(1, sizeof *w->sync[lane]);
     o->nomem |= !w->sync[lane];
     return w->sync[lane];
-}
-
-// ---- Snapshots that wait -------------------------------------------------------------------------------------------
-
-static void snap_clear(Snap *s) {
-    gr_clock_take(&s->base, NULL);
-    gr_clock_take(&s->full, NULL);
-    s->epoch = 0;
-}
-
-static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) {
-    if (!s->full)
-        s->full = gr_clock_with(s->base, key_of(BY_THREAD, b->id, w->index, lane), s->epoch);
-    return s->full;
-}
-
-Clock *gr_order_fence_released(const Block *b, const Warp *w, uint32_t lane, Relation r) {
-    LaneSync *s = w->sync[lane];
-    return s && s->fence[r].epoch ? snap_clock(&s->fence[r], b, w, lane) : NULL;
 }
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
@@ -66,30 +49,25 @@ static void fence_sc(Order *o, Block *b, Warp *w, uint32_t mask, unsigned scope,
         o->nomem = true;
 }
 
+static bool releases(PtxSem s) { return s == PTX_RELEASE || s == PTX_ACQ_REL || s == PTX_SC; }
+static bool acquires(PtxSem s) { return s == PTX_ACQUIRE || s == PTX_ACQ_REL || s == PTX_SC; }
+
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope written) {
     unsigned scope = scope_index(written);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(m);
-        LaneSync *s = w->sync[l];
-        for (unsigned k = 0; s && k <= scope; k++)
-            if (s->pending[k]) {
-                gr_order_learn(o, b, w, UINT32_C(1) << l, s->pending[k]);
-                gr_clock_take(&s->pending[k], NULL);
-            }
-    }
+    for (uint32_t m = acquires(sem) ? mask : 0; m; m &= m - 1)
+        gr_order_acquire_pending(o, b, w, (uint32_t)__builtin_ctz(m), written);
     if (sem == PTX_SC)
         fence_sc(o, b, w, mask, scope, NULL);
+    if (!releases(sem))
+        return;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
         LaneSync *s = gr_order_lane_sync(o, w, l);
         if (!s)
             return;
         Clock *base = gr_order_base(b, w, l);
-        for (unsigned k = 0; k <= scope; k++) {
-            snap_clear(&s->fence[k]);
-            s->fence[k].base = gr_clock_retain(base);
-            s->fence[k].epoch = w->epoch[l];
-        }
+        for (unsigned k = 0; k <= scope; k++)
+            gr_snap_set(&s->fence[k], base, w->epoch[l]);
         gr_clock_release(base);
     }
     if (sem == PTX_SC) {
@@ -102,18 +80,23 @@ void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxS
 
 // ---- Proxy fences --------------------------------------------------------------------------------------------------
 
-static void keep_proxy_fence(Order *o, Block *b, Warp *w, uint32_t mask) {
-    if (!b->fences)
-        b->fences = calloc(PROXY_FENCES, sizeof *b->fences);
-    if (!b->fences) {
-        o->nomem = true;
-        return;
-    }
-    ProxyFence *f = &b->fences[b->n_fences++ % PROXY_FENCES];
-    gr_clock_take(&f->knew, gr_order_snapshots(b, w, mask));
-    f->warp = w->index;
-    f->mask = mask;
-    memcpy(f->epoch, w->epoch, sizeof f->epoch);
+static void drop_fences(ProxyFences *f, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        gr_clock_release(f->list.data[k].base);
+    f->list.len -= n;
+    for (size_t k = 0; k < f->list.len; k++)
+        f->list.data[k] = f->list.data[k + n];
+}
+
+void gr_order_fences_free(Map *fenced) {
+    for (size_t k = 0; k < fenced->len; k++)
+        if (fenced->entries[k].live) {
+            ProxyFences *f = fenced->entries[k].value;
+            drop_fences(f, f->list.len);
+            gr_vec_free(&f->list);
+            free(f);
+        }
+    gr_map_free(fenced);
 }
 
 void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
@@ -131,37 +114,55 @@ void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
                 f = NULL;
             }
         }
-        if (!s || !f) {
+        ProxyFence now = {w->epoch[l], gr_order_base(b, w, l)};
+        if (f && f->list.len == FENCES_KEPT)
+            drop_fences(f, FENCES_KEPT / 2);
+        if (!s || !f || !gr_vec_push(&f->list, now)) {
+            gr_clock_release(now.base);
             o->nomem = true;
             return;
         }
-        gr_clock_take(&s->proxied, gr_order_snapshot(b, w, l));
-        if (f->n == FENCES_KEPT)
-            for (f->n = 0; f->n < FENCES_KEPT - 1; f->n++)
-                f->epoch[f->n] = f->epoch[f->n + 1];
-        f->epoch[f->n++] = w->epoch[l];
+        gr_clock_take(&s->proxied, gr_clock_with(now.base, key, now.epoch));
     }
-    keep_proxy_fence(o, b, w, e->where.mask);
     gr_order_bump(o, b, w, e->where.mask);
 }
 
+// The viewer knows of a fence of the thread that `key` names; and of one that knew of p.
+static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFences *f, const Point *p,
+                      uint32_t lane) {
+    bool own = key == key_of(BY_THREAD, p->id, p->warp, lane);
+    Point fence = {.id = key >> 13, .warp = key >> 8 & (LANES - 1)};
+    fence.launch = o->info.data[fence.id].launch;
+    for (size_t k = 0; k < f->list.len; k++) {
+        const ProxyFence *x = &f->list.data[k];
+        fence.epoch = x->epoch;
+        if (own && x->epoch < p->epoch)
+            continue;
+        if (!gr_order_knows(o, v, &fence, key >> 3 & (LANES - 1)))
+            return false; // nor of later ones
+        if (own || gr_clock_has(o, x->base, p, lane))
+            return true;
+    }
+    return false;
+}
+
+// First the thread's own fences, then anybody's: that is slow, and seldom needed unless there is a race.
 bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    const ProxyFences *f = gr_map_get_u64(&o->fenced, key_of(BY_THREAD, p->id, p->warp, lane));
-    for (uint32_t k = 0; f && k < f->n; k++)
-        if (f->epoch[k] >= p->epoch) {
-            Point fence = *p;
-            fence.epoch = f->epoch[k];
-            return gr_order_knows(o, v, &fence, lane);
-        }
+    uint64_t own = key_of(BY_THREAD, p->id, p->warp, lane);
+    const ProxyFences *f = gr_map_get_u64(&o->fenced, own);
+    if (f && fenced_by(o, v, own, f, p, lane))
+        return true;
+    for (size_t k = 0; k < o->fenced.len; k++)
+        if (o->fenced.entries[k].live && o->fenced.entries[k].key != own &&
+            fenced_by(o, v, o->fenced.entries[k].key, o->fenced.entries[k].value, p, lane))
+            return true;
     return false;
 }
 
 // ---- Strong operations ---------------------------------------------------------------------------------------------
 
 static void var_free(SyncVar *x) {
-    for (size_t k = 0; k < x->sources.len; k++)
-        gr_clock_release(x->sources.data[k].clock);
-    gr_vec_free(&x->sources);
+    gr_sources_clear(&x->sources);
     free(x);
 }
 
@@ -190,9 +191,6 @@ void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size) {
     }
 }
 
-static bool is_release(PtxSem s) { return s == PTX_RELEASE || s == PTX_ACQ_REL || s == PTX_SC; }
-static bool is_acquire(PtxSem s) { return s == PTX_ACQUIRE || s == PTX_ACQ_REL || s == PTX_SC; }
-
 // What was written last and what now happens are morally strong.
 static bool hop(const Order *o, const Block *b, const SyncVar *x, const StrongOp *s, Relation *r) {
     *r = gr_order_relation(o, b->id, x->id);
@@ -202,51 +200,32 @@ static bool hop(const Order *o, const Block *b, const SyncVar *x, const StrongOp
 
 static SyncVar *var_at(const StrongOp *s) { return s->vars->live ? gr_map_get_u64(s->vars, s->at) : NULL; }
 
+// Of shared memory that nobody outside the block reaches, every scope is the block's.
+static PlaceOp place_op(const Block *b, const StrongOp *s) {
+    return (PlaceOp){gr_place(s->owner, s->at, s->size), s->sem,
+                     s->owner && b->alone         ? PTX_SCOPE_CTA
+                     : s->scope == PTX_SCOPE_NONE ? PTX_SCOPE_GPU
+                                                  : s->scope};
+}
+
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
-    SyncVar *x = var_at(s);
+    SyncVar *x = s->red ? NULL : var_at(s);
     Relation r;
-    if (!x || !hop(o, b, x, s, &r))
-        return;
-    for (size_t k = 0; k < x->sources.len; k++) {
-        const Source *from = &x->sources.data[k];
-        Relation far = gr_order_relation(o, b->id, from->id);
-        if ((unsigned)far > scope_index(from->scope))
-            continue;
-        if (is_acquire(s->sem) && (unsigned)far <= scope_index(s->scope)) {
-            gr_order_learn(o, b, w, UINT32_C(1) << lane, from->clock);
-            continue;
-        }
-        LaneSync *mine = gr_order_lane_sync(o, w, lane);
-        if (mine)
-            gr_clock_merge(&mine->pending[far], from->clock);
-    }
+    PlaceOp p = place_op(b, s);
+    if (x && hop(o, b, x, s, &r))
+        gr_order_acquire(o, b, w, lane, &p, &x->sources, NULL);
+    else if (!s->red && w->sync[lane] && w->sync[lane]->reads)
+        gr_order_acquire(o, b, w, lane, &p, NULL, NULL); // what it read there before
 }
 
 void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c) {
-    if (is_acquire(sem)) {
+    if (acquires(sem)) {
         gr_order_learn(o, b, w, UINT32_C(1) << lane, c);
         return;
     }
     LaneSync *mine = gr_order_lane_sync(o, w, lane);
     if (mine)
         gr_clock_merge(&mine->pending[far], c);
-}
-
-// Sources that nobody can tell apart become one. Wide ones may become one too: on one device all of them reach everybody.
-static void add_source(Order *o, SyncVar *x, const Block *b, Clock *c, PtxScope scope) {
-    bool full = x->sources.len >= SOURCES_MAX && scope >= PTX_SCOPE_GPU;
-    for (size_t k = 0; k < x->sources.len; k++) {
-        Source *s = &x->sources.data[k];
-        if (s->scope == scope && s->device == b->launch->device && (s->id == b->id || full)) {
-            gr_clock_merge(&s->clock, c);
-            return;
-        }
-    }
-    Source s = {gr_clock_retain(c), b->id, b->cluster, scope, b->launch->device};
-    if (!gr_vec_push(&x->sources, s)) {
-        gr_clock_release(c);
-        o->nomem = true;
-    }
 }
 
 static SyncVar *new_var(Order *o, const StrongOp *s) {
@@ -258,19 +237,30 @@ static SyncVar *new_var(Order *o, const StrongOp *s) {
     }
     x->at = s->at;
     x->size = s->size;
+    o->var_sizes |= s->size;
     return x;
 }
 
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
     SyncVar *x = var_at(s);
-    LaneSync *mine = w->sync[lane];
-    bool release = is_release(s->sem), fences = mine && mine->fence[0].epoch;
     Relation r;
+    PlaceOp p = place_op(b, s);
     if (x && (!s->rmw || !hop(o, b, x, s, &r))) {
         var_remove(s->vars, s->at);
         x = NULL;
     }
-    if (!release && !fences && !x)
+    if (s->vars->live > (x != NULL) && (o->var_sizes & ~s->size)) { // those of another size that overlap
+        bool kept = x != NULL;
+        if (kept)
+            (void)gr_map_remove_u64(s->vars, s->at);
+        gr_order_overwritten(o, s->vars, s->at, s->size);
+        if (kept && !gr_map_put_u64(s->vars, s->at, x)) {
+            var_free(x);
+            x = NULL;
+            o->nomem = true;
+        }
+    }
+    if (!x && !releases(s->sem) && !gr_order_has_released(w, lane, p.place))
         return;
     if (!x)
         x = new_var(o, s);
@@ -280,14 +270,5 @@ void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const Str
     x->cluster = b->cluster;
     x->scope = s->scope;
     x->device = b->launch->device;
-    if (release) {
-        Clock *c = gr_order_snapshot(b, w, lane);
-        add_source(o, x, b, c, s->scope == PTX_SCOPE_NONE ? PTX_SCOPE_GPU : s->scope);
-        gr_clock_release(c);
-        gr_order_bump(o, b, w, UINT32_C(1) << lane);
-    }
-    for (unsigned k = 0; fences && k < SCOPES; k++)
-        // One fence counts once, at its widest.
-        if (mine->fence[k].epoch && (k + 1 == SCOPES || mine->fence[k + 1].epoch != mine->fence[k].epoch))
-            add_source(o, x, b, snap_clock(&mine->fence[k], b, w, lane), (PtxScope)(k + 1));
+    gr_order_release(o, b, w, lane, &p, &x->sources);
 }

@@ -54,6 +54,8 @@ static bool complete(const VmBlock *blk, const VmBarrier *b) {
     return b->used && b->arrived >= (b->expected ? b->expected : blk->live_threads);
 }
 
+bool gr_vm_barrier_complete(const VmBlock *b, uint32_t n) { return complete(b, &b->barrier[n]); }
+
 void gr_vm_barrier_recheck(VmBlock *blk) {
     for (uint32_t n = 0; n < VM_BARRIERS; n++)
         if (blk->barrier[n].used && !blk->barrier[n].expected && complete(blk, &blk->barrier[n]))

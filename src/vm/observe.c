@@ -47,6 +47,7 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         e.barrier = barrier;
     if (kind == VM_SYNC_BARRIER_ARRIVE) {
         e.count = r->block->barrier[barrier].expected;
+        e.last = gr_vm_barrier_complete(r->block, barrier);
         e.waits = ((const VmBarrierInfo *)i->extra)->kind != VM_BAR_ARRIVE;
     }
     gr_vm_where(r, i, mask, &e.where);

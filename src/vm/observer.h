@@ -72,6 +72,7 @@ typedef struct VmSyncEvent {
         barrier; // named barrier number; phase, from 0, of a cluster's; WARP: all lanes that met, of which where.mask are some
     uint32_t count;   // BARRIER_ARRIVE: threads that the barrier is for; 0: all that have not exited
     bool waits;       // BARRIER_ARRIVE: not bar.arrive
+    bool last;        // BARRIER_ARRIVE: it completes the phase
     uint64_t cluster; // linear index, x fastest, of the block's cluster; of the block itself without clusters
     PtxSem sem;       // fences and cluster barriers
     PtxScope scope;   // fences

@@ -361,6 +361,7 @@ void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
 // ---- barrier.c, collective.c -----------------------------------------------------------------------------
 
 void gr_vm_barrier_recheck(VmBlock *b); // threads exited
+bool gr_vm_barrier_complete(const VmBlock *b, uint32_t n);
 void gr_vm_cluster_exit(VmWarpRest *r, uint32_t lanes);
 void gr_vm_cluster_recheck(VmCluster *c);
 bool gr_vm_waits_for_cluster(const VmBlock *b); // at the barrier of its cluster

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// sources — release patterns and acquire patterns (PTX ISA 9.x, 8.8): what a place holds for whoever acquires there.
+//
+// A release pattern is a release operation, or a fence or a release operation on the same place and a later strong write; an
+// acquire pattern an acquire operation, or a strong read and a later fence or acquire operation on the same place. The first
+// operation of the one and the last of the other must be morally strong, so what is released is kept by how far it reaches,
+// and what was read but not acquired yet by how far it has to reach.
+#include "exact/order_internal.h"
+
+#include <stdlib.h>
+
+enum { INDEXED = 8 };
+
+static unsigned scope_index(PtxScope s) { return s == PTX_SCOPE_NONE ? SAME_DEVICE : (unsigned)s - 1; }
+static bool releases(PtxSem s) { return s == PTX_RELEASE || s == PTX_ACQ_REL || s == PTX_SC; }
+static bool acquires(PtxSem s) { return s == PTX_ACQUIRE || s == PTX_ACQ_REL || s == PTX_SC; }
+
+// ---- Snapshots that wait -------------------------------------------------------------------------------------------
+
+void gr_snap_set(Snap *s, Clock *base, uint32_t epoch) {
+    gr_clock_take(&s->base, gr_clock_retain(base));
+    gr_clock_take(&s->full, NULL);
+    s->epoch = epoch;
+}
+
+static void snap_clear(Snap *s) { gr_snap_set(s, NULL, 0); }
+
+static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) {
+    if (!s->full)
+        s->full = gr_clock_with(s->base, key_of(BY_THREAD, b->id, w->index, lane), s->epoch);
+    return s->full;
+}
+
+// ---- Sources -------------------------------------------------------------------------------------------------------
+
+// Those that are that near to the threads of b. False: nobody but those that are nearer. The host is one thread.
+static bool group_of(const Block *b, unsigned relation, uint64_t *who) {
+    uint64_t id = relation == SAME_BLOCK     ? b->id
+                  : relation == SAME_CLUSTER ? b->cluster
+                  : relation == SAME_DEVICE  ? (uint64_t)b->launch->device
+                                             : 0;
+    *who = id << 2 | relation;
+    return b->launch->host ? relation == SAME_SYSTEM : relation != SAME_CLUSTER || !b->alone;
+}
+
+static Source *find(const Sources *s, uint64_t who) {
+    if (s->list.len > INDEXED) {
+        uintptr_t at = (uintptr_t)gr_map_get_u64(&s->index, who);
+        return at ? &s->list.data[at - 1] : NULL;
+    }
+    for (size_t k = 0; k < s->list.len; k++)
+        if (s->list.data[k].who == who)
+            return &s->list.data[k];
+    return NULL;
+}
+
+static Source *find_or_add(Order *o, Sources *s, uint64_t who) {
+    Source *x = find(s, who), fresh = {who, NULL};
+    if (x)
+        return x;
+    if (!gr_vec_push(&s->list, fresh)) {
+        o->nomem = true;
+        return NULL;
+    }
+    size_t n = s->list.len;
+    for (size_t k = n == INDEXED + 1 ? 0 : n - 1; n > INDEXED && k < n; k++)
+        if (!gr_map_put_u64(&s->index, s->list.data[k].who, (void *)(uintptr_t)(k + 1)))
+            o->nomem = true;
+    return &s->list.data[n - 1];
+}
+
+void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c) {
+    uint64_t who;
+    for (unsigned k = 0; k <= scope_index(scope); k++) {
+        Source *x = group_of(b, k, &who) ? find_or_add(o, s, who) : NULL;
+        if (x)
+            gr_clock_merge(&x->clock, c);
+    }
+}
+
+void gr_sources_clear(Sources *s) {
+    for (size_t k = 0; k < s->list.len; k++)
+        gr_clock_release(s->list.data[k].clock);
+    gr_vec_free(&s->list);
+    gr_map_free(&s->index);
+}
+
+// ---- What a lane did at a place ------------------------------------------------------------------------------------
+
+static void free_place(LanePlace *x) {
+    for (unsigned k = 0; k < SCOPES; k++) {
+        snap_clear(&x->released[k]);
+        gr_clock_release(x->pending[k]);
+    }
+    free(x);
+}
+
+void gr_order_lane_sync_free(LaneSync *s) {
+    if (!s)
+        return;
+    for (unsigned k = 0; k < SCOPES; k++) {
+        snap_clear(&s->fence[k]);
+        gr_clock_release(s->pending[k]);
+    }
+    for (size_t k = 0; k < s->places.len; k++)
+        if (s->places.entries[k].live)
+            free_place(s->places.entries[k].value);
+    gr_map_free(&s->places);
+    gr_clock_release(s->proxied);
+    free(s);
+}
+
+static LanePlace *place_of(Order *o, LaneSync *s, uint64_t place, bool make) {
+    LanePlace *x = s && place && s->places.live ? gr_map_get_u64(&s->places, place) : NULL;
+    if (x || !make || !s || !place)
+        return x;
+    x = calloc(1, sizeof *x);
+    if (!x || !gr_map_put_u64(&s->places, place, x)) {
+        free(x);
+        o->nomem = true;
+        return NULL;
+    }
+    return x;
+}
+
+bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
+    const LaneSync *s = w->sync[lane];
+    return s && (s->fence[0].epoch || (s->places.live && gr_map_get_u64(&s->places, place)));
+}
+
+// ---- Patterns ------------------------------------------------------------------------------------------------------
+
+// Each of the snapshots once, at its widest.
+static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap snaps[SCOPES], Sources *to) {
+    for (unsigned k = 0; k < SCOPES; k++)
+        if (snaps[k].epoch && (k + 1 == SCOPES || snaps[k + 1].epoch != snaps[k].epoch))
+            gr_sources_add(o, to, b, (PtxScope)(k + 1), snap_clock(&snaps[k], b, w, lane));
+}
+
+void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to) {
+    LaneSync *mine = w->sync[lane];
+    LanePlace *here = place_of(o, mine, p->place, false);
+    if (mine)
+        add_snaps(o, b, w, lane, mine->fence, to);
+    if (here)
+        add_snaps(o, b, w, lane, here->released, to);
+    if (!releases(p->sem))
+        return;
+    Clock *base = gr_order_base(b, w, lane),
+          *c = gr_clock_with(base, key_of(BY_THREAD, b->id, w->index, lane), w->epoch[lane]);
+    gr_sources_add(o, to, b, p->scope, c);
+    // All writes of the host release.
+    here = b->launch->host ? NULL : place_of(o, gr_order_lane_sync(o, w, lane), p->place, true);
+    for (unsigned k = 0; here && k <= scope_index(p->scope); k++)
+        gr_snap_set(&here->released[k], base, w->epoch[lane]);
+    gr_clock_release(base);
+    gr_clock_release(c);
+    gr_order_bump(o, b, w, UINT32_C(1) << lane);
+}
+
+static void keep(Order *o, LaneSync *mine, uint64_t place, unsigned relation, Clock *c) {
+    if (!c || !mine)
+        return;
+    gr_clock_merge(&mine->pending[relation], c);
+    LanePlace *here = place_of(o, mine, place, true);
+    if (here) {
+        gr_clock_merge(&here->pending[relation], c);
+        mine->reads = true;
+    }
+}
+
+void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, const Sources *from,
+                      Clock *all) {
+    uint32_t mask = UINT32_C(1) << lane;
+    bool now = acquires(p->sem);
+    for (unsigned k = 0; k < SCOPES; k++) {
+        uint64_t who;
+        const Source *x = from && group_of(b, k, &who) ? find(from, who) : NULL;
+        if (x && now && k <= scope_index(p->scope))
+            gr_order_learn(o, b, w, mask, x->clock);
+        else if (x)
+            keep(o, gr_order_lane_sync(o, w, lane), p->place, k, x->clock);
+    }
+    if (all && now)
+        gr_order_learn(o, b, w, mask, all);
+    else if (all)
+        keep(o, gr_order_lane_sync(o, w, lane), p->place, SAME_BLOCK, all);
+    LaneSync *mine = w->sync[lane];
+    LanePlace *here = now && mine && mine->reads ? place_of(o, mine, p->place, false) : NULL;
+    for (unsigned k = 0; here && k <= scope_index(p->scope); k++)
+        gr_order_learn(o, b, w, mask, here->pending[k]);
+}
+
+// A fence takes what reads have left for it.
+void gr_order_acquire_pending(Order *o, Block *b, Warp *w, uint32_t lane, PtxScope scope) {
+    LaneSync *s = w->sync[lane];
+    unsigned reach = scope_index(scope);
+    for (unsigned k = 0; s && k <= reach; k++)
+        if (s->pending[k]) {
+            gr_order_learn(o, b, w, UINT32_C(1) << lane, s->pending[k]);
+            gr_clock_take(&s->pending[k], NULL);
+        }
+    if (!s || !s->reads || reach < SAME_DEVICE)
+        return;
+    for (size_t n = 0; n < s->places.len; n++) {
+        LanePlace *x = s->places.entries[n].live ? s->places.entries[n].value : NULL;
+        for (unsigned k = 0; x && k <= reach; k++)
+            gr_clock_take(&x->pending[k], NULL);
+    }
+    s->reads = reach < SAME_SYSTEM;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// model — see model.h. Numbers of sections are those of PTX ISA 9.x. Where the chapter leaves room, docs/exact.md says what was
+// decided, under "What is decided where the model leaves room?"; here it is marked [decided].
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Model {
+    const Trace *t;
+    uint32_t n, words;
+    uint64_t *causes;   // base causality order (8.9.5): row X has Y when X precedes Y
+    uint64_t *observed; // observation order (8.9.2): row W has R when W precedes R
+    VEC(Pair) reads;    // W and R of `observed`, one by one
+} Model;
+
+static const Event *at(const Model *m, uint32_t k) { return &m->t->events.data[k]; }
+static const Thread *thread_of(const Model *m, const Event *e) { return &m->t->threads.data[e->thread]; }
+
+static void relate(const Model *m, uint64_t *rows, uint32_t x, uint32_t y) {
+    rows[(size_t)x * m->words + y / 64] |= UINT64_C(1) << y % 64;
+}
+
+static bool related(const Model *m, const uint64_t *rows, uint32_t x, uint32_t y) {
+    return rows[(size_t)x * m->words + y / 64] >> y % 64 & 1;
+}
+
+// ---- 8.2.1, 8.4, 8.5, 8.7: what operations are to each other -------------------------------------------------------
+
+static bool is_strong(const Event *e) { return e->sem != PTX_WEAK && e->sem != PTX_SEM_NONE; }
+static bool is_fence(const Event *e) { return e->kind == EV_FENCE; }
+// Those of 8.8 by which others acquire or release: memory operations, and fences.
+static bool releases(const Event *e) {
+    return e->sem == PTX_RELEASE || e->sem == PTX_ACQ_REL || e->sem == PTX_SC;
+}
+static bool acquires(const Event *e) {
+    return e->sem == PTX_ACQUIRE || e->sem == PTX_ACQ_REL || e->sem == PTX_SC;
+}
+
+static bool overlap(const Event *a, const Event *b) {
+    return a->place.space == b->place.space && a->place.launch == b->place.launch &&
+           a->place.block == b->place.block && a->place.at < b->place.at + b->size &&
+           b->place.at < a->place.at + a->size;
+}
+
+static bool overlap_completely(const Event *a, const Event *b) {
+    return trace_same_place(&a->place, &b->place) && a->size == b->size;
+}
+
+// 8.5: the scope of x includes the thread that executes y.
+static bool includes(const Model *m, const Event *x, const Event *y) {
+    const Thread *a = thread_of(m, x), *b = thread_of(m, y);
+    bool launch = a->launch == b->launch;
+    switch (x->scope) {
+    case PTX_SCOPE_CTA: return launch && a->block == b->block;
+    case PTX_SCOPE_CLUSTER: return launch && a->cluster == b->cluster;
+    case PTX_SCOPE_GPU: return a->device == b->device;
+    default: return true;
+    }
+}
+
+// 8.7
+static bool morally_strong(const Model *m, const Event *a, const Event *b) {
+    if (a->thread != b->thread && !(is_strong(a) && is_strong(b) && includes(m, a, b) && includes(m, b, a)))
+        return false;
+    return a->proxy == b->proxy && (is_fence(a) || is_fence(b) || overlap_completely(a, b));
+}
+
+// ---- 8.9.2: observation order --------------------------------------------------------------------------------------
+
+// W and R are morally strong and R reads what W wrote; and through atomic operations what W itself observed.
+static bool observe(Model *m, uint32_t w, uint32_t r) {
+    const Event *z = at(m, w);
+    for (uint32_t v = 0; v <= w; v++) {
+        if (v != w && !(z->reads && z->writes && related(m, m->observed, v, w)))
+            continue;
+        Pair p = {v, r};
+        if (related(m, m->observed, v, r))
+            continue;
+        relate(m, m->observed, v, r);
+        if (!gr_vec_push(&m->reads, p))
+            return false;
+    }
+    return true;
+}
+
+// The execution is sequentially consistent: a read sees what was written last. When that covers the place in part only, or was
+// made up by several writes, it is nobody's value. [decided: an atomic operation counts as a write even when a
+// compare-and-swap fails]
+static bool observe_accesses(Model *m) {
+    for (uint32_t r = 0; r < m->n; r++) {
+        const Event *e = at(m, r);
+        if (e->kind != EV_ACCESS || !e->reads || !is_strong(e))
+            continue;
+        uint32_t w = r;
+        while (w-- > 0)
+            if (at(m, w)->kind == EV_ACCESS && at(m, w)->writes && overlap(at(m, w), e))
+                break;
+        if (w != UINT32_MAX && morally_strong(m, at(m, w), e) && !observe(m, w, r))
+            return false;
+    }
+    return true;
+}
+
+// ---- 8.8, 8.9.4: patterns, and who synchronizes --------------------------------------------------------------------
+
+static bool is_write_of_pattern(const Event *e) {
+    return is_strong(e) && e->writes &&
+           (e->kind == EV_ACCESS || e->kind == EV_MBAR_ARRIVE || e->kind == EV_CLUSTER_ARRIVE);
+}
+
+static bool is_read_of_pattern(const Event *e) {
+    return is_strong(e) && e->reads && !e->is_red &&
+           (e->kind == EV_ACCESS || e->kind == EV_MBAR_WAIT || e->kind == EV_CLUSTER_WAIT);
+}
+
+// A release pattern: a release operation; or that, or a fence that releases, and later in program order the strong
+// write, on the same location.
+static bool begins_release(const Event *first, const Event *write, bool same) {
+    if (same)
+        return releases(write);
+    return first->thread == write->thread && releases(first) &&
+           (is_fence(first) || (is_write_of_pattern(first) && overlap_completely(first, write)));
+}
+
+static bool ends_acquire(const Event *read, const Event *last, bool same) {
+    if (same)
+        return acquires(read);
+    return read->thread == last->thread && acquires(last) &&
+           (is_fence(last) || (is_read_of_pattern(last) && overlap_completely(read, last)));
+}
+
+static void synchronize_patterns(Model *m, uint32_t w, uint32_t r) {
+    const Event *write = at(m, w), *read = at(m, r);
+    // An operation that completes on an mbarrier is known to whoever is told of the phase. [decided: at any scope]
+    bool op = write->kind == EV_ACCESS && read->kind == EV_MBAR_WAIT;
+    if ((!op && !is_write_of_pattern(write)) || !is_read_of_pattern(read))
+        return;
+    for (uint32_t last = r; last < m->n; last++) {
+        if (!ends_acquire(read, at(m, last), last == r))
+            continue;
+        if (op)
+            relate(m, m->causes, w, last);
+        for (uint32_t first = 0; first <= w && !op; first++)
+            if (begins_release(at(m, first), write, first == w) &&
+                morally_strong(m, at(m, first), at(m, last)))
+                relate(m, m->causes, first, last);
+    }
+}
+
+static bool is_fence_sc(const Event *e) { return is_fence(e) && e->sem == PTX_SC; }
+
+// 8.9.3: the order of fence.sc is that of the execution. [decided: the lanes of one instruction are unordered]
+static void synchronize_fences(Model *m) {
+    for (uint32_t x = 0; x < m->n; x++)
+        for (uint32_t y = x + 1; y < m->n && is_fence_sc(at(m, x)); y++)
+            if (is_fence_sc(at(m, y)) && at(m, x)->step != at(m, y)->step &&
+                morally_strong(m, at(m, x), at(m, y)))
+                relate(m, m->causes, x, y);
+}
+
+// Arrivals at mbarriers and cluster barriers, and those who were told of the phase. [decided: the arrivals of a phase are
+// observed by whoever is told that it is over, whatever other threads do to the barrier in between]
+static bool observe_phases(Model *m) {
+    for (size_t k = 0; k < m->t->observes.len; k++)
+        if (!gr_vec_push(&m->reads, m->t->observes.data[k]))
+            return false;
+    return true;
+}
+
+// ---- 8.9.5: causality order ----------------------------------------------------------------------------------------
+
+// Base causality order is the transitive closure of program order and synchronization. Both follow the execution, so that going
+// through it backwards once will do.
+static void close_causes(Model *m) {
+    for (uint32_t x = m->n; x-- > 0;)
+        for (uint32_t y = x + 1; y < m->n; y++)
+            if (related(m, m->causes, x, y)) {
+                uint64_t *to = m->causes + (size_t)x * m->words;
+                const uint64_t *from = m->causes + (size_t)y * m->words;
+                for (uint32_t k = y / 64; k < m->words; k++)
+                    to[k] |= from[k];
+            }
+}
+
+// Proxy-preserved base causality order. [decided: between what the generic proxy wrote and an operation of the async proxy
+// there must be a fence.proxy.async, by any thread, on the way; the end of an operation of the async proxy is a proxy
+// fence for what it did, and so is the end of a launch; operations of the async proxy need none between them]
+static bool precedes_through_proxies(const Model *m, uint32_t x, uint32_t y) {
+    if (!related(m, m->causes, x, y))
+        return false;
+    const Event *a = at(m, x), *b = at(m, y);
+    if (a->proxy == b->proxy || a->proxy == VM_PROXY_ASYNC || !a->writes ||
+        thread_of(m, a)->launch != thread_of(m, b)->launch)
+        return true;
+    for (uint32_t f = x + 1; f < y; f++)
+        if (at(m, f)->kind == EV_PROXY_FENCE && related(m, m->causes, x, f) && related(m, m->causes, f, y))
+            return true;
+    return false;
+}
+
+// The second rule of causality order: Z observed X, and precedes Y. [decided: a strong read or atomic operation observes all strong
+// writes that came before it and are morally strong with it, also those that were overwritten meanwhile]
+static bool is_seen_by(const Model *m, uint32_t x, uint32_t z) {
+    const Event *a = at(m, x), *b = at(m, z);
+    return a->writes && b->reads && b->kind == EV_ACCESS && is_strong(a) && is_strong(b) &&
+           morally_strong(m, a, b);
+}
+
+static bool precedes(const Model *m, uint32_t x, uint32_t y) {
+    if (precedes_through_proxies(m, x, y))
+        return true;
+    for (uint32_t z = x + 1; z < y && at(m, x)->writes; z++)
+        if (is_seen_by(m, x, z) && precedes_through_proxies(m, z, y))
+            return true;
+    return false;
+}
+
+// ---- 8.7.1: data races ---------------------------------------------------------------------------------------------
+
+void race_set_add(RaceSet *s, const Place *p, uint32_t a, uint32_t b, bool maybe) {
+    RacyByte r = {*p, {a < b ? a : b, a < b ? b : a}, maybe};
+    if (!gr_vec_push(&s->bytes, r))
+        s->nomem = true;
+}
+
+static int compare_places(const void *a, const void *b) {
+    const RacyByte *x = a, *y = b;
+#define BY(field)                                                                                            \
+    if (x->field != y->field)                                                                                \
+        return x->field < y->field ? -1 : 1;
+    BY(place.space)
+    BY(place.launch)
+    BY(place.block)
+    BY(place.at)
+    BY(site[0])
+    BY(site[1])
+    return 0;
+}
+
+static int compare(const void *a, const void *b) {
+    const RacyByte *x = a, *y = b;
+    int c = compare_places(a, b);
+    if (c)
+        return c;
+    BY(maybe) // the one that is sure is kept
+#undef BY
+    return 0;
+}
+
+void race_set_sort(RaceSet *s) {
+    if (s->bytes.len)
+        qsort(s->bytes.data, s->bytes.len, sizeof *s->bytes.data, compare);
+    size_t n = 0;
+    for (size_t k = 0; k < s->bytes.len; k++)
+        if (!n || compare_places(&s->bytes.data[n - 1], &s->bytes.data[k]))
+            s->bytes.data[n++] = s->bytes.data[k];
+    s->bytes.len = n;
+}
+
+// The engine keeps one record for what the lanes of a warp do with one instruction, and does not always know whether a strong write came
+// before or after a strong read of the place when their instructions were executed more than once. [decided: then it may
+// take the read for an observer of the write]
+static bool same_record(const Model *m, const Event *a, const Event *b) {
+    const Thread *x = thread_of(m, a), *y = thread_of(m, b);
+    return b->kind == EV_ACCESS && a->site == b->site && x->launch == y->launch && x->block == y->block &&
+           x->warp == y->warp;
+}
+
+static bool may_seem_later(const Model *m, const Event *read, const Event *write) {
+    uint32_t first = 0, last = m->n;
+    while (first < m->n && (at(m, first)->thread == UINT32_MAX || !same_record(m, write, at(m, first))))
+        first++;
+    while (last-- > 0 && (at(m, last)->thread == UINT32_MAX || !same_record(m, read, at(m, last))))
+        ;
+    return last != UINT32_MAX && first < last;
+}
+
+static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
+    const Event *a = at(m, x);
+    for (uint32_t z = 0; z < y && a->writes && is_strong(a); z++) {
+        const Event *b = at(m, z);
+        if (z != x && b->kind == EV_ACCESS && b->reads && is_strong(b) && morally_strong(m, a, b) &&
+            precedes_through_proxies(m, z, y) && may_seem_later(m, b, a))
+            return true;
+    }
+    return false;
+}
+
+static void race(const Model *m, uint32_t x, uint32_t y, RaceSet *out) {
+    const Event *a = at(m, x), *b = at(m, y);
+    Place p = a->place.at > b->place.at ? a->place : b->place;
+    uint64_t end =
+        a->place.at + a->size < b->place.at + b->size ? a->place.at + a->size : b->place.at + b->size;
+    bool maybe = may_be_missed(m, x, y);
+    for (; p.at < end; p.at++)
+        race_set_add(out, &p, a->site, b->site, maybe);
+}
+
+static void find_races(const Model *m, RaceSet *out) {
+    for (uint32_t y = 0; y < m->n; y++)
+        for (uint32_t x = 0; x < y && at(m, y)->kind == EV_ACCESS; x++) {
+            const Event *a = at(m, x), *b = at(m, y);
+            if (a->kind == EV_ACCESS && (a->writes || b->writes) && a->thread != b->thread && overlap(a, b) &&
+                !precedes(m, x, y) && !morally_strong(m, a, b))
+                race(m, x, y, out);
+        }
+    race_set_sort(out);
+}
+
+bool model_races(const Trace *t, RaceSet *out) {
+    Model m = {.t = t, .n = (uint32_t)t->events.len, .words = (uint32_t)(t->events.len + 63) / 64};
+    m.causes = calloc((size_t)m.n * m.words + 1, sizeof *m.causes);
+    m.observed = calloc((size_t)m.n * m.words + 1, sizeof *m.observed);
+    bool ok = m.causes && m.observed && !t->nomem;
+    for (size_t k = 0; ok && k < t->orders.len; k++)
+        relate(&m, m.causes, t->orders.data[k].from, t->orders.data[k].to);
+    ok = ok && observe_accesses(&m) && observe_phases(&m);
+    for (size_t k = 0; ok && k < m.reads.len; k++)
+        synchronize_patterns(&m, m.reads.data[k].from, m.reads.data[k].to);
+    if (ok) {
+        synchronize_fences(&m);
+        close_causes(&m);
+        find_races(&m, out);
+    }
+    free(m.causes);
+    free(m.observed);
+    gr_vec_free(&m.reads);
+    return ok && !out->nomem;
+}

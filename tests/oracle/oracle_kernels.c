@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// oracle_kernels — runs small random kernels (kernel.h) with both the causality engine and the oracle (trace.h, model.h) listening
+// to the same execution. Both must name the same racing bytes with the same pairs of sites.
+//
+//     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
+//     oracle_kernels --show N [--seed S]                     prints that kernel and what was found
+#include "exact/exact.h"
+#include "kernel.h"
+#include "model.h"
+#include "vm/vm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEDS = 4, BYTES = 1024, LINES = 512, REPORTS = 10, RETRIES = 6 };
+
+typedef struct Options {
+    uint64_t first, count, seeds, show, seed;
+    bool shows, quiet;
+} Options;
+
+typedef struct Stats {
+    uint64_t kernels, racy, clean, executions, racy_executions, faulted, events, largest, mutants,
+        racy_mutants, wrong, missed;
+} Stats;
+
+// One execution of one kernel.
+typedef struct Result {
+    RaceSet oracle, exact;
+    uint32_t events, missed; // missed: bytes that the engine may miss, and did
+    bool faulted, same;
+} Result;
+
+static void drop_result(Result *r) {
+    gr_vec_free(&r->oracle.bytes);
+    gr_vec_free(&r->exact.bytes);
+}
+
+_Noreturn static void die(const char *what, const gr_error *err) {
+    fprintf(stderr, "%s: %s\n", what, err ? err->msg : "");
+    exit(2);
+}
+
+// ---- Running -------------------------------------------------------------------------------------------------------
+
+static void on_occurrence(void *user, const ExactOccurrence *o) {
+    for (uint32_t m = o->bytes; m; m &= m - 1) {
+        Place p = {o->space, o->launch, o->block, o->at + (uint64_t)__builtin_ctz(m)};
+        race_set_add(user, &p, o->site[0], o->site[1], false);
+    }
+}
+
+static bool has(const RaceSet *s, const RacyByte *r) {
+    for (size_t k = 0; k < s->bytes.len; k++) {
+        const RacyByte *x = &s->bytes.data[k];
+        if (trace_same_place(&x->place, &r->place) && x->site[0] == r->site[0] && x->site[1] == r->site[1])
+            return true;
+    }
+    return false;
+}
+
+static bool agree(Result *r) {
+    for (size_t k = 0; k < r->exact.bytes.len; k++)
+        if (!has(&r->oracle, &r->exact.bytes.data[k]))
+            return false;
+    for (size_t k = 0; k < r->oracle.bytes.len; k++) {
+        const RacyByte *x = &r->oracle.bytes.data[k];
+        bool found = has(&r->exact, x);
+        if (!found && !x->maybe)
+            return false;
+        r->missed += !found;
+    }
+    return true;
+}
+
+static VmConfig config_of(uint64_t seed) {
+    static const uint32_t quanta[] = {1, 1, 3, 8, 0}, splits[] = {2, 4, 3, 8, 0};
+    return (VmConfig){.seed = seed,
+                      .watchdog_ns = 20000000,
+                      .quantum = quanta[seed % 5],
+                      .split_one_in = splits[seed / 5 % 5]};
+}
+
+static void launch(VmDevice *d, VmModule *m, const Kernel *k, uint64_t memory, bool *faulted) {
+    gr_error err = {0};
+    VmLaunch *l[2] = {NULL, NULL};
+    for (uint32_t n = 0; n < k->launches; n++) {
+        VmLaunchParams p = {.func = gr_vm_module_func(m, "k"),
+                            .grid = {k->grid, 1, 1},
+                            .block = {k->block, 1, 1},
+                            .params = &memory,
+                            .launch = n + 1};
+        if (gr_vm_launch(d, &p, &l[n], &err) != GR_OK)
+            die("launch", &err);
+        while (!(k->together && n + 1 < k->launches) && gr_vm_run(d, 100000) != VM_RUN_IDLE)
+            ;
+    }
+    for (uint32_t n = 0; n < k->launches; n++) {
+        *faulted |= gr_vm_launch_fault(l[n]) != NULL;
+        gr_vm_launch_free(l[n]);
+    }
+}
+
+static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
+    gr_error err = {0};
+    StrBuf text = {0};
+    VmMem *mem;
+    VmDevice *d;
+    VmModule *m;
+    VmRange *range;
+    PtxModule *ptx;
+    Exact *x;
+    Trace *t = trace_new();
+    memset(out, 0, sizeof *out);
+    kernel_text(k, &text);
+    VmConfig c = config_of(seed);
+    ExactOptions o = {.occurred = on_occurrence, .user = &out->exact};
+    if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
+        die("memory", &err);
+    c.mem = mem;
+    if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&o, &x, &err) != GR_OK ||
+        gr_ptx_parse(text.data, text.len, "kernel", &ptx, &err) != GR_OK ||
+        gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
+        gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, BYTES, 256, &range, &err) != GR_OK) {
+        printf("%s", text.data);
+        die("setup", &err);
+    }
+    const char *const *unknown;
+    if (gr_vm_module_unknown(m, &unknown)) {
+        printf("%s", text.data);
+        die(unknown[0], NULL);
+    }
+    VmObserver ears[] = {trace_observer(t), gr_exact_observer(x)};
+    if (gr_vm_observe(d, &ears[0], &err) != GR_OK || gr_vm_observe(d, &ears[1], &err) != GR_OK)
+        die("observe", &err);
+    launch(d, m, k, range->addr, &out->faulted);
+    if (!model_races(t, &out->oracle) || out->exact.nomem || gr_exact_incomplete(x))
+        die("out of memory", NULL);
+    race_set_sort(&out->exact);
+    out->events = (uint32_t)t->events.len;
+    out->same = agree(out);
+    if (print)
+        trace_print(t);
+    gr_vm_module_unload(m);
+    gr_vm_destroy(d);
+    gr_exact_free(x);
+    gr_ptx_free(ptx);
+    gr_vm_mem_destroy(mem);
+    gr_str_free(&text);
+    trace_free(t);
+}
+
+// ---- Printing ------------------------------------------------------------------------------------------------------
+
+static void print_text(const Kernel *k) {
+    StrBuf text = {0};
+    kernel_text(k, &text);
+    printf("%s: grid %u, block %u%s, %u launches%s\n", k->kind, k->grid, k->block,
+           k->cluster ? ", cluster of 2" : "", k->launches, k->together ? " at the same time" : "");
+    unsigned line = 1;
+    for (char *p = text.data, *end; p && *p; p = end + 1, line++) {
+        end = strchr(p, '\n');
+        if (!end)
+            break;
+        printf("%3u  %.*s\n", line, (int)(end - p), p);
+    }
+    gr_str_free(&text);
+}
+
+static void print_set(const char *name, const RaceSet *s, const RaceSet *other, const uint32_t *lines) {
+    printf("%s:", name);
+    for (size_t k = 0; k < s->bytes.len; k++) {
+        const RacyByte *r = &s->bytes.data[k];
+        printf(" %s%s+%u:%u/%u",
+               has(other, r) ? ""
+               : r->maybe    ? "only "
+                             : "ONLY ",
+               r->place.space == PTX_GLOBAL ? "global" : "shared", (unsigned)(r->place.at % BYTES),
+               lines[r->site[0]], lines[r->site[1]]);
+    }
+    printf("\n");
+}
+
+static void print(const Kernel *k, uint64_t seed) {
+    Result r;
+    uint32_t lines[LINES] = {0};
+    gr_error err = {0};
+    PtxModule *ptx;
+    StrBuf text = {0};
+    print_text(k);
+    run(k, seed, true, &r);
+    kernel_text(k, &text);
+    if (gr_ptx_parse(text.data, text.len, "kernel", &ptx, &err) == GR_OK) {
+        for (uint32_t s = 1; s <= ptx->n_sites && s < LINES; s++)
+            lines[s] = ptx->sites[s].stmt->line;
+        gr_ptx_free(ptx);
+    }
+    printf("seed %" PRIu64 "%s; byte:lines\n", seed, r.faulted ? " (faulted)" : "");
+    print_set("oracle", &r.oracle, &r.exact, lines);
+    print_set("exact ", &r.exact, &r.oracle, lines);
+    gr_str_free(&text);
+    drop_result(&r);
+}
+
+// ---- Making it small -----------------------------------------------------------------------------------------------
+
+static bool differs(const Kernel *k, uint64_t *seed) {
+    for (uint64_t s = 0; s < RETRIES; s++) {
+        Result r;
+        uint64_t this = s ? s : *seed;
+        run(k, this, false, &r);
+        bool same = r.same;
+        drop_result(&r);
+        if (!same) {
+            *seed = this;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool try(Kernel *k, const Kernel *smaller, uint64_t *seed) {
+    if (!differs(smaller, seed))
+        return false;
+    *k = *smaller;
+    return true;
+}
+
+static void minimize(Kernel *k, uint64_t *seed) {
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t n = k->n; n-- > 0;) {
+            Kernel s = *k;
+            memmove(&s.s[n], &s.s[n + 1], (s.n - n - 1) * sizeof *s.s);
+            s.n--;
+            again |= try(k, &s, seed);
+        }
+        for (uint32_t n = 0; n < k->n; n++)
+            for (uint32_t b = 0; b < 12 && k->s[n].who != EVERYONE; b++) {
+                Kernel s = *k;
+                s.s[n].who &= (uint16_t) ~(1u << b);
+                if (s.s[n].who && s.s[n].who != k->s[n].who)
+                    again |= try(k, &s, seed);
+            }
+        Kernel s = *k;
+        s.launches = 1;
+        s.together = false;
+        if (k->launches > 1)
+            again |= try(k, &s, seed);
+        s = *k;
+        s.grid--;
+        if (s.grid && !s.cluster)
+            again |= try(k, &s, seed);
+        s = *k;
+        s.block = 4;
+        if (k->block > 4)
+            again |= try(k, &s, seed);
+    }
+}
+
+static void report(const Options *o, uint64_t number, Kernel *k, uint64_t seed, Stats *st) {
+    if (st->wrong++ >= REPORTS || o->quiet)
+        return;
+    printf("---- kernel %" PRIu64 " (%s), seed %" PRIu64 ": they differ\n", number, k->kind, seed);
+    minimize(k, &seed);
+    print(k, seed);
+}
+
+// ---- All of them ---------------------------------------------------------------------------------------------------
+
+// True when some seed was racy.
+static bool run_seeds(const Options *o, uint64_t number, Kernel *k, Stats *st) {
+    bool racy = false;
+    for (uint64_t n = 0; n < o->seeds; n++) {
+        Result r;
+        uint64_t seed = 1 + (number * 7 + n) % 1000;
+        run(k, seed, false, &r);
+        st->executions++;
+        st->events += r.events;
+        st->largest = r.events > st->largest ? r.events : st->largest;
+        st->faulted += r.faulted;
+        st->missed += r.missed != 0;
+        st->racy_executions += r.oracle.bytes.len != 0;
+        racy |= r.oracle.bytes.len != 0;
+        bool same = r.same;
+        drop_result(&r);
+        if (!same) {
+            report(o, number, k, seed, st);
+            break;
+        }
+    }
+    return racy;
+}
+
+static void run_number(const Options *o, uint64_t number, Stats *st) {
+    Kernel k, mutant;
+    kernel_make(number, &k);
+    mutant = k;
+    bool racy = run_seeds(o, number, &k, st);
+    st->kernels++;
+    *(racy ? &st->racy : &st->clean) += 1;
+    if (racy || !kernel_mutate(number, &mutant))
+        return;
+    st->mutants++;
+    st->racy_mutants += run_seeds(o, number, &mutant, st);
+}
+
+static bool parse(int argc, char **argv, Options *o) {
+    for (int k = 1; k < argc; k++) {
+        const char *a = argv[k];
+        uint64_t *to = !strcmp(a, "--first")   ? &o->first
+                       : !strcmp(a, "--count") ? &o->count
+                       : !strcmp(a, "--seeds") ? &o->seeds
+                       : !strcmp(a, "--seed")  ? &o->seed
+                       : !strcmp(a, "--show")  ? &o->show
+                                               : NULL;
+        o->shows |= to == &o->show;
+        if (!strcmp(a, "--quiet"))
+            o->quiet = true;
+        else if (!to || k + 1 == argc)
+            return false;
+        else
+            *to = strtoull(argv[++k], NULL, 10);
+    }
+    return true;
+}
+
+int main(int argc, char **argv) {
+    Options o = {.count = 1000, .seeds = SEEDS, .seed = 1};
+    Stats st = {0};
+    if (!parse(argc, argv, &o)) {
+        fprintf(
+            stderr,
+            "usage: oracle_kernels [--first N] [--count N] [--seeds N] [--quiet] | --show N [--seed N]\n");
+        return 2;
+    }
+    if (o.shows) {
+        Kernel k;
+        kernel_make(o.show, &k);
+        print(&k, o.seed);
+        return 0;
+    }
+    for (uint64_t n = o.first; n < o.first + o.count; n++)
+        run_number(&o, n, &st);
+    printf("%" PRIu64 " kernels: %" PRIu64 " racy, %" PRIu64 " clean; of %" PRIu64
+           " mutants of clean ones %" PRIu64 " racy; %" PRIu64 " executions (%" PRIu64 " racy, %" PRIu64
+           " faulted), %" PRIu64 " events, at most %" PRIu64 "; exact may miss some and did in %" PRIu64
+           " executions; exact and the oracle differ in %" PRIu64 " kernels\n",
+           st.kernels, st.racy, st.clean, st.mutants, st.racy_mutants, st.executions, st.racy_executions,
+           st.faulted, st.events, st.largest, st.missed, st.wrong);
+    if (o.count >= 500 && (st.racy * 3 < st.kernels || st.clean * 3 < st.kernels)) {
+        printf("less than a third is racy, or less than a third is not\n");
+        return 1;
+    }
+    return st.wrong != 0;
+}
