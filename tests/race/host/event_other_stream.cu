@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event that is waited for is recorded in a third stream.
+// RACE 1: read-write race, global, can-overlap, launches 1 and 2 -- the third stream knows nothing of the kernel
+// FIXED: recorded in the kernel's stream
+#include "host.h"
+
+__global__ void fill(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i + 1; // SIDE 1
+}
+
+__global__ void twice(const int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    b[i] = 2 * a[127 - i]; // SIDE 1
+}
+
+static int test(bool fixed) {
+    Buffer<int> a(128), b(128);
+    Stream one, other, third;
+    Event filled;
+    fill<<<2, 64, 0, one>>>(a);
+    filled.record(fixed ? one : third); // FIX
+    filled.order(other);
+    twice<<<2, 64, 0, other>>>(a, b);
+    return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
+}
+
+CORPUS_MAIN(test)

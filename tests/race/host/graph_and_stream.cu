@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph is launched in one stream, and a kernel that needs its result in another.
+// RACE 1: read-write race, global, can-overlap -- the graph belongs to the stream that it was launched in
+// FIXED: the same stream
+#include "host.h"
+
+__global__ void fill(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i + 1; // SIDE 1
+}
+
+__global__ void twice(const int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    b[i] = 2 * a[127 - i]; // SIDE 1
+}
+
+static int test(bool fixed) {
+    Buffer<int> a(128), b(128);
+    Stream one, other;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA_CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    fill<<<2, 64, 0, one>>>(a);
+    CUDA_CHECK(cudaStreamEndCapture(one, &graph));
+    CUDA_CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA_CHECK(cudaGraphLaunch(exec, one));
+    twice<<<2, 64, 0, fixed ? one : other>>>(a, b); // FIX
+    CUDA_CHECK(cudaDeviceSynchronize());
+    CUDA_CHECK(cudaGraphExecDestroy(exec));
+    CUDA_CHECK(cudaGraphDestroy(graph));
+    return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
+}
+
+CORPUS_MAIN(test)

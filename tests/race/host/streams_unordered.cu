@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel fills a buffer, another reads it in another stream: the order of the calls is no order of the streams.
+// RACE 1: read-write race, global, can-overlap, launches 1 and 2 -- nothing makes the second stream wait
+// FIXED: an event
+#include "host.h"
+
+__global__ void fill(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = i + 1; // SIDE 1
+}
+
+__global__ void twice(const int *a, int *b) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    b[i] = 2 * a[127 - i]; // SIDE 1
+}
+
+static int test(bool fixed) {
+    Buffer<int> a(128), b(128);
+    Stream one, other;
+    Event filled;
+    fill<<<2, 64, 0, one>>>(a);
+    filled.record(one);
+    if (fixed) filled.order(other); // FIX
+    twice<<<2, 64, 0, other>>>(a, b);
+    return count_wrong(b.host(), [](int i) { return 2 * (128 - i); });
+}
+
+CORPUS_MAIN(test)
