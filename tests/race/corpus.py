@@ -171,7 +171,7 @@ class Program:
 
     def line_of(self, access):
         """The line of this file where an access stands, or was inlined from a header; 0: neither."""
-        return next((line for file, line in frames(access) if file == self.file), 0)
+        return next((line or 0 for file, line in frames(access) if file == self.file), 0)
 
     def sides(self):
         return set().union(*(race.sides for race in self.races.values())) if self.races else set()
@@ -197,7 +197,9 @@ def chosen(program, patterns):
 
 def describe(record, program):
     unconfirmed = "NOT CONFIRMED: " if "witness" in record and not record["witness"] else ""
-    sides = [of_host(a) or f"{frames(a)[0][0]}:{program.line_of(a) or frames(a)[0][1]}" for a in record["accesses"]]
+    own = [program.line_of(a) for a in record["accesses"]]
+    sides = [of_host(a) or (f"{program.file}:{line}" if line else "{}:{}".format(*frames(a)[0]))
+             for a, line in zip(record["accesses"], own)]
     return f"{unconfirmed}{record['class']}, {record['space']}: {' and '.join(sides)}"
 
 
