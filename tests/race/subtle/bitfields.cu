@@ -19,8 +19,9 @@ template <bool FIXED> __global__ void update(unsigned *out) {
     }
     __syncthreads();
     if (threadIdx.x < 32) {
+        asm volatile("// or the accesses of both branches become one, without a line" ::: "memory");
         flags[lane].low = lane; // SIDE 1 2
-        asm volatile("// or the two stores become one, without a line" ::: "memory");
+        asm volatile("// here too" ::: "memory");
     } else {
         flags[lane].high = 100 + lane; // SIDE 1 2
     }

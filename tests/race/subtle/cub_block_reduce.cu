@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cub::BlockReduce twice with one TempStorage: CUB asks for a barrier before it is used again.
-// RACE 1: read-write race, shared, can-overlap -- the second reduction stores while thread 0 still reads of the first
-// FIXED: __syncthreads between the two
+// cub::BlockReduce in a loop with one TempStorage: CUB asks for a barrier before it is used again.
+// RACE 1: read-write race, shared, can-overlap -- the next reduction stores while thread 0 still reads of this one
+// FIXED: __syncthreads at the end of each round
 #include "../corpus.h"
 
 #include <cub/block/block_reduce.cuh>
@@ -10,12 +10,13 @@ template <bool FIXED> __global__ void sums(const int *in, int *out) {
     using Reduce = cub::BlockReduce<int, 128>;
     __shared__ typename Reduce::TempStorage storage;
     int t = threadIdx.x;
-    int first = Reduce(storage).Sum(in[t]); // SIDE 1
-    if constexpr (FIXED) __syncthreads(); // FIX
-    int second = Reduce(storage).Sum(in[128 + t]); // SIDE 1
-    if (t == 0) {
-        out[0] = first;
-        out[1] = second;
+#pragma unroll 1
+    for (int k = 0; k < 2; k++) {
+        int sum = Reduce(storage).Sum(in[128 * k + t]); // SIDE 1
+        if (t == 0) {
+            out[k] = sum;
+        }
+        if constexpr (FIXED) __syncthreads(); // FIX
     }
 }
 

@@ -7,7 +7,7 @@
 #include <cub/block/block_scan.cuh>
 
 template <bool FIXED> __global__ void scans(const int *in, int *out) {
-    using Scan = cub::BlockScan<int, 64>;
+    using Scan = cub::BlockScan<int, 64, cub::BLOCK_SCAN_WARP_SCANS>;
     __shared__ typename Scan::TempStorage storage;
     int t = threadIdx.x, carry = 0;
 #pragma unroll 1
