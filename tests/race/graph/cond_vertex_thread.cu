@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pattern conditional vertex, a thread for each vertex (Indigo's atomicBug): vertices with a large degree raise one maximum.
 // RACE 1: read-write race, global, can-overlap -- looking and storing are two steps
-// RACE 2: write-write race, global, can-overlap -- two that both think theirs is the largest
+// RACE 2: write-write race|same-value write, global, can-overlap -- two that both think theirs is the largest
 // FIXED: atomicMax
 #include "../corpus.h"
 

@@ -2,6 +2,7 @@
 // Pattern pull, a warp for each vertex (Indigo's guardBug): the lanes' sums come together by shuffles, and then every lane stores
 // what only the first has got right.
 // RACE 1: write-write race, global, can-overlap -- all lanes of a warp store to one place
+// RACE 2: same-value write, global, can-overlap -- some of them have the same value, which does not help
 // FIXED: only the first lane stores
 #include "../corpus.h"
 
@@ -26,7 +27,7 @@ template <bool FIXED> __global__ void pull(int n, const int *row, const int *col
     for (int d = 16; d; d /= 2)
         mine += __shfl_down_sync(~0u, mine, d);
     if (!FIXED || lane == 0) // FIX
-        sum[v] = mine; // SIDE 1
+        sum[v] = mine; // SIDE 1 2
 }
 
 static int test(bool fixed)

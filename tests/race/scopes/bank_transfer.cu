@@ -2,9 +2,9 @@
 // Transfers between accounts, each with a lock (Kilo-TM's interac; iGUARD, table 4): money is taken out under the lock of the one
 // and paid in under the same.
 // RACE 1: read-write race, global, can-overlap -- paying in without the lock of that account
-// RACE 2: write-write race, global, can-overlap -- likewise
+// RACE 2: write-write race|same-value write, global, can-overlap -- likewise
 // RACE 3: read-write race, global, can-overlap -- paying in and taking out
-// RACE 4: write-write race, global, can-overlap -- paying in and taking out
+// RACE 4: write-write race|same-value write, global, can-overlap -- paying in and taking out
 // FIXED: each account under its own lock
 #include "../corpus.h"
 

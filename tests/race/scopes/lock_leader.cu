@@ -2,7 +2,7 @@
 // One lane takes the lock for its warp, and then all lanes work on what it guards. The lock keeps other warps out,
 // not the leader's own lanes from each other.
 // RACE 1: read-write race, global, can-overlap -- the lanes of a warp are not excluded by a lock that their leader holds
-// RACE 2: write-write race, global, can-overlap -- likewise
+// RACE 2: write-write race|same-value write, global, can-overlap -- likewise
 // FIXED: the lanes add up what they have, and the leader alone touches the sum
 #include "../corpus.h"
 

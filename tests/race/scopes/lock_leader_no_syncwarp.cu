@@ -2,7 +2,7 @@
 // One lane takes the lock for its warp, the others of the warp go ahead without waiting for it: since Volta a warp's lanes
 // do not run in lockstep (iGUARD, section 3.2, and table 4, type ITS).
 // RACE 1: read-write race, global, can-overlap -- nothing makes the lanes wait for their leader to have the lock
-// RACE 2: write-write race, global, can-overlap -- likewise
+// RACE 2: write-write race|same-value write, global, can-overlap -- likewise
 // FIXED: __syncwarp() after taking and before giving back
 #include "../corpus.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A spin lock with a fence before it is given back, and none after it was taken.
 // RACE 1: read-write race, global, missing-order -- the release is there, the acquire is not
-// RACE 2: write-write race, global, missing-order -- likewise, the two stores
+// RACE 2: write-write race|same-value write, global, missing-order -- likewise, the two stores
 // FIXED: a fence after the lock was taken
 #include "../corpus.h"
 
