@@ -91,6 +91,6 @@ CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec
     for (size_t i = 0; i < gr_session.modules.len; i++)
         gr_module_attach(gr_session.modules.data[i]);
     gr_session_unlock();
-    gr_session_remarkf("a CUDA graph was launched: its kernels are checked, but not counted as launches");
+    gr_session_remarkf("%s", GR_REMARK_GRAPH);
     return real(graph, stream);
 }

@@ -604,13 +604,20 @@ static void judge_processes(Build *b) {
                     (unsigned long long)unfinished, unfinished == 1 ? "" : "es");
 }
 
+static bool was_remarked(const GrReport *r, const char *text) {
+    for (size_t i = 0; i < r->remarks.len; i++)
+        if (!strcmp(r->remarks.data[i].text, text))
+            return true;
+    return false;
+}
+
 static void judge(Build *b) {
     GrReport *r = b->report;
     if (!b->processes.len)
         add_reason(b, "the program did not use CUDA");
     else if (!b->modules.len)
         add_reason(b, "no CUDA module was loaded");
-    else if (!r->launches_checked && !r->launches_unchecked)
+    else if (!r->launches_checked && !r->launches_unchecked && !was_remarked(r, GR_REMARK_GRAPH))
         add_reason(b, "no kernel was launched");
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];

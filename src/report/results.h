@@ -26,6 +26,9 @@
 // Where the launcher puts the file's path for libgpurace.so.
 #define GR_RESULTS_ENV "GPURACE_RESULTS"
 
+// The remark on graphs, whose kernels are in no count of launches: that none was counted does not mean that none ran.
+#define GR_REMARK_GRAPH "a CUDA graph was launched: its kernels are checked, but not counted as launches"
+
 typedef enum GrRecordKind {
 #define RECORD(id, number, name) GR_RECORD_##id = (number),
 #include "report/records.def"
