@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "inject/engines.h"
+#include "passes/shuffle.h"
 
 #include <stdlib.h>
 
@@ -62,6 +63,8 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
         GR_TRY(engine->begin(NULL, o, &self, err));
     if (engine->rewrite)
         GR_TRY(engine->rewrite(self, ptx, &m, err));
+    if (o->shuffle_blocks)
+        GR_TRY(gr_shuffle_blocks(ptx, o->seed, err));
     GR_TRY(gr_ptx_print(ptx, 0, &out, err));
     if (o->output[0])
         GR_TRY(gr_file_write(o->output, out.data, out.len, err));

@@ -127,6 +127,8 @@ static gr_status run_program(Run *r, gr_error *err) {
     gr_str_addf(&device, "seed=%llu", (unsigned long long)o->seed);
     gr_str_addf(&device, ",devices=%llu", (unsigned long long)o->cpu_devices);
     gr_str_addf(&device, ",jobs=%llu", (unsigned long long)o->jobs);
+    if (o->shuffle_blocks)
+        gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
     if (o->watchdog)
@@ -177,8 +179,11 @@ static const char *reproduce(const Run *r, StrBuf *out) {
 
 static void add_ending(const Run *r, GrReport *report) {
     if (r->ending.timed_out)
-        gr_report_reason(report, "the program was killed after %llu seconds (--timeout)",
-                         (unsigned long long)r->options.timeout);
+        gr_report_reason(report, "the program was killed after %llu seconds (--timeout)%s",
+                         (unsigned long long)r->options.timeout,
+                         r->options.shuffle_blocks
+                             ? "; if it ends without --shuffle-blocks it has a block-order dependence"
+                             : "");
     else if (r->ending.signal)
         gr_report_reason(report, "the program was killed by signal %d (%s)", r->ending.signal,
                          strsignal(r->ending.signal));

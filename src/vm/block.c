@@ -165,20 +165,22 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
 }
 
 // Where the block is that has rank `rank` in the cluster that starts next: clusters start in the order of their linear
-// index, x fastest, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
+// index, x fastest, unless they are shuffled, and so do the blocks within each (PTX ISA 10.11, %cluster_ctarank).
 static void place_block(const VmLaunch *l, uint64_t first, uint32_t rank, VmBlock *b) {
+    uint64_t cluster = first / l->cluster_blocks, n = l->n_blocks / l->cluster_blocks;
+    if (l->shuffle_by)
+        cluster = (uint64_t)(((unsigned __int128)cluster * l->shuffle_by + l->shuffle_from) % n);
     if (l->cluster_blocks == 1) {
-        b->linear = first;
+        b->linear = cluster;
         b->ctaid[0] = (uint32_t)(b->linear % l->grid[0]);
         b->ctaid[1] = (uint32_t)(b->linear / l->grid[0] % l->grid[1]);
         b->ctaid[2] = (uint32_t)(b->linear / l->grid[0] / l->grid[1]);
         return;
     }
-    uint64_t cluster = first / l->cluster_blocks;
     for (unsigned k = 0; k < 3; k++) {
-        uint32_t n = l->grid[k] / l->cluster[k];
-        b->ctaid[k] = (uint32_t)(cluster % n) * l->cluster[k] + rank % l->cluster[k];
-        cluster /= n;
+        uint32_t along = l->grid[k] / l->cluster[k];
+        b->ctaid[k] = (uint32_t)(cluster % along) * l->cluster[k] + rank % l->cluster[k];
+        cluster /= along;
         rank /= l->cluster[k];
     }
     b->linear = b->ctaid[0] + (uint64_t)l->grid[0] * (b->ctaid[1] + (uint64_t)l->grid[1] * b->ctaid[2]);

@@ -31,6 +31,7 @@ static void place(VmFault *f, const PtxStmt *s, const PtxModule *m) {
 static void begin(VmLaunch *l, VmFaultKind kind) {
     memset(&l->fault, 0, sizeof l->fault);
     l->fault.kind = kind;
+    l->fault.shuffled = l->shuffle_by != 0;
     l->fault.kernel = l->kernel->name;
     l->fault.function = l->kernel->name;
     l->faulted = true;

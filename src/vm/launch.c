@@ -151,6 +151,24 @@ static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_e
     return GR_OK;
 }
 
+// An affine cipher (SuperCollider paper, section 3.5.2) of the cluster's number, so that clusters stay whole.
+static void draw_block_order(VmLaunch *l) {
+    Rng rng = gr_rng_fork(l->device->config.seed, 6, l->number);
+    uint64_t n = l->n_blocks / l->cluster_blocks, a = 0, b = 1;
+    if (n < 3)
+        return;
+    while (b != 1 || !a) { // the greatest common divisor of a and n
+        a = l->shuffle_by = gr_rng_next(&rng) % n;
+        for (b = n; a;) {
+            uint64_t rest = b % a;
+            b = a;
+            a = rest;
+        }
+        a = l->shuffle_by;
+    }
+    l->shuffle_from = gr_rng_next(&rng) % n;
+}
+
 gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_error *err) {
     uint64_t threads;
     *out = NULL;
@@ -196,6 +214,8 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->sleep_rng = gr_rng_fork(d->config.seed, 2, p->launch);
     l->async_rng = gr_rng_fork(d->config.seed, 5, p->launch);
     gr_vm_draw_countdown(l);
+    if (d->config.shuffle_blocks)
+        draw_block_order(l);
     st = prepare(d, p, l, err);
     if (st != GR_OK) {
         free_launch(l);

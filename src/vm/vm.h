@@ -26,6 +26,7 @@ typedef struct VmConfig {
     uint32_t quantum;      // mean number of warp instructions between seeded switches; 0: default
     uint32_t jobs;         // threads that run the blocks of a launch; 0 or 1: one, and all is repeatable
     uint32_t sm_count;     // 0: default
+    bool shuffle_blocks;   // clusters start in a seeded order, an affine permutation
     bool weak;             // weak accesses show weak outcomes: weak.h; jobs is 1 then
     bool unfused;          // execute what shortcuts would skip: for tests, the execution is the same
     uint32_t stack_bytes;  // per thread, for calls whose depth is not known; 0: 1024
@@ -66,6 +67,7 @@ typedef struct VmFault {
     uint32_t line, ptx_line;
     uint32_t thread[3], block[3];
     uint64_t address;
+    bool shuffled; // the launch's blocks did not start in ascending order
     char msg[256]; // one sentence: "thread (3,0,0) of block (1,0,0) wrote 4 bytes at 0x…, 0 bytes past the
                    // end of a 400-byte allocation"
 } VmFault;

@@ -203,6 +203,7 @@ struct VmLaunch {
     uint32_t share_state;
     uint32_t sms; // multiprocessors that it has to itself, for the clock
     uint64_t n_blocks, next_block, ended_blocks;
+    uint64_t shuffle_by, shuffle_from; // the n-th cluster to start is number n * by + from; by 0: n
     uint32_t max_resident, resident;
     uint32_t stack_bytes; // per lane
     uint32_t peers;       // VmLaunchParams

@@ -55,6 +55,12 @@ with tempfile.TemporaryDirectory() as tmp:
     for option, absent in ((("--read-delay", "0", "--write-delay", "0"), "nanosleep"), (("--kernel", "other"), "@gr:")):
         run = rewrite(source, *option)
         check(run.returncode == 0 and absent not in run.stdout, f"{' '.join(option)} leaves out {absent}")
+    shuffled = rewrite(source, "--shuffle-blocks")
+    check(shuffled.returncode == 0 and "rem.u64" in shuffled.stdout, "--shuffle-blocks permutes the indices")
+    if ptxas:
+        run = subprocess.run([ptxas, "-arch=sm_90", write(tmp, "shuffled.ptx", shuffled.stdout), "-o", f"{tmp}/o"],
+                             capture_output=True, text=True)
+        check(run.returncode == 0, "ptxas takes them " + run.stderr[:300])
     one, two = rewrite(source, "--seed", "1").stdout, rewrite(source, "--seed", "2").stdout
     check(one != two, "the seed is part of the code")
 

@@ -223,6 +223,55 @@ static void blocks_start_in_order(void **state) {
     }
 }
 
+typedef struct Starts {
+    unsigned n, ascents; // blocks; of those, how many came right after their predecessor
+    uint64_t last;
+    bool seen[96];
+} Starts;
+
+static void note_start(void *user, uint64_t launch, uint64_t block) {
+    Starts *s = user;
+    (void)launch;
+    assert_true(block < 96 && !s->seen[block]);
+    s->seen[block] = true;
+    s->ascents += s->n && block == s->last + 1;
+    s->last = block;
+    s->n++;
+}
+
+// EM-134
+static void blocks_start_shuffled(void **state) {
+    (void)state;
+    static const uint32_t grids[][3] = {{96, 1, 1}, {8, 12, 1}, {4, 6, 4}};
+    unsigned differs = 0;
+    for (uint64_t seed = 1; seed <= 9; seed++)
+        for (unsigned clustered = 0; clustered < 2; clustered++) {
+            Rig r;
+            VmConfig c = {.seed = seed, .shuffle_blocks = true};
+            rig_open(&r, KERNEL("k") PROLOGUE "ret; }", &c);
+            Starts s = {0};
+            VmObserver ear = {.user = &s, .block_begin = note_start};
+            assert_int_equal(gr_vm_observe(r.dev, &ear, NULL), GR_OK);
+            uint64_t out = rig_alloc(&r, 4096);
+            VmLaunch *l;
+            VmLaunchParams p = {
+                .func = gr_vm_module_func(r.mod, "k"), .block = {32, 1, 1}, .params = &out, .launch = 1};
+            memcpy(p.grid, grids[seed % 3], sizeof p.grid);
+            if (clustered)
+                p.cluster[0] = p.cluster[1] = p.cluster[2] = 1, p.cluster[0] = 4;
+            assert_int_equal(gr_vm_launch(r.dev, &p, &l, NULL), GR_OK);
+            rig_drain(&r, 1000);
+            assert_null(gr_vm_launch_fault(l));
+            gr_vm_launch_free(l);
+            assert_int_equal(s.n, 96);
+            differs += s.last != 95;
+            if (clustered && grids[seed % 3][1] == 1) // its blocks one after the other
+                assert_true(s.ascents >= 72);
+            rig_close(&r);
+        }
+    assert_true(differs > 9);
+}
+
 // A barrier over the grid: works for as many blocks as can be resident (2 SMs of 2 blocks), not for one more.
 // EM-9, EM-10, EM-32
 static void grid_barriers(void **state) {
@@ -404,6 +453,7 @@ int main(void) {
         cmocka_unit_test(fairness),
         cmocka_unit_test(launches_run_concurrently),
         cmocka_unit_test(blocks_start_in_order),
+        cmocka_unit_test(blocks_start_shuffled),
         cmocka_unit_test(grid_barriers),
         cmocka_unit_test(clusters),
         cmocka_unit_test(barriers_count_threads),

@@ -38,7 +38,9 @@ void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *f) {
     GrApiFault g = {
         .size = sizeof g,
         .code = (int)gr_fault_code(f->kind),
-        .kind = faults[known(f->kind)].text,
+        .kind = f->shuffled && f->kind == VM_FAULT_TIMEOUT
+                    ? "block-order dependence: it did not end, with blocks that start in another order"
+                    : faults[known(f->kind)].text,
         .text = f->msg,
         .kernel = f->kernel,
         .function = f->function,

@@ -177,6 +177,7 @@ static gr_status make_device(int i, gr_error *err) {
         .split_one_in = (uint32_t)c->split,
         .quantum = (uint32_t)c->quantum,
         .jobs = (uint32_t)c->jobs,
+        .shuffle_blocks = c->shuffle != 0,
         .weak = c->weak != 0,
         .sm_count = (uint32_t)c->sms,
         .heap_bytes = c->heap,

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// shuffle — block shuffling: the blocks of a grid get each other's indices, so that the hardware starts them in another order.
+//
+// Source: SuperCollider paper, section 3.5.2: blockIdx.x := (a * blockIdx.x + b) mod gridDim.x. Here the whole grid is permuted,
+// in 64-bit arithmetic, along all three dimensions; clusters stay whole. Every function computes the same from %ctaid, so that
+// device functions and what other passes inserted agree with their kernel. Grids of more than 2^32 blocks stay as they are.
+#ifndef GR_PASSES_SHUFFLE_H
+#define GR_PASSES_SHUFFLE_H
+
+#include "ptx/ptx.h"
+
+// Rewrites every read of %ctaid and %clusterid in `m`. GR_ERR_UNSUPPORTED, with the place, for one that is not understood (of a whole
+// vector, or of half a register); the module is in an undefined state then.
+gr_status gr_shuffle_blocks(PtxModule *m, uint64_t seed, gr_error *err);
+
+#endif
