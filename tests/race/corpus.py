@@ -5,7 +5,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from truth import Run, frames, of_host, read, words
+from truth import ROOT, Run, frames, of_host, read, words
 
 FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
 DEFAULT_SEEDS = 20
@@ -55,13 +55,27 @@ class Race:
         return not self.scope or self.scope in [a.get("scope") for a in accesses]
 
 
+@dataclass
+class Misuse:
+    """One MISUSE header: synchronization that is wrong in itself. It has its id from the same numbers as the races."""
+
+    id: int
+    line: int
+    classes: tuple
+    sides: set = field(default_factory=set)
+    options: tuple = ()
+
+    def matches(self, record, program):
+        return record["class"] in self.classes and (not self.sides or program.line_of(record) in self.sides)
+
+
 class Program:
     """The labels of one source file."""
 
     def __init__(self, path, classes):
         self.path, self.file = path, os.path.basename(path)
         self.family, self.name = os.path.basename(os.path.dirname(path)), self.file[: -len(".cu")]
-        self.races, self.misuse = {}, []
+        self.races, self.misuses = {}, {}
         self.clean = self.only_fixed = None
         self.seeds, self.args, self.devices, self.has_twin = DEFAULT_SEEDS, [], 1, False
         text = read(path)
@@ -75,7 +89,12 @@ class Program:
 
     @property
     def racy(self):
-        return bool(self.races)
+        return bool(self.races or self.misuses)
+
+    @property
+    def ids(self):
+        """What has a number: races and misuses."""
+        return {**self.races, **self.misuses}
 
     @property
     def key(self):
@@ -103,23 +122,31 @@ class Program:
         elif word == "ARGS":
             self.args = rest.split()
         elif word == "MISUSE":
-            self.misuse.append(rest.split(" -- ")[0].strip())
+            self.misuses[self.number(line, word, number)] = Misuse(int(number), line, self.classes(line, classes, rest))
+
+    def number(self, line, word, number):
+        if not number or not 1 <= int(number) <= 9:
+            self.fail(line, f"{'a race' if word == 'RACE' else 'a misuse'} has a number from 1 to 9: {word} 1: ...")
+        if int(number) in self.ids:
+            self.fail(line, f"{word} {number.strip()} is there twice")
+        return int(number)
+
+    def classes(self, line, known, text):
+        names = tuple(name.strip() for name in text.partition(" -- ")[0].split("|"))
+        for name in names:
+            if name not in known:
+                self.fail(line, f"no such class: {name!r}")
+        return names
 
     def race(self, line, classes, number, rest):
-        if not number or not 1 <= int(number) <= 9:
-            self.fail(line, "a race has a number from 1 to 9: RACE 1: ...")
-        if int(number) in self.races:
-            self.fail(line, f"RACE {number.strip()} is there twice")
         fields, dashes, why = rest.partition(" -- ")
         if not dashes or not why.strip():
             self.fail(line, "RACE without ' -- ' and the reason why it is one")
         fields = [f.strip() for f in fields.split(",")]
         if len(fields) < 3:
             self.fail(line, "RACE n: CLASS, global|shared, can-overlap|missing-order, ... -- why")
-        race = Race(int(number), line, tuple(c.strip() for c in fields[0].split("|")), fields[1], fields[2], why=why)
-        for name in race.classes:
-            if name not in classes:
-                self.fail(line, f"no such class: {name!r}")
+        number = self.number(line, "RACE", number)
+        race = Race(number, line, self.classes(line, classes, fields[0]), fields[1], fields[2], why=why)
         if race.space not in SPACES:
             self.fail(line, f"the space is one of {', '.join(SPACES)}, not {race.space!r}")
         if race.order not in ORDERS:
@@ -149,9 +176,9 @@ class Program:
             if not side.group(1):
                 self.fail(number, "SIDE without the number of its race")
             for race in map(int, side.group(1).split()):
-                if race not in self.races:
+                if race not in self.ids:
                     self.fail(number, f"SIDE {race}, but no RACE {race} above")
-                self.races[race].sides.add(number)
+                self.ids[race].sides.add(number)
             if re.search(r"\bNEVER\b", comment):
                 self.fail(number, "SIDE and NEVER")
         if re.search(r"\bFIX\b", comment) or (code.strip() and re.search(r"\b(fixed|FIXED)\b", code)):
@@ -164,7 +191,7 @@ class Program:
             if len(race.sides) > 1 and len(race.hosts) == 2 or len(race.hosts) > 2:
                 self.fail(race.line, f"RACE {race.id} has more than two sides")
         clean = self.clean is not None or self.only_fixed is not None
-        if bool(self.races or self.misuse) == clean:
+        if self.racy == clean:
             self.fail(1, "a program has RACE (or MISUSE) headers, or is CLEAN or ONLY-FIXED")
         if not clean and not self.has_twin:
             self.fail(1, "a racy program has a repaired twin (FIX)")
@@ -173,13 +200,12 @@ class Program:
         """The line of this file where an access stands, or was inlined from a header; 0: neither."""
         return next((line or 0 for file, line in frames(access) if file == self.file), 0)
 
-    def sides(self):
-        return set().union(*(race.sides for race in self.races.values())) if self.races else set()
-
 
 def load(folder, patterns=()):
     """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
     classes = words("src/exact/races.def", "EXACT_CLASS")
+    if os.path.exists(os.path.join(ROOT, "src/vm/misuse.def")):
+        classes |= words("src/vm/misuse.def", "MISUSE")
     programs = []
     for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
         path = os.path.join(folder, family)
@@ -196,6 +222,8 @@ def chosen(program, patterns):
 
 
 def describe(record, program):
+    if "accesses" not in record:
+        return f"{record['class']} at line {program.line_of(record)}"
     unconfirmed = "NOT CONFIRMED: " if "witness" in record and not record["witness"] else ""
     own = [program.line_of(a) for a in record["accesses"]]
     sides = [of_host(a) or (f"{program.file}:{line}" if line else "{}:{}".format(*frames(a)[0]))
@@ -241,6 +269,8 @@ class Judge:
 
     def match(self, program, record, options):
         """The ids of the races that a record reports. One that another engine of the same run does not confirm reports none."""
+        if "accesses" not in record:
+            return {m.id for m in program.misuses.values() if m.matches(record, program)}
         if "witness" in record and not record["witness"]:
             return set()
         if record.get("engine", self.engine) in ONE_SIDED:
@@ -259,10 +289,8 @@ class Judge:
         result.seconds += run.seconds
         try:
             report = run.report(self.schema)
-            misuse = program.misuse if not twin else []
-            must_pass = twin or not (program.racy or program.misuse)
-            problems = run.check(report, must_pass, TOLERATED.get(self.engine, ())) if not misuse else []
-            for record in report["races"]:
+            problems = run.check(report, twin or not program.racy, TOLERATED.get(self.engine, ()))
+            for record in report["races"] + report.get("misuses", []):
                 ids = set() if twin else self.match(program, record, options)
                 if not ids:
                     result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
@@ -276,8 +304,9 @@ class Judge:
 
     def check(self, program):
         knows_options = self.engine not in ONE_SIDED
-        groups = {()} | ({r.options for r in program.races.values()} if knows_options else set())
-        result = Result(program, {r.id for r in program.races.values() if not r.options or knows_options})
+        groups = {()} | ({r.options for r in program.ids.values()} if knows_options else set())
+        known = program.ids if knows_options else program.races
+        result = Result(program, {r.id for r in known.values() if not r.options or knows_options})
         binary = os.path.join(self.folder, program.family, program.name)
         if not os.access(binary, os.X_OK):
             result.errors.append(f"{binary} is not built (target corpus)")
@@ -286,8 +315,8 @@ class Judge:
         twin_seeds = self.twin_seeds if self.twin_seeds is not None else range(1, DEFAULT_SEEDS + 1)
         wrong = lambda: len(result.errors) + len(result.false) > 8  # it will not get better
         for options in sorted(groups):
-            here = {r for r in result.expected if program.races[r].options == options}
-            if program.races or program.misuse:
+            here = {r for r in result.expected if program.ids[r].options == options}
+            if program.racy:
                 for seed in seeds:
                     result.racy_runs += not options
                     self.one(result, seed, False, options)

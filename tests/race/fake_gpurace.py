@@ -25,9 +25,9 @@ if races is not answer["races"] and args[args.index("--engine") + 1] == "exact":
     for race, (f, n, m) in zip(races, answer["races"]):
         race["missing_order"] = "no barrier between them"
         race["accesses"] = [{"kind": "load", "file": f, "line": k, "inlined_at": []} for k in (n, m)]
-report = {"verdict": answer.get("verdict", "races" if races else "clean"), "coverage": answer.get("coverage", {}),
-          "races": races}
+report = {"verdict": answer.get("verdict", "races" if races or answer.get("misuses") else "clean"), "coverage": answer.get("coverage", {}),
+          "races": races, "misuses": answer.get("misuses", [])}
 with open(args[args.index("--output") + 1], "w", encoding="utf-8") as out:
     json.dump(report, out)
 print(answer.get("prints", "fake: PASS (0 wrong)"))
-sys.exit(answer.get("status", 66 if races else 0))
+sys.exit(answer.get("status", 66 if races or answer.get("misuses") else 0))

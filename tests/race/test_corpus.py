@@ -106,6 +106,15 @@ class Tool(unittest.TestCase):
         source = source.replace("scope cta", "options --volatile yes")
         self.expect(1, "false", source, self.reports(race("insufficient scope", "global", 2, 2)))
 
+    def test_misuse(self):
+        source = "// MISUSE 1: mixed-size race -- any word of the tables\nx; // SIDE 1\ny; // FIX\n"
+        wrong = {"class": "mixed-size race", "file": "intrinsics.h", "line": 7, "inlined_at": {"file": "a/x.cu", "line": 2}}
+        self.expect(0, "1/1 races", source, self.reports(misuses=[wrong]), "--verbose")
+        self.expect(1, "missed: MISUSE 1", source, self.reports())
+        self.expect(1, "false: ", source, self.reports(misuses=[wrong, {**wrong, "class": "proxy race"}]))
+        self.expect(1, "false: twin: ", source, self.reports(misuses=[wrong], twin=self.reports(misuses=[wrong])))
+        self.expect(1, "false: ", CLEAN, self.reports(misuses=[wrong]))
+
     def test_rates_and_json(self):
         answer = {"1": self.reports(FIRST), "default": self.reports(SECOND)}
         self.expect(0, "50.0%", RACY, answer, "--rates")

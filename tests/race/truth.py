@@ -68,7 +68,7 @@ class Run:
     def check(self, report, must_pass, tolerated=()):
         """What is wrong with the run besides its races. A verdict may be inconclusive for reasons with a tolerated word."""
         problems = []
-        races = report["races"]
+        races = report["races"] + report.get("misuses", [])
         expected = RACES_EXIT if races else 0
         if self.status != expected:
             problems.append(f"exit status {self.status}, expected {expected}: {self.stderr.strip()[-300:]}")
@@ -89,4 +89,5 @@ def of_host(access):
 
 def frames(access):
     """(file, line) of an access, innermost first: where it stands, and where that was inlined."""
-    return [(os.path.basename(f["file"] or "?"), f["line"]) for f in [access, *access.get("inlined_at", [])]]
+    outer = access.get("inlined_at") or []
+    return [(os.path.basename(f["file"] or "?"), f["line"]) for f in [access, *([outer] if isinstance(outer, dict) else outer)]]
