@@ -2,10 +2,10 @@
 // vm_bench — how fast the CPU device is: runs the kernels of kernels.cu, checks what they computed, prints
 // thread-instructions per second.
 //
-//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs N]
+//     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs N] [--cpu]
 //     vm_bench KERNELS.ptx --threads N [--repeat N]        the kernel `many`, by so many threads
 //
-// Only the kernels are timed, on the wall. The output of the last repetition goes to FILE.
+// Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"
 #include "exact/exact.h"
 #include "vm/vm.h"
@@ -31,7 +31,8 @@ static double read_clock(clockid_t clock) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static double now(void) { return read_clock(CLOCK_MONOTONIC); }
+static clockid_t clock_used = CLOCK_MONOTONIC;
+static double now(void) { return read_clock(clock_used); }
 static double cpu_now(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 // One launch; the instructions executed.
@@ -186,6 +187,8 @@ int main(int argc, char **argv) {
             threads = (uint64_t)atoll(argv[++k]);
         else if (!strcmp(argv[k], "--observe"))
             observe = true;
+        else if (!strcmp(argv[k], "--cpu"))
+            clock_used = CLOCK_PROCESS_CPUTIME_ID;
         else if (!strcmp(argv[k], "--exact"))
             exact = true;
         else

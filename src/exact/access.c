@@ -4,29 +4,32 @@
 
 #include <string.h>
 
-// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance.
-static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane) {
+// Whether the lane that accesses comes after what history h holds, as far as that is seen at a glance. Strong writes that are
+// overwritten need a closer look.
+static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane, bool reads) {
     uint32_t stamp = h >> 5;
     if (!h || stamp == a->plain)
         return true;
-    if ((h & 31) != lane)
-        return false;
-    if (stamp == a->stamp || stamp == a->own)
-        return true;
     const Stamp *t = &x->shadow.stamps.data[stamp];
-    if (t->at.id != a->view.block->id || t->at.warp != a->view.warp->index || t->strong || a->view.op)
-        return false;
-    a->own = stamp;
-    return true;
+    if ((h & 31) == lane) {
+        if (stamp == a->stamp || stamp == a->own)
+            return true;
+        if (t->at.id == a->view.block->id && t->at.warp == a->view.warp->index && !t->strong && !a->view.op) {
+            a->own = stamp;
+            return true;
+        }
+    }
+    return (reads || !t->strong) && gr_exact_knows_stamp(x, a, stamp, t);
 }
 
 // The common case: a weak access of a whole word by one lane, where nothing has to be kept. False: look closer.
 static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
     History mine = a->stamp << 5 | lane, w = cell->writes, r = cell->reads;
-    if ((w | r) >> 31 || !is_after(x, a, w, lane))
+    a->view.lane = lane;
+    if ((w | r) >> 31 || a->stamp >= INLINE_STAMPS || !is_after(x, a, w, lane, reads))
         return false;
     History *h = reads ? &cell->reads : &cell->writes;
-    if (!reads && !is_after(x, a, r, lane))
+    if (!reads && !is_after(x, a, r, lane, false))
         return false;
     if (*h && *h != mine && *h >> 5 != a->gone)
         return false;
@@ -34,9 +37,21 @@ static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t
     return true;
 }
 
+bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
+    if (touch_quickly(x, a, cell, lane, reads))
+        return true;
+    if (!reads || cell->writes >> 31 || !is_after(x, a, cell->writes, lane, true))
+        return false;
+    History now = gr_exact_remember(x, a, cell->reads, UINT32_C(1) << lane, 0, ALL_BYTES);
+    gr_history_release(&x->shadow, cell->reads);
+    cell->reads = now;
+    return true;
+}
+
 // All of `lanes` access the same bytes.
 static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
-    Cell *cell = a->owner ? gr_shadow_shared(&x->shadow, a->owner, word) : gr_shadow_global(&x->shadow, word);
+    Line *line = gr_shadow_line(&x->shadow, a->owner, word);
+    Cell *cell = line ? gr_line_cell(&x->shadow, line, word, a->owner != NULL) : NULL;
     if (!cell)
         return;
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
@@ -69,12 +84,36 @@ bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t 
            e->same(e, lane, (uint32_t)(at - a->address[lane]), (uint32_t)__builtin_popcount(bytes));
 }
 
+// All of `lanes` access [at, end) of a line. True: it is told in runs still.
+static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t end) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    uint32_t size = (uint32_t)(end - at), lane = (uint32_t)__builtin_ctz(lanes);
+    bool alone = !(lanes & (lanes - 1)), reads = s->access == PTX_ACCESS_READ;
+    if (s->strong || a->view.op || (size & (size - 1)) || (size > 16 && size != LINE_BYTES) || at % size ||
+        (!alone && (!reads || size != s->size)) || (size == LINE_BYTES && lanes != 1))
+        return false;
+    Line *line = gr_shadow_line(&x->shadow, a->owner, at);
+    if (!line || gr_line_has_cells(line))
+        return false;
+    int base = (int)(at % LINE_BYTES);
+    Form form = size == LINE_BYTES ? FORM_WHOLE : alone ? (Form)__builtin_ctz(size) : FORM_SAME;
+    if (form < FORM_SAME)
+        base -= (int)(lane << form);
+    return gr_exact_touch_line(x, a, line, lanes, gr_shape(form, base), reads);
+}
+
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
     uint64_t at = a->address[__builtin_ctz(lanes)], end = at + size;
-    for (uint64_t word = at & ~(uint64_t)(CELL_BYTES - 1); word < end; word += CELL_BYTES) {
-        uint32_t from = word < at ? (uint32_t)(at - word) : 0;
-        uint32_t to = end - word < CELL_BYTES ? (uint32_t)(end - word) : CELL_BYTES;
-        touch_word(x, a, lanes, word, ((1u << to) - 1) & ~((1u << from) - 1));
+    for (uint64_t from = at, to; from < end; from = to) {
+        to = (from / LINE_BYTES + 1) * LINE_BYTES;
+        to = to < end ? to : end;
+        if (touch_run(x, a, lanes, from, to))
+            continue;
+        for (uint64_t word = from & ~(uint64_t)(CELL_BYTES - 1); word < to; word += CELL_BYTES) {
+            uint32_t low = word < from ? (uint32_t)(from - word) : 0;
+            uint32_t high = to - word < CELL_BYTES ? (uint32_t)(to - word) : CELL_BYTES;
+            touch_word(x, a, lanes, word, ((1u << high) - 1) & ~((1u << low) - 1));
+        }
     }
 }
 
@@ -106,13 +145,13 @@ static bool are_ascending(const uint64_t address[LANES], uint32_t mask, uint32_t
 }
 
 // Lanes that may store to one place race with each other, in the order in which they do.
-static void store_in_turn(Exact *x, Access *a, Stamp *s, const Warp *w, const VmAccessEvent *e, Map *vars) {
+static void store_in_turn(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEvent *e, Map *vars) {
     for (unsigned k = 0; k < LANES; k++) {
         uint32_t l = gr_vm_commit_lane(k, e->turn);
         if (!(e->where.mask >> l & 1))
             continue;
         s->at.epoch = w->epoch[l];
-        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        a->stamp = gr_exact_stamp(x, w, s);
         if (!a->stamp)
             return;
         a->met_strong = false;
@@ -136,14 +175,15 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
             lanes |= (uint32_t)(w->epoch[__builtin_ctz(m)] == epoch) << __builtin_ctz(m);
         left &= ~lanes;
         s->at.epoch = epoch;
-        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        a->stamp = gr_exact_stamp(x, w, s);
         for (uint32_t m = a->stamp ? lanes : 0, together; m; m &= ~together) {
             uint32_t l = (uint32_t)__builtin_ctz(m);
             // Stores of several lanes to one place are races, found one by one.
             together = apart ? m & -m : m & same_address(a->address, a->address[l]);
             if (e->size == CELL_BYTES && together == (m & -m)) {
-                Cell *cell = gr_shadow_near(&x->shadow, a->owner, a->address[l]);
-                if (cell && touch_quickly(x, a, cell, l, reads))
+                Line *line = gr_shadow_line(&x->shadow, a->owner, a->address[l]);
+                if (line && gr_line_has_cells(line) &&
+                    touch_quickly(x, a, &line->wide.cells[a->address[l] / CELL_BYTES % LINE_CELLS], l, reads))
                     continue;
             }
             a->met_strong = false;
@@ -173,7 +213,7 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
                 gr_exact_host_unseen(x, b, w, l, &op);
         }
         s->at.epoch = w->epoch[l];
-        a->stamp = gr_shadow_stamp(&x->shadow, s, x->moment);
+        a->stamp = gr_exact_stamp(x, w, s);
         if (!a->stamp)
             return;
         gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
@@ -184,9 +224,43 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
     }
 }
 
-static uint32_t elem_size(const VmWhere *w, uint32_t size) {
-    uint32_t vec = w->stmt && w->stmt->kind == PTX_INSTR && w->stmt->instr->vec ? w->stmt->instr->vec : 1;
+static uint32_t elem_size(const PtxStmt *stmt, uint32_t size) {
+    uint32_t vec = stmt && stmt->kind == PTX_INSTR && stmt->instr->vec ? stmt->instr->vec : 1;
     return size / vec ? size / vec : 1;
+}
+
+void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,
+                        PtxSem sem, PtxScope scope, bool compared) {
+    bool strong = is_strong(sem);
+    *k = (Kind){.stamp = {.site = site,
+                          .size = size,
+                          .access = (uint8_t)access,
+                          .strong = strong,
+                          .scope = strong ? (uint8_t)reach(sem, scope) : 0,
+                          .elem = strong ? (uint8_t)elem_size(stmt, size) : 0,
+                          .proxy = VM_PROXY_GENERIC,
+                          .mark = (uint8_t)((sem == PTX_VOLATILE ? STAMP_VOLATILE : 0) |
+                                            (compared ? STAMP_COMPARED : 0))},
+                .known = true,
+                .relaxed = sem == PTX_RELAXED};
+}
+
+uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want) {
+    Shadow *s = &x->shadow;
+    uint32_t slot = want->site % WARP_STAMPS;
+    if (w->recent_of != s->generation) {
+        memset(w->recent, 0, sizeof w->recent);
+        w->recent_of = s->generation;
+    }
+    uint32_t stamp = w->recent[slot];
+    if (stamp) {
+        Stamp *t = &s->stamps.data[stamp];
+        if (t->at.epoch == want->at.epoch && gr_exact_same_kind(t, want) && t->size == want->size) {
+            t->last = x->moment;
+            return stamp;
+        }
+    }
+    return w->recent[slot] = gr_shadow_new_stamp(s, want, x->moment);
 }
 
 static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) {
@@ -196,23 +270,18 @@ static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) 
         a.owner = gr_exact_block_at(b->launch, e->owner);
         if (!a.owner)
             return;
+        gr_exact_catch_up(x, a.owner);
     }
     memcpy(a.address, e->address, sizeof a.address);
-    Stamp s = {.at = {.id = b->id, .launch = b->launch->index, .warp = w->index},
-               .site = gr_exact_site(x, &e->where),
-               .size = e->size,
-               .access = (uint8_t)e->access,
-               .proxy = VM_PROXY_GENERIC,
-               .mark = (uint8_t)(mark | (e->sem == PTX_VOLATILE ? STAMP_VOLATILE : 0) |
-                                 (e->same ? STAMP_COMPARED : 0))};
-    if (!is_strong(e->sem)) {
-        weak_access(x, &a, &s, w, e);
-        return;
-    }
-    s.strong = true;
-    s.scope = (uint8_t)reach(e->sem, e->scope);
-    s.elem = (uint8_t)elem_size(&e->where, e->size);
-    strong_access(x, &a, &s, w, b, e);
+    Kind k;
+    gr_exact_fill_kind(&k, gr_exact_site(x, e->where.module, e->where.site), e->where.stmt, e->size,
+                       e->access, e->sem, e->scope, e->same != NULL);
+    k.stamp.mark |= mark;
+    k.stamp.at = (Point){.id = b->id, .launch = b->launch->index, .warp = w->index};
+    if (k.stamp.strong)
+        strong_access(x, &a, &k.stamp, w, b, e);
+    else
+        weak_access(x, &a, &k.stamp, w, e);
 }
 
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
@@ -238,10 +307,14 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         a.owner = gr_exact_block_at(b->launch, e->block);
         if (!a.owner)
             return;
+        gr_exact_catch_up(x, a.owner);
+        // Nobody need have waited for what an mbarrier is told of.
+        if (a.owner->tile)
+            a.owner->tile->async |= op->completes != VM_COMPLETES_GROUP && op->completes != VM_COMPLETES_BULK;
     }
     memcpy(a.address, e->address, sizeof a.address);
     Stamp s = {.at = {op->id, e->kind == VM_ASYNC_READ ? 1 : 2, b->launch->index, op->warp},
-               .site = gr_exact_site(x, &e->where),
+               .site = gr_exact_site(x, e->where.module, e->where.site),
                .size = e->size,
                .access = (uint8_t)e->access,
                .strong = e->access == PTX_ACCESS_RMW, // reductions are relaxed, of the device's scope

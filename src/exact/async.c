@@ -50,6 +50,7 @@ static void issue(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) {
     op->completes = e->completes;
     op->warp = w->index;
     op->mask = e->where.mask;
+    op->floor = b->floor;
     memcpy(op->group, groups, sizeof op->group);
     for (uint32_t m = op->mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
@@ -217,7 +218,7 @@ void gr_order_async(Order *o, Block *b, const VmAsyncEvent *e) {
     case VM_ASYNC_READ:
     case VM_ASYNC_WRITE: break;
     default:
-        owner = e->bar_block < b->launch->n_blocks ? b->launch->blocks[e->bar_block] : NULL;
+        owner = gr_order_block(b->launch, e->bar_block);
         if (owner)
             mbarrier(o, b, owner, e);
     }

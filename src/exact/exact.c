@@ -64,9 +64,9 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
     return &x->modules.data[k];
 }
 
-uint32_t gr_exact_site(Exact *x, const VmWhere *w) {
-    const Module *m = w->module ? module_of(x, w->module) : NULL;
-    return m && w->site <= m->n_sites ? m->first + w->site : 0;
+uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site) {
+    const Module *m = module ? module_of(x, module) : NULL;
+    return m && site && site <= m->n_sites ? m->first + site : 0;
 }
 
 // ---- Events --------------------------------------------------------------------------------------------------------
@@ -77,9 +77,7 @@ Launch *gr_exact_launch(Exact *x, uint64_t number) {
     return x->launch;
 }
 
-Block *gr_exact_block_at(const Launch *l, uint64_t linear) {
-    return l && l->blocks && linear < l->n_blocks ? l->blocks[linear] : NULL;
-}
+Block *gr_exact_block_at(const Launch *l, uint64_t linear) { return l ? gr_order_block(l, linear) : NULL; }
 
 static Block *block_of(Exact *x, const VmWhere *w) {
     Block *b = gr_exact_block_at(gr_exact_launch(x, w->launch), w->block_linear);
@@ -94,12 +92,23 @@ static void on_access(void *user, const VmAccessEvent *e) {
         gr_exact_access(x, b, e);
 }
 
+static bool on_glance(void *user, const VmGlance *g) {
+    Exact *x = user;
+    x->moment++;
+    Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
+    return !b || g->warp >= b->n_warps || gr_exact_glance(x, b, g);
+}
+
 static void on_sync(void *user, const VmSyncEvent *e) {
     Exact *x = user;
     x->moment++;
     Block *b = block_of(x, &e->where);
-    if (b)
-        gr_order_sync(&x->order, b, e);
+    if (!b)
+        return;
+    uint32_t floor = b->floor;
+    gr_order_sync(&x->order, b, e);
+    if (b->floor != floor && b->safe == b->floor && b->alone && !b->ragged && !b->launch->bulk)
+        gr_exact_fresh(x, b);
 }
 
 static void on_async(void *user, const VmAsyncEvent *e) {
@@ -130,9 +139,10 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Exact *x = user;
     Launch *l = gr_exact_launch(x, e->launch);
     x->launch = NULL;
-    for (uint64_t k = 0; l && faulted && l->blocks && k < l->n_blocks; k++)
-        if (l->blocks[k])
-            gr_shadow_forget(&x->shadow, l->blocks[k]);
+    for (uint64_t k = 0; l && faulted && l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
+        for (unsigned i = 0; l->pages[k] && i < PAGE_BLOCKS; i++)
+            if (l->pages[k]->block[i])
+                gr_shadow_forget(&x->shadow, l->pages[k]->block[i]);
     if (l)
         gr_order_launch_end(&x->order, l, faulted);
 }
@@ -161,6 +171,12 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (o)
         x->options = *o;
+    static uint64_t serial;
+    x->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+    for (unsigned turn = 0; turn < 32; turn++)
+        for (unsigned k = 0; k < LANES; k++)
+            x->turns[turn][k] = (uint8_t)gr_vm_commit_lane(k, turn);
+    gr_shadow_init(&x->shadow);
     *out = x;
     return GR_OK;
 }
@@ -175,6 +191,7 @@ void gr_exact_free(Exact *x) {
         free(x->races.data[k]);
     gr_vec_free(&x->races);
     gr_vec_free(&x->modules);
+    gr_vec_free(&x->kinds);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
     gr_map_free(&x->host_sites);
@@ -190,6 +207,7 @@ VmObserver gr_exact_observer(Exact *x) {
                         .block_begin = on_block_begin,
                         .block_end = on_block_end,
                         .access = on_access,
+                        .glance = on_glance,
                         .sync = on_sync,
                         .async = on_async};
 }

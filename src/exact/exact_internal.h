@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
-// shadow, judge.c says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the
-// host's copies, memsets and waits, touch.c for its own accesses.
+// shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need; judge.c
+// says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the host's copies,
+// memsets and waits, touch.c for its own accesses.
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
@@ -24,7 +25,16 @@ typedef struct Span {
     uint64_t at, size;
 } Span;
 
+// What the accesses of one site have in common.
+typedef struct Kind {
+    Stamp stamp;           // all but who and when
+    bool known;            // it has been filled in
+    bool relaxed;          // strong, but neither release nor acquire
+    uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
+} Kind;
+
 struct Exact {
+    uint64_t serial; // of all there are
     ExactOptions options;
     Order order;
     Shadow shadow;
@@ -34,7 +44,9 @@ struct Exact {
     VEC(ExactRace *) races;
     Map pairs; // sites and class -> ExactRace
     VEC(Entry) scratch;
-    Launch *launch; // the last that was looked for
+    VEC(Kind) kinds;          // by site
+    uint8_t turns[32][LANES]; // gr_vm_commit_lane
+    Launch *launch;           // the last that was looked for
     uint64_t moment;
     bool narrow; // some module has strong accesses whose scope is less than the device
     bool nomem;
@@ -54,6 +66,7 @@ typedef struct Access {
     uint32_t stamp;
     uint64_t address[LANES];    // of the access as a whole
     const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
+    bool late;                  // it is told after the fact: what its thread knew then is not known any more
     bool met_strong;            // it overwrote what a strong operation had written
     // What was found out about other stamps, for the next lanes. 0: nothing yet.
     uint32_t known; // every lane of the view's warp knows all of it
@@ -63,13 +76,37 @@ typedef struct Access {
 } Access;
 
 // exact.c
-uint32_t gr_exact_site(Exact *x, const VmWhere *w);
+uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
 Launch *gr_exact_launch(Exact *x, uint64_t number); // active; NULL when there is none
 Block *gr_exact_block_at(const Launch *l, uint64_t linear);
+
+// quick.c: false when it is not that easy. Then `access` tells all of it again.
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g);
+
+// What the lanes of `lanes` do to the lines they touch; how they lie: VmShape. False: it is not that simple.
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
+                          bool reads);
+
+// phase.c
+// Adds the access to what is deferred; false: it cannot be, or must not.
+bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
+// Everything that was deferred happens in the shadow now.
+void gr_exact_catch_up(Exact *x, Block *b);
+// After a barrier of all threads: nothing that was done to the block's shared memory matters any more.
+void gr_exact_fresh(Exact *x, Block *b);
+
+// runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
+bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads);
 
 // access.c
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
+void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,
+                        PtxSem sem, PtxScope scope, bool compared);
+// The number of the stamp, which is of the warp.
+uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
+// A weak access of a whole word by one lane, where not much has to be kept. False: look closer.
+bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads);
 // All of `lanes` access the same bytes.
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
@@ -93,6 +130,20 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
                     uint64_t word);
 
 // history.c
+// Nobody can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
+// wrote.
+static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
+    if (t->at.launch != a->view.launch->index)
+        return gr_order_settled(&x->order, t->at.launch);
+    const Block *b = a->owner;
+    return b && t->at.id == b->id && t->at.epoch <= b->safe && !b->ragged && b->alone &&
+           (t->access == PTX_ACCESS_READ || !b->launch->bulk);
+}
+// The same site and kind: whoever races with the one races with the other, if order is the same.
+static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
+    return a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
+           a->elem == b->elem && a->mark == b->mark;
+}
 // Nobody can race any more with anything that h holds.
 bool gr_exact_all_over(const Exact *x, const Access *a, History h);
 // What takes the place of h, with a reference to it.

@@ -5,18 +5,10 @@
 // OBSERVERS_MAX: so many entries are kept only for what they have seen.
 enum { NEWEST = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
-// Nobody can race any more with anything under that stamp.
-static bool is_over(const Exact *x, const Access *a, const Stamp *t) {
-    if (t->at.launch != a->view.launch->index && gr_order_settled(&x->order, t->at.launch))
-        return true;
-    const Block *b = a->owner;
-    return b && t->at.id == b->id && t->at.epoch <= b->floor && !b->ragged && b->alone;
-}
-
 bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     Entry e;
     while (gr_history_next(&x->shadow, &h, &e))
-        if (!is_over(x, a, &x->shadow.stamps.data[e.stamp]))
+        if (!gr_exact_is_over(x, a, &x->shadow.stamps.data[e.stamp]))
             return false;
     return true;
 }
@@ -28,13 +20,11 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
                              bool *seen) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
     *seen = false;
-    if (is_over(x, a, t)) {
+    if (gr_exact_is_over(x, a, t)) {
         a->gone = e->stamp;
         return 0;
     }
-    if ((e->bytes & ~bytes) || t->site != mine->site || t->access != mine->access ||
-        t->strong != mine->strong || t->scope != mine->scope || t->elem != mine->elem ||
-        t->mark != mine->mark)
+    if ((e->bytes & ~bytes) || !gr_exact_same_kind(t, mine))
         return e->lanes;
     // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
     if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
@@ -42,7 +32,7 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
         *seen = true;
         return 0;
     }
-    if (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow))
+    if (a->late || (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow)))
         return e->lanes;
     if (gr_exact_knows_stamp(x, a, e->stamp, t)) {
         if (a->known == e->stamp)
@@ -86,9 +76,14 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
     return false;
 }
 
+static bool interns(const Exact *x, const Access *a) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    return !a->owner && !(s->strong && s->access == PTX_ACCESS_RMW); // the next one takes its place
+}
+
 static void push(Exact *x, const Access *a, History *h, Entry e) {
     e.bytes &= ALL_BYTES;
-    History longer = gr_history_push(&x->shadow, *h, e, !a->owner);
+    History longer = gr_history_push(&x->shadow, *h, e, interns(x, a));
     gr_history_release(&x->shadow, *h);
     *h = longer;
 }
@@ -132,17 +127,21 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
         newer = &x->scratch.data[x->scratch.len - 1].silent;
     }
     if (same)
-        return gr_history_push(&x->shadow, h, mine, !a->owner);
+        return gr_history_push(&x->shadow, h, mine, interns(x, a));
     History now = 0;
     uint32_t observers = 0;
+    bool observable = false;
     for (size_t k = x->scratch.len; k-- > 0;) {
         Entry *next = &x->scratch.data[k];
-        if ((next->bytes & SEEN) && (!now || observers == OBSERVERS_MAX || observes_nothing_new(x, k))) {
+        if ((next->bytes & SEEN) &&
+            (!observable || observers == OBSERVERS_MAX || observes_nothing_new(x, k))) {
             next->lanes = 0;
             *(k ? &next[-1].silent : &mine.silent) &= next->silent;
             continue;
         }
         observers += (next->bytes & SEEN) != 0;
+        const Stamp *t = &x->shadow.stamps.data[next->stamp];
+        observable |= !(next->bytes & SEEN) && t->strong && t->access != PTX_ACCESS_READ;
         push(x, a, &now, *next);
     }
     push(x, a, &now, mine);
@@ -169,7 +168,7 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     (void)gr_history_next(sh, &rest, &e);
     if (merges && e.stamp == a->stamp && e.bytes == bytes) {
         e.lanes |= lanes;
-        return gr_history_push(sh, rest, e, !a->owner);
+        return gr_history_push(sh, rest, e, interns(x, a));
     }
-    return gr_history_push(sh, h, mine, !a->owner);
+    return gr_history_push(sh, h, mine, interns(x, a));
 }

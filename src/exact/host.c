@@ -42,7 +42,7 @@ static Launch *done_by(Exact *x, const GrWork *w) {
     }
     Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
     if (l) {
-        gr_order_block_end(&x->order, l->blocks[0]);
+        gr_order_block_end(&x->order, gr_order_block(l, 0));
         gr_order_launch_end(&x->order, l, false);
     }
     return l;

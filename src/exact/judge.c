@@ -256,7 +256,7 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
     if (stamp == a->known)
         return true;
-    if (!gr_order_knows_warp(&x->order, &a->view, &t->at))
+    if (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at))
         return false;
     if (!a->view.warp->own) {
         a->known = stamp;

@@ -94,6 +94,7 @@ void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask) {
     o->nomem |= e == UINT32_MAX;
     for (uint32_t m = mask; m; m &= m - 1)
         w->epoch[__builtin_ctz(m)] = e;
+    w->even = mask == w->exists ? e : 0;
     o->version++;
 }
 
@@ -217,7 +218,9 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
     }
     if (!plain)
         gr_clock_take(&b->base, base);
-    b->floor = b->epoch;
+    b->floor = b->safe = b->epoch;
+    for (size_t k = 0; k < b->ops.len; k++)
+        b->safe = b->ops.data[k]->floor < b->safe ? b->ops.data[k]->floor : b->safe;
     uint32_t e = ++b->epoch;
     o->nomem |= e == UINT32_MAX;
     for (uint32_t k = 0; k < b->n_warps; k++) {
@@ -226,6 +229,7 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
         gr_clock_take(&w->imp, NULL);
         w->has_imp = false;
         w->n_groups = 0;
+        w->even = p->arrived[k] == w->exists ? e : 0;
         if (!w->exited)
             for (uint32_t l = 0; l < LANES; l++)
                 w->epoch[l] = e;
@@ -401,25 +405,29 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     l->begun = ++o->moment;
     l->known = gr_map_remove_u64(&o->expected, e->launch);
     l->shared_bytes = e->shared_bytes;
+    l->bulk = e->bulk;
     memcpy(l->grid, e->grid, sizeof l->grid);
     memcpy(l->block, e->block, sizeof l->block);
     memcpy(l->cluster, e->cluster, sizeof l->cluster);
     l->threads = e->block[0] * e->block[1] * e->block[2];
     l->n_blocks = (uint64_t)e->grid[0] * e->grid[1] * e->grid[2];
-    l->blocks = calloc(l->n_blocks, sizeof(Block *));
-    if (!l->blocks || !gr_vec_push(&o->active, l))
+    l->pages = calloc(l->n_blocks / PAGE_BLOCKS + 1, sizeof *l->pages);
+    if (!l->pages || !gr_vec_push(&o->active, l))
         o->nomem = true;
     return l;
 }
 
 void gr_order_launch_end(Order *o, Launch *l, bool faulted) {
-    for (uint64_t k = 0; faulted && l->blocks && k < l->n_blocks; k++)
-        if (l->blocks[k])
-            gr_order_block_end(o, l->blocks[k]);
+    for (uint64_t k = 0; l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++) {
+        for (uint32_t i = 0; l->pages[k] && l->pages[k]->live && i < PAGE_BLOCKS; i++)
+            if (l->pages[k]->block[i])
+                gr_order_block_end(o, l->pages[k]->block[i]);
+        free(l->pages[k]);
+    }
     l->cut = faulted;
     l->ended = ++o->moment;
-    free(l->blocks);
-    l->blocks = NULL;
+    free(l->pages);
+    l->pages = NULL;
     for (size_t k = 0; k < o->active.len; k++)
         if (o->active.data[k] == l)
             o->active.data[k] = o->active.data[--o->active.len];
@@ -441,20 +449,65 @@ static uint64_t cluster_of(const Launch *l, uint64_t linear) {
     return ((uint64_t)l->index + 1) << 40 | (x / c[0] + nx * (y / c[1] + ny * (z / c[2])));
 }
 
-Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
-    if (!o->info.len && !gr_vec_push(&o->info, (BlockInfo){0}))
-        goto nomem;
-    BlockInfo info = {.linear = linear, .cluster = cluster_of(l, linear), .launch = l->index};
-    Block *b = calloc(1, sizeof *b);
-    if (!b || !l->blocks || linear >= l->n_blocks || !gr_vec_push(&o->info, info)) {
-        free(b);
-        goto nomem;
+// A block that has ended leaves its memory to the next one of as many warps, with its warps as new: everything in them that
+// is not set here is zero.
+static Block *take_block(Order *o, uint32_t n_warps) {
+    Block *b = o->free_blocks;
+    if (b && b->n_warps == n_warps) {
+        Warp *warps = b->warps;
+        o->free_blocks = b->next_free;
+        memset(b, 0, sizeof *b);
+        b->warps = warps;
+    } else {
+        b = calloc(1, sizeof *b);
+        if (b)
+            b->warps = calloc(n_warps, sizeof *b->warps);
     }
-    b->n_warps = (l->threads + LANES - 1) / LANES;
-    b->warps = calloc(b->n_warps, sizeof *b->warps);
-    if (!b->warps) {
+    if (b && !b->warps) {
         free(b);
-        goto nomem;
+        b = NULL;
+    }
+    if (b)
+        b->n_warps = n_warps;
+    return b;
+}
+
+static void free_block(Block *b) {
+    free(b->warps);
+    free(b);
+}
+
+// Where the block's pointer is kept. NULL: out of memory.
+static Block **place_of(Launch *l, uint64_t linear) {
+    if (!l->pages || linear >= l->n_blocks)
+        return NULL;
+    BlockPage **p = &l->pages[linear / PAGE_BLOCKS];
+    if (!*p)
+        *p = calloc(1, sizeof **p);
+    if (!*p)
+        return NULL;
+    (*p)->live++;
+    return &(*p)->block[linear % PAGE_BLOCKS];
+}
+
+static void leave_place(Launch *l, uint64_t linear) {
+    BlockPage **p = &l->pages[linear / PAGE_BLOCKS];
+    (*p)->block[linear % PAGE_BLOCKS] = NULL;
+    if (--(*p)->live == 0 && l->n_blocks > PAGE_BLOCKS) {
+        free(*p);
+        *p = NULL;
+    }
+}
+
+Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
+    BlockInfo info = {.linear = linear, .cluster = cluster_of(l, linear), .launch = l->index};
+    Block *b = take_block(o, (l->threads + LANES - 1) / LANES), **place = place_of(l, linear);
+    if (!b || !place || (!o->info.len && !gr_vec_push(&o->info, (BlockInfo){0})) ||
+        !gr_vec_push(&o->info, info)) {
+        if (b)
+            free_block(b);
+        o->nomem = true;
+        return NULL;
     }
     b->id = o->info.len - 1;
     b->linear = linear;
@@ -468,14 +521,12 @@ Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
         uint32_t have = l->threads - k * LANES;
         w->index = k;
         w->exists = have >= LANES ? UINT32_MAX : (UINT32_C(1) << have) - 1;
+        w->even = 1;
         for (uint32_t i = 0; i < LANES; i++)
             w->epoch[i] = 1;
     }
-    l->blocks[linear] = b;
+    *place = b;
     return b;
-nomem:
-    o->nomem = true;
-    return NULL;
 }
 
 static void free_warp(Warp *w) {
@@ -483,9 +534,24 @@ static void free_warp(Warp *w) {
     gr_clock_release(w->imp);
     gr_clock_release(w->cached);
     gr_clock_release(w->cached_imp);
-    for (uint32_t l = 0; l < LANES; l++)
-        gr_order_lane_sync_free(w->sync[l]);
+    for (uint32_t m = w->synced; m; m &= m - 1) {
+        gr_order_lane_sync_free(w->sync[__builtin_ctz(m)]);
+        w->sync[__builtin_ctz(m)] = NULL;
+    }
     free(w->groups);
+    w->imp = w->cached = w->cached_imp = NULL;
+    w->groups = NULL;
+    w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = 0;
+    w->recent_of = 0;
+    w->has_imp = false;
+}
+
+static void free_blocks(Order *o) {
+    for (Block *b = o->free_blocks, *next; b; b = next) {
+        next = b->next_free;
+        free_block(b);
+    }
+    o->free_blocks = NULL;
 }
 
 void gr_order_block_end(Order *o, Block *b) {
@@ -498,6 +564,8 @@ void gr_order_block_end(Order *o, Block *b) {
             if (c != last && c != l->known)
                 gr_clock_merge(&l->end, c);
             last = c;
+            if (!w->own)
+                break;
         }
     }
     gr_clock_merge(&l->end, b->left);
@@ -522,10 +590,11 @@ void gr_order_block_end(Order *o, Block *b) {
     gr_clock_release(b->left);
     gr_vec_free(&b->mbars);
     gr_vec_free(&b->ops);
-    l->blocks[b->linear] = NULL;
-    free(b->shadow);
-    free(b->warps);
-    free(b);
+    leave_place(l, b->linear);
+    if (o->free_blocks && o->free_blocks->n_warps != b->n_warps)
+        free_blocks(o);
+    b->next_free = o->free_blocks;
+    o->free_blocks = b;
 }
 
 void gr_order_free(Order *o) {
@@ -537,6 +606,7 @@ void gr_order_free(Order *o) {
         gr_clock_release(l->end);
         free(l);
     }
+    free_blocks(o);
     while (o->phases.len)
         drop_phase(o, 0);
     gr_order_vars_free(&o->sync);

@@ -69,14 +69,19 @@ typedef struct Op {
     VmProxy proxy;
     VmCompletion completes;
     uint32_t warp, mask, waited;
+    uint32_t floor; // of its block when it was issued
     uint32_t group[LANES], epoch[LANES];
     Clock *base[LANES];
     Clock *proxied[LANES]; // of the async proxy: what of the generic one's its issuer had fenced
 } Op;
 
+enum { WARP_STAMPS = 16 };
+
 typedef struct Warp {
     uint32_t index, exists, exited;
-    uint32_t own; // lanes with a clock of their own
+    uint32_t even;   // the epoch of all its lanes; 0: they may differ
+    uint32_t synced; // lanes that have a LaneSync
+    uint32_t own;    // lanes with a clock of their own
     bool has_imp;
     Clock *imp, *lane_imp[LANES];
     uint32_t epoch[LANES];
@@ -87,6 +92,8 @@ typedef struct Warp {
     // base of a lane that has no clock of its own, while nothing changed
     Clock *cached, *cached_imp;
     uint32_t cached_floor, cached_groups;
+    uint32_t recent[WARP_STAMPS]; // the last stamps of the shadow's, by site
+    uint64_t recent_of;           // the shadow's generation; of another one they mean nothing
 } Warp;
 
 typedef struct Phase {
@@ -107,20 +114,29 @@ typedef struct Launch {
     uint32_t index; // in Order.launches
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
     int device;
-    const char *kernel;    // may be gone when the module is
-    uint64_t begun, ended; // moments; ended 0: runs
-    bool host;             // none of the device's: what the host itself accesses
-    bool cut;              // it faulted
-    Clock *known;          // when it began
-    Clock *end;            // what its threads knew
-    struct Block **blocks; // running, by linear index
+    const char *kernel;       // may be gone when the module is
+    uint64_t begun, ended;    // moments; ended 0: runs
+    bool host;                // none of the device's: what the host itself accesses
+    bool bulk;                // its code may use the async proxy
+    bool cut;                 // it faulted
+    Clock *known;             // when it began
+    Clock *end;               // what its threads knew
+    struct BlockPage **pages; // of running blocks, by linear index
     uint64_t n_blocks;
 } Launch;
+
+enum { PAGE_BLOCKS = 4096 };
+
+typedef struct BlockPage {
+    uint32_t live;
+    struct Block *block[PAGE_BLOCKS];
+} BlockPage;
 
 typedef struct Block {
     uint64_t id, linear, cluster;
     Launch *launch;
     uint32_t n_warps, epoch, floor; // epoch: the last that was given out
+    uint32_t safe;                  // like floor, and known to all asynchronous operations under way
     bool ragged;                    // some threads have exited before a barrier
     bool alone;                     // no other block reaches its shared memory
     Clock *base, *sc, *left;        // left: what threads that exited knew
@@ -128,10 +144,15 @@ typedef struct Block {
     Phase barrier[BARRIERS];
     VEC(Mbar) mbars;
     VEC(Op *) ops;
-    Map sync; // offset -> SyncVar
-    void *shadow;
-    uint64_t shadow_words;
+    Map sync;          // offset -> SyncVar
+    struct Tile *tile; // the shadow of its shared memory; NULL: there is none yet
+    struct Block *next_free;
 } Block;
+
+static inline Block *gr_order_block(const Launch *l, uint64_t linear) {
+    const BlockPage *p = l->pages && linear < l->n_blocks ? l->pages[linear / PAGE_BLOCKS] : NULL;
+    return p ? p->block[linear % PAGE_BLOCKS] : NULL;
+}
 
 // A block instance, for as long as anything remembers it.
 typedef struct BlockInfo {
@@ -167,11 +188,12 @@ typedef struct Order {
     VEC(ClusterPhase) phases;
     Map cluster_sc; // cluster -> Clock
     Clock *device_sc[64], *system_sc;
-    Map expected;     // launch number -> Clock: what it knows when it begins
-    bool told;        // somebody says what launches come after; else those that have ended
-    uint32_t settled; // launches below that index are over for everybody
-    uint64_t moment;  // events of launches
-    uint64_t version; // changes with everything that anybody learns
+    Map expected;       // launch number -> Clock: what it knows when it begins
+    bool told;          // somebody says what launches come after; else those that have ended
+    uint32_t settled;   // launches below that index are over for everybody
+    uint64_t moment;    // events of launches
+    uint64_t version;   // changes with everything that anybody learns
+    Block *free_blocks; // for others of as many warps
     bool nomem;
 } Order;
 

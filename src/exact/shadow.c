@@ -7,66 +7,275 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STAMPS = 1 << 26 };
+enum {
+    KEPT_BYTES = 64 << 20, // of pages nobody needs any more
+};
 
-// ---- Memory --------------------------------------------------------------------------------------------------------
+// ---- Lines of global memory ----------------------------------------------------------------------------------------
+
+void gr_shadow_init(Shadow *s) { s->generation = 1; }
 
 static void free_pages(Shadow *s) {
-    for (size_t k = 0; k < s->pages.len; k++)
-        if (s->pages.entries[k].live)
-            free(s->pages.entries[k].value);
-    gr_map_free(&s->pages);
+    for (size_t k = 0; k < s->regions.len; k++) {
+        Region *r = s->regions.entries[k].value;
+        for (size_t i = 0; i < REGION_PAGES; i++)
+            free(r->pages[i]);
+        free(r);
+    }
+    gr_map_free(&s->regions);
     memset(s->cached, 0, sizeof s->cached);
+    while (s->slabs.len)
+        free(s->slabs.data[--s->slabs.len]);
+    gr_vec_free(&s->runs);
+    gr_vec_free(&s->nodes);
+    gr_vec_free(&s->stamps);
+    free(s->index);
+    s->index = NULL;
+    s->index_cap = 0;
     s->bytes = 0;
 }
 
+static void free_tiles(Shadow *s) {
+    for (Tile *t = s->free_tiles, *next; t; t = next) {
+        next = t->next_free;
+        free(t->lines);
+        free(t->made);
+        free(t->log);
+        free(t);
+    }
+    s->free_tiles = NULL;
+    s->log_bytes = 0;
+}
+
 void gr_shadow_clear(Shadow *s) {
-    free_pages(s);
+    free_tiles(s);
+    if (s->bytes + s->stamps.cap * sizeof(Stamp) + s->runs.cap * sizeof(Run) + s->nodes.cap * sizeof(Node) +
+            s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) >
+        KEPT_BYTES)
+        free_pages(s);
     memset(s->recent, 0, sizeof s->recent);
-    s->stamps.len = s->nodes.len = 0;
-    s->free_node = s->live_nodes = 0;
-    if (s->index)
+    s->generation++;
+    s->stamps.len = s->nodes.len = s->runs.len = 0;
+    s->free_node = s->free_run = 0;
+    s->free_cells = NULL;
+    s->used_slabs = s->slab_left = 0;
+    if (s->index && s->live_nodes)
         memset(s->index, 0, s->index_cap * sizeof *s->index);
+    s->live_nodes = 0;
 }
 
 void gr_shadow_free(Shadow *s) {
     free_pages(s);
-    gr_vec_free(&s->stamps);
-    gr_vec_free(&s->nodes);
-    free(s->index);
+    free_tiles(s);
+    gr_vec_free(&s->slabs);
 }
 
-Cell *gr_shadow_global(Shadow *s, uint64_t address) {
-    uint64_t word = address / CELL_BYTES, page = word / PAGE_WORDS;
-    unsigned slot = (unsigned)(page % CACHED_PAGES);
-    if (s->cached[slot].number != page + 1) {
-        Cell *cells = gr_map_get_u64(&s->pages, page);
-        if (!cells) {
-            cells = calloc(PAGE_WORDS, sizeof *cells);
-            if (!cells || !gr_map_put_u64(&s->pages, page, cells)) {
-                free(cells);
+Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
+    uint64_t page = address >> PAGE_SHIFT, number = page / REGION_PAGES;
+    unsigned slot = (unsigned)(number % CACHED_REGIONS);
+    if (s->cached[slot].number != number + 1) {
+        Region *r = gr_map_get_u64(&s->regions, number);
+        if (!r) {
+            r = calloc(1, sizeof *r);
+            if (!r || !gr_map_put_u64(&s->regions, number, r)) {
+                free(r);
                 s->nomem = true;
                 return NULL;
             }
-            s->bytes += PAGE_WORDS * sizeof *cells;
         }
-        s->cached[slot].number = page + 1;
-        s->cached[slot].cells = cells;
+        s->cached[slot].number = number + 1;
+        s->cached[slot].region = r;
     }
-    return &s->cached[slot].cells[word % PAGE_WORDS];
+    Page **at = &s->cached[slot].region->pages[page % REGION_PAGES], *p = *at;
+    if (!p) {
+        p = malloc(sizeof *p);
+        if (!p) {
+            s->nomem = true;
+            return NULL;
+        }
+        *at = p;
+        s->bytes += sizeof *p;
+        p->generation = 0;
+    }
+    if (p->generation != s->generation) {
+        memset(p->lines, 0, sizeof p->lines);
+        p->generation = s->generation;
+    }
+    return &p->lines[address / LINE_BYTES % PAGE_LINES];
 }
 
-Cell *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset) {
-    uint64_t word = offset / CELL_BYTES;
-    if (!owner->shadow) {
-        owner->shadow_words = owner->launch->shared_bytes / CELL_BYTES + 1;
-        owner->shadow = calloc(owner->shadow_words, sizeof(Cell));
+// ---- Runs and cells ------------------------------------------------------------------------------------------------
+
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, uint16_t shape) {
+    Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape, .length = 1};
+    if (first->stamp) {
+        uint32_t number = s->free_run;
+        if (number) {
+            s->free_run = s->runs.data[number - 1].next;
+            s->runs.data[number - 1] = *first;
+        } else if (s->runs.len < UINT32_MAX - 1 && gr_vec_push(&s->runs, *first)) {
+            number = (uint32_t)s->runs.len;
+        } else {
+            s->nomem = true;
+            return;
+        }
+        mine.next = number;
+        mine.length = first->length < UINT16_MAX ? first->length + 1 : first->length;
     }
-    if (!owner->shadow || word >= owner->shadow_words) {
-        s->nomem = true;
+    *first = mine;
+}
+
+void gr_run_drop(Shadow *s, uint32_t *link) {
+    uint32_t number = *link;
+    Run *r = &s->runs.data[number - 1];
+    *link = r->next;
+    r->next = s->free_run;
+    s->free_run = number;
+}
+
+static Cell *take_cells(Shadow *s) {
+    Cell *c = s->free_cells;
+    if (c) {
+        memcpy(&s->free_cells, c, sizeof s->free_cells);
+    } else {
+        if (!s->slab_left) {
+            if (s->used_slabs == s->slabs.len) {
+                c = malloc(SLAB_LINES * LINE_CELLS * sizeof *c);
+                if (!c || !gr_vec_push(&s->slabs, c)) {
+                    free(c);
+                    s->nomem = true;
+                    return NULL;
+                }
+            }
+            s->used_slabs++;
+            s->slab_left = SLAB_LINES;
+        }
+        c = s->slabs.data[s->used_slabs - 1] + (size_t)--s->slab_left * LINE_CELLS;
+    }
+    memset(c, 0, LINE_CELLS * sizeof *c);
+    return c;
+}
+
+void gr_line_reset(Shadow *s, Line *l, bool shared) {
+    (void)shared;
+    if (gr_line_has_cells(l)) {
+        Cell *c = l->wide.cells;
+        for (unsigned k = 0; k < LINE_CELLS; k++) {
+            gr_history_release(s, c[k].writes);
+            gr_history_release(s, c[k].reads);
+        }
+        memcpy(c, &s->free_cells, sizeof s->free_cells);
+        s->free_cells = c;
+    } else {
+        for (unsigned k = 0; k < 2; k++)
+            while (l->side[k].next)
+                gr_run_drop(s, &l->side[k].next);
+    }
+    memset(l, 0, sizeof *l);
+}
+
+// What the run is, word by word and lane by lane.
+static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
+    Form form = gr_shape_form(r.shape);
+    int base = gr_shape_base(r.shape);
+    int size = form == FORM_SAME    ? (int)s->stamps.data[r.stamp].size
+               : form == FORM_WHOLE ? LINE_BYTES
+                                    : 1 << form;
+    bool whole = form >= FORM_STEP2 && form <= FORM_STEP4 && r.stamp < INLINE_STAMPS;
+    for (uint32_t m = r.lanes; m; m &= m - 1) {
+        Cell *c = &cells[(base + __builtin_ctz(m) * size) / CELL_BYTES];
+        for (int k = 0; whole && k < size / CELL_BYTES; k++)
+            whole = !(side ? c[k].reads : c[k].writes);
+        for (int k = 0; whole && k < size / CELL_BYTES; k++)
+            *(side ? &c[k].reads : &c[k].writes) = r.stamp << 5 | (uint32_t)__builtin_ctz(m);
+        if (whole)
+            continue;
+        int lane = __builtin_ctz(m), from = form == FORM_SAME ? base : base + lane * size, to = from + size;
+        for (int word = from / CELL_BYTES; word * CELL_BYTES < to && word < LINE_CELLS; word++) {
+            int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
+                b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;
+            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, ((1u << b) - 1) & ~((1u << a) - 1),
+                       side != 0};
+            History *h = side ? &cells[word].reads : &cells[word].writes, longer;
+            longer = gr_history_push(s, *h, e, !shared);
+            gr_history_release(s, *h);
+            *h = longer;
+        }
+        if (form == FORM_SAME)
+            return;
+    }
+}
+
+Cell *gr_line_widen(Shadow *s, Line *l, bool shared) {
+    Cell *cells = take_cells(s);
+    if (!cells)
         return NULL;
+    Line old = *l;
+    for (unsigned k = 0; k < 2; k++) {
+        if (!old.side[k].stamp)
+            continue;
+        // Oldest first: turn the chain around.
+        uint32_t turned = 0;
+        for (uint32_t at = old.side[k].next, next; at; at = next) {
+            next = s->runs.data[at - 1].next;
+            s->runs.data[at - 1].next = turned;
+            turned = at;
+        }
+        while (turned) {
+            spread(s, cells, k, s->runs.data[turned - 1], shared);
+            gr_run_drop(s, &turned);
+        }
+        spread(s, cells, k, old.side[k], shared);
     }
-    return (Cell *)owner->shadow + word;
+    memset(l, 0, sizeof *l);
+    l->wide.mark.shape = gr_shape(FORM_CELLS, 0);
+    l->wide.cells = cells;
+    return cells;
+}
+
+// ---- Tiles ---------------------------------------------------------------------------------------------------------
+
+Tile *gr_shadow_new_tile(Shadow *s, Block *owner) {
+    uint32_t n = owner->launch->shared_bytes / LINE_BYTES + 1;
+    Tile *t = s->free_tiles;
+    if (t && t->n_lines == n) {
+        s->free_tiles = t->next_free;
+    } else {
+        t = calloc(1, sizeof *t);
+        if (t) {
+            t->lines = calloc(n, sizeof *t->lines);
+            t->made = calloc(n, sizeof *t->made);
+            t->n_lines = n;
+        }
+        if (!t || !t->lines || !t->made) {
+            if (t) {
+                free(t->lines);
+                free(t->made);
+            }
+            free(t);
+            s->nomem = true;
+            return NULL;
+        }
+    }
+    t->generation++;
+    t->phase = PHASE_FRESH;
+    t->async = false;
+    t->log_len = 0;
+    return owner->tile = t;
+}
+
+void gr_shadow_forget(Shadow *s, Block *b) {
+    Tile *t = b->tile;
+    b->tile = NULL;
+    if (!t)
+        return;
+    for (uint32_t k = 0; k < t->n_lines; k++)
+        if (gr_line_has_cells(&t->lines[k]) || t->lines[k].side[0].next || t->lines[k].side[1].next)
+            gr_line_reset(s, &t->lines[k], true);
+    if (s->free_tiles && s->free_tiles->n_lines != t->n_lines)
+        free_tiles(s);
+    t->next_free = s->free_tiles;
+    s->free_tiles = t;
 }
 
 // ---- Stamps --------------------------------------------------------------------------------------------------------
@@ -77,6 +286,18 @@ static bool same_stamp(const Stamp *a, const Stamp *b) {
            a->proxy == b->proxy && a->size == b->size && a->elem == b->elem && a->mark == b->mark;
 }
 
+uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
+    if ((!s->stamps.len && !gr_vec_push(&s->stamps, (Stamp){.site = 0})) || s->stamps.len >= UINT32_MAX ||
+        !gr_vec_reserve(&s->stamps, s->stamps.len + 1)) {
+        s->nomem = true;
+        return 0;
+    }
+    Stamp *mine = &s->stamps.data[s->stamps.len];
+    *mine = *want;
+    mine->first = mine->last = moment;
+    return (uint32_t)s->stamps.len++;
+}
+
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
     uint64_t hash = gr_mix64((want->at.id << 5 | want->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +
                              ((uint64_t)want->site << 32 | want->at.epoch));
@@ -85,14 +306,7 @@ uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
         s->stamps.data[*recent].last = moment;
         return *recent;
     }
-    Stamp mine = *want;
-    mine.first = mine.last = moment;
-    if ((!s->stamps.len && !gr_vec_push(&s->stamps, (Stamp){.site = 0})) || s->stamps.len >= MAX_STAMPS ||
-        !gr_vec_push(&s->stamps, mine)) {
-        s->nomem = true;
-        return 0;
-    }
-    return *recent = (uint32_t)s->stamps.len - 1;
+    return *recent = gr_shadow_new_stamp(s, want, moment);
 }
 
 // ---- Histories -----------------------------------------------------------------------------------------------------
@@ -153,7 +367,7 @@ void gr_history_free(Shadow *s, History h) {
 }
 
 History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
-    if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)))
+    if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)) && e.stamp < INLINE_STAMPS)
         return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
     Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
     n.bytes = e.bytes & ALL_BYTES;
@@ -184,14 +398,4 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     s->nodes.data[number - 1] = n;
     s->live_nodes++;
     return (number - 1) | UINT32_C(1) << 31;
-}
-
-void gr_shadow_forget(Shadow *s, Block *b) {
-    Cell *cells = b->shadow;
-    for (uint64_t k = 0; cells && k < b->shadow_words; k++) {
-        gr_history_release(s, cells[k].writes);
-        gr_history_release(s, cells[k].reads);
-    }
-    free(cells);
-    b->shadow = NULL;
 }

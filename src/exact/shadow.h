@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// shadow — who has accessed which bytes: for every 4-byte word the accesses that a later one may still race with.
+// shadow — who has accessed which bytes: for every line of 128 bytes the accesses that a later one may still race with.
 //
-// A cell holds two histories, of writes and of reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or
-// a chain of nodes {stamp, lanes, bytes}; those of global memory are interned, so that words accessed alike share them. A stamp is
-// what one warp instruction's accesses have in common. Memory is taken when it is touched first.
+// A line is told in runs for as long as that is possible: what one warp instruction did to it, one lane after the other or all at the
+// same place, in the order newest to oldest. One run each for reads and writes is in the line itself. When somebody needs
+// to know more exactly, the line gets cells, one for every 4-byte word, with two histories, of writes and of reads. A history is
+// empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes, bytes}; those of global memory
+// are interned, so that words accessed alike share them. A stamp is what one warp instruction's accesses have in common. Memory is
+// taken when it is touched first.
+//
+// The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
+// and older lines are as good as empty.
 #ifndef GR_EXACT_SHADOW_H
 #define GR_EXACT_SHADOW_H
 
@@ -29,7 +35,55 @@ typedef struct Cell {
     History writes, reads;
 } Cell;
 
-enum { CELL_BYTES = 4, ALL_BYTES = 15, PAGE_WORDS = 1024, CACHED_PAGES = 64, CACHED_STAMPS = 4096 };
+enum {
+    CELL_BYTES = 4,
+    ALL_BYTES = 15,
+    LINE_BYTES = 128,
+    LINE_CELLS = LINE_BYTES / CELL_BYTES,
+    PAGE_LINES = 32,
+    PAGE_SHIFT = 12, // of PAGE_LINES lines
+    REGION_PAGES = 1 << 14,
+    CACHED_REGIONS = 16,
+    CACHED_STAMPS = 4096,
+    SLAB_LINES = 256,
+    INLINE_STAMPS = 1 << 26, // so many fit into a history with a lane
+};
+
+// How the lanes of a run lie.
+typedef enum Form {
+    FORM_STEP0, // lane l has the bytes [base + l, base + l + 1)
+    FORM_STEP1, // [base + 2 * l, base + 2 * l + 2)
+    FORM_STEP2,
+    FORM_STEP3,
+    FORM_STEP4,
+    FORM_SAME,  // all have the stamp's `size` bytes at base
+    FORM_WHOLE, // lane 0 has the whole line
+    FORM_CELLS, // not a run: the line has cells
+} Form;
+
+typedef struct Run {
+    uint32_t stamp, lanes;  // stamp 0: there is none. Lanes outside the line are not in `lanes`
+    uint16_t shape, length; // of this and the older ones, as far as 16 bits go
+    uint32_t next;          // the next older one, its number and 1
+} Run;
+
+enum { SHAPE_ZERO = 1024 }; // base is relative to the line and may be below it
+
+static inline uint16_t gr_shape(Form form, int base) {
+    return (uint16_t)((unsigned)form << 12 | (unsigned)(base + SHAPE_ZERO));
+}
+static inline Form gr_shape_form(uint16_t shape) { return (Form)(shape >> 12); }
+static inline int gr_shape_base(uint16_t shape) { return (int)(shape & 4095) - SHAPE_ZERO; }
+
+typedef union Line {
+    Run side[2]; // writes, reads
+    struct {
+        Run mark; // FORM_CELLS
+        Cell *cells;
+    } wide;
+} Line;
+
+static inline bool gr_line_has_cells(const Line *l) { return l->wide.mark.shape >> 12 == FORM_CELLS; }
 
 typedef struct Node {
     History rest; // counts as a reference to it
@@ -39,42 +93,118 @@ typedef struct Node {
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
 
+// What has been done to shared memory since the generation began, when it was nothing but reads, or nothing but
+// atomic operations: these do not race with each other (phase.c).
+typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_MIXED } TilePhase;
+
+typedef struct Tile {
+    Line *lines;
+    uint64_t *made; // the generation that a line is of
+    uint32_t n_lines;
+    uint64_t generation;
+    TilePhase phase;
+    uint8_t elem; // of the atomic operations
+    bool async;   // touched by operations of which a barrier of all may leave some threads in ignorance
+    uint8_t *log;
+    size_t log_len, log_cap;
+    struct Tile *next_free;
+} Tile;
+
+typedef struct Page {
+    uint64_t generation;
+    Line lines[PAGE_LINES];
+} Page;
+
+typedef struct Region {
+    Page *pages[REGION_PAGES];
+} Region;
+
 typedef struct Shadow {
-    Map pages; // page number -> Cell[PAGE_WORDS]
+    Map regions;         // number -> Region
+    uint64_t generation; // pages of another one are as good as empty
     struct {
         uint64_t number; // and 1
-        Cell *cells;
-    } cached[CACHED_PAGES];
+        Region *region;
+    } cached[CACHED_REGIONS];
+    VEC(Run) runs;
+    uint32_t free_run; // its number and 1
+    VEC(Cell *) slabs; // cells of SLAB_LINES lines each
+    size_t used_slabs;
+    uint32_t slab_left;
+    Cell *free_cells; // linked through their first bytes
+    Tile *free_tiles;
+    uint64_t log_bytes;
     VEC(Stamp) stamps; // [0] unused
     uint32_t recent[CACHED_STAMPS];
     VEC(Node) nodes;
     uint32_t *index; // of nodes, by content: buckets
     size_t index_cap;
     uint32_t free_node, live_nodes;
-    uint64_t bytes; // of pages
+    uint64_t bytes; // of what stands for global memory
     bool nomem;
 } Shadow;
 
+void gr_shadow_init(Shadow *s);
 void gr_shadow_free(Shadow *s);
-// Forgets all accesses to global memory, and all stamps. Blocks must not have shadows of their own then.
+// Forgets all accesses to global memory, and all stamps. Blocks must not have tiles then.
 void gr_shadow_clear(Shadow *s);
 
-// The cell of the word at a global address. NULL: out of memory.
-Cell *gr_shadow_global(Shadow *s, uint64_t address);
-Cell *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset);
+// The line at a global address. NULL: out of memory.
+Line *gr_shadow_new_line(Shadow *s, uint64_t address);
 
-// Likewise; NULL: not at hand.
-static inline Cell *gr_shadow_near(Shadow *s, Block *owner, uint64_t at) {
-    uint64_t word = at / CELL_BYTES, page = word / PAGE_WORDS;
-    if (owner)
-        return owner->shadow && word < owner->shadow_words ? (Cell *)owner->shadow + word : NULL;
-    return s->cached[page % CACHED_PAGES].number == page + 1
-               ? &s->cached[page % CACHED_PAGES].cells[word % PAGE_WORDS]
-               : NULL;
+static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
+    uint64_t page = address >> PAGE_SHIFT, number = page / REGION_PAGES;
+    unsigned slot = (unsigned)(number % CACHED_REGIONS);
+    if (__builtin_expect(s->cached[slot].number == number + 1, 1)) {
+        Page *p = s->cached[slot].region->pages[page % REGION_PAGES];
+        if (__builtin_expect(p && p->generation == s->generation, 1))
+            return &p->lines[address / LINE_BYTES % PAGE_LINES];
+    }
+    return gr_shadow_new_line(s, address);
+}
+
+// The block's tile. NULL: out of memory.
+Tile *gr_shadow_new_tile(Shadow *s, Block *owner);
+static inline Tile *gr_shadow_tile(Shadow *s, Block *owner) {
+    return owner->tile ? owner->tile : gr_shadow_new_tile(s, owner);
+}
+// Makes the line empty.
+void gr_line_reset(Shadow *s, Line *l, bool shared);
+
+static inline Line *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset) {
+    Tile *t = gr_shadow_tile(s, owner);
+    uint64_t k = offset / LINE_BYTES;
+    if (!t || k >= t->n_lines) {
+        s->nomem = true;
+        return NULL;
+    }
+    if (t->made[k] != t->generation) {
+        gr_line_reset(s, &t->lines[k], true);
+        t->made[k] = t->generation;
+    }
+    return &t->lines[k];
+}
+
+static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
+    return owner ? gr_shadow_shared(s, owner, at) : gr_shadow_global(s, at);
+}
+
+// Another run in front of what `first` holds.
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, uint16_t shape);
+// Takes the run that *link names out of its chain, which then goes on with the next one.
+void gr_run_drop(Shadow *s, uint32_t *link);
+
+// Gives the line cells. NULL: out of memory.
+Cell *gr_line_widen(Shadow *s, Line *l, bool shared);
+static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
+    Cell *cells = __builtin_expect(gr_line_has_cells(l), 1) ? l->wide.cells : gr_line_widen(s, l, shared);
+    return cells ? &cells[at / CELL_BYTES % LINE_CELLS] : NULL;
 }
 
 // The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
+uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want,
+                             uint64_t moment); // the same, without looking for one
 
 typedef struct Entry {
     uint32_t stamp, lanes, bytes;
@@ -116,7 +246,7 @@ static inline History gr_history_retain(Shadow *s, History h) {
     return h;
 }
 
-// The cell's histories of a block that ends.
+// The shadow of a block that ends.
 void gr_shadow_forget(Shadow *s, Block *b);
 
 #endif

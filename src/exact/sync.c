@@ -23,6 +23,7 @@ static unsigned scope_index(PtxScope s) { return s == PTX_SCOPE_NONE ? SAME_DEVI
 LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane) {
     if (!w->sync[lane])
         w->sync[lane] = calloc(1, sizeof *w->sync[lane]);
+    w->synced |= UINT32_C(1) << lane;
     o->nomem |= !w->sync[lane];
     return w->sync[lane];
 }

@@ -30,7 +30,7 @@ static Block *host_block(Exact *x) {
         x->host = l;
         x->host_told = true;
     }
-    Block *b = x->host->blocks[0];
+    Block *b = gr_order_block(x->host, 0);
     Warp *w = &b->warps[0];
     if (x->host->known != x->work.host) {
         gr_clock_take(&x->host->known, gr_clock_retain(x->work.host));
@@ -153,6 +153,6 @@ void gr_exact_host_ends(Exact *x) {
     if (!l)
         return;
     x->host = NULL;
-    gr_order_block_end(&x->order, l->blocks[0]);
+    gr_order_block_end(&x->order, gr_order_block(l, 0));
     gr_order_launch_end(&x->order, l, false);
 }

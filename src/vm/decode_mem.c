@@ -97,6 +97,7 @@ VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access) {
     info->size = (uint8_t)(info->vec * info->elem);
     info->sext = gr_ptx_type_is_signed(t);
     info->silent = d->stmt->site == 0;
+    info->site = (VmSiteInfo){.stmt = d->stmt, .site = d->stmt->site, .access = access};
     return info->vec <= VM_MAX_VEC ? info : NULL;
 }
 

@@ -93,6 +93,8 @@ void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
     if (!gr_vec_push(&d->observers, *o))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    d->glance = o->access && !d->listens_access ? o->glance : NULL;
+    d->glance_user = o->user;
     d->listens_access |= o->access != NULL;
     d->listens_sync |= o->sync != NULL;
     d->listens_async |= o->async != NULL;

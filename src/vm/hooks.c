@@ -45,16 +45,10 @@ static void hold(VmWarp *w) {
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
-    if (l->device->listens_access) { // then every access comes here and is counted here
-        w->budget = 1;
-        if (--l->access_countdown > 0)
-            return false;
-    }
     if (i->tagged)
         return false; // the next access of the program will do
     gr_vm_draw_countdown(l);
-    if (!l->device->listens_access)
-        w->budget = l->access_countdown;
+    w->budget = l->access_countdown;
     if (!l->device->config.split_one_in)
         return false;
     uint32_t mask = split_of(w)->mask;

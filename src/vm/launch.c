@@ -11,7 +11,8 @@ VmLaunchEvent gr_vm_launch_event(const VmLaunch *l) {
                        .device = l->device->config.index,
                        .module = l->kernel->ptx->module,
                        .kernel = l->kernel->ptx,
-                       .shared_bytes = l->shared_bytes};
+                       .shared_bytes = l->shared_bytes,
+                       .bulk = l->module->bulk};
     memcpy(e.grid, l->grid, sizeof e.grid);
     memcpy(e.block, l->block, sizeof e.block);
     memcpy(e.cluster, l->cluster, sizeof e.cluster);

@@ -43,6 +43,7 @@ typedef struct VmMemInfo {
     const VmSpeculated *speculated; // observers hear of it when its fate is known; NULL: at once
     uint8_t reg_bytes[VM_MAX_VEC];
     uint32_t slot[VM_MAX_VEC]; // VM_NO_SLOT: '_'
+    VmSiteInfo site;
     // Atomics.
     VmAtomOp op;
     uint32_t b[VM_MAX_VEC], c[VM_MAX_VEC];

@@ -42,15 +42,6 @@ INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, R
     return c->hi != 0;
 }
 
-static void report(VmWarp *w, const VmInsn *i, const Reach *m) {
-    PtxSpace space = ((const VmMemInfo *)i->extra)->space;
-    if (space == PTX_GENERIC)
-        space = m->lo - VM_SHARED_BASE < VM_SHARED_SIZE ? PTX_SHARED
-                : m->lo == VM_LOCAL_BASE                ? PTX_LOCAL
-                                                        : PTX_GLOBAL;
-    gr_vm_report_lanes(w, i, space, space == PTX_SHARED || space == PTX_LOCAL ? m->lo : 0);
-}
-
 // The addresses of one instruction: register, width, constant offset.
 typedef struct Lanes {
     const void *a;
@@ -77,6 +68,75 @@ INLINE bool consecutive(const Lanes *x, unsigned size, unsigned from, unsigned n
 INLINE bool equal(const Lanes *x, unsigned from, unsigned n) {
     return raw(x, from + n - 1) == raw(x, from) &&
            in_step(x->a, x->narrow, raw(x, from), 0, true, from, n, 0, false);
+}
+
+// How the active lanes of a half lie.
+INLINE VmShape half_shape(const Lanes *x, unsigned size, uint32_t mask, unsigned half, uint64_t *base) {
+    uint32_t some = mask & (UINT32_C(0xffff) << half * 16);
+    if (!some) {
+        *base = 0;
+        return VM_SAME;
+    }
+    unsigned l0 = (unsigned)__builtin_ctz(some), l1 = 31 - (unsigned)__builtin_clz(some);
+    uint64_t first = raw(x, l0), stretch = raw(x, l1) - first;
+    if (stretch == (uint64_t)(l1 - l0) * size && !(size & (size - 1)) && size <= 16) {
+        *base = at(x, l0) - (uint64_t)l0 * size;
+        return in_step(x->a, x->narrow, first - (uint64_t)l0 * size, shift_of(size), false, half * 16, 16,
+                       some, true)
+                   ? VM_STEPS
+                   : VM_SCATTERED;
+    }
+    *base = at(x, l0);
+    return !stretch && in_step(x->a, x->narrow, first, 0, true, half * 16, 16, some, true) ? VM_SAME
+                                                                                           : VM_SCATTERED;
+}
+
+// Tells the observers. `whole`: how all active lanes lie, if that is known.
+static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const Reach *m, const Lanes *x,
+                                             VmShape whole) {
+    VmMemInfo *info = i->extra;
+    const VmWarpRest *r = rest_of(w);
+    const VmDevice *d = r->launch->device;
+    PtxSpace space = info->space;
+    if (space == PTX_GENERIC)
+        space = m->lo - VM_SHARED_BASE < VM_SHARED_SIZE ? PTX_SHARED
+                : m->lo == VM_LOCAL_BASE                ? PTX_LOCAL
+                                                        : PTX_GLOBAL;
+    uint64_t lo = space == PTX_SHARED || space == PTX_LOCAL ? m->lo : 0;
+    if (d->glance && !info->speculated && (space == PTX_GLOBAL || space == PTX_SHARED)) {
+        if (i->tagged || info->silent)
+            return;
+        VmGlance g;
+        Lanes y = {x->a, x->offset - lo, x->narrow};
+        if (!info->site.module) { // modifiers may have changed since it was decoded
+            const VmFunc *f = r->splits[r->cur].act->func;
+            info->site.module = f->ptx->module;
+            info->site.size = info->size;
+            info->site.sem = info->sem;
+            info->site.scope = info->scope;
+        }
+        g.site = &info->site;
+        g.launch = r->launch->number;
+        g.block_linear = r->block->linear;
+        g.warp = r->index;
+        g.mask = w->mask;
+        g.space = space;
+        g.turn = r->rotate;
+        g.narrow = x->narrow;
+        g.lanes = x->a;
+        g.offset = y.offset;
+        if (whole == VM_SCATTERED)
+            for (unsigned h = 0; h < 2; h++)
+                g.shape[h] = (uint8_t)half_shape(&y, info->size, w->mask, h, &g.base[h]);
+        else {
+            unsigned l0 = (unsigned)__builtin_ctz(w->mask);
+            g.shape[0] = g.shape[1] = (uint8_t)whole;
+            g.base[0] = g.base[1] = at(&y, l0) - (whole == VM_STEPS ? (uint64_t)l0 * info->size : 0);
+        }
+        if (d->glance(d->glance_user, &g))
+            return;
+    }
+    gr_vm_report_lanes(w, i, space, lo);
 }
 
 // ---- Elements of any size in registers of any width, and local memory ------------------------------------------
@@ -204,7 +264,7 @@ static const VmInsn *lanes(VmWarp *w, const VmInsn *i) {
     if (!found || !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, info->size, w->mask, true))
         return gr_vm_x_mem_rest(w, i);
     if (UNLIKELY(w->listens))
-        report(w, i, &m);
+        report(w, i, &m, &x, VM_SCATTERED);
     if (stride && info->same_width &&
         in_step(x.a, x.narrow, raw(&x, l0), 0, true, 0, VM_LANES, w->mask, true)) {
         uint8_t *p = (uint8_t *)(uintptr_t)((uint64_t)m.delta + first);
@@ -310,7 +370,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
         in_step(x.a, x.narrow, raw(&x, l0) - (uint64_t)l0 * size, shift_of(size), false, 0, VM_LANES, mask,
                 part)) {
         if (UNLIKELY(w->listens))
-            report(w, i, &m);
+            report(w, i, &m, &x, VM_STEPS);
         uint8_t *p = (uint8_t *)(uintptr_t)(delta + first - (uint64_t)l0 * size);
         if (store)
             store_consecutive(w, one, elem, p, part);
@@ -321,7 +381,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     if (!store && stretch == 0 && fits &&
         in_step(x.a, x.narrow, raw(&x, l0), 0, true, 0, VM_LANES, mask, part)) {
         if (UNLIKELY(w->listens))
-            report(w, i, &m);
+            report(w, i, &m, &x, VM_SAME);
         for (unsigned e = 0; e < vec; e++)
             if (vec == 1 || slot[e] != VM_NO_SLOT)
                 splat_lanes(w, slot[e], elem, (const uint8_t *)(uintptr_t)(delta + first) + e * elem, 0,
@@ -331,7 +391,7 @@ INLINE const VmInsn *access(VmWarp *w, const VmInsn *i, bool store, int where, u
     if (!all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, size, mask, part) || !offset_is_small(&x))
         return gr_vm_x_mem_rest(w, i);
     if (UNLIKELY(w->listens))
-        report(w, i, &m);
+        report(w, i, &m, &x, VM_SCATTERED);
     if (store)
         store_mixed(w, &x, delta, slot, elem, vec, part);
     else
@@ -416,7 +476,7 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
         !all_inside(x.a, x.narrow, x.offset, m.lo, m.hi, elem, mask, true))
         return gr_vm_x_atom_rest(w, i);
     if (UNLIKELY(w->listens))
-        report(w, i, &m);
+        report(w, i, &m, &x, VM_SCATTERED);
     if (mask == UINT32_MAX && add && !info->has_result && !real) { // any order gives the same
         for (unsigned l = 0; l < VM_LANES; l++) {
             void *p = (void *)(uintptr_t)((uint64_t)m.delta + at(&x, l));

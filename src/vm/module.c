@@ -153,6 +153,11 @@ gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, Vm
     }
     for (size_t k = 0; k < n; k++)
         m->ptx[m->n_ptx++] = modules[k];
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t s = 1; s <= modules[k]->n_sites; s++) {
+            const PtxSite *site = &modules[k]->sites[s];
+            m->bulk |= site->async && gr_ptx_instr_has(site->stmt->instr, PTX_MOD_bulk);
+        }
     GR_TRY(gr_vm_link(m, err));
     m->code_base = d->code_next + 1; // functions of different modules have different addresses, none is null
     d->code_next += m->n_funcs + 1;

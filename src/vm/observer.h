@@ -48,6 +48,43 @@ static inline unsigned gr_vm_commit_lane(unsigned k, uint32_t turn) {
     return ((k / 8 + turn) % 4) * 8 + (k + (turn >> 2)) % 8;
 }
 
+// How the active lanes of one half of a warp lie: `base` is where lane 0 of the warp would be.
+typedef enum VmShape {
+    VM_SCATTERED, // nobody has looked, or in no order
+    VM_STEPS,     // lane l is at base + l * size
+    VM_SAME,      // all at base
+} VmShape;
+
+// What all accesses of one instruction have in common.
+typedef struct VmSiteInfo {
+    const PtxModule *module;
+    const PtxStmt *stmt;
+    uint32_t site, size; // as in VmAccessEvent; so are the next ones
+    PtxAccess access;
+    PtxSem sem;
+    PtxScope scope;
+    uint64_t memo[2]; // the observer's; 0 at first
+} VmSiteInfo;
+
+// An access before it is made into an event, for an observer that can often tell from less. Only of the common
+// instructions: lanes that all lie in one space, and if that is shared memory, in the block's own.
+typedef struct VmGlance {
+    uint64_t launch, block_linear;
+    VmSiteInfo *site;
+    uint32_t warp, mask, turn;
+    PtxSpace space; // GLOBAL or SHARED
+    bool narrow;    // lanes are uint32_t[32], and so is the sum
+    uint8_t shape[2];
+    uint64_t base[2];
+    const void *lanes; // uint64_t[32]; the addresses are these plus `offset`
+    uint64_t offset;
+} VmGlance;
+
+static inline uint64_t gr_vm_glance_at(const VmGlance *g, unsigned lane) {
+    return g->narrow ? (uint32_t)(((const uint32_t *)g->lanes)[lane] + (uint32_t)g->offset)
+                     : ((const uint64_t *)g->lanes)[lane] + g->offset;
+}
+
 typedef enum VmSyncKind {
     VM_SYNC_BARRIER_ARRIVE,
     VM_SYNC_BARRIER_RELEASE,
@@ -134,6 +171,7 @@ typedef struct VmLaunchEvent {
     const PtxFunc *kernel;
     uint32_t grid[3], block[3], cluster[3]; // cluster: 1 x 1 x 1 unless there are some
     uint32_t shared_bytes;                  // static and dynamic
+    bool bulk;                              // some of the code it may reach uses the async proxy
 } VmLaunchEvent;
 
 typedef struct VmObserver {
@@ -143,6 +181,9 @@ typedef struct VmObserver {
     void (*block_begin)(void *user, uint64_t launch, uint64_t block_linear);
     void (*block_end)(void *user, uint64_t launch, uint64_t block_linear);
     void (*access)(void *user, const VmAccessEvent *e);
+    // Called before `access`, which is then only called when this says false. Ignored when several observers listen
+    // to accesses.
+    bool (*glance)(void *user, const VmGlance *g);
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
 } VmObserver;

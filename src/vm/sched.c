@@ -158,15 +158,14 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         const VmInsn *i = r->splits[r->cur].pc;
         uint64_t weight = 0;
         w->left = (int32_t)left;
-        w->budget = listens ? 1 : l->access_countdown;
+        w->budget = l->access_countdown;
         w->listens = listens;
         r->resumed = i;
         do {
             weight += i->weight;
             i = i->exec[w->partial](w, i);
         } while (--w->left > 0 && i);
-        if (!listens)
-            l->access_countdown = w->budget;
+        l->access_countdown = w->budget;
         uint64_t ran = (uint64_t)(left - w->left);
         left = w->left;
         l->instructions += weight * lanes;

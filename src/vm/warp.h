@@ -248,6 +248,8 @@ struct VmDevice {
     uint64_t now_ps;
     VEC(VmObserver) observers;
     bool listens_access, listens_sync, listens_async;
+    bool (*glance)(void *user, const VmGlance *g); // of the only one that listens to accesses, or NULL
+    void *glance_user;
     VmLaunch *active; // in order of submission
     VmModule *modules;
     uint32_t code_next;

@@ -192,7 +192,7 @@ VM_HANDLER(gr_vm_x_window) {
     bool nobody = look->body[0] &&
                   !((look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard)) & w->mask);
     if (!nobody) // the second look counts as an access
-        *(w->listens ? &r->launch->access_countdown : &w->budget) -= 1;
+        w->budget -= 1;
     if (is_op(i, PTX_OP_MAD))
         (void)i->body[w->partial](w, i);
     return k->next;

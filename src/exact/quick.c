@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// quick — the accesses that programs are mostly made of, a warp at a time: loads and stores of lanes side by side or at one place,
+// of words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c, which
+// may be told again of what has already been noted here.
+#include "exact/exact_internal.h"
+
+// The epoch of all active lanes; 0: not one.
+static uint32_t common_epoch(const Warp *w, uint32_t mask) {
+    if (w->even)
+        return w->even;
+    uint32_t epoch = w->epoch[__builtin_ctz(mask)];
+    for (uint32_t m = mask & (mask - 1); m; m &= m - 1)
+        if (w->epoch[__builtin_ctz(m)] != epoch)
+            return 0;
+    return epoch;
+}
+
+// ---- Weak accesses -------------------------------------------------------------------------------------------------
+
+// Lanes side by side, the first of them of the whole warp at `base`.
+static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size, bool reads) {
+    unsigned shift = (unsigned)__builtin_ctz(size);
+    uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
+             to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
+    for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES) {
+        int64_t low = (int64_t)(line - base) >> shift, high = low + (LINE_BYTES >> shift);
+        uint32_t mine = lanes;
+        if (low > 0)
+            mine &= UINT32_MAX << low;
+        if (high < LANES)
+            mine &= (UINT32_C(1) << high) - 1;
+        if (!mine)
+            continue;
+        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+        if (!l || gr_line_has_cells(l) ||
+            !gr_exact_touch_line(x, a, l, mine, gr_shape((Form)shift, (int)(int64_t)(base - line)), reads))
+            return false;
+    }
+    return true;
+}
+
+static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool reads) {
+    Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+    return l && !gr_line_has_cells(l) &&
+           gr_exact_touch_line(x, a, l, lanes, gr_shape(FORM_SAME, (int)(at % LINE_BYTES)), reads);
+}
+
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
+                          bool reads) {
+    return shape == VM_STEPS ? touch_steps(x, a, lanes, base, size, reads)
+                             : touch_same(x, a, lanes, base, reads);
+}
+
+// In the order in which the lanes do it: those before the first one that meets another are the ones that access.c may
+// find already noted.
+static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
+    const uint8_t *order = x->turns[g->turn % 32];
+    for (unsigned n = 0; n < LANES; n++) {
+        uint32_t lane = order[n];
+        if (!(g->mask >> lane & 1))
+            continue;
+        uint64_t at = gr_vm_glance_at(g, lane);
+        Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+        if (!l)
+            return false;
+        unsigned shift = (unsigned)__builtin_ctz(g->site->size);
+        if (!gr_line_has_cells(l) &&
+            gr_exact_touch_line(x, a, l, UINT32_C(1) << lane,
+                                gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift)), reads))
+            continue;
+        for (uint32_t k = 0; k < g->site->size; k += CELL_BYTES) {
+            Cell *c = gr_line_cell(&x->shadow, l, at + k, a->owner != NULL);
+            if (!c || !gr_exact_touch_cell(x, a, c, lane, reads))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
+    if ((g->site->size & (g->site->size - 1)) || g->site->size > 16)
+        return false;
+    uint32_t half[2] = {g->mask & 0xffff, g->mask & 0xffff0000};
+    bool one = g->shape[0] == g->shape[1] && g->base[0] == g->base[1];
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t lanes = one ? g->mask : half[h];
+        if (lanes &&
+            (g->shape[h] == VM_SCATTERED || (g->shape[h] == VM_SAME && !reads && (lanes & (lanes - 1)))))
+            return g->site->size >= CELL_BYTES && g->shape[h] == VM_SCATTERED &&
+                   touch_scattered(x, a, g, reads);
+    }
+    if (!one && !reads && half[0] && half[1] &&
+        g->base[0] - g->base[1] + 32 * g->site->size < 64 * g->site->size)
+        return false; // they may overlap
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t lanes = one ? g->mask : half[h];
+        if (!lanes)
+            continue;
+        if (!gr_exact_touch_shape(x, a, lanes, (VmShape)g->shape[h], g->base[h], g->site->size, reads))
+            return false;
+        if (one)
+            break;
+    }
+    return true;
+}
+
+// ---- Atomic operations ---------------------------------------------------------------------------------------------
+
+// A read-modify-write takes the place of the last one of the same kind, which it saw (history.c, still_needed).
+static inline bool takes_place(const Exact *x, const Stamp *mine, const Stamp *t) {
+    return t->site == mine->site && t->at.launch == mine->at.launch && t->access == PTX_ACCESS_RMW &&
+           ((t->scope >= SAME_DEVICE && !x->narrow) || t->at.id == mine->at.id);
+}
+
+static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32_t lane) {
+    Shadow *s = &x->shadow;
+    Node *n = &s->nodes.data[c->writes & INT32_MAX];
+    if (n->refs != 1 || n->interned || n->bytes != ALL_BYTES ||
+        !takes_place(x, mine, &s->stamps.data[n->stamp]))
+        return false;
+    a->view.lane = lane;
+    // What was written before must be in order, and nothing that this one may have to vouch for (history.c, SEEN).
+    const Stamp *old = &s->stamps.data[n->rest >> 5];
+    if (n->rest >> 31 || (n->rest && (old->strong || !gr_exact_knows_stamp(x, a, n->rest >> 5, old))))
+        return false;
+    n->stamp = a->stamp;
+    n->lanes = UINT32_C(1) << lane;
+    return true;
+}
+
+static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
+    Shadow *s = &x->shadow;
+    const Stamp *mine = &s->stamps.data[a->stamp];
+    const uint8_t *order = x->turns[g->turn % 32];
+    uint64_t known_line = 0; // and 1
+    Cell *cells = NULL;
+    if (a->stamp >= INLINE_STAMPS)
+        return false;
+    for (unsigned k = 0; k < LANES; k++) {
+        uint32_t lane = order[k];
+        if (!(g->mask >> lane & 1))
+            continue;
+        uint64_t at = gr_vm_glance_at(g, lane);
+        if (at / LINE_BYTES + 1 != known_line) {
+            Line *l = gr_shadow_line(s, a->owner, at);
+            cells = l ? gr_line_cell(s, l, 0, a->owner != NULL) : NULL;
+            if (!cells)
+                return false;
+            known_line = at / LINE_BYTES + 1;
+        }
+        for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
+            Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
+            if (c->reads)
+                return false;
+            if (c->writes >> 31) {
+                if (!replace_node(x, a, mine, c, lane))
+                    return false;
+            } else if (!c->writes || c->writes >> 5 == a->stamp ||
+                       takes_place(x, mine, &s->stamps.data[c->writes >> 5]))
+                c->writes = a->stamp << 5 | lane;
+            else
+                return false;
+        }
+    }
+    return true;
+}
+
+// ---- All -----------------------------------------------------------------------------------------------------------
+
+static Kind *kind_of(Exact *x, VmSiteInfo *info) {
+    if (info->memo[0] == x->serial)
+        return &x->kinds.data[info->memo[1]];
+    uint32_t site = gr_exact_site(x, info->module, info->site);
+    while (x->kinds.len <= site)
+        if (!gr_vec_push(&x->kinds, (Kind){.known = false})) {
+            x->nomem = true;
+            return NULL;
+        }
+    Kind *k = &x->kinds.data[site];
+    if (!k->known)
+        gr_exact_fill_kind(k, site, info->stmt, info->size, info->access, info->sem, info->scope,
+                           info->access == PTX_ACCESS_WRITE);
+    info->memo[0] = x->serial;
+    info->memo[1] = site;
+    return k;
+}
+
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+    Warp *w = &b->warps[g->warp];
+    Kind *k = kind_of(x, g->site);
+    uint32_t epoch = common_epoch(w, g->mask);
+    bool shared = g->space == PTX_SHARED;
+    if (!k || !k->stamp.site || !epoch)
+        return false;
+    if (shared) {
+        if (gr_exact_defer(x, b, w, g, k, epoch))
+            return true;
+        gr_exact_catch_up(x, b);
+    }
+    bool strong = k->stamp.strong;
+    if (strong && (!k->relaxed || k->stamp.access != PTX_ACCESS_RMW || k->stamp.elem != g->site->size ||
+                   (g->site->size != 4 && g->site->size != 8) || (w->synced & g->mask) ||
+                   (shared ? &b->sync : &x->order.sync)->live || x->open.len))
+        return false;
+    Access a;
+    a.view = (View){.launch = b->launch, .block = b, .warp = w};
+    a.owner = shared ? b : NULL;
+    a.event = NULL;
+    a.late = false;
+    a.known = a.plain = a.gone = a.own = 0;
+    Stamp s = k->stamp;
+    s.at = (Point){b->id, epoch, b->launch->index, w->index};
+    a.stamp = gr_exact_stamp(x, w, &s);
+    if (!a.stamp)
+        return false;
+    return strong ? touch_atoms(x, &a, g) : touch_weak(x, &a, g, k->stamp.access == PTX_ACCESS_READ);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
+#include "exact/exact_internal.h"
+
+enum { NEWEST = 3, TIDY_FROM = 8, SCRAPS = 2 };
+
+// The warp's own earlier access, lane for lane.
+static bool is_own(const Exact *x, const Access *a, uint32_t stamp) {
+    const Point *p = &x->shadow.stamps.data[stamp].at;
+    return p->id == a->view.block->id && p->warp == a->view.warp->index;
+}
+
+// All of `lanes` know all that was done under the stamp.
+static bool know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {
+    const Stamp *t = &x->shadow.stamps.data[stamp];
+    if (!a->view.warp->own)
+        return gr_exact_knows_stamp(x, a, stamp, t);
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        a->view.lane = (uint32_t)__builtin_ctz(m);
+        if (!gr_exact_knows_stamp(x, a, stamp, t))
+            return false;
+    }
+    return true;
+}
+
+// The words of the line that the lanes touch, a bit for each.
+static uint32_t words_of(uint16_t shape, uint32_t lanes, uint32_t size) {
+    Form form = gr_shape_form(shape);
+    int base = gr_shape_base(shape);
+    if (form == FORM_STEP2)
+        return base >= 0 ? lanes << (base / CELL_BYTES) : lanes >> (-base / CELL_BYTES);
+    if (form == FORM_WHOLE)
+        return UINT32_MAX;
+    uint32_t words = 0;
+    int step = form == FORM_SAME ? 0 : 1 << form, bytes = form == FORM_SAME ? (int)size : step;
+    for (uint32_t m = lanes; m; m = form == FORM_SAME ? 0 : m & (m - 1)) {
+        int from = base + __builtin_ctz(m) * step;
+        for (int w = from / CELL_BYTES; w * CELL_BYTES < from + bytes && w < LINE_CELLS; w++)
+            words |= UINT32_C(1) << w;
+    }
+    return words;
+}
+
+static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamps.data[stamp].size; }
+
+// None of what the chain holds can race with the access. False: it is not that simple.
+static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, uint16_t shape) {
+    for (;;) {
+        if (r->stamp != a->known) {
+            bool alike = r->shape == shape;
+            if (!(alike && gr_shape_form(shape) != FORM_SAME && is_own(x, a, r->stamp)) &&
+                !know(x, a, lanes, r->stamp) &&
+                (words_of(r->shape, r->lanes, size_of(x, r->stamp)) &
+                 words_of(shape, lanes, size_of(x, a->stamp))))
+                return false;
+        }
+        if (!r->next)
+            return true;
+        r = &x->shadow.runs.data[r->next - 1];
+    }
+}
+
+// What of the run has to be remembered beside the access (history.c says why).
+static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, uint16_t shape) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
+    if (gr_exact_is_over(x, a, t))
+        return 0;
+    if (!gr_exact_same_kind(t, mine))
+        return r->lanes;
+    if (r->shape == shape && gr_shape_form(shape) != FORM_SAME)
+        return r->lanes & lanes && (is_own(x, a, r->stamp) || know(x, a, lanes, r->stamp)) ? r->lanes & ~lanes
+                                                                                           : r->lanes;
+    if (r->shape == shape && !(r->lanes & ~lanes) && is_own(x, a, r->stamp))
+        return 0;
+    if (r->shape != shape && (gr_shape_form(shape) < FORM_STEP2 ||
+                              (words_of(r->shape, r->lanes, t->size) & ~words_of(shape, lanes, mine->size))))
+        return r->lanes;
+    return r->shape != shape && gr_shape_form(shape) == FORM_SAME ? r->lanes
+           : know(x, a, lanes, r->stamp)                          ? 0
+                                                                  : r->lanes;
+}
+
+// Drops what is not needed any more of the runs behind `first`.
+static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+    Shadow *s = &x->shadow;
+    uint16_t length = 1;
+    for (uint32_t *link = &first->next; *link;) {
+        Run *r = &s->runs.data[*link - 1];
+        r->lanes = still_needed(x, a, r, lanes, shape);
+        if (r->lanes) {
+            length += length < UINT16_MAX;
+            link = &r->next;
+        } else {
+            gr_run_drop(s, link);
+        }
+    }
+    first->length = length;
+}
+
+static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+    Shadow *s = &x->shadow;
+    Run *r = first;
+    for (unsigned k = 0; k < NEWEST; k++) {
+        if (r->stamp == a->stamp && r->shape == shape) {
+            r->lanes |= lanes;
+            return;
+        }
+        if (!r->next)
+            break;
+        r = &s->runs.data[r->next - 1];
+    }
+    uint32_t left = still_needed(x, a, first, lanes, shape);
+    if (!left) {
+        first->stamp = a->stamp;
+        first->lanes = lanes;
+        first->shape = shape;
+    } else {
+        first->lanes = left;
+        gr_run_push(s, first, a->stamp, lanes, shape);
+    }
+    if (first->length >= TIDY_FROM && !(first->length & (first->length - 1)))
+        tidy(x, a, first, lanes, shape);
+}
+
+// Lanes here and there, for which cells are better.
+static bool are_scraps(const Exact *x, const Run *r) {
+    for (unsigned k = 0; k < SCRAPS; k++) {
+        if (r->lanes & (r->lanes - 1))
+            return false;
+        if (!r->next)
+            break;
+        r = &x->shadow.runs.data[r->next - 1];
+    }
+    return true;
+}
+
+bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads) {
+    Run *writes = &line->side[0], *mine = &line->side[reads];
+    if (!(lanes & (lanes - 1)) && mine->length >= SCRAPS &&
+        (mine->stamp != a->stamp || mine->shape != shape) && are_scraps(x, mine))
+        return false;
+    if (!a->late) {
+        if (writes->stamp && !is_clear(x, a, writes, lanes, shape))
+            return false;
+        if (!reads && line->side[1].stamp && !is_clear(x, a, &line->side[1], lanes, shape))
+            return false;
+    }
+    if (mine->stamp)
+        remember(x, a, mine, lanes, shape);
+    else
+        *mine = (Run){.stamp = a->stamp, .lanes = lanes, .shape = shape, .length = 1};
+    return true;
+}
