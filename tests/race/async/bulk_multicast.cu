@@ -3,6 +3,7 @@
 // block takes a barrier of the cluster for the wait.
 // RACE 1: read-write race, shared, can-overlap -- nobody in block 1 waits for the phase of its mbarrier
 // FIXED: both wait
+// NVCC: -Xptxas -w
 #include "async.h"
 
 template <bool FIXED> __global__ void __cluster_dims__(2) load(const int *in, int *out) {

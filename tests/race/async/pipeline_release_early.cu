@@ -2,6 +2,7 @@
 // A cuda::pipeline of two stages for the block: consumer_release says that the stage may be filled again, and comes before the stage is used.
 // RACE 1: read-write race, shared, can-overlap -- the producer side fills the stage while slower threads read it
 // FIXED: releases after use
+// NVCC: -diag-suppress 20054
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 
