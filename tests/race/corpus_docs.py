@@ -27,10 +27,10 @@ although other detectors may think otherwise have none. tests/race/README.md exp
 """
 METHOD = """
 `tests/race/gpurace-corpus --update-docs` ran every racy program until all its races were found, with at most 20 seeds (or as many as
-the program asks for), and every twin and clean program with 20. A race is *found* when a report names its class, its space and both its lines; the
+the program asks for), and every twin and clean program with {twins}. A race is *found* when a report names its class, its space and both its lines; the
 collider sees one side, so for it the access that noticed has to be on one of the race's lines. *False* counts different reports
 that no label allows, those of twins and clean programs among them. What is labelled missing-order the collider can hardly see: nothing
-collides.
+collides. So its share of the can-overlap ones stands beside.
 """
 
 
@@ -65,15 +65,21 @@ def counted(programs):
     return text + table(["class", "races", "can-overlap", "missing-order"], rows)
 
 
-def page(programs, measured):
+def page(programs, measured, twins):
+    """measured: per engine the results of the programs; twins: with how many seeds the twins ran."""
     rows = []
     for family in families_of(programs):
         row = [f"`{family}`", sum(len(p.races) for p in programs if p.family == family)]
-        for engine in measured.values():
-            row += [engine[family][name] for name in ("found", "missed", "false")]
+        for results in measured.values():
+            here = [r for r in results if r.program.family == family]
+            found = [r.program.races[i] for r in here for i in r.found if i in r.program.races]
+            row += [len(found), row[1] - len(found), sum(len(r.false) for r in here)]
+        row += [sum(r.order == "can-overlap" for p in programs if p.family == family for r in p.races.values()),
+                sum(r.order == "can-overlap" for r in found)]
         rows.append(row)
     head = ["family", "races"] + [f"{engine}: {name}" for engine in measured for name in ("found", "missed", "false")]
-    return counted(programs) + "\n" + MEASURED + "\n" + METHOD + "\n" + table(head, with_total(rows))
+    head += ["can-overlap", f"{list(measured)[-1]}: of these"]
+    return counted(programs) + "\n" + MEASURED + "\n" + METHOD.format(twins=twins) + "\n" + table(head, with_total(rows))
 
 
 def outdated(path, programs):
