@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread writes to the shared memory of the other block and arrives on its mbarrier there. Without a scope, arrivals and waits are
 // those of the block (PTX ISA, mbarrier.arrive and mbarrier.try_wait).
-// RACE 1: read-write race, shared, missing-order, scope cta -- the waiting thread is not in the scope of the arrival
+// RACE 1: read-write race, shared, missing-order -- the waiting thread is not in the scope of the arrival
 // FIXED: .release.cluster and .acquire.cluster
 #include "async.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arrival from the other block releases to the cluster, but the wait acquires from its own block only.
-// RACE 1: read-write race, shared, missing-order, scope cta -- the arriving thread is not in the scope of the wait
+// RACE 1: read-write race, shared, missing-order -- the arriving thread is not in the scope of the wait
 // FIXED: .acquire.cluster
 #include "async.h"
 
