@@ -195,12 +195,12 @@ bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
     return r <= a->scope && r <= b->scope;
 }
 
-// An operation of the async proxy comes after t, but nobody has told it what the generic proxy wrote. A wait for an operation of the
-// async proxy is a proxy fence; its reading what was only read is no conflict.
-static bool needs_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
+// An operation of the async proxy comes after t, but nobody has told it what the generic proxy did there. (A wait for an operation of
+// the async proxy is a proxy fence.)
+static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
                               uint32_t u) {
-    return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && t->access != PTX_ACCESS_READ &&
-           a->view.op && !gr_order_proxied(&x->order, &a->view, &t->at, u);
+    return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
+           !gr_order_proxied(&x->order, &a->view, &t->at, u);
 }
 
 // An operation precedes another in causality order too when somebody observed its value and that precedes the other (PTX
@@ -219,7 +219,7 @@ static bool observed(const Exact *x, const Access *a, const Cell *cell, const St
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {
                 uint32_t l = (uint32_t)__builtin_ctz(m);
-                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !needs_proxy_fence(x, a, mine, z, l))
+                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l))
                     return true;
             }
         }
@@ -233,7 +233,8 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         *class = EXACT_PROXY;
-        return needs_proxy_fence(x, a, mine, t, u);
+        // What was only read needs none.
+        return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
     }
     if (t->strong && t->access != PTX_ACCESS_READ && observed(x, a, cell, mine, t, u))
         return false;

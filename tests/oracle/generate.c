@@ -587,6 +587,79 @@ static void litmus(Maker *m) {
     }
 }
 
+// Weak accesses to a few words, and all sorts of meetings in between: of warps in part, of all, of whoever has not left yet.
+static void meetings(Maker *m) {
+    bool loop = chance(m, 4);
+    if (loop)
+        add(m, OP_LOOP)->count = 2;
+    for (uint32_t n = 4 + below(m, 10); n; n--) {
+        Statement *s;
+        uint16_t lanes;
+        switch (below(m, 12)) {
+        case 0:
+        case 1: barrier(m); break;
+        case 2:
+        case 3:
+        case 4:
+            s = add(m, OP_WARP_SYNC);
+            lanes = (uint16_t)(1 + below(m, 15));
+            s->who = chance(m, 5) ? EVERYONE : (uint16_t)((lanes * 0x111) & all_slots(m));
+            break;
+        case 5:
+            if (chance(m, 2) && !loop) {
+                s = add(m, OP_EXIT);
+                s->who = someone(m);
+            } else if (m->k->block == 64) {
+                named_barriers(m);
+            }
+            break;
+        case 6:
+            if (m->k->cluster) {
+                add(m, OP_CLUSTER_ARRIVE)->sem = chance(m, 3) ? PTX_RELAXED : PTX_RELEASE;
+                if (chance(m, 2))
+                    memory(m, OP_STORE, someone(m), IN_REMOTE, DATA);
+                add(m, OP_CLUSTER_WAIT);
+            } else if (m->k->block == 64) { // all warps arrive, and nobody waits
+                s = add(m, OP_BAR_ARRIVE);
+                s->value = 5;
+                s->count = 64;
+            }
+            break;
+        default:
+            memory(m, chance(m, 2) ? OP_LOAD : OP_STORE, someone(m), anywhere(m), DATA + 4 * below(m, 2));
+        }
+    }
+    if (loop)
+        add(m, OP_END_LOOP);
+}
+
+// Asynchronous operations, and accesses to what they touch.
+static void transfers(Maker *m) {
+    uint32_t bar = MBARS + 8 * below(m, 2);
+    bool mbarrier = chance(m, 2);
+    if (mbarrier)
+        init_mbar(m, bar, 1 + below(m, 2));
+    for (uint32_t n = 4 + below(m, 10); n; n--)
+        switch (below(m, 8)) {
+        case 0:
+        case 1:
+        case 2: any_async(m); break;
+        case 3:
+            if (!mbarrier)
+                barrier(m);
+            else if (chance(m, 2))
+                mbar(m, chance(m, 2) ? OP_CP_ARRIVE : OP_MBAR_ARRIVE, someone(m), bar);
+            else
+                wait_mbar(m, anybody(m), bar, below(m, 2));
+            break;
+        case 4: barrier(m); break;
+        case 5: add(m, OP_PROXY_FENCE)->who = anybody(m); break;
+        default:
+            memory(m, chance(m, 2) ? OP_LOAD : OP_STORE, someone(m), either(m), DATA + 4 * below(m, 4))
+                ->if_seen = chance(m, 4);
+        }
+}
+
 // ---- Kernels -------------------------------------------------------------------------------------------------------
 
 static void shape(Maker *m) {
@@ -606,7 +679,7 @@ void kernel_make(uint64_t number, Kernel *k) {
     Maker m = {.rng = gr_rng_fork(number, 0x0a1c, 0), .k = k};
     memset(k, 0, sizeof *k);
     shape(&m);
-    switch (below(&m, 9)) {
+    switch (below(&m, 13)) {
     case 0:
     case 1:
         k->kind = "pattern";
@@ -632,6 +705,22 @@ void kernel_make(uint64_t number, Kernel *k) {
         litmus(&m);
         break;
     case 6:
+        k->kind = "meetings";
+        meetings(&m);
+        break;
+    case 7:
+        k->kind = "transfers";
+        transfers(&m);
+        break;
+    case 8:
+    case 9:
+        k->kind = "two patterns, one after the other";
+        k->together = false;
+        pattern(&m);
+        barrier(&m);
+        pattern(&m);
+        break;
+    case 10:
         k->kind = "mixture";
         pattern(&m);
         anything(&m, 1 + below(&m, 3));

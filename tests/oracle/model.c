@@ -183,18 +183,19 @@ static void close_causes(Model *m) {
             }
 }
 
-// Proxy-preserved base causality order. [decided: between what the generic proxy wrote and an operation of the async proxy
-// there must be a fence.proxy.async, by any thread, on the way; the end of an operation of the async proxy is a proxy
-// fence for what it did, and so is the end of a launch; operations of the async proxy need none between them]
-static bool precedes_through_proxies(const Model *m, uint32_t x, uint32_t y) {
-    if (!related(m, m->causes, x, y))
+// Proxy-preserved base causality order, for what X wrote or read to Y, along a path that begins at X or at who observed
+// it. [decided: between what the generic proxy wrote and an operation of the async proxy there must be a fence.proxy.async, by
+// any thread, on the way; the end of an operation of the async proxy is a proxy fence for what it did, and so is the
+// end of a launch; operations of the async proxy need none between them]
+static bool precedes_through_proxies(const Model *m, uint32_t x, uint32_t from, uint32_t y) {
+    if (!related(m, m->causes, from, y))
         return false;
     const Event *a = at(m, x), *b = at(m, y);
     if (a->proxy == b->proxy || a->proxy == VM_PROXY_ASYNC || !a->writes ||
-        thread_of(m, a)->launch != thread_of(m, b)->launch)
+        thread_of(m, at(m, from))->launch != thread_of(m, b)->launch)
         return true;
-    for (uint32_t f = x + 1; f < y; f++)
-        if (at(m, f)->kind == EV_PROXY_FENCE && related(m, m->causes, x, f) && related(m, m->causes, f, y))
+    for (uint32_t f = from + 1; f < y; f++)
+        if (at(m, f)->kind == EV_PROXY_FENCE && related(m, m->causes, from, f) && related(m, m->causes, f, y))
             return true;
     return false;
 }
@@ -208,10 +209,10 @@ static bool is_seen_by(const Model *m, uint32_t x, uint32_t z) {
 }
 
 static bool precedes(const Model *m, uint32_t x, uint32_t y) {
-    if (precedes_through_proxies(m, x, y))
+    if (precedes_through_proxies(m, x, x, y))
         return true;
     for (uint32_t z = x + 1; z < y && at(m, x)->writes; z++)
-        if (is_seen_by(m, x, z) && precedes_through_proxies(m, z, y))
+        if (is_seen_by(m, x, z) && precedes_through_proxies(m, x, z, y))
             return true;
     return false;
 }
@@ -281,7 +282,7 @@ static bool may_be_missed(const Model *m, uint32_t x, uint32_t y) {
     for (uint32_t z = 0; z < y && a->writes && is_strong(a); z++) {
         const Event *b = at(m, z);
         if (z != x && b->kind == EV_ACCESS && b->reads && is_strong(b) && morally_strong(m, a, b) &&
-            precedes_through_proxies(m, z, y) && may_seem_later(m, b, a))
+            precedes_through_proxies(m, x, z, y) && may_seem_later(m, b, a))
             return true;
     }
     return false;

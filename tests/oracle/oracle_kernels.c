@@ -4,6 +4,8 @@
 //
 //     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
 //     oracle_kernels --show N [--seed S]                     prints that kernel and what was found
+//     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
+#include "../conformance/driver.h"
 #include "exact/exact.h"
 #include "kernel.h"
 #include "model.h"
@@ -18,6 +20,7 @@ enum { SEEDS = 4, BYTES = 1024, LINES = 512, REPORTS = 10, RETRIES = 6 };
 
 typedef struct Options {
     uint64_t first, count, seeds, show, seed;
+    const char *driver;
     bool shows, quiet;
 } Options;
 
@@ -307,6 +310,46 @@ static void run_number(const Options *o, uint64_t number, Stats *st) {
     st->racy_mutants += run_seeds(o, number, &mutant, st);
 }
 
+// ---- Through a driver ----------------------------------------------------------------------------------------------
+
+static bool faults(const Kernel *k) {
+    bool faulted = false;
+    for (uint64_t seed = 1; seed <= SEEDS && !faulted; seed++) {
+        Result r;
+        run(k, seed, false, &r);
+        faulted = r.faulted;
+        drop_result(&r);
+    }
+    return faulted;
+}
+
+// Prints the number of each kernel; stops at one that fails, since a device that faulted is of no more use.
+static int drive(const Options *o) {
+    DriverInfo info;
+    static uint8_t memory[BYTES];
+    const size_t offset = 0;
+    if (!driver_open(o->driver, &info))
+        return 2;
+    for (uint64_t n = o->first; n < o->first + o->count; n++) {
+        Kernel k;
+        StrBuf text = {0};
+        kernel_make(n, &k);
+        if (faults(&k))
+            continue;
+        printf("%" PRIu64 "\n", n);
+        fflush(stdout);
+        memset(memory, 0, sizeof memory);
+        kernel_text(&k, &text);
+        const char *wrong = driver_run_on(text.data, memory, sizeof memory, &offset, 1, k.grid, k.block);
+        gr_str_free(&text);
+        if (wrong) {
+            printf("%s\n", wrong);
+            return 3;
+        }
+    }
+    return 0;
+}
+
 static bool parse(int argc, char **argv, Options *o) {
     for (int k = 1; k < argc; k++) {
         const char *a = argv[k];
@@ -319,6 +362,8 @@ static bool parse(int argc, char **argv, Options *o) {
         o->shows |= to == &o->show;
         if (!strcmp(a, "--quiet"))
             o->quiet = true;
+        else if (!strcmp(a, "--driver") && k + 1 < argc)
+            o->driver = argv[++k];
         else if (!to || k + 1 == argc)
             return false;
         else
@@ -336,6 +381,8 @@ int main(int argc, char **argv) {
             "usage: oracle_kernels [--first N] [--count N] [--seeds N] [--quiet] | --show N [--seed N]\n");
         return 2;
     }
+    if (o.driver)
+        return drive(&o);
     if (o.shows) {
         Kernel k;
         kernel_make(o.show, &k);
