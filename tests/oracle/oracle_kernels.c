@@ -4,6 +4,7 @@
 //
 //     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
 //     oracle_kernels --show N [--seed S]                     prints that kernel and what was found
+//     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
 #include "exact/exact.h"
@@ -19,7 +20,7 @@
 enum { SEEDS = 4, BYTES = 1024, LINES = 512, REPORTS = 10, RETRIES = 6 };
 
 typedef struct Options {
-    uint64_t first, count, seeds, show, seed;
+    uint64_t first, count, seeds, show, seed, saturate;
     const char *driver;
     bool shows, quiet;
 } Options;
@@ -310,6 +311,45 @@ static void run_number(const Options *o, uint64_t number, Stats *st) {
     st->racy_mutants += run_seeds(o, number, &mutant, st);
 }
 
+// ---- How many seeds it takes ---------------------------------------------------------------------------------------
+
+// Of the pairs of sites that raced on a byte in any of many executions of a kernel, how many had been seen after a few?
+static int saturate(const Options *o) {
+    enum { STEPS = 6 };
+    static const uint64_t after[STEPS] = {1, 2, 5, 10, 20, 50};
+    uint64_t all = 0, seen[STEPS] = {0}, kernels = 0, complete[STEPS] = {0};
+    for (uint64_t n = o->first; n < o->first + o->count; n++) {
+        Kernel k;
+        RaceSet total = {0};
+        uint64_t found[STEPS] = {0};
+        kernel_make(n, &k);
+        for (uint64_t seed = 1; seed <= o->saturate; seed++) {
+            Result r;
+            run(&k, seed, false, &r);
+            for (size_t b = 0; b < r.exact.bytes.len; b++)
+                if (!has(&total, &r.exact.bytes.data[b]))
+                    (void)gr_vec_push(&total.bytes, r.exact.bytes.data[b]);
+            drop_result(&r);
+            for (unsigned s = 0; s < STEPS; s++)
+                if (seed == after[s])
+                    found[s] = total.bytes.len;
+        }
+        kernels += total.bytes.len != 0;
+        all += total.bytes.len;
+        for (unsigned s = 0; s < STEPS && total.bytes.len; s++) {
+            seen[s] += found[s];
+            complete[s] += found[s] == total.bytes.len;
+        }
+        gr_vec_free(&total.bytes);
+    }
+    printf("%" PRIu64 " racy kernels, %" PRIu64 " pairs of sites on bytes in %" PRIu64 " seeds each\n",
+           kernels, all, o->saturate);
+    for (unsigned s = 0; s < STEPS && all; s++)
+        printf("after %2" PRIu64 ": %5.1f %% of them, all of them in %5.1f %% of the kernels\n", after[s],
+               100.0 * (double)seen[s] / (double)all, 100.0 * (double)complete[s] / (double)kernels);
+    return 0;
+}
+
 // ---- Through a driver ----------------------------------------------------------------------------------------------
 
 static bool faults(const Kernel *k) {
@@ -353,12 +393,13 @@ static int drive(const Options *o) {
 static bool parse(int argc, char **argv, Options *o) {
     for (int k = 1; k < argc; k++) {
         const char *a = argv[k];
-        uint64_t *to = !strcmp(a, "--first")   ? &o->first
-                       : !strcmp(a, "--count") ? &o->count
-                       : !strcmp(a, "--seeds") ? &o->seeds
-                       : !strcmp(a, "--seed")  ? &o->seed
-                       : !strcmp(a, "--show")  ? &o->show
-                                               : NULL;
+        uint64_t *to = !strcmp(a, "--first")      ? &o->first
+                       : !strcmp(a, "--count")    ? &o->count
+                       : !strcmp(a, "--seeds")    ? &o->seeds
+                       : !strcmp(a, "--seed")     ? &o->seed
+                       : !strcmp(a, "--show")     ? &o->show
+                       : !strcmp(a, "--saturate") ? &o->saturate
+                                                  : NULL;
         o->shows |= to == &o->show;
         if (!strcmp(a, "--quiet"))
             o->quiet = true;
@@ -383,6 +424,8 @@ int main(int argc, char **argv) {
     }
     if (o.driver)
         return drive(&o);
+    if (o.saturate)
+        return saturate(&o);
     if (o.shows) {
         Kernel k;
         kernel_make(o.show, &k);
