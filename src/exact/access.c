@@ -321,8 +321,17 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
                .scope = SAME_DEVICE,
                .elem = 4,
                .proxy = (uint8_t)e->proxy};
+    unsigned bits = e->access == PTX_ACCESS_RMW ? gr_ptx_type_bits(e->where.stmt->instr->type[0]) : 0;
+    if (bits)
+        s.elem = (uint8_t)(bits / 8);
+    bool overwrites =
+        e->access == PTX_ACCESS_WRITE || (e->access == PTX_ACCESS_RMW && e->proxy == VM_PROXY_ASYNC);
+    Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
     for (uint32_t m = a.stamp ? e->where.mask : 0; m; m &= m - 1) {
+        a.met_strong = false;
         gr_exact_touch(x, &a, m & -m, e->size);
+        if (a.met_strong && overwrites)
+            gr_order_overwritten(&x->order, vars, e->address[__builtin_ctz(m)], e->size);
     }
 }

@@ -505,6 +505,8 @@ static void any_async(Maker *m) {
     s->other = (uint16_t)(DATA + 16 * below(m, 2));
     if (s->op == OP_CP_ASYNC)
         s->size = (uint8_t)(4 << below(m, 3));
+    if (s->op == OP_BULK_REDUCE && chance(m, 3))
+        s->size = 8;
     s->count = s->op == OP_CP_WAIT && chance(m, 4) ? 9 : (uint8_t)below(m, 2);
     s->tests = chance(m, 2);
 }
@@ -660,6 +662,26 @@ static void transfers(Maker *m) {
         }
 }
 
+// A flag that releases and acquires, and an asynchronous operation that may write over it.
+static void overwritten_flag(Maker *m) {
+    Where where = m->k->grid > 1 ? IN_GLOBAL : either(m);
+    uint32_t block = below(m, m->k->grid);
+    uint16_t writer = bit(block, below(m, slots(m))), copier = bit(block, below(m, slots(m)));
+    memory(m, OP_STORE, writer, where, OWN);
+    strong(m, OP_STORE, writer, where, DATA, PTX_RELEASE)->value = 1;
+    if (chance(m, 3))
+        strong(m, chance(m, 2) ? OP_STORE : OP_RED, someone(m), where, DATA + 4 * below(m, 2), PTX_RELAXED)
+            ->value = 1;
+    Statement *s = add(m, where == IN_SHARED ? OP_CP_ASYNC : chance(m, 2) ? OP_BULK_REDUCE : OP_BULK_STORE);
+    s->who = copier;
+    s->at = DATA;
+    s->other = OWN + 64;
+    s->size = where == IN_SHARED ? (uint8_t)(4 << below(m, 3)) : 4;
+    uint16_t reader = someone(m);
+    strong(m, OP_LOAD, reader, where, DATA, PTX_ACQUIRE);
+    memory(m, OP_LOAD, reader, where, OWN);
+}
+
 // ---- Kernels -------------------------------------------------------------------------------------------------------
 
 static void shape(Maker *m) {
@@ -702,7 +724,7 @@ void kernel_make(uint64_t number, Kernel *k) {
         break;
     case 5:
         k->kind = "litmus";
-        litmus(&m);
+        chance(&m, 4) ? overwritten_flag(&m) : litmus(&m);
         break;
     case 6:
         k->kind = "meetings";

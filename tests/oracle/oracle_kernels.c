@@ -79,6 +79,91 @@ static bool agree(Result *r) {
     return true;
 }
 
+// Both hear of everything through one observer, because only one that is alone is given glances.
+typedef struct Ears {
+    VmObserver trace, exact;
+    bool told; // the trace has the access already
+} Ears;
+
+static bool on_glance(void *user, const VmGlance *g) {
+    Ears *e = user;
+    uint64_t address[32];
+    for (unsigned l = 0; l < 32; l++)
+        address[l] = gr_vm_glance_at(g, l);
+    VmAccessEvent a = {.where = {.launch = g->launch,
+                                 .block_linear = g->block_linear,
+                                 .warp = g->warp,
+                                 .mask = g->mask,
+                                 .site = g->site->site,
+                                 .module = g->site->module,
+                                 .stmt = g->site->stmt},
+                       .access = g->site->access,
+                       .space = g->space,
+                       .sem = g->site->sem,
+                       .scope = g->site->scope,
+                       .size = g->site->size,
+                       .address = address,
+                       .owner = g->block_linear,
+                       .turn = g->turn};
+    e->trace.access(e->trace.user, &a);
+    e->told = !e->exact.glance(e->exact.user, g);
+    return !e->told;
+}
+
+static void on_access(void *user, const VmAccessEvent *a) {
+    Ears *e = user;
+    if (!e->told)
+        e->trace.access(e->trace.user, a);
+    e->told = false;
+    e->exact.access(e->exact.user, a);
+}
+
+static void on_sync(void *user, const VmSyncEvent *s) {
+    const Ears *e = user;
+    e->trace.sync(e->trace.user, s);
+    e->exact.sync(e->exact.user, s);
+}
+
+static void on_async(void *user, const VmAsyncEvent *a) {
+    const Ears *e = user;
+    e->trace.async(e->trace.user, a);
+    e->exact.async(e->exact.user, a);
+}
+
+static void on_launch_begin(void *user, const VmLaunchEvent *l) {
+    const Ears *e = user;
+    e->trace.launch_begin(e->trace.user, l);
+    e->exact.launch_begin(e->exact.user, l);
+}
+
+static void on_launch_end(void *user, const VmLaunchEvent *l, bool faulted) {
+    const Ears *e = user;
+    e->trace.launch_end(e->trace.user, l, faulted);
+    e->exact.launch_end(e->exact.user, l, faulted);
+}
+
+static void on_block_begin(void *user, uint64_t number, uint64_t block) {
+    const Ears *e = user;
+    e->exact.block_begin(e->exact.user, number, block);
+}
+
+static void on_block_end(void *user, uint64_t number, uint64_t block) {
+    const Ears *e = user;
+    e->exact.block_end(e->exact.user, number, block);
+}
+
+static VmObserver observer_of(Ears *e, bool glances) {
+    return (VmObserver){.user = e,
+                        .launch_begin = on_launch_begin,
+                        .launch_end = on_launch_end,
+                        .block_begin = on_block_begin,
+                        .block_end = on_block_end,
+                        .access = on_access,
+                        .glance = glances && e->exact.glance ? on_glance : NULL,
+                        .sync = on_sync,
+                        .async = on_async};
+}
+
 static VmConfig config_of(uint64_t seed) {
     static const uint32_t quanta[] = {1, 1, 3, 8, 0}, splits[] = {2, 4, 3, 8, 0};
     return (VmConfig){.seed = seed,
@@ -136,8 +221,9 @@ static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
         printf("%s", text.data);
         die(unknown[0], NULL);
     }
-    VmObserver ears[] = {trace_observer(t), gr_exact_observer(x)};
-    if (gr_vm_observe(d, &ears[0], &err) != GR_OK || gr_vm_observe(d, &ears[1], &err) != GR_OK)
+    Ears ears = {trace_observer(t), gr_exact_observer(x), false};
+    VmObserver both = observer_of(&ears, seed % 4 != 0);
+    if (gr_vm_observe(d, &both, &err) != GR_OK)
         die("observe", &err);
     launch(d, m, k, range->addr, &out->faulted);
     if (!model_races(t, &out->oracle) || out->exact.nomem || gr_exact_incomplete(x))
@@ -380,6 +466,8 @@ static int drive(const Options *o) {
         fflush(stdout);
         memset(memory, 0, sizeof memory);
         kernel_text(&k, &text);
+        // Modules that look alike to gr_exact_fingerprint would be taken for one.
+        gr_str_addf(&text, ".visible .entry is_%" PRIu64 "() {\nret;\n}\n", n);
         const char *wrong = driver_run_on(text.data, memory, sizeof memory, &offset, 1, k.grid, k.block);
         gr_str_free(&text);
         if (wrong) {
