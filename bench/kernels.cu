@@ -102,6 +102,18 @@ extern "C" __global__ void many(const unsigned *in, unsigned *out) {
         *out = i;
 }
 
+// A working set: every element is read and written once.
+extern "C" __global__ void touch4(unsigned *p, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        p[i] += i;
+}
+extern "C" __global__ void touch1(unsigned char *p, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        p[i] += i;
+}
+
 extern "C" __global__ void collatz(int *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, steps = 0;
     if (i >= n)

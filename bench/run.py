@@ -138,6 +138,14 @@ for threads in [10**5, 10**6, 10**7, 10**8]:
     scale.append({"threads": threads, "ms": samples[1][0], "cpu_ms": samples[1][1], "begun_ms": samples[1][2], "jobs_2_ms": samples[2][0],
                   "cpu_ns_per_thread": samples[1][1] * 1e6 / threads})
 
+shadow = {}
+for name, mib in [("touch4", 1024), ("touch1", 256)]:
+    run = subprocess.run([vm_bench, plain_ptx, "--exact", "--memory", str(mib), name], capture_output=True, text=True)
+    found = re.search(r": ([\d.]+) bytes of shadow per byte touched, ([\d.]+) of resident memory", run.stdout)
+    if run.returncode != 0 or not found:
+        fail(f"{name} under the engine exact", run)
+    shadow[name] = {"mib": mib, "shadow": float(found.group(1)), "resident": float(found.group(2))}
+
 median = {key: statistics.median(ms) for key, ms in times.items() if ms}
 rows = [{"kernel": n, "engine": e, "median_ms": median[e, n], "min_ms": min(times[e, n]), "max_ms": max(times[e, n]), "runs": len(times[e, n]),
          "thread_instructions_millions": count[n]} for n in names for e in engines if (e, n) in median]
@@ -172,6 +180,10 @@ for title, row in per_kernel.items():
 print("\n| threads | ms | processor time, ms | ns of it per thread | first instruction after, ms | --jobs 2, ms |\n|---|---|---|---|---|---|")
 for s in scale:
     print(f"| {s['threads']:.0e} | {s['ms']:.3f} | {s['cpu_ms']:.3f} | {s['cpu_ns_per_thread']:.2f} | {s['begun_ms']:.3f} | {s['jobs_2_ms']:.3f} |")
+print("\n| working set | MiB | bytes of shadow for each | of resident memory |\n|---|---|---|---|")
+for name, s in shadow.items():
+    print(f"| {name} | {s['mib']} | {s['shadow']:.2f} | {s['resident']:.2f} |")
 with open(args.out, "w") as f:
     json.dump({"cpu": cpu, "cores": os.cpu_count(), "load_before": load, "skipped": skipped, "rows": rows, "ratios": ratios,
-               "ratios_per_kernel": per_kernel, "scale": scale}, f, indent=1)
+               "ratios_per_kernel": per_kernel, "scale": scale, "exact_shadow_bytes_per_byte": shadow["touch4"]["resident"],
+               "exact_shadow_bytes_per_byte_of_bytes": shadow["touch1"]["resident"], "exact_shadow": shadow}, f, indent=1)

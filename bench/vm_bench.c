@@ -4,6 +4,7 @@
 //
 //     vm_bench KERNELS.ptx [kernel] [--repeat N] [--output FILE] [--split N] [--observe] [--exact] [--seed N] [--jobs N] [--cpu]
 //     vm_bench KERNELS.ptx --threads N [--repeat N]        the kernel `many`, by so many threads
+//     vm_bench KERNELS.ptx --exact --memory MIB [touch1]   what the causality engine takes for a working set of so many MiB
 //
 // Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct Bench {
     VmMem *mem;
@@ -163,12 +165,45 @@ static void time_threads(Bench *b, uint64_t threads, unsigned repeat) {
            best * 1e3, cpu * 1e3, begun * 1e3);
 }
 
+static uint64_t resident(void) {
+    unsigned long all, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%lu %lu", &all, &pages) != 2)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// Every element of `bytes` bytes is read and written once; then, how much memory that took for each of them.
+static void weigh(Bench *b, const Exact *x, const char *name, uint64_t bytes) {
+    VmRange *r;
+    if (gr_vm_mem_alloc(b->mem, VM_MEM_DEVICE, 0, bytes, 256, &r, NULL) != GR_OK) {
+        b->failed = true;
+        return;
+    }
+    memset(gr_vm_mem_view(b->mem, r->addr, r->size), 1, r->size);
+    uint64_t n = strcmp(name, "touch1") ? bytes / 4 : bytes, buf[WORK_BUFFERS] = {r->addr},
+             before = resident();
+    Work w = {.name = name,
+              .grid = (uint32_t)((n + 255) / 256),
+              .block = 256,
+              .arg = {{WORK_BUFFER, 0}, {WORK_WORD, (uint32_t)n}}};
+    double from = now();
+    launch(b, &w, buf, 0);
+    double t = now() - from;
+    uint64_t took = x ? gr_exact_shadow_bytes(x) : 0, grown = resident() - before;
+    printf("%s of %llu MiB: %.3f bytes of shadow per byte touched, %.3f of resident memory, %.1f s\n", name,
+           (unsigned long long)(bytes >> 20), (double)took / (double)bytes, (double)grown / (double)bytes, t);
+    gr_vm_mem_free(b->mem, r->addr, NULL);
+}
+
 static void hear(void *user, const VmAccessEvent *e) { *(uint64_t *)user += e->where.mask; }
 
 int main(int argc, char **argv) {
     const char *only = NULL;
     unsigned repeat = 10;
-    uint64_t threads = 0;
+    uint64_t threads = 0, weighed = 0;
     VmConfig config = {.seed = 1};
     bool observe = false, exact = false;
     Bench b = {0};
@@ -185,6 +220,8 @@ int main(int argc, char **argv) {
             config.jobs = (uint32_t)atoi(argv[++k]);
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)
             threads = (uint64_t)atoll(argv[++k]);
+        else if (!strcmp(argv[k], "--memory") && k + 1 < argc)
+            weighed = (uint64_t)atoll(argv[++k]);
         else if (!strcmp(argv[k], "--observe"))
             observe = true;
         else if (!strcmp(argv[k], "--cpu"))
@@ -220,9 +257,11 @@ int main(int argc, char **argv) {
                 return 2;
         }
     }
-    if (threads)
+    if (weighed)
+        weigh(&b, x, only ? only : "touch4", weighed << 20);
+    else if (threads)
         time_threads(&b, threads, repeat);
-    for (size_t k = 0; k < gr_n_work && !threads; k++)
+    for (size_t k = 0; k < gr_n_work && !threads && !weighed; k++)
         if (!only || !strcmp(only, gr_work[k].name))
             time_kernel(&b, &gr_work[k], repeat);
     gr_vm_destroy(b.dev);

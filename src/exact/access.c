@@ -248,9 +248,9 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
 uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want) {
     Shadow *s = &x->shadow;
     uint32_t slot = want->site % WARP_STAMPS;
-    if (w->recent_of != s->generation) {
+    if (w->recent_of != s->age) {
         memset(w->recent, 0, sizeof w->recent);
-        w->recent_of = s->generation;
+        w->recent_of = s->age;
     }
     uint32_t stamp = w->recent[slot];
     if (stamp) {

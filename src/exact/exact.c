@@ -84,9 +84,23 @@ static Block *block_of(Exact *x, const VmWhere *w) {
     return b && w->warp < b->n_warps ? b : NULL;
 }
 
+static void collect(Exact *x) {
+    gr_shadow_collect_begin(&x->shadow);
+    for (size_t k = 0; k < x->order.active.len; k++) {
+        const Launch *l = x->order.active.data[k];
+        for (uint64_t p = 0; l->pages && p <= l->n_blocks / PAGE_BLOCKS; p++)
+            for (unsigned i = 0; l->pages[p] && i < PAGE_BLOCKS; i++)
+                if (l->pages[p]->block[i] && l->pages[p]->block[i]->tile)
+                    gr_shadow_collect_tile(&x->shadow, l->pages[p]->block[i]->tile);
+    }
+    gr_shadow_collect_end(&x->shadow);
+}
+
 static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
     x->moment++;
+    if (gr_shadow_is_full(&x->shadow))
+        collect(x);
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? block_of(x, &e->where) : NULL;
     if (b)
         gr_exact_access(x, b, e);
@@ -95,6 +109,8 @@ static void on_access(void *user, const VmAccessEvent *e) {
 static bool on_glance(void *user, const VmGlance *g) {
     Exact *x = user;
     x->moment++;
+    if (gr_shadow_is_full(&x->shadow))
+        collect(x);
     Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
     return !b || g->warp >= b->n_warps || gr_exact_glance(x, b, g);
 }
@@ -219,4 +235,4 @@ bool gr_exact_incomplete(const Exact *x) {
     return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || gr_clock_starved();
 }
 
-uint64_t gr_exact_shadow_bytes(const Exact *x) { return x->shadow.bytes; }
+uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow); }

@@ -89,7 +89,7 @@ size_t gr_exact_races(const Exact *x);
 const ExactRace *gr_exact_race(const Exact *x, size_t k);
 // Something was forgotten because memory ran out: what was not reported may still be a race.
 bool gr_exact_incomplete(const Exact *x);
-// Bytes of shadow memory that stand for global memory now.
+// All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 
 const char *gr_exact_class_name(unsigned class);

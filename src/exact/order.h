@@ -93,7 +93,7 @@ typedef struct Warp {
     Clock *cached, *cached_imp;
     uint32_t cached_floor, cached_groups;
     uint32_t recent[WARP_STAMPS]; // the last stamps of the shadow's, by site
-    uint64_t recent_of;           // the shadow's generation; of another one they mean nothing
+    uint64_t recent_of;           // the shadow's age; of another one they mean nothing
 } Warp;
 
 typedef struct Phase {

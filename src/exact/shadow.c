@@ -8,12 +8,16 @@
 #include <string.h>
 
 enum {
+    FIRST_COLLECTION = 1 << 20,
     KEPT_BYTES = 64 << 20, // of pages nobody needs any more
 };
 
 // ---- Lines of global memory ----------------------------------------------------------------------------------------
 
-void gr_shadow_init(Shadow *s) { s->generation = 1; }
+void gr_shadow_init(Shadow *s) {
+    s->generation = s->age = 1;
+    s->collect_at = FIRST_COLLECTION;
+}
 
 static void free_pages(Shadow *s) {
     for (size_t k = 0; k < s->regions.len; k++) {
@@ -30,6 +34,8 @@ static void free_pages(Shadow *s) {
     gr_vec_free(&s->nodes);
     gr_vec_free(&s->stamps);
     free(s->index);
+    free(s->used);
+    s->used = NULL;
     s->index = NULL;
     s->index_cap = 0;
     s->bytes = 0;
@@ -55,6 +61,9 @@ void gr_shadow_clear(Shadow *s) {
         free_pages(s);
     memset(s->recent, 0, sizeof s->recent);
     s->generation++;
+    s->age++;
+    s->used_to = s->next_unused = 0;
+    s->collect_at = FIRST_COLLECTION;
     s->stamps.len = s->nodes.len = s->runs.len = 0;
     s->free_node = s->free_run = 0;
     s->free_cells = NULL;
@@ -102,6 +111,12 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
         p->generation = s->generation;
     }
     return &p->lines[address / LINE_BYTES % PAGE_LINES];
+}
+
+uint64_t gr_shadow_bytes(const Shadow *s) {
+    return s->bytes + s->log_bytes + s->regions.len * sizeof(Region) + s->stamps.len * sizeof(Stamp) +
+           s->runs.len * sizeof(Run) + s->nodes.len * sizeof(Node) + s->index_cap * sizeof *s->index +
+           s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + (s->used ? s->stamps.len / 8 : 0);
 }
 
 // ---- Runs and cells ------------------------------------------------------------------------------------------------
@@ -286,16 +301,97 @@ static bool same_stamp(const Stamp *a, const Stamp *b) {
            a->proxy == b->proxy && a->size == b->size && a->elem == b->elem && a->mark == b->mark;
 }
 
-uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
-    if ((!s->stamps.len && !gr_vec_push(&s->stamps, (Stamp){.site = 0})) || s->stamps.len >= UINT32_MAX ||
-        !gr_vec_reserve(&s->stamps, s->stamps.len + 1)) {
-        s->nomem = true;
-        return 0;
+// The number of one that is not used; 0: there is none.
+static uint32_t unused_stamp(Shadow *s) {
+    for (size_t word = s->next_unused / 64; word * 64 < s->used_to; word++) {
+        uint64_t left = ~s->used[word];
+        if (left) {
+            size_t number = word * 64 + (size_t)__builtin_ctzll(left);
+            s->next_unused = number;
+            if (number >= s->used_to)
+                break;
+            s->used[word] |= left & -left;
+            return (uint32_t)number;
+        }
     }
-    Stamp *mine = &s->stamps.data[s->stamps.len];
+    s->used_to = 0;
+    return 0;
+}
+
+uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
+    uint32_t number = s->used_to ? unused_stamp(s) : 0;
+    if (!number) {
+        if ((!s->stamps.len && !gr_vec_push(&s->stamps, (Stamp){.site = 0})) || s->stamps.len >= UINT32_MAX ||
+            !gr_vec_reserve(&s->stamps, s->stamps.len + 1)) {
+            s->nomem = true;
+            return 0;
+        }
+        number = (uint32_t)s->stamps.len++;
+    }
+    Stamp *mine = &s->stamps.data[number];
     *mine = *want;
     mine->first = mine->last = moment;
-    return (uint32_t)s->stamps.len++;
+    return number;
+}
+
+static void use(Shadow *s, uint32_t stamp) { s->used[stamp / 64] |= UINT64_C(1) << stamp % 64; }
+
+static void use_line(Shadow *s, const Line *l) {
+    if (gr_line_has_cells(l)) {
+        for (unsigned k = 0; k < LINE_CELLS; k++) {
+            History w = l->wide.cells[k].writes, r = l->wide.cells[k].reads;
+            if (!(w >> 31))
+                use(s, w >> 5);
+            if (!(r >> 31))
+                use(s, r >> 5);
+        }
+        return;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        for (const Run *r = &l->side[k];; r = &s->runs.data[r->next - 1]) {
+            use(s, r->stamp);
+            if (!r->next)
+                break;
+        }
+}
+
+void gr_shadow_collect_begin(Shadow *s) {
+    free(s->used);
+    s->used = calloc(s->stamps.len / 64 + 1, sizeof *s->used);
+    s->used_to = s->next_unused = 0;
+    if (!s->used) { // another time
+        s->collect_at = s->stamps.len * 2;
+        return;
+    }
+    use(s, 0);
+    for (size_t k = 0; k < s->regions.len; k++) {
+        const Region *r = s->regions.entries[k].value;
+        for (size_t i = 0; i < REGION_PAGES; i++)
+            for (size_t n = 0; r->pages[i] && r->pages[i]->generation == s->generation && n < PAGE_LINES; n++)
+                use_line(s, &r->pages[i]->lines[n]);
+    }
+    for (size_t k = 0; k < s->nodes.len; k++)
+        if (s->nodes.data[k].refs)
+            use(s, s->nodes.data[k].stamp);
+}
+
+void gr_shadow_collect_tile(Shadow *s, const Tile *t) {
+    for (uint32_t k = 0; s->used && k < t->n_lines; k++)
+        if (t->made[k] == t->generation)
+            use_line(s, &t->lines[k]);
+}
+
+void gr_shadow_collect_end(Shadow *s) {
+    if (!s->used)
+        return;
+    size_t live = 0, words = s->stamps.len / 64 + 1;
+    for (size_t k = 0; k < words; k++)
+        live += (size_t)__builtin_popcountll(s->used[k]);
+    s->used_to = s->stamps.len;
+    // Numbers are handed out again until they are used up; then there are more.
+    s->collect_at = s->stamps.len < 2 * live ? 2 * live : s->stamps.len + 1;
+    memset(s->recent, 0, sizeof s->recent);
+    s->age++;
 }
 
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {

@@ -135,6 +135,10 @@ typedef struct Shadow {
     Tile *free_tiles;
     uint64_t log_bytes;
     VEC(Stamp) stamps; // [0] unused
+    uint64_t age;      // numbers of stamps that were known when it was less may mean others now
+    uint64_t *used; // a bit per stamp below `used_to`: somebody referred to it when they were last collected
+    size_t used_to, next_unused;
+    size_t collect_at; // when there are that many
     uint32_t recent[CACHED_STAMPS];
     VEC(Node) nodes;
     uint32_t *index; // of nodes, by content: buckets
@@ -200,6 +204,16 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
     Cell *cells = __builtin_expect(gr_line_has_cells(l), 1) ? l->wide.cells : gr_line_widen(s, l, shared);
     return cells ? &cells[at / CELL_BYTES % LINE_CELLS] : NULL;
 }
+
+// To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,
+// and ends.
+static inline bool gr_shadow_is_full(const Shadow *s) { return s->stamps.len >= s->collect_at; }
+void gr_shadow_collect_begin(Shadow *s);
+void gr_shadow_collect_tile(Shadow *s, const Tile *t);
+void gr_shadow_collect_end(Shadow *s);
+
+// All the memory that it takes.
+uint64_t gr_shadow_bytes(const Shadow *s);
 
 // The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
 uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);

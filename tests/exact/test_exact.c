@@ -185,12 +185,44 @@ static void launches(void **state) {
     }
 }
 
+// A kernel that accesses memory for very long takes no more memory for that, and what it did at first is not forgotten.
+static void long_run(void **state) {
+    (void)state;
+    static const char text[] =
+        ".visible .entry k(.param .u64 p) { .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred %p<4>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r5, %ntid.x;\n"
+        "mad.lo.u32 %r4, %r3, %r5, %r1; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
+        "setp.eq.u32 %p1, %r4, 0; setp.eq.u32 %p3, %r3, 1; mov.u32 %r2, 0;\n"
+        "@%p1 st.global.u32 [%rd1+4096], %r1;\n"
+        "L: st.global.u32 [%rd3], %r2; bar.sync 0; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 150000; @%p2 "
+        "bra L;\n"
+        "@%p3 ld.global.u32 %r6, [%rd1+4096];\nret; }\n";
+    Rig r;
+    Exact *x;
+    VmConfig config = {.seed = 1};
+    rig_open(&r, text, &config);
+    assert_int_equal(gr_exact_create(NULL, &x, NULL), GR_OK);
+    VmObserver o = gr_exact_observer(x);
+    assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+    uint64_t memory = rig_alloc(&r, 8192);
+    assert_int_equal(RIG_RUN(&r, "k", 2, 256, memory), VM_FAULT_NONE);
+    assert_false(gr_exact_incomplete(x));
+    assert_int_equal(gr_exact_races(x), 1);
+    assert_int_equal(gr_exact_race(x, 0)->overlap, memory + 4096);
+    assert_int_equal(gr_exact_race(x, 0)->count, 256);
+    // 2.4 million instructions, epochs and warps
+    assert_in_range(gr_exact_shadow_bytes(x), 1, 80 << 20);
+    rig_close(&r);
+    gr_exact_free(x);
+}
+
 int main(void) {
     enum { N = sizeof cases / sizeof *cases };
-    static struct CMUnitTest tests[N + 1];
+    static struct CMUnitTest tests[N + 2];
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){
             .name = cases[k].name, .test_func = check_case, .initial_state = (void *)(uintptr_t)&cases[k]};
     tests[N] = (struct CMUnitTest){.name = "launches", .test_func = launches};
-    return _cmocka_run_group_tests("exact", tests, N + 1, NULL, NULL);
+    tests[N + 1] = (struct CMUnitTest){.name = "a long run", .test_func = long_run};
+    return _cmocka_run_group_tests("exact", tests, N + 2, NULL, NULL);
 }
