@@ -2,7 +2,7 @@
 // runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
 #include "exact/exact_internal.h"
 
-enum { NEWEST = 3, TIDY_FROM = 8, SCRAPS = 2 };
+enum { NEWEST = 3, SCRAPS = 2 };
 
 // The warp's own earlier access, lane for lane.
 static bool is_own(const Exact *x, const Access *a, uint32_t stamp) {
@@ -60,24 +60,28 @@ static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, ui
     }
 }
 
-// What of the run has to be remembered beside the access (history.c says why).
+// What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
+// more closely: that would cost more than it saves.
 static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, uint16_t shape) {
+    bool same = gr_shape_form(shape) == FORM_SAME;
+    if (r->shape == shape && !same && !(r->lanes & lanes))
+        return r->lanes;
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[r->stamp];
+    if (r->shape != shape &&
+        (same || gr_shape_form(shape) < FORM_STEP2 ||
+         (words_of(r->shape, r->lanes, gr_shape_form(r->shape) == FORM_SAME ? t->size : 0) &
+          ~words_of(shape, lanes, 0))))
+        return r->lanes;
     if (gr_exact_is_over(x, a, t))
         return 0;
     if (!gr_exact_same_kind(t, mine))
         return r->lanes;
-    if (r->shape == shape && gr_shape_form(shape) != FORM_SAME)
-        return r->lanes & lanes && (is_own(x, a, r->stamp) || know(x, a, lanes, r->stamp)) ? r->lanes & ~lanes
-                                                                                           : r->lanes;
-    if (r->shape == shape && !(r->lanes & ~lanes) && is_own(x, a, r->stamp))
+    bool own = is_own(x, a, r->stamp);
+    if (r->shape == shape && !same)
+        return own || know(x, a, lanes, r->stamp) ? r->lanes & ~lanes : r->lanes;
+    if (r->shape == shape && own && !(r->lanes & ~lanes))
         return 0;
-    if (r->shape != shape && (gr_shape_form(shape) < FORM_STEP2 ||
-                              (words_of(r->shape, r->lanes, t->size) & ~words_of(shape, lanes, mine->size))))
-        return r->lanes;
-    return r->shape != shape && gr_shape_form(shape) == FORM_SAME ? r->lanes
-           : know(x, a, lanes, r->stamp)                          ? 0
-                                                                  : r->lanes;
+    return know(x, a, lanes, r->stamp) ? 0 : r->lanes;
 }
 
 // Drops what is not needed any more of the runs behind `first`.
@@ -118,7 +122,8 @@ static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t s
         first->lanes = left;
         gr_run_push(s, first, a->stamp, lanes, shape);
     }
-    if (first->length >= TIDY_FROM && !(first->length & (first->length - 1)))
+    if (first->length >= 16 && !(first->length & (first->length - 1)) &&
+        (first->length & 0x5550)) // 16, 64, 256, …
         tidy(x, a, first, lanes, shape);
 }
 
