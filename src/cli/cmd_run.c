@@ -204,6 +204,9 @@ static gr_status write_report(const Run *r, const GrReport *report, gr_error *er
         fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
         if (report->races.len)
             fprintf(stderr, " (%zu)", report->races.len);
+        if (report->misuses.len)
+            fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
+                    report->misuses.len, report->misuses.len == 1 ? "" : "s");
         fprintf(stderr, "; the report is in %s\n", o->output);
     } else {
         fputs(out.data, stderr);

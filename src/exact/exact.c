@@ -210,6 +210,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->kinds);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
+    gr_exact_misuses_free(x);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
@@ -225,6 +226,7 @@ VmObserver gr_exact_observer(Exact *x) {
                         .access = on_access,
                         .glance = on_glance,
                         .sync = on_sync,
+                        .misuse = gr_exact_misuse,
                         .async = on_async};
 }
 

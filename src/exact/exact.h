@@ -70,6 +70,8 @@ typedef struct ExactOptions {
     // NULL: all kernels are checked. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);
     bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
+    // Called when synchronization that is wrong in itself is first seen at a place; yields what to count it in, or NULL.
+    uint64_t *(*misused)(void *user, const VmMisuseEvent *e);
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
     // of it. NULL: nobody sees them.
     void (*watch)(void *user, bool on);
@@ -92,6 +94,8 @@ bool gr_exact_incomplete(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 
+const char *gr_exact_misuse_name(unsigned kind); // VmMisuse
+const char *gr_exact_misuse_meaning(unsigned kind);
 const char *gr_exact_class_name(unsigned class);
 const char *gr_exact_class_meaning(unsigned class);
 

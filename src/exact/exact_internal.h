@@ -33,6 +33,8 @@ typedef struct Kind {
     uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
 } Kind;
 
+typedef struct ExactMisuse ExactMisuse; // misuse.c
+
 struct Exact {
     uint64_t serial; // of all there are
     ExactOptions options;
@@ -50,6 +52,7 @@ struct Exact {
     uint64_t moment;
     bool narrow; // some module has strong accesses whose scope is less than the device
     bool nomem;
+    Map misuses; // kind and place -> ExactMisuse
     // The host's own accesses (touch.c).
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
@@ -120,6 +123,10 @@ void gr_exact_host_releases(Exact *x);
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 // Everything is over, and known to the host.
 void gr_exact_host_ends(Exact *x);
+
+// misuse.c
+void gr_exact_misuse(void *exact, const VmMisuseEvent *e); // the observer's
+void gr_exact_misuses_free(Exact *x);
 
 // judge.c
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);

@@ -7,6 +7,7 @@
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"
+#include "report/misuse_record.h"
 #include "report/race_record.h"
 
 #include <dlfcn.h>
@@ -82,29 +83,57 @@ static GrRaceSide side_of(const Listener *x, const ExactSide *s, StrBuf *symbol)
     return side;
 }
 
-static void found(void *user, ExactRace *r) {
-    Listener *x = user;
+// A word of the results file, and its place there. NULL when there is none.
+static uint64_t *new_count(Listener *x, uint64_t *at) {
     GrSession *s = x->session;
     if (!x->counts || x->counts_used == COUNTS) {
         x->counts = s->area(s, COUNTS * sizeof *x->counts, &x->counts_at);
         x->counts_used = 0;
     }
-    StrBuf symbol = {0}; // at most one side is the host's
+    if (!x->counts)
+        return NULL;
+    *at = x->counts_at + x->counts_used * sizeof *x->counts;
+    return &x->counts[x->counts_used++];
+}
+
+static void found(void *user, ExactRace *r) {
+    Listener *x = user;
+    StrBuf symbol = {0}, b = {0}; // at most one side is the host's
     GrRaceInfo info = {.class = r->class,
                        .space = r->space == PTX_SHARED,
                        .side = {side_of(x, &r->side[0], &symbol), side_of(x, &r->side[1], &symbol)},
                        .overlap = r->overlap,
                        .overlap_bytes = r->overlap_bytes,
                        .order = r->order};
-    if (x->counts) {
-        info.count_at = x->counts_at + x->counts_used * sizeof *x->counts;
-        r->counter = &x->counts[x->counts_used++];
-    }
-    StrBuf b = {0};
+    r->counter = new_count(x, &info.count_at);
     gr_race_write(&info, &b);
-    s->record(s, GR_RECORD_RACE, &b);
+    x->session->record(x->session, GR_RECORD_RACE, &b);
     gr_str_free(&b);
     gr_str_free(&symbol);
+}
+
+static uint64_t *misused(void *user, const VmMisuseEvent *e) {
+    Listener *x = user;
+    GrMisuseInfo info = {.class = gr_exact_misuse_name(e->kind),
+                         .meaning = gr_exact_misuse_meaning(e->kind),
+                         .kernel = e->kernel,
+                         .function = e->function,
+                         .file = e->file,
+                         .outer_file = e->outer_file,
+                         .outer_line = e->outer_line,
+                         .detail = e->detail,
+                         .line = e->line,
+                         .column = e->column,
+                         .ptx_line = e->ptx_line,
+                         .thread = {e->thread[0], e->thread[1], e->thread[2]},
+                         .block = {e->block[0], e->block[1], e->block[2]},
+                         .launch = e->launch};
+    uint64_t *count = new_count(x, &info.count_at);
+    StrBuf b = {0};
+    gr_misuse_write(&info, &b);
+    x->session->record(x->session, GR_RECORD_MISUSE, &b);
+    gr_str_free(&b);
+    return count;
 }
 
 static bool wanted(void *user, const char *kernel) {
@@ -159,6 +188,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
     }
     ExactOptions options = {.found = found,
                             .wanted = wanted,
+                            .misused = misused,
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,

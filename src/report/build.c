@@ -3,6 +3,7 @@
 #include "device/record.h"
 #include "ptx/ptx.h"
 #include "report/host_place.h"
+#include "report/misuse_record.h"
 #include "report/race_record.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
@@ -57,6 +58,7 @@ void gr_report_init(GrReport *r) {
 
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
+    gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
     gr_vec_free(&r->absent);
     gr_vec_free(&r->notes);
@@ -219,6 +221,44 @@ static void take_end(Build *b, const GrRecord *rec) {
     }
 }
 
+static const char *known(const char *s) { return *s ? s : NULL; }
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+// The same at the same place in several processes is one.
+static void take_misuse(Build *b, const GrRecord *rec) {
+    GrReport *r = b->report;
+    GrMisuseInfo i;
+    if (gr_misuse_read(rec, &r->arena, &i, NULL) != GR_OK) {
+        r->damaged++;
+        return;
+    }
+    GrMisuse m = {.class = i.class,
+                  .meaning = i.meaning,
+                  .kernel = known(i.kernel),
+                  .detail = i.detail,
+                  .at = {known(i.function), known(i.file), i.line, i.column},
+                  .outer = {NULL, known(i.outer_file), i.outer_line, 0},
+                  .ptx_line = i.ptx_line,
+                  .launch = i.launch,
+                  .count = 1};
+    memcpy(m.thread, i.thread, sizeof m.thread);
+    memcpy(m.block, i.block, sizeof m.block);
+    const void *count = gr_results_at(b->view, i.count_at, sizeof m.count);
+    if (i.count_at && count)
+        memcpy(&m.count, count, sizeof m.count);
+    for (size_t k = 0; k < r->misuses.len; k++) {
+        GrMisuse *o = &r->misuses.data[k];
+        if (!strcmp(o->class, m.class) && same_text(o->kernel, m.kernel) &&
+            same_text(o->at.file, m.at.file) && o->at.line == m.at.line && o->at.col == m.at.col &&
+            o->outer.line == m.outer.line && (m.at.line || o->ptx_line == m.ptx_line)) {
+            o->count += m.count;
+            return;
+        }
+    }
+    b->nomem |= !gr_vec_push(&r->misuses, m);
+}
+
 static gr_status take_records(Build *b, gr_error *err) {
     GrReport *r = b->report;
     // Modules first: kernels refer to them, and another thread may have written its kernel record before.
@@ -243,6 +283,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
+        case GR_RECORD_MISUSE: take_misuse(b, rec); break;
         case GR_RECORD_MODULE:
         case GR_RECORD_RACE: // take_races
         case GR_RECORD_AREA: break;
@@ -654,9 +695,9 @@ static void judge(Build *b) {
                     r->dropped == 1 ? "" : "s");
     if (r->damaged)
         add_reason(b, "the results file is damaged: something may be missing");
-    r->verdict = r->races.len     ? GR_VERDICT_RACES
-                 : r->reasons.len ? GR_VERDICT_INCONCLUSIVE
-                                  : GR_VERDICT_CLEAN;
+    r->verdict = r->races.len || r->misuses.len ? GR_VERDICT_RACES
+                 : r->reasons.len               ? GR_VERDICT_INCONCLUSIVE
+                                                : GR_VERDICT_CLEAN;
 }
 
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err) {

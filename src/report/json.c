@@ -215,11 +215,28 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
     return NULL;
 }
 
+static json_t *misuse_json(const GrReport *r, const GrMisuse *m, Arena *arena) {
+    json_t *o = frame_json(&m->at, arena);
+    bool ok = o && set(o, "class", text_json(m->class)) && set(o, "meaning", text_json(m->meaning)) &&
+              set(o, "engine", text_json(r->engine)) &&
+              set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
+              set(o, "ptx_line", number_or_null(m->ptx_line)) && set(o, "thread", triple(m->thread)) &&
+              set(o, "block", triple(m->block)) && set(o, "launch", number_or_null(m->launch)) &&
+              set(o, "count", json_integer((json_int_t)m->count)) && set(o, "detail", text_json(m->detail)) &&
+              set(o, "inlined_at", m->outer.file ? frame_json(&m->outer, arena) : json_null());
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
     Arena arena;
     gr_arena_init(&arena);
-    json_t *o = json_object(), *races = json_array();
-    bool ok = o && races;
+    json_t *o = json_object(), *races = json_array(), *misuses = json_array();
+    bool ok = o && races && misuses;
+    for (size_t i = 0; ok && i < r->misuses.len; i++)
+        ok = json_array_append_new(misuses, misuse_json(r, &r->misuses.data[i], &arena)) == 0;
     for (size_t i = 0; ok && i < r->races.len; i++)
         ok = json_array_append_new(races, race_json(r, &r->races.data[i], &arena)) == 0;
     ok = ok && set(o, "tool", json_string("gpurace " GPURACE_VERSION)) &&
@@ -228,7 +245,7 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
          set(o, "reproduce", text_json(r->reproduce)) &&
          set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
          set(o, "reasons", texts_json(&r->reasons)) && set(o, "coverage", coverage_json(r, &arena)) &&
-         set(o, "races", json_incref(races));
+         set(o, "races", json_incref(races)) && set(o, "misuses", json_incref(misuses));
     if (ok && r->suppressions)
         ok = set(o, "suppressions", suppressions_json(r->suppressions));
     char *text = ok ? json_dumps(o, JSON_INDENT(2)) : NULL;
@@ -238,6 +255,7 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
     }
     free(text);
     json_decref(races);
+    json_decref(misuses);
     json_decref(o);
     gr_arena_free(&arena);
     return text && !out->oom ? GR_OK

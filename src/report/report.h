@@ -54,6 +54,14 @@ typedef struct GrRace {
     const struct GrRace *witness;  // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;
 
+// Synchronization that is wrong in itself.
+typedef struct GrMisuse {
+    const char *class, *meaning, *kernel, *detail;
+    GrFrame at, outer; // outer: where that was inlined, outermost; file NULL: nowhere
+    uint32_t ptx_line, thread[3], block[3];
+    uint64_t launch, count;
+} GrMisuse;
+
 typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
     bool excluded;                         // because the user said so
@@ -80,6 +88,7 @@ typedef struct GrReport {
     // From the results.
     GrVerdict verdict;
     VEC(GrRace) races;
+    VEC(GrMisuse) misuses; // by kind and place
     VEC(GrKernelCoverage) kernels;
     uint64_t modules_checked, modules_unchecked, launches_checked, launches_unchecked;
     uint64_t sites[GR_SITE_STATUS_COUNT];

@@ -246,17 +246,50 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     add_suppressions(r->suppressions, out);
 }
 
+static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBuf *out) {
+    gr_str_add(out, rule);
+    if (m->at.file && m->at.line)
+        add_place(r, &m->at, out);
+    else
+        gr_str_addf(out, "PTX line %u (compile with -lineinfo to see source lines)", m->ptx_line);
+    gr_str_addf(out, ": synchronization misuse: %s ", m->class);
+    if (m->kernel)
+        gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
+    if (m->at.function && (!m->kernel || strcmp(m->at.function, m->kernel)))
+        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(m->at.function, arena));
+    gr_str_addf(out, "\n\n    %s\n\n", m->meaning);
+    gr_source_excerpt(m->at.file, m->at.line, m->at.col, out);
+    if (m->outer.file) {
+        gr_str_add(out, "    inlined at ");
+        add_place(r, &m->outer, out);
+        gr_str_addc(out, '\n');
+        gr_source_excerpt(m->outer.file, m->outer.line, 0, out);
+    }
+    gr_str_addf(out, "    %s", m->detail);
+    if (m->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)m->launch);
+    gr_str_addf(
+        out, "\n    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",
+        (unsigned long long)m->count, m->count == 1 ? "" : "s",
+        m->count == 1 ? "" : ", the first as above, others possibly by other threads", r->engine);
+}
+
 void gr_report_text(const GrReport *r, StrBuf *out) {
     Arena arena; // of demangled names
     gr_arena_init(&arena);
     for (size_t i = 0; i < r->races.len; i++)
         add_race(r, i, &arena, out);
+    for (size_t i = 0; i < r->misuses.len; i++)
+        add_misuse(r, &r->misuses.data[i], &arena, out);
     gr_str_add(out, rule);
     gr_str_addf(out, "gpurace: verdict: %s", gr_verdict_name(r->verdict));
     if (r->races.len)
         gr_str_addf(out, " (%zu)", r->races.len);
+    if (r->misuses.len)
+        gr_str_addf(out, "%s synchronization misused in %zu place%s", r->races.len ? ", and" : ":",
+                    r->misuses.len, r->misuses.len == 1 ? "" : "s");
     gr_str_addc(out, '\n');
-    add_list(r->races.len ? "  besides   " : "  because   ", &r->reasons, out);
+    add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
     add_coverage(r, &arena, out);
     gr_str_addf(out, "  again     %s\n", r->reproduce);
     gr_arena_free(&arena);

@@ -26,7 +26,42 @@ static void write_result(VmWarpRest *r, const VmSplit *p, const VmBarrier *b) {
     *pred = (*pred & ~p->mask) | (v ? p->mask : 0);
 }
 
+// Of splits that wait at barriers none can be elsewhere for the device's own reasons: those that it parted meet here.
+static void check_divergence(VmWarpRest *r, uint32_t n) {
+    const VmSplit *first = NULL;
+    for (uint32_t s = 0; s < r->n_splits; s++) {
+        const VmSplit *p = &r->splits[s];
+        if (p->state != VM_SPLIT_BARRIER || !((const VmBarrierInfo *)p->pc->extra)->aligned)
+            continue;
+        if (!first && p->barrier == n)
+            first = p;
+    }
+    for (uint32_t s = 0; first && s < r->n_splits; s++) {
+        const VmSplit *p = &r->splits[s];
+        if (p->state != VM_SPLIT_BARRIER || p->pc == first->pc ||
+            !((const VmBarrierInfo *)p->pc->extra)->aligned)
+            continue;
+        uint32_t t[3];
+        unsigned lane = (unsigned)__builtin_ctz(p->mask);
+        const PtxStmt *there = first->pc->stmt;
+        gr_vm_thread_of(r, (unsigned)__builtin_ctz(first->mask), t);
+        uint32_t cur = r->cur;
+        r->cur = s;
+        gr_vm_misuse(&r->hot, p->pc, VM_MISUSE_DIVERGENCE, lane,
+                     "waited at this barrier, thread (%u,%u,%u) of the same warp at the one of %sline %u",
+                     t[0], t[1], t[2], there && there->loc ? "" : "PTX ",
+                     there && there->loc ? there->loc->line
+                     : there             ? there->line
+                                         : 0);
+        r->cur = cur;
+        return;
+    }
+}
+
 static void release(VmBlock *blk, uint32_t n) {
+    for (uint32_t k = 0; k < blk->n_warps; k++)
+        if (blk->warps[k].live && blk->warps[k].n_splits > 1)
+            check_divergence(&blk->warps[k], n);
     VmBarrier b = blk->barrier[n];
     blk->barrier[n] = (VmBarrier){0};
     for (uint32_t k = 0; k < blk->n_warps; k++) {
@@ -72,6 +107,9 @@ static uint32_t same_as_first(const VmWarp *w, uint32_t slot, uint32_t *first) {
     return same;
 }
 
+#define miscounted(w, i, ...)                                                                                \
+    gr_vm_fault_misuse(w, i, VM_MISUSE_BARRIER_COUNT, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, __VA_ARGS__)
+
 VM_HANDLER(gr_vm_x_barrier) {
     VmWarpRest *r = rest_of(w);
     const VmBarrierInfo *info = i->extra;
@@ -79,20 +117,17 @@ VM_HANDLER(gr_vm_x_barrier) {
     if (same != w->mask) // different barriers: part, and come here again
         return gr_vm_diverge(w, same, i, i, i->rejoin);
     if (n >= VM_BARRIERS)
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, "used barrier %u; there are %u", n,
-                           VM_BARRIERS);
+        return miscounted(w, i, "used barrier %u; there are %u", n, VM_BARRIERS);
     if (info->counted) {
         same_as_first(w, i->b, &count);
         if (count % VM_LANES || count > 1024 || (!count && info->kind == VM_BAR_ARRIVE))
-            return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, "used barrier %u for %u threads", n,
-                               count);
+            return miscounted(w, i, "used barrier %u for %u threads", n, count);
     }
     VmBlock *blk = r->block;
     VmBarrier *b = &blk->barrier[n];
     if (b->used && b->expected != count)
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0,
-                           "used barrier %u for %u threads while others wait at it for %u", n,
-                           count ? count : blk->live_threads, b->expected ? b->expected : blk->live_threads);
+        return miscounted(w, i, "used barrier %u for %u threads while others wait at it for %u", n,
+                          count ? count : blk->live_threads, b->expected ? b->expected : blk->live_threads);
     b->used = true;
     b->expected = count;
     b->arrived += count && w->mask == r->live ? VM_LANES : count_lanes(w->mask);

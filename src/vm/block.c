@@ -195,6 +195,7 @@ static void start_block(VmLaunch *l, uint64_t first, VmBlock *b) {
     b->moving = 0;
     b->ended = false;
     b->mbar_waiters = false;
+    b->n_mbars = 0;
     memset(b->barrier, 0, sizeof b->barrier);
     b->prev = NULL;
     b->next = l->blocks;

@@ -53,8 +53,9 @@ VM_HANDLER(gr_vm_x_cluster_arrive) {
     VmCluster *c = r->block->cluster;
     uint32_t twice = w->mask & (r->cluster_arrived | r->cluster_done);
     if (twice)
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, __builtin_ctz(twice), 0,
-                           "arrived at the cluster barrier again without waiting at it first");
+        return gr_vm_fault_misuse(w, i, VM_MISUSE_CLUSTER_BARRIER, VM_FAULT_ILLEGAL_INSTRUCTION,
+                                  __builtin_ctz(twice), 0,
+                                  "arrived at the cluster barrier again without waiting at it first");
     r->cluster_arrived |= w->mask;
     c->arrived += bits(w->mask);
     report(r, i, w->mask, VM_SYNC_CLUSTER_ARRIVE, c->phase);
@@ -68,8 +69,9 @@ VM_HANDLER(gr_vm_x_cluster_wait) {
     VmWarpRest *r = rest_of(w);
     uint32_t never = w->mask & ~(r->cluster_arrived | r->cluster_done);
     if (never)
-        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, __builtin_ctz(never), 0,
-                           "waited at the cluster barrier without having arrived at it");
+        return gr_vm_fault_misuse(w, i, VM_MISUSE_CLUSTER_BARRIER, VM_FAULT_ILLEGAL_INSTRUCTION,
+                                  __builtin_ctz(never), 0,
+                                  "waited at the cluster barrier without having arrived at it");
     if (w->mask & ~r->cluster_done) {
         split_of(w)->pc = i;
         gr_vm_split_set_state(r, r->cur, VM_SPLIT_CLUSTER);

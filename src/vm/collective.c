@@ -260,6 +260,13 @@ static uint32_t lanes_with(const uint32_t *member, uint32_t mask, uint32_t value
     return same;
 }
 
+// Undefined behaviour (PTX ISA): lanes outside their own mask.
+static void outside_mask(VmWarp *w, const VmInsn *i, uint32_t lanes, uint32_t mask) {
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+    rest_of(w)->launch->undefined_collectives++;
+    gr_vm_misuse(w, i, VM_MISUSE_MASK, lane, "is lane %u of its warp, and used the mask 0x%08x", lane, mask);
+}
+
 VM_HANDLER(gr_vm_x_collective) {
     VmWarpRest *r = rest_of(w);
     const VmCollectiveInfo *info = i->extra;
@@ -268,14 +275,15 @@ VM_HANDLER(gr_vm_x_collective) {
     bool all_here = true;
     if (info->constant) {
         all_here = !(member[0] & r->live & ~left);
-        r->launch->undefined_collectives += (left & ~member[0]) != 0;
+        if (left & ~member[0])
+            outside_mask(w, i, left & ~member[0], member[0]);
     }
     for (uint32_t m = left; m && info->sync && !info->constant;
          m &= ~lanes_with(member, m, member[__builtin_ctz(m)])) {
         uint32_t value = member[__builtin_ctz(m)], same = lanes_with(member, m, value);
         all_here &= !(value & r->live & ~same);
         if (same & ~value) // undefined behaviour (PTX ISA): a lane outside its own mask
-            r->launch->undefined_collectives++;
+            outside_mask(w, i, same & ~value, value);
     }
     if (all_here) { // everybody is in this split already
         Lanes x;

@@ -38,6 +38,7 @@ static bool decode_barrier(Decoder *d, const PtxInstr *i) {
     }
     if (at >= n)
         return false;
+    info->aligned = i->op == PTX_OP_BAR || has(i, PTX_MOD_aligned); // bar is barrier.aligned
     info->constant = i->operands[at].kind == PTX_O_INT;
     a = gr_vm_src(d, &i->operands[at++], PTX_U32);
     if (at < n) {

@@ -22,6 +22,8 @@ static void place(VmFault *f, const PtxStmt *s, const PtxModule *m) {
     if (!s)
         return;
     f->ptx_line = s->line;
+    f->stmt = s;
+    f->module = m;
     if (s->loc) {
         f->file = gr_ptx_file(m, s->loc->file);
         f->line = s->loc->line;
@@ -185,4 +187,5 @@ void gr_vm_deadlock(VmBlock *b) {
         describe_block(l, c ? c->block[k] : b, &told);
     if (told > 4)
         append(l->fault.msg, sizeof l->fault.msg, "; and others");
+    gr_vm_misuse_fault(l, VM_MISUSE_DEADLOCK);
 }

@@ -64,8 +64,9 @@ static void report(const Change *c, VmAsyncKind kind, uint32_t phase, uint32_t c
     gr_vm_report_async(rest_of(c->w), c->i, UINT32_C(1) << c->lane, &e);
 }
 
-#define FAULT(c, ...)                                                                                        \
-    (gr_vm_fault((c)->w, (c)->i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)(c)->lane, (c)->bar.at, __VA_ARGS__),    \
+#define FAULT(c, misuse, ...)                                                                                \
+    ((void)gr_vm_fault_misuse((c)->w, (c)->i, VM_MISUSE_MBARRIER_##misuse, VM_FAULT_ILLEGAL_INSTRUCTION,     \
+                              (int)(c)->lane, (c)->bar.at, __VA_ARGS__),                                     \
      false)
 
 static uint8_t *bytes_of(const Change *c) {
@@ -86,7 +87,8 @@ static bool fetch(const Change *c, uint8_t **at, uint64_t *bits, Word *x) {
         return false;
     memcpy(bits, *at, 8);
     if (!unpack(*bits, x))
-        return FAULT(c, "used shared memory at offset 0x%llx as an mbarrier; it was not initialized as one",
+        return FAULT(c, NONE,
+                     "used shared memory at offset 0x%llx as an mbarrier; it was not initialized as one",
                      (unsigned long long)c->bar.at);
     return true;
 }
@@ -153,7 +155,7 @@ static bool change_tx(const Change *c, bool expect, uint32_t bytes) {
         return false;
     int64_t tx = x.tx + (expect ? (int64_t)bytes : -(int64_t)bytes);
     if (tx > COUNT_MAX || tx < -COUNT_MAX)
-        return FAULT(c, "%s %u bytes at the mbarrier at offset 0x%llx, which counts at most %d",
+        return FAULT(c, COUNT, "%s %u bytes at the mbarrier at offset 0x%llx, which counts at most %d",
                      expect ? "expected" : "completed", bytes, (unsigned long long)c->bar.at, COUNT_MAX);
     x.tx = (int32_t)tx;
     report(c, expect ? VM_MBAR_EXPECT : VM_MBAR_TX, x.phase, bytes);
@@ -168,17 +170,32 @@ static bool change_count(const Change *c, uint32_t count, bool drop, bool no_com
         return false;
     if (!count || count > x.pending || (drop && count > x.expected))
         return FAULT(
-            c, "arrived %u times at the mbarrier at offset 0x%llx, which expects %u of %u more in this phase",
+            c, COUNT,
+            "arrived %u times at the mbarrier at offset 0x%llx, which expects %u of %u more in this phase",
             count, (unsigned long long)c->bar.at, x.pending, x.expected);
     x.pending -= count;
     if (drop)
         x.expected -= count;
     if (no_complete && !x.pending && !x.tx)
-        return FAULT(c, "completed the phase of the mbarrier at offset 0x%llx by an arrival with .noComplete",
+        return FAULT(c, COUNT,
+                     "completed the phase of the mbarrier at offset 0x%llx by an arrival with .noComplete",
                      (unsigned long long)c->bar.at);
     report(c, drop ? VM_MBAR_DROP : VM_MBAR_ARRIVE, x.phase, count);
     settle(c, at, &x);
     return true;
+}
+
+// Notes that there is, or is not any more, an mbarrier at `at`; whether there was. What is too many is forgotten.
+static bool remember(VmBlock *b, uint64_t at, bool is) {
+    for (uint32_t k = 0; k < b->n_mbars; k++)
+        if (b->mbars[k] == at) {
+            if (!is)
+                b->mbars[k] = b->mbars[--b->n_mbars];
+            return true;
+        }
+    if (is && b->n_mbars < VM_MBARS_KEPT)
+        b->mbars[b->n_mbars++] = (uint32_t)at;
+    return false;
 }
 
 static bool init(const Change *c, uint32_t count) {
@@ -186,8 +203,16 @@ static bool init(const Change *c, uint32_t count) {
     if (!at)
         return false;
     if (!count || count > COUNT_MAX)
-        return FAULT(c, "initialized an mbarrier for %u arrivals; from 1 to %d are possible", count,
+        return FAULT(c, COUNT, "initialized an mbarrier for %u arrivals; from 1 to %d are possible", count,
                      COUNT_MAX);
+    uint64_t old;
+    Word was;
+    memcpy(&old, at, 8);
+    // What was overwritten in between is none any more, although that is undefined behaviour too.
+    if (remember(c->bar.block, c->bar.at, true) && unpack(old, &was))
+        gr_vm_misuse(c->w, c->i, VM_MISUSE_MBARRIER_REINIT, c->lane,
+                     "initialized the mbarrier at offset 0x%llx of shared memory, which was not invalidated",
+                     (unsigned long long)c->bar.at);
     uint64_t bits = pack(&(Word){.expected = count, .pending = count});
     memcpy(at, &bits, 8);
     report(c, VM_MBAR_INIT, 0, count);
@@ -200,6 +225,7 @@ static bool invalidate(const Change *c) {
     Word x;
     if (!fetch(c, &at, &bits, &x))
         return false;
+    (void)remember(c->bar.block, c->bar.at, false);
     report(c, VM_MBAR_INVAL, x.phase, 0);
     memset(at, 0, 8);
     return true;
@@ -236,7 +262,7 @@ bool gr_vm_mbar_pend(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd bar) {
     if (!fetch(&c, &at, &bits, &x))
         return false;
     if (x.pending == COUNT_MAX)
-        return FAULT(&c, "expected more than %d arrivals at an mbarrier", COUNT_MAX);
+        return FAULT(&c, COUNT, "expected more than %d arrivals at an mbarrier", COUNT_MAX);
     x.pending++;
     bits = pack(&x);
     memcpy(at, &bits, 8);
@@ -298,7 +324,7 @@ static bool test(VmWarp *w, const VmInsn *i, uint32_t *over, uint64_t *at) {
             is = (VM_U32(w, i->b)[c.lane] & 1) != (x.phase & 1);
         else {
             if (!unpack(VM_U64(w, i->b)[c.lane], &then))
-                return FAULT(&c, "waited for a phase with a state that no arrival gave");
+                return FAULT(&c, NONE, "waited for a phase with a state that no arrival gave");
             is = then.phase != x.phase;
         }
         if (is)

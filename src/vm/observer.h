@@ -174,6 +174,25 @@ typedef struct VmLaunchEvent {
     bool bulk;                              // some of the code it may reach uses the async proxy
 } VmLaunchEvent;
 
+typedef enum VmMisuse {
+#define MISUSE(id, text, meaning) VM_MISUSE_##id,
+#include "vm/misuse.def"
+#undef MISUSE
+    VM_MISUSE_COUNT
+} VmMisuse;
+
+// Synchronization that is wrong in itself: by one thread, which stands for those that do the same at once.
+typedef struct VmMisuseEvent {
+    VmMisuse kind;
+    uint64_t launch;
+    uint32_t thread[3], block[3];
+    const char *kernel, *function, *file; // file NULL: not known
+    uint32_t line, column, ptx_line;
+    const char *outer_file; // where `line` was inlined, outermost; NULL: nowhere
+    uint32_t outer_line;
+    const char *detail; // "thread (0,0,0) of block (0,0,0) …", a sentence without its end
+} VmMisuseEvent;
+
 typedef struct VmObserver {
     void *user;
     void (*launch_begin)(void *user, const VmLaunchEvent *e);
@@ -186,6 +205,7 @@ typedef struct VmObserver {
     bool (*glance)(void *user, const VmGlance *g);
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
+    void (*misuse)(void *user, const VmMisuseEvent *e);
 } VmObserver;
 
 #endif

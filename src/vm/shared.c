@@ -39,8 +39,8 @@ const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const cha
                            "%s %llu bytes of the shared memory of block %llu of a cluster of %u", did, n,
                            (unsigned long long)(offset >> VM_SHARED_SHIFT), self->cluster->n);
     if (miss == VM_SHARED_ENDED)
-        return gr_vm_fault(
-            w, i, VM_FAULT_CLUSTER_BLOCK, lane, offset,
+        return gr_vm_fault_misuse(
+            w, i, VM_MISUSE_SHARED_ENDED, VM_FAULT_CLUSTER_BLOCK, lane, offset,
             "%s %llu bytes of the shared memory of block (%u,%u,%u), whose threads have all exited", did, n,
             b->ctaid[0], b->ctaid[1], b->ctaid[2]);
     if (b != self)

@@ -11,6 +11,7 @@ typedef struct VmBarrierInfo { // VmInsn: a barrier, b count, c predicate, d res
     enum { VM_BAR_SYNC, VM_BAR_ARRIVE, VM_BAR_RED } kind;
     enum { VM_BAR_POPC, VM_BAR_AND, VM_BAR_OR } op;
     bool counted;
+    bool aligned;  // all threads of a warp execute the same one
     bool constant; // a and b are immediates: the same for all lanes
 } VmBarrierInfo;
 

@@ -65,6 +65,8 @@ typedef struct VmFault {
     const char *kernel, *function; // names as in PTX
     const char *file;              // source file, NULL without -lineinfo
     uint32_t line, ptx_line;
+    const PtxStmt *stmt; // NULL: not known; in `module`
+    const PtxModule *module;
     uint32_t thread[3], block[3];
     uint64_t address;
     bool shuffled; // the launch's blocks did not start in ascending order

@@ -148,6 +148,8 @@ typedef struct VmBarrier {
     bool used;
 } VmBarrier;
 
+enum { VM_MBARS_KEPT = 32 };
+
 struct VmBlock {
     VmLaunch *launch;
     uint64_t linear;
@@ -162,10 +164,12 @@ struct VmBlock {
     uint8_t *shared;
     uint64_t shared_bytes;
     VmBarrier barrier[VM_BARRIERS];
-    uint64_t weak_since;   // moment of its start: weak.h
-    bool mbar_waiters;     // some split may be suspended at an mbarrier
-    uint64_t async_ids;    // asynchronous operations so far
-    VmAsyncOp *async_free; // records
+    uint64_t weak_since; // moment of its start: weak.h
+    bool mbar_waiters;   // some split may be suspended at an mbarrier
+    uint32_t n_mbars,
+        mbars[VM_MBARS_KEPT]; // offsets of those that were initialized, and not invalidated since
+    uint64_t async_ids;       // asynchronous operations so far
+    VmAsyncOp *async_free;    // records
     VmWarpRest *warps;
     VmBlock *prev, *next; // resident list
 };
@@ -355,6 +359,15 @@ void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, cons
 // Ends the launch. `lane` is the thread to blame, -1 for the first active one. Returns NULL with w->stop set.
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+// misuse.c: tells observers; the launch goes on.
+void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void gr_vm_misuse_fault(const VmLaunch *l, VmMisuse kind);
+// A fault that is one. Yields NULL.
+#define gr_vm_fault_misuse(w, i, misuse, ...)                                                                \
+    (rest_of(w)->launch->faulted ? gr_vm_fault((w), (i), __VA_ARGS__)                                        \
+                                 : (gr_vm_fault((w), (i), __VA_ARGS__),                                      \
+                                    gr_vm_misuse_fault(rest_of(w)->launch, (misuse)), (const VmInsn *)NULL))
 void gr_vm_deadlock(VmBlock *b);
 void gr_vm_timeout(VmWarpRest *r); // the watchdog's; r ran last
 void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include "device/record.h"
 #include "exact/exact.h"
 #include "ptx/ptx.h"
+#include "report/misuse_record.h"
 #include "report/race_record.h"
 #include "report/report.h"
 
@@ -260,6 +261,29 @@ static void add_pair(GrResults *r, const GrRaceInfo *info) {
     append(r, GR_RECORD_RACE, &b);
 }
 
+static void add_misuse(GrResults *r, const char *file, uint32_t line) {
+    StrBuf b = {0};
+    GrMisuseInfo m = {.class = "mbarrier initialized twice",
+                      .meaning = "what it means",
+                      .kernel = "_Z6reducePf",
+                      .function = "init",
+                      .file = file,
+                      .outer_file = "golden/sample.cu",
+                      .outer_line = 7,
+                      .detail = "thread (5,0,0) of block (1,0,0) did it",
+                      .line = line,
+                      .column = 5,
+                      .ptx_line = 77,
+                      .thread = {5, 0, 0},
+                      .block = {1, 0, 0},
+                      .launch = 2};
+    uint64_t *count = gr_results_area(r, sizeof *count, &m.count_at);
+    assert_non_null(count);
+    *count = 2;
+    gr_misuse_write(&m, &b);
+    append(r, GR_RECORD_MISUSE, &b);
+}
+
 // Races of which both sides are known: who did what where, in one sentence.
 static void test_pairs(void **state) {
     (void)state;
@@ -327,6 +351,9 @@ static void test_pairs(void **state) {
                                .overlap = 0x7f0000003000,
                                .overlap_bytes = 2,
                                .order = "no stream order, event or synchronization between the two"});
+    add_misuse(&r, "golden/sample.cu", 3);
+    add_misuse(&r, "golden/sample.cu", 3); // once more: one entry
+    add_misuse(&r, NULL, 0);
     end_process(&r, 0);
     gr_results_detach(&r);
     compare_report_of("pairs", "exact", "unordered by causality",

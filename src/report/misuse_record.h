@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// misuse_record — synchronization that is wrong in itself (vm/misuse.def), as a record of the results file (GR_RECORD_MISUSE):
+// written when it is first seen at a place. Its count is a 64-bit word in an area, which goes on counting.
+#ifndef GR_REPORT_MISUSE_RECORD_H
+#define GR_REPORT_MISUSE_RECORD_H
+
+#include "base/arena.h"
+#include "report/reader.h"
+
+typedef struct GrMisuseInfo {
+    const char *class, *meaning, *kernel, *function, *file, *outer_file, *detail; // "": not known
+    uint32_t line, column, ptx_line, outer_line;
+    uint32_t thread[3], block[3];
+    uint64_t launch, count_at;
+} GrMisuseInfo;
+
+void gr_misuse_write(const GrMisuseInfo *m, StrBuf *out);
+
+// Texts live in `arena`. GR_ERR_FORMAT when the payload makes no sense.
+gr_status gr_misuse_read(const GrRecord *rec, Arena *arena, GrMisuseInfo *out, gr_error *err);
+
+#endif

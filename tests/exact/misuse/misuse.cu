@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synchronization that is wrong in itself: one case per argument, `CASE wrong` or `CASE right`. WHERE says what is to be named.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cooperative_groups.h>
+
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        if ((call) != cudaSuccess) {                                                                         \
+            fprintf(stderr, "%s failed\n", #call);                                                           \
+            exit(2);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+__device__ int result[64];
+__shared__ alignas(8) uint64_t bar; // of every kernel below
+
+static __device__ uint32_t at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+static __device__ void init(uint32_t count) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory"); }
+static __device__ void inval() { asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(at(&bar)) : "memory"); }
+static __device__ void arrive() { asm volatile("{.reg .b64 s; mbarrier.arrive.shared.b64 s, [%0];}" ::"r"(at(&bar)) : "memory"); }
+static __device__ void wait(uint32_t parity)
+{
+    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again;}" ::"r"(at(&bar)),
+                 "r"(parity)
+                 : "memory");
+}
+
+__global__ void mask(bool right)
+{
+    int lane = threadIdx.x;
+    if (lane < 16 || right)
+        result[lane] = __shfl_xor_sync(right ? 0xffffffff : 0x0000fff0, lane, 1); // WHERE mask
+}
+
+__global__ void divergence(bool right)
+{
+    if (right || threadIdx.x < 16) {
+        result[threadIdx.x] = 1;
+        __syncthreads(); // WHERE divergence
+    } else {
+        result[threadIdx.x] = 2;
+        __syncthreads(); // WHERE divergence
+    }
+    result[threadIdx.x] += 1;
+}
+
+// A loop that some threads of a warp leave earlier than others.
+__global__ void uneven_loop(bool right)
+{
+    for (unsigned i = 0; i < (right ? 4 : 2 + threadIdx.x % 2); i++)
+        __syncthreads(); // WHERE uneven_loop
+    result[threadIdx.x] = 1;
+    __syncthreads(); // WHERE uneven_loop
+}
+
+// Warps may part, and threads may leave before a barrier.
+__global__ void warps_apart(bool)
+{
+    if (threadIdx.x >= 60)
+        return;
+    if (threadIdx.x / 32)
+        asm volatile("bar.sync 0;" ::: "memory");
+    else
+        asm volatile("bar.sync 0;" ::: "memory");
+    result[threadIdx.x] = 1;
+}
+
+__global__ void twice(bool right)
+{
+    if (threadIdx.x == 0) {
+        init(64);
+        if (right)
+            inval();
+        init(blockDim.x); // WHERE twice
+    }
+    __syncthreads();
+    arrive();
+    wait(0);
+}
+
+__global__ void no_mbarrier(bool right)
+{
+    if (threadIdx.x == 0) {
+        bar = 0;
+        if (right)
+            init(blockDim.x);
+    }
+    __syncthreads();
+    arrive(); // WHERE no_mbarrier
+    wait(0);
+    __syncthreads();
+}
+
+__global__ void invalidated(bool right)
+{
+    if (threadIdx.x == 0)
+        init(blockDim.x);
+    __syncthreads();
+    arrive();
+    if (right)
+        wait(0);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        inval();
+    __syncthreads();
+    if (!right)
+        wait(0); // WHERE invalidated
+}
+
+__global__ void miscounted(bool right)
+{
+    if (threadIdx.x == 0)
+        init(right ? 64 : 32);
+    __syncthreads();
+    if (threadIdx.x >= 32)
+        asm volatile("{.reg .b64 s; mbarrier.arrive.shared.b64 s, [%0], %1;}" ::"r"(at(&bar)), "r"(right ? 1 : 33) // WHERE miscounted
+                     : "memory");
+    else if (right)
+        arrive();
+}
+
+__global__ void barrier_count(bool right)
+{
+    if (threadIdx.x < 32)
+        asm volatile("bar.sync 1, 64;" ::: "memory"); // WHERE barrier_count, or there
+    else if (right)
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    else
+        asm volatile("bar.sync 1, 96;" ::: "memory"); // WHERE barrier_count
+}
+
+__global__ void deadlock(bool right)
+{
+    if (threadIdx.x < 32 || right)
+        asm volatile("bar.sync 1, 64;" ::: "memory"); // WHERE deadlock
+}
+
+__global__ void cluster_barrier(bool right)
+{
+    asm volatile("barrier.cluster.arrive;" ::: "memory");
+    if (right)
+        asm volatile("barrier.cluster.wait;" ::: "memory");
+    asm volatile("barrier.cluster.arrive;" ::: "memory"); // WHERE cluster_barrier
+    asm volatile("barrier.cluster.wait;" ::: "memory");
+}
+
+// The block whose memory it is may be gone.
+__global__ __cluster_dims__(2, 1, 1) void finished_block(bool right)
+{
+    __shared__ int mine[64];
+    cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+    mine[threadIdx.x] = threadIdx.x;
+    cluster.sync();
+    if (cluster.block_rank() == 0) {
+        for (int i = 0; i < 2000 && !right; i++)
+            __nanosleep(1000);
+        result[threadIdx.x] = cluster.map_shared_rank(mine, 1)[threadIdx.x]; // WHERE finished_block
+    }
+    if (right)
+        cluster.sync();
+}
+
+static const struct {
+    const char *name;
+    void (*kernel)(bool);
+    unsigned threads, blocks;
+} cases[] = {
+    {"mask", mask, 32, 1},
+    {"divergence", divergence, 64, 1},
+    {"uneven_loop", uneven_loop, 64, 1},
+    {"warps_apart", warps_apart, 64, 1},
+    {"twice", twice, 64, 1},
+    {"no_mbarrier", no_mbarrier, 64, 1},
+    {"invalidated", invalidated, 64, 1},
+    {"miscounted", miscounted, 64, 1},
+    {"barrier_count", barrier_count, 64, 1},
+    {"deadlock", deadlock, 64, 1},
+    {"cluster_barrier", cluster_barrier, 64, 1},
+    {"finished_block", finished_block, 64, 2},
+};
+
+int main(int argc, char **argv)
+{
+    for (auto &c : cases)
+        if (argc > 2 && !strcmp(argv[1], c.name)) {
+            c.kernel<<<c.blocks, c.threads>>>(!strcmp(argv[2], "right"));
+            CHECK(cudaGetLastError());
+            printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+            return 0;
+        }
+    return 2;
+}

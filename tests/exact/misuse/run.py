@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py GPURACE PROGRAM SOURCE: every case of misuse.cu under the engine exact."""
+import json
+import subprocess
+import sys
+
+CASES = {
+    "mask": "mask without the caller",
+    "divergence": "barrier divergence",
+    "uneven_loop": "barrier divergence",
+    "warps_apart": None,
+    "twice": "mbarrier initialized twice",
+    "no_mbarrier": "mbarrier not initialized",
+    "invalidated": "mbarrier not initialized",
+    "miscounted": "mbarrier miscounted",
+    "barrier_count": "barrier miscounted",
+    "deadlock": "deadlock",
+    "cluster_barrier": "cluster barrier out of turn",
+    "finished_block": "shared memory of a finished block",
+}
+GOES_ON = {"mask", "divergence", "uneven_loop", "warps_apart", "twice"}
+gpurace, program, source = sys.argv[1:4]
+failures = 0
+
+
+def fail(what, why):
+    global failures
+    failures += 1
+    print(f"FAILED {what}: {why}")
+
+
+def run(name, how, seed):
+    p = subprocess.run([gpurace, "run", "--engine", "exact", "--format", "json", "--seed", str(seed), "--", program, name, how],
+                       capture_output=True, text=True, timeout=120, check=False)
+    at = p.stderr.find("{\n")
+    return p, json.loads(p.stderr[at:]) if at >= 0 else {"misuses": [], "races": [], "verdict": p.stderr}
+
+
+with open(source, encoding="utf-8") as f:
+    lines = f.read().splitlines()
+for seed in (1, 2, 3):
+    for name, text in CASES.items():
+        where = {n for n, line in enumerate(lines, 1) if f"WHERE {name}" in line}
+        p, report = run(name, "wrong", seed)
+        misuses = report["misuses"]
+        if text is None:
+            if misuses or report["verdict"] != "clean":
+                fail(name, report)
+        elif not misuses or {m["class"] for m in misuses} != {text} or p.returncode != 66 or report["verdict"] != "races":
+            fail(name, f"{report['verdict']}, status {p.returncode}, {misuses}")
+        for m in misuses:
+            at = {m["line"], m["inlined_at"]["line"] if m["inlined_at"] else None}
+            if not at & where or not m["detail"] or m["count"] < 1 or not m["kernel"].startswith(name):
+                fail(name, f"it is said to be at {m}, not at {where}")
+        if (name in GOES_ON) != ("cudaSuccess" in p.stdout):
+            fail(name, p.stdout)
+        p, report = run(name, "right", seed)
+        if report["misuses"] or report["verdict"] != "clean":
+            fail(name + " right", report)
+sys.exit(failures != 0)
