@@ -181,6 +181,58 @@ static void other_buffer()
     printf("%d\n", sum > 0);
 }
 
+struct Box {
+    int flag, data[100];
+};
+
+__global__ void produce(Box *b, int rounds)
+{
+    for (int r = 1; r <= rounds; r++) {
+        for (int i = 0; i < 100; i++)
+            b->data[i] = r * i;
+        __threadfence_system();
+        *(volatile int *)&b->flag = r;
+        while (*(volatile int *)&b->flag == r)
+            __nanosleep(100);
+        __threadfence_system();
+    }
+}
+
+// The host polls a flag that the device releases, and is polled in its turn; so often that it is not seen every time.
+static void mailbox()
+{
+    Box *b = (Box *)managed();
+    produce<<<1, 1>>>(b, 5);
+    long sum = 0;
+    for (int r = 1; r <= 5; r++) {
+        while (fixed && *(volatile int *)&b->flag != r)
+            ;
+        for (int i = 0; i < 100; i++)
+            sum += b->data[i];
+        while (*(volatile int *)&b->flag != r)
+            ;
+        *(volatile int *)&b->flag = 0;
+    }
+    printf("%d\n", sum > 0);
+}
+
+__global__ void raise(int *flag, bool wide)
+{
+    if (wide)
+        atomicExch_system(flag, 1);
+    else
+        atomicExch(flag, 1);
+}
+
+// An atomic of the device's scope does not reach the host.
+static void narrow_scope()
+{
+    int *flag = managed();
+    raise<<<1, 1>>>(flag, fixed);
+    while (*(volatile int *)flag == 0)
+        ;
+}
+
 static const struct {
     const char *name;
     void (*run)();
@@ -188,7 +240,7 @@ static const struct {
 #define CASE(name) {#name, name}
     CASE(read_managed),   CASE(write_managed),    CASE(read_variable),  CASE(read_mapped), CASE(write_after_submission),
     CASE(copy_to_pinned), CASE(copy_from_pinned), CASE(sleep_and_read), CASE(event),       CASE(system_call),
-    CASE(other_buffer),
+    CASE(other_buffer),   CASE(mailbox),          CASE(narrow_scope),
 };
 
 int main(int argc, char **argv)
