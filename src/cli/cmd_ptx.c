@@ -8,6 +8,7 @@
 #include "passes/shuffle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void print_help(void) {
     puts(
@@ -47,7 +48,7 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     PtxModule *ptx = NULL;
     GrModule m = {.name = path};
     StrBuf out = {0};
-    const GrEngine *engine = gr_engine_find(o->engine);
+    const GrEngine *engine = gr_engine_find(strcmp(o->engine, "auto") ? o->engine : "collider");
     if (!engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
                        o->engine);

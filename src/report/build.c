@@ -358,6 +358,7 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
                   .inlined = s->inlined,
                   .n_inlined = s->n_inlined,
                   .ptx_line = s->ptx_line,
+                  .kernel = kernel,
                   .size = s->size};
     GrRace race = {.class = class,
                    .kernel = kernel,
@@ -423,6 +424,7 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
                   .inlined = site->inlined,
                   .n_inlined = site->n_inlined,
                   .ptx_line = site->ptx_line,
+                  .kernel = site->kernel,
                   .size = s->size,
                   .has_thread = true,
                   .address = s->address,
@@ -475,6 +477,9 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
                     .order = r.order,
                     .overlap = r.overlap,
                     .overlap_bytes = r.overlap_bytes};
+    for (unsigned k = 0; k < 2; k++)
+        if (s[k] && !out->accesses[k].kernel)
+            out->accesses[k].kernel = kernel_of_launch(b, rec->process, r.side[k].launch);
     if (r.count_at && count)
         memcpy(&out->count, count, sizeof out->count);
     return true;
@@ -487,25 +492,38 @@ static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 static int compare_sides(const GrAccess *x, const GrAccess *y) {
     int d;
     if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
-        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->kind, y->kind)))
+        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
+        (d = compare_texts(x->kernel, y->kernel)) || (d = compare_texts(x->kind, y->kind)))
         return d;
     return x->at.line ? 0 : compare_numbers(x->ptx_line, y->ptx_line);
 }
 
-// By place in the source, so that the report reads like it. 0: one race.
-static int compare_places(const GrRace *a, const GrRace *b) {
-    const GrAccess *x = &a->accesses[0], *y = &b->accesses[0];
+// Whichever of the two sides noticed, it is one race: there the one that comes first in the source counts as the first.
+static bool is_swapped(const GrRace *r) {
+    return r->order && compare_sides(&r->accesses[0], &r->accesses[1]) > 0;
+}
+
+// By place in the source. 0: one race.
+static int compare_races(const GrRace *a, const GrRace *b, bool a_swapped, bool b_swapped) {
+    const GrAccess *x = &a->accesses[a_swapped], *y = &b->accesses[b_swapped];
     int d;
     if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
         (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
-        (d = compare_texts(a->kernel, b->kernel)) || (d = compare_numbers(a->class, b->class)) ||
+        (d = compare_texts(x->kernel, y->kernel)) || (d = compare_numbers(a->class, b->class)) ||
         (d = compare_texts(x->kind, y->kind)) || (d = compare_texts(a->space, b->space)))
         return d;
     if (!x->at.line &&
         ((d = compare_numbers(x->ptx_line, y->ptx_line)) || (d = compare_texts(a->module, b->module))))
         return d;
-    return a->order && b->order ? compare_sides(&a->accesses[1], &b->accesses[1]) : 0;
+    return a->order && b->order ? compare_sides(&a->accesses[!a_swapped], &b->accesses[!b_swapped]) : 0;
 }
+
+static int compare_places(const GrRace *a, const GrRace *b) {
+    return compare_races(a, b, is_swapped(a), is_swapped(b));
+}
+
+// As they are shown, so that the report reads like the source.
+static int compare_shown(const void *a, const void *b) { return compare_races(a, b, false, false); }
 
 typedef struct Found {
     GrRace race;
@@ -562,6 +580,8 @@ static gr_status take_races(Build *b, gr_error *err) {
             goto done;
         }
     }
+    if (r->races.len)
+        qsort(r->races.data, r->races.len, sizeof *r->races.data, compare_shown);
 done:
     gr_vec_free(&all);
     return st;

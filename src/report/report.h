@@ -23,6 +23,7 @@ typedef struct GrAccess {
     GrFrame at;
     const GrFrame *inlined;
     uint32_t n_inlined, ptx_line, size;
+    const char *kernel; // NULL: not known
     bool has_thread;
     uint32_t thread[3], block[3];
     uint64_t address; // of shared memory the offset in its block's

@@ -169,7 +169,8 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
         race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");
     if (race->n_sites > 1)
-        gr_str_addf(out, ", at %u instructions of this line", race->n_sites);
+        gr_str_addf(out, race->order ? ", by %u pairs of instructions" : ", at %u instructions of this line",
+                    race->n_sites);
     gr_str_addf(out, "\n    evidence: %s (engine %s)\n", race->evidence ? race->evidence : r->evidence,
                 race->engine ? race->engine : r->engine);
     if (race->judged)

@@ -157,13 +157,24 @@ class Reports(unittest.TestCase):
         self.assertEqual(reports[0], reports[2])
 
     def test_reproduce_repeats(self):
-        _, report, _, _ = run("ends", "racy", "sync", options=["--seed", "6", "--read-delay", "100"])
+        _, report, _, _ = run("ends", "racy", "sync", options=["--engine", "collider", "--seed", "6", "--read-delay", "100"])
         self.assertTrue(report["reproduce"].startswith("gpurace run --engine collider --device cpu --seed 6 --read-delay 100 -- "))
-        _, again, _, _ = run("ends", "racy", "sync", env={"GPURACE_OPTIONS": "seed=6 read-delay=100"})
+        _, again, _, _ = run("ends", "racy", "sync", env={"GPURACE_OPTIONS": "engine=collider seed=6 read-delay=100"})
+        self.assertEqual(report, again)
+
+    def test_causality_is_the_default(self):
+        _, report, _, _ = run("ends", "racy", "sync")
+        self.assertEqual(report["engine"], "exact")
+        self.assertTrue(report["reproduce"].startswith("gpurace run --engine exact --device cpu --seed 1 -- "))
+        for race in report["races"]:
+            for access in race["accesses"]:
+                self.assertIn(f"{os.path.basename(access['file'])}:{access['line']}", race["sentence"])
+            self.assertTrue(race["sentence"].endswith("; " + race["missing_order"]))
+        _, again, _, _ = run("ends", "racy", "sync", options=["--engine", "auto"])
         self.assertEqual(report, again)
 
     def test_stop_at_the_first_race(self):
-        status, report, out, _ = run("ends", "racy", "sync", options=["--stop"])
+        status, report, out, _ = run("ends", "racy", "sync", options=["--engine", "collider", "--stop"])
         self.assertEqual((status, report["verdict"]), (66, "races"))
         self.assertNotEqual(out, "cudaSuccess\n")
 

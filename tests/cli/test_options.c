@@ -21,7 +21,7 @@ static GrOptions defaults(void) {
 static void test_defaults(void **state) {
     (void)state;
     GrOptions o = defaults();
-    assert_string_equal(o.engine, "collider");
+    assert_string_equal(o.engine, "auto");
     assert_string_equal(o.device, "auto");
     assert_int_equal(o.seed, 1);
     assert_int_equal(o.read_delay, 5000);
@@ -94,7 +94,7 @@ static void test_text_round_trip(void **state) {
     assert_string_equal(p.device, "cpu");
     gr_str_free(&text);
     gr_options_reproduce(&p, &text);
-    assert_string_equal(text.data, " --engine collider --device cpu --seed 9 --kernel 'it'\"'\"'s a' --stop");
+    assert_string_equal(text.data, " --engine auto --device cpu --seed 9 --kernel 'it'\"'\"'s a' --stop");
     gr_str_free(&text);
     gr_options_free(&o);
     gr_options_free(&p);
