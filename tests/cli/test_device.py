@@ -74,7 +74,7 @@ class Faults(unittest.TestCase):
     """A kernel that the device stops: CUDA's error for the program, the place for the user, and no clean verdict."""
 
     def check(self, kernel, error, kind, label=None, options=()):
-        status, report, out, err = run("ends", kernel, "sync", options=options)
+        status, report, out, err = run("ends", kernel, "sync", options=["--engine", "collider", *options])
         self.assertEqual(out, f"{error}\n", err)
         self.assertEqual((status, report["verdict"]), (1, "inconclusive"), report)
         fault = report["coverage"]["faults"][0]
