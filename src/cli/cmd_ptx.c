@@ -8,7 +8,6 @@
 #include "passes/shuffle.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void print_help(void) {
     puts(
@@ -48,7 +47,7 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     PtxModule *ptx = NULL;
     GrModule m = {.name = path};
     StrBuf out = {0};
-    const GrEngine *engine = gr_engine_find(strcmp(o->engine, "auto") ? o->engine : "collider");
+    const GrEngine *engine = gr_engine_find(gr_engine_choice(o->engine, true));
     if (!engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
                        o->engine);

@@ -74,8 +74,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
                        "--device gpu: NVIDIA's driver (libcuda.so.1) finds no GPU on this machine");
     r->on_gpu = r->gpu.count > 0;
     o->device = r->on_gpu ? "gpu" : "cpu";
-    if (!strcmp(o->engine, "auto"))
-        o->engine = r->on_gpu ? "collider" : "exact";
+    o->engine = gr_engine_choice(o->engine, r->on_gpu);
     const GrEngine *e = gr_engine_find(o->engine);
     if (r->on_gpu && e && e->cpu_only)
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
@@ -285,7 +284,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         fputs("gpurace: no program was given: gpurace run [options] -- PROGRAM [ARGUMENTS]\n", stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(o->engine, "auto") && !gr_engine_find(o->engine) && !getenv("GPURACE_INJECTION")) {
+    if (!gr_engine_find(gr_engine_choice(o->engine, true)) && !getenv("GPURACE_INJECTION")) {
         fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
         return EXIT_USAGE;
     }

@@ -104,5 +104,7 @@ typedef struct GrEngine {
 // All engines of this build, terminated by NULL: engines.c of the library, another list in tests.
 extern const GrEngine *const gr_engines[];
 const GrEngine *gr_engine_find(const char *name);
+// What --engine NAME means: "auto" is the causality engine on the CPU device, the collider elsewhere.
+const char *gr_engine_choice(const char *name, bool elsewhere);
 
 #endif

@@ -10,6 +10,10 @@ const GrEngine *const gr_engines[] = {
     NULL,
 };
 
+const char *gr_engine_choice(const char *name, bool elsewhere) {
+    return strcmp(name, "auto") ? name : elsewhere ? "collider" : "exact";
+}
+
 const GrEngine *gr_engine_find(const char *name) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
         if (!strcmp((*e)->name, name))
