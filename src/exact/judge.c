@@ -207,14 +207,16 @@ static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine
 // ISA, "Causality order", second rule): it is enough that a later strong read of the location is known.
 static bool observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
                      uint32_t u) {
+    const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
     for (unsigned side = 0; side < 2; side++) {
         History h = side ? cell->reads : cell->writes;
         Entry e;
+        bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
         while (gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
-            if (z == w && (e.lanes >> u & 1))
-                break; // what is older has not seen it
-            if (!z->strong || z->access == PTX_ACCESS_WRITE || (z != w && z->last <= w->first) ||
+            newer &= z != w || !(e.lanes >> u & 1);
+            if (!z->strong || z->access == PTX_ACCESS_WRITE ||
+                (!newer && (ordered[side] || z == w || z->last <= w->first)) ||
                 !gr_exact_morally_strong(x, w, z))
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {

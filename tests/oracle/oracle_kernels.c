@@ -3,7 +3,7 @@
 // to the same execution. Both must name the same racing bytes with the same pairs of sites.
 //
 //     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
-//     oracle_kernels --show N [--seed S]                     prints that kernel and what was found
+//     oracle_kernels --show N [--seed S] [--mutant 1]        prints that kernel, or its mutant, and what was found
 //     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
@@ -20,7 +20,7 @@
 enum { SEEDS = 4, BYTES = 1024, LINES = 512, REPORTS = 10, RETRIES = 6 };
 
 typedef struct Options {
-    uint64_t first, count, seeds, show, seed, saturate;
+    uint64_t first, count, seeds, show, seed, saturate, mutant;
     const char *driver;
     bool shows, quiet;
 } Options;
@@ -486,6 +486,7 @@ static bool parse(int argc, char **argv, Options *o) {
                        : !strcmp(a, "--seeds")    ? &o->seeds
                        : !strcmp(a, "--seed")     ? &o->seed
                        : !strcmp(a, "--show")     ? &o->show
+                       : !strcmp(a, "--mutant")   ? &o->mutant
                        : !strcmp(a, "--saturate") ? &o->saturate
                                                   : NULL;
         o->shows |= to == &o->show;
@@ -517,6 +518,8 @@ int main(int argc, char **argv) {
     if (o.shows) {
         Kernel k;
         kernel_make(o.show, &k);
+        if (o.mutant)
+            (void)kernel_mutate(o.show, &k);
         print(&k, o.seed);
         return 0;
     }
