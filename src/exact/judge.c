@@ -204,9 +204,11 @@ static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine
 }
 
 // An operation precedes another in causality order too when somebody observed its value and that precedes the other (PTX
-// ISA, "Causality order", second rule): it is enough that a later strong read of the location is known.
-static bool observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
-                     uint32_t u) {
+// ISA, "Causality order", second rule): it is enough that a later strong read of the location is known. Yields
+// the bytes of the word of which that is so.
+static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
+                         uint32_t u, uint32_t wanted) {
+    uint32_t bytes = 0;
     const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
     for (unsigned side = 0; side < 2; side++) {
         History h = side ? cell->reads : cell->writes;
@@ -214,7 +216,7 @@ static bool observed(const Exact *x, const Access *a, const Cell *cell, const St
         bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
         while (gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
-            newer &= z != w || !(e.lanes >> u & 1);
+            newer &= z != w || !(e.lanes >> u & 1) || !(e.bytes & wanted);
             if (!z->strong || z->access == PTX_ACCESS_WRITE ||
                 (!newer && (ordered[side] || z == w || z->last <= w->first)) ||
                 !gr_exact_morally_strong(x, w, z))
@@ -222,23 +224,25 @@ static bool observed(const Exact *x, const Access *a, const Cell *cell, const St
             for (uint32_t m = e.lanes; m; m &= m - 1) {
                 uint32_t l = (uint32_t)__builtin_ctz(m);
                 if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l))
-                    return true;
+                    bytes |= e.bytes;
             }
         }
     }
-    return false;
+    return bytes;
 }
 
-// Does the access race with what lane u did under stamp t?
+// Does the access race with what lane u did under stamp t, and on which of these bytes?
 static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t,
-                  uint32_t u, ExactClass *class) {
+                  uint32_t u, uint32_t *bytes, ExactClass *class) {
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
         *class = EXACT_PROXY;
         // What was only read needs none.
         return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
     }
-    if (t->strong && t->access != PTX_ACCESS_READ && observed(x, a, cell, mine, t, u))
+    if (t->strong && t->access != PTX_ACCESS_READ)
+        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
+    if (!*bytes)
         return false;
     if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile, and it was asked for
         *class = EXACT_VOLATILE;
@@ -287,13 +291,14 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
             continue;
         for (uint32_t m = e.lanes; m; m &= m - 1) {
             uint32_t u = (uint32_t)__builtin_ctz(m);
+            uint32_t racing = both;
             ExactClass class;
-            if (!races(x, a, cell, mine, t, u, &class))
+            if (!races(x, a, cell, mine, t, u, &racing, &class))
                 continue;
-            if (class == EXACT_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & both) &&
-                gr_exact_is_silent(a, lane, word, both))
+            if (class == EXACT_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) &&
+                !(changed & racing) && gr_exact_is_silent(a, lane, word, racing))
                 class = EXACT_SAME_VALUE;
-            report(x, a, lane, word, both, e.stamp, u, class);
+            report(x, a, lane, word, racing, e.stamp, u, class);
         }
     }
 }
