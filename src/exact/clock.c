@@ -43,9 +43,15 @@ static uint64_t unmix(uint64_t z) {
 
 static unsigned digit(uint64_t key, unsigned depth) { return (unsigned)(key >> (BITS * depth)) & (WAYS - 1); }
 
-static unsigned place(const Clock *c, unsigned way) {
-    return (unsigned)__builtin_popcount(c->used & ((1u << way) - 1));
+// Bits of 16: without an instruction for it, the builtin is a call.
+static unsigned count_bits(unsigned m) {
+    m -= m >> 1 & 0x5555;
+    m = (m & 0x3333) + (m >> 2 & 0x3333);
+    m = (m + (m >> 4)) & 0x0f0f;
+    return (m + (m >> 8)) & 31;
 }
+
+static unsigned place(const Clock *c, unsigned way) { return count_bits(c->used & ((1u << way) - 1)); }
 
 static Clock *new_node(unsigned n) {
     Clock *c = malloc(sizeof *c + n * sizeof(Slot));
@@ -99,7 +105,7 @@ static Slot retained(const Clock *c, unsigned way) {
 // A copy of c in which `way` holds s, of which it takes the reference.
 static Clock *replace(const Clock *c, unsigned way, Slot s, bool is_child) {
     unsigned used = c->used | 1u << way;
-    Clock *n = new_node((unsigned)__builtin_popcount(used));
+    Clock *n = new_node(count_bits(used));
     if (!n) {
         if (is_child)
             gr_clock_release(s.child);

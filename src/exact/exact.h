@@ -48,7 +48,7 @@ typedef struct ExactRace {
     uint64_t overlap;  // first byte that both touched, and how many
     uint32_t overlap_bytes;
     char order[256];   // what would have ordered them, a sentence's end: "no __syncthreads() … between"
-    uint64_t count;    // words and threads, all occurrences
+    uint64_t count;    // words and threads, of those that were remembered
     uint64_t *counter; // counts too, unless NULL
 } ExactRace;
 

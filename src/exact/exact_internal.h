@@ -151,6 +151,22 @@ static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
     return a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
            a->elem == b->elem && a->mark == b->mark;
 }
+// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks will do, since whoever may
+// write there later is unordered with one of the two at least if it is with any. *other: the linear index, and 1, of the first of them
+// that was found. True: `t` is the second.
+static inline bool gr_exact_is_told(const Exact *x, const Stamp *mine, const Stamp *t, uint64_t *other) {
+    if (!gr_exact_same_kind(t, mine) || t->at.launch != mine->at.launch || t->proxy != mine->proxy)
+        return false;
+    uint64_t block = x->order.info.data[t->at.id].linear + 1;
+    if (*other && *other != block)
+        return true;
+    *other = block;
+    return false;
+}
+static inline bool gr_exact_reads_apart(const Access *a, const Stamp *mine) {
+    return !a->owner && !a->view.op && mine->access == PTX_ACCESS_READ && !mine->strong &&
+           a->view.launch->apart;
+}
 // Nobody can race any more with anything that h holds.
 bool gr_exact_all_over(const Exact *x, const Access *a, History h);
 // What takes the place of h, with a reference to it.

@@ -3,7 +3,7 @@
 #include "exact/exact_internal.h"
 
 // OBSERVERS_MAX: so many entries are kept only for what they have seen.
-enum { NEWEST = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
+enum { NEWEST = 16, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
 bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     Entry e;
@@ -154,6 +154,14 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
         return h;
     Entry e, mine = h ? entry_of(x, a, lanes, word, bytes) : (Entry){a->stamp, lanes, bytes, false};
     Shadow *sh = &x->shadow;
+    if (gr_exact_reads_apart(a, &sh->stamps.data[a->stamp])) {
+        uint64_t other = 0;
+        History rest = h;
+        for (unsigned k = 0; k < NEWEST && gr_history_next(sh, &rest, &e); k++)
+            if (!(bytes & ~e.bytes) &&
+                gr_exact_is_told(x, &sh->stamps.data[a->stamp], &sh->stamps.data[e.stamp], &other))
+                return gr_history_retain(sh, h);
+    }
     uint32_t length = gr_history_length(sh, h);
     if (!(length & (length - 1)))
         return tidy(x, a, h, mine);

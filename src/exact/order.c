@@ -406,6 +406,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     l->known = gr_map_remove_u64(&o->expected, e->launch);
     l->shared_bytes = e->shared_bytes;
     l->bulk = e->bulk;
+    l->apart = !e->orders && e->cluster[0] * e->cluster[1] * e->cluster[2] == 1;
     memcpy(l->grid, e->grid, sizeof l->grid);
     memcpy(l->block, e->block, sizeof l->block);
     memcpy(l->cluster, e->cluster, sizeof l->cluster);

@@ -117,6 +117,7 @@ typedef struct Launch {
     const char *kernel;       // may be gone when the module is
     uint64_t begun, ended;    // moments; ended 0: runs
     bool host;                // none of the device's: what the host itself accesses
+    bool apart;               // nothing orders its blocks among themselves
     bool bulk;                // its code may use the async proxy
     bool cut;                 // it faulted
     Clock *known;             // when it began

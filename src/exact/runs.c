@@ -2,7 +2,7 @@
 // runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
 #include "exact/exact_internal.h"
 
-enum { NEWEST = 3, SCRAPS = 2 };
+enum { NEWEST = 8, SCRAPS = 2 };
 
 // The warp's own earlier access, lane for lane.
 static bool is_own(const Exact *x, const Access *a, uint32_t stamp) {
@@ -104,10 +104,18 @@ static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape
 static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
     Shadow *s = &x->shadow;
     Run *r = first;
+    const Stamp *mine = &s->stamps.data[a->stamp];
+    bool apart = gr_exact_reads_apart(a, mine);
+    uint64_t other = 0;
     for (unsigned k = 0; k < NEWEST; k++) {
-        if (r->stamp == a->stamp && r->shape == shape) {
-            r->lanes |= lanes;
-            return;
+        if (r->shape == shape) {
+            if (r->stamp == a->stamp) {
+                r->lanes |= lanes;
+                return;
+            }
+            if (apart && (!(lanes & ~r->lanes) || gr_shape_form(shape) == FORM_SAME) &&
+                gr_exact_is_told(x, mine, &s->stamps.data[r->stamp], &other))
+                return;
         }
         if (!r->next)
             break;

@@ -12,6 +12,7 @@ VmLaunchEvent gr_vm_launch_event(const VmLaunch *l) {
                        .module = l->kernel->ptx->module,
                        .kernel = l->kernel->ptx,
                        .shared_bytes = l->shared_bytes,
+                       .orders = l->module->orders,
                        .bulk = l->module->bulk};
     memcpy(e.grid, l->grid, sizeof e.grid);
     memcpy(e.block, l->block, sizeof e.block);

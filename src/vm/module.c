@@ -136,6 +136,21 @@ static gr_status layout_params(VmModule *m, VmFunc *f, gr_error *err) {
     return GR_OK;
 }
 
+// Whether threads of different blocks may synchronize: by fences, or by operations that release or acquire.
+static bool orders_blocks(const PtxModule *m) {
+    for (uint32_t f = 0; f < m->n_funcs; f++)
+        for (const PtxStmt *s = m->funcs[f]->first; s; s = s->next) {
+            if (s->kind != PTX_INSTR)
+                continue;
+            const PtxInstr *i = s->instr;
+            if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR || i->op == PTX_OP_MBARRIER ||
+                i->op == PTX_OP_GRIDDEPCONTROL || i->sem == PTX_ACQUIRE || i->sem == PTX_RELEASE ||
+                i->sem == PTX_ACQ_REL || i->sem == PTX_SC)
+                return true;
+        }
+    return false;
+}
+
 gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, VmModule **out, gr_error *err) {
     gr_status st = GR_OK;
     *out = NULL;
@@ -153,6 +168,8 @@ gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, Vm
     }
     for (size_t k = 0; k < n; k++)
         m->ptx[m->n_ptx++] = modules[k];
+    for (size_t k = 0; k < n; k++)
+        m->orders |= orders_blocks(modules[k]);
     for (size_t k = 0; k < n; k++)
         for (uint32_t s = 1; s <= modules[k]->n_sites; s++) {
             const PtxSite *site = &modules[k]->sites[s];

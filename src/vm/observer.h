@@ -171,6 +171,7 @@ typedef struct VmLaunchEvent {
     const PtxFunc *kernel;
     uint32_t grid[3], block[3], cluster[3]; // cluster: 1 x 1 x 1 unless there are some
     uint32_t shared_bytes;                  // static and dynamic
+    bool orders;                            // some of the code it may reach fences, releases or acquires
     bool bulk;                              // some of the code it may reach uses the async proxy
 } VmLaunchEvent;
 

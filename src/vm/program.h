@@ -159,6 +159,7 @@ struct VmModule {
     uint32_t n_windows; // of the collider (window.c)
     uint32_t n_speculated;
     uint32_t code_base;
+    bool orders; // some instruction may order blocks among themselves
     bool bulk;   // some instruction is of the async proxy
     bool tagged; // some instruction was inserted by a pass
     VmModule *next;

@@ -417,6 +417,17 @@ static const Case cases[] = {
      "bra AGAIN;\nxor.b32 %r10, %r4, "
      "128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
      1, 64, ""},
+    {"read by many blocks, written by the first",
+     "@%p1 ld.global.u32 %r10, [%rd1]; // =A\n@%p3 st.global.u32 [%rd1], %r1; // =B\n", 9, 32, "A-B " RW},
+    {"read by many blocks, written by the last",
+     "setp.eq.u32 %p10, %r2, 8; and.pred %p10, %p10, %p1; @%p1 ld.global.u32 %r10, [%rd1]; // =A\n"
+     "@%p10 st.global.u32 [%rd1], %r1; // =B\n",
+     9, 32, "A-B " RW},
+    {"read by many blocks here and there, written by the first",
+     "and.b32 %r10, %r1, 7; mul.lo.u32 %r10, %r10, %r10; mul.wide.u32 %rd5, %r10, 4; add.s64 %rd5, %rd1, "
+     "%rd5;\n"
+     "ld.global.u32 %r11, [%rd5]; // =A\n@%p3 st.global.u32 [%rd1+196], %r1; // =B\n",
+     9, 64, "A-B " RW},
     {"mbarrier not waited for",
      ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
      "%r1; // =A\n"
