@@ -194,6 +194,21 @@ static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
     b->ragged = o->info.data[b->id].ragged = true;
 }
 
+// What those who take part know of lanes that have exited through groups of their warp: the floor will not say it.
+static Clock *of_exited(const Block *b, const Phase *p) {
+    Clock *c = NULL;
+    for (uint32_t k = 0; b->ragged && k < b->n_warps; k++) {
+        const Warp *w = &b->warps[k];
+        for (uint32_t g = 0; g < w->n_groups; g++) {
+            const WarpGroup *x = &w->group[g];
+            for (uint32_t m = x->mask & p->arrived[k] && x->floor > b->floor ? x->mask & w->exited : 0; m;
+                 m &= m - 1)
+                gr_clock_add(&c, key_of(BY_THREAD, b->id, k, (uint32_t)__builtin_ctz(m)), x->floor);
+        }
+    }
+    return c;
+}
+
 // Every thread of the block that has not exited took part.
 static void sync_block(Order *o, Block *b, const Phase *p) {
     bool plain = true;
@@ -204,6 +219,8 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
             note_exit(o, b, w, gone);
         plain &= !w->own && !w->has_imp;
     }
+    Clock *exited = of_exited(b, p);
+    plain &= !exited;
     Clock *base = plain ? NULL : gr_clock_retain(b->base), *last = NULL;
     for (uint32_t k = 0; k < b->n_warps && !plain; k++) {
         Warp *w = &b->warps[k];
@@ -216,6 +233,8 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
                 break;
         }
     }
+    gr_clock_merge(&base, exited);
+    gr_clock_release(exited);
     if (!plain)
         gr_clock_take(&b->base, base);
     b->floor = b->safe = b->epoch;
