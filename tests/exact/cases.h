@@ -220,6 +220,31 @@ static const Case cases[] = {
      "=B\nbar.sync 0;\n@%p1 ld.shared.u32 %r11, [%r5+512]; // =C\n@%p1 ld.shared.u32 %r12, [%r5+128]; // "
      "=D\n",
      1, 64, "A-A " WW "; A-C " RW},
+    {"left after a warp sync, before a barrier",
+     "setp.eq.u32 %p10, %r1, 3; @%p10 st.shared.u32 [%r5+512], %r1; // =A\nbar.warp.sync 0xffffffff;\n@%p10 "
+     "bra OUT;\n"
+     "bar.sync 0;\n@%p1 ld.shared.u32 %r11, [%r5+512]; // =B\nOUT:\n",
+     1, 64, ""},
+    {"left without a warp sync, before a barrier",
+     "setp.eq.u32 %p10, %r1, 3; @%p10 st.shared.u32 [%r5+512], %r1; // =A\n@%p10 bra OUT;\n"
+     "bar.sync 0;\n@%p1 ld.shared.u32 %r11, [%r5+512]; // =B\nOUT:\n",
+     1, 64, "A-B " RW},
+    {"fences of one side each",
+     MESSAGE_AFTER("fence.release.gpu; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.relaxed.gpu.global.u32 %r12, [%rd1];", "fence.acquire.gpu;\n"),
+     2, 32, ""},
+    {"fences of the wrong sides",
+     MESSAGE_AFTER("fence.acquire.gpu; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.relaxed.gpu.global.u32 %r12, [%rd1];", "fence.release.gpu;\n"),
+     2, 32, "D-E " RW},
+    {"a release operation and a later relaxed store to the same place",
+     MESSAGE_AFTER("st.release.gpu.global.u32 [%rd1], 0; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.acquire.gpu.global.u32 %r12, [%rd1];", ""),
+     2, 32, ""},
+    {"a release operation and a later relaxed store to another place",
+     MESSAGE_AFTER("st.release.gpu.global.u32 [%rd1+8], 1; st.relaxed.gpu.global.u32 [%rd1], 1;\n",
+                   "ld.acquire.gpu.global.u32 %r12, [%rd1];", ""),
+     2, 32, "D-E " RW},
     {"producer arrives, consumer syncs",
      "@%p5 bra PRODUCE;\nbar.sync 1, 64;\nadd.u32 %r10, %r6, -128; ld.shared.u32 %r11, [%r10]; // =B\nbra "
      "END;\nPRODUCE: "
