@@ -5,7 +5,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from truth import ROOT, Run, frames, of_host, read, words
+from truth import Run, frames, of_host, read, words
 
 FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
 DEFAULT_SEEDS = 20
@@ -204,9 +204,7 @@ class Program:
 
 def load(folder, patterns=()):
     """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
-    classes = words("src/exact/races.def", "EXACT_CLASS")
-    if os.path.exists(os.path.join(ROOT, "src/vm/misuse.def")):
-        classes |= words("src/vm/misuse.def", "MISUSE")
+    classes = words("src/exact/races.def", "EXACT_CLASS") | words("src/vm/misuse.def", "MISUSE")
     programs = []
     for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
         path = os.path.join(folder, family)
@@ -291,6 +289,8 @@ class Judge:
         try:
             report = run.report(self.schema)
             problems = run.check(report, twin or not program.racy, TOLERATED.get(self.engine, ()))
+            if program.misuses and not twin and not report.get("misuses"):
+                problems = []  # what a kernel ends with whose misuse this engine does not name: that was missed, if expected
             for record in report["races"] + report.get("misuses", []):
                 ids = set() if twin else self.match(program, record, options)
                 if not ids:

@@ -8,7 +8,7 @@ TITLES = {
     "table3": "the 27 cases of table 3 in the SuperCollider paper",
     "scopes": "scopes and locks, as in ScoRD and iGUARD",
     "graph": "graph patterns, as in Indigo",
-    "hgrd": "the 22 programs of HGRD's table 3",
+    "hgrd": "the 22 programs of HGRD's table 3, and others whose races hang on what the host passes",
     "ldetector": "the 11 programs of LDetector's table V",
     "subtle": "where detectors raise false alarms",
     "async": "asynchronous and bulk copies, clusters",
@@ -62,7 +62,9 @@ def counted(programs):
     head = ["family", "what it is", "programs", "racy", "races", "global", "shared", "can-overlap", "missing-order"]
     text = INTRODUCTION + "\n" + table(head, with_total(rows)) + "\nThe races by class:\n\n"
     rows = [[name, sum(row.values()), row["can-overlap"], row["missing-order"]] for name, row in sorted(classes.items())]
-    return text + table(["class", "races", "can-overlap", "missing-order"], rows)
+    text += table(["class", "races", "can-overlap", "missing-order"], rows)
+    misuses = sum(len(p.misuses) for p in programs)
+    return text + (f"\nThe synchronization of {misuses} programs is wrong in itself, which `exact` has to name.\n" if misuses else "")
 
 
 def page(programs, measured, twins):
