@@ -151,7 +151,7 @@ void gr_run_drop(Shadow *s, uint32_t *link) {
 static Cell *take_cells(Shadow *s) {
     Cell *c = s->free_cells;
     if (c) {
-        memcpy(&s->free_cells, c, sizeof s->free_cells);
+        memcpy(&s->free_cells, (const void *)c, sizeof s->free_cells);
     } else {
         if (!s->slab_left) {
             if (s->used_slabs == s->slabs.len) {
@@ -179,7 +179,7 @@ void gr_line_reset(Shadow *s, Line *l, bool shared) {
             gr_history_release(s, c[k].writes);
             gr_history_release(s, c[k].reads);
         }
-        memcpy(c, &s->free_cells, sizeof s->free_cells);
+        memcpy((void *)c, &s->free_cells, sizeof s->free_cells);
         s->free_cells = c;
     } else {
         for (unsigned k = 0; k < 2; k++)
