@@ -220,6 +220,7 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
         for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += s->elem) {
             op.at = a->address[l] + i;
             gr_order_strong_write(&x->order, b, w, l, &op);
+            x->host_news |= op.scope == PTX_SCOPE_SYS;
         }
     }
 }

@@ -57,9 +57,9 @@ struct Exact {
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
     VEC(HostSite) host_pcs;
-    VEC(Span) open;       // where accesses are not seen
-    uint64_t host_looked; // Order.version when it last learnt what it may have read there
-    bool host_told;       // what it did since is in Work.host
+    VEC(Span) open; // where accesses are not seen
+    bool host_news; // the device wrote what the host may have read there since it last looked
+    bool host_told; // what it did since is in Work.host
 };
 
 // The accesses of some lanes of one warp instruction, or of one operation.

@@ -13,7 +13,7 @@
 #include "exact/exact_internal.h"
 #include "exact/order_internal.h"
 
-enum { CHUNK = 1 << 30 };
+enum { CHUNK = 1 << 30, SPANS = 64 };
 
 static Block *host_block(Exact *x) {
     if (!x->host) {
@@ -55,7 +55,7 @@ static bool is_open(const Exact *x, uint64_t at) {
 
 // What the device has released in open memory may be known to the host.
 static void learn_unseen(Exact *x, Block *b) {
-    if (!x->open.len || x->host_looked == x->order.version)
+    if (!x->open.len || !x->host_news)
         return;
     for (size_t k = 0; k < x->order.sync.len; k++) {
         const SyncVar *v = x->order.sync.entries[k].live ? x->order.sync.entries[k].value : NULL;
@@ -65,7 +65,7 @@ static void learn_unseen(Exact *x, Block *b) {
             .at = v->at, .vars = &x->order.sync, .size = v->size, .sem = PTX_ACQUIRE, .scope = PTX_SCOPE_SYS};
         gr_order_strong_read(&x->order, b, &b->warps[0], 0, &op);
     }
-    x->host_looked = x->order.version;
+    x->host_news = false;
 }
 
 static uint32_t site_of(Exact *x, uint64_t pc) {
@@ -119,7 +119,22 @@ void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
 
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size) {
     Exact *x = exact;
-    Span s = {at, size};
+    Span s = {at, size}, *last = x->open.len ? &x->open.data[x->open.len - 1] : NULL;
+    x->host_news = true; // what was released there before
+    if (last && last->at + last->size == at) {
+        last->size += size;
+        return;
+    }
+    if (last && x->open.len == SPANS) { // all of them and what is between
+        uint64_t end = at + size;
+        for (size_t k = 0; k < x->open.len; k++) {
+            const Span *o = &x->open.data[k];
+            s.at = o->at < s.at ? o->at : s.at;
+            end = o->at + o->size > end ? o->at + o->size : end;
+        }
+        s.size = end - s.at;
+        x->open.len = 0;
+    }
     if (!gr_vec_push(&x->open, s))
         x->nomem = true;
 }
