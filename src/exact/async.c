@@ -92,18 +92,9 @@ static void wait_for_groups(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) 
         Op *op = b->ops.data[k];
         uint32_t lanes =
             op->warp == w->index && op->completes == e->completes ? covers(e, op, groups, all) : 0;
-        if (lanes && lanes == op->mask && lanes == w->exists) {
-            Clock *c = gr_clock_with(NULL, key_of(BY_WARP, op->id, w->index, 0), epoch);
-            gr_order_learn(o, b, w, lanes, c);
-            gr_clock_release(c);
-        } else {
-            for (uint32_t m = lanes; m; m &= m - 1) { // each knows its own only
-                uint32_t l = (uint32_t)__builtin_ctz(m);
-                Clock *c = gr_clock_with(NULL, key_of(BY_THREAD, op->id, w->index, l), epoch);
-                gr_order_learn(o, b, w, UINT32_C(1) << l, c);
-                gr_clock_release(c);
-            }
-        }
+        Waited done = {op->id, lanes, epoch};
+        if (lanes && !gr_vec_push(&w->waited, done))
+            o->nomem = true;
         if (!e->read_only)
             op->waited |= lanes;
         if (op->waited == op->mask)
@@ -113,6 +104,7 @@ static void wait_for_groups(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) 
     }
     if (groups)
         b->ops.len = kept;
+    o->version++;
 }
 
 // ---- mbarriers -----------------------------------------------------------------------------------------------------

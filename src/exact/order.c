@@ -18,6 +18,32 @@ void gr_clock_merge(Clock **to, Clock *c) { gr_clock_take(to, gr_clock_join(*to,
 
 // ---- What a thread knows -------------------------------------------------------------------------------------------
 
+// What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
+// to know all that the others do: operations of the whole warp are left to the caller, in what is returned.
+static Clock *flush_waited(Block *b, Warp *w, uint32_t together) {
+    Clock *all = NULL, *own[LANES] = {NULL};
+    uint32_t some = 0;
+    for (size_t k = 0; k < w->waited.len; k++) {
+        const Waited *x = &w->waited.data[k];
+        if (x->mask == w->exists && !(x->mask & ~together)) {
+            gr_clock_add(&all, key_of(BY_WARP, x->id, w->index, 0), x->epoch);
+            continue;
+        }
+        for (uint32_t m = x->mask; m; m &= m - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(m);
+            gr_clock_add(&own[l], key_of(BY_THREAD, x->id, w->index, l), x->epoch);
+            some |= m & -m;
+        }
+    }
+    w->waited.len = 0;
+    for (; some; some &= some - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(some);
+        gr_order_learn(b->launch->order, b, w, some & -some, own[l]);
+        gr_clock_release(own[l]);
+    }
+    return all;
+}
+
 static Clock *make_base(const Block *b, const Warp *w, Clock *imports, uint32_t lane) {
     Clock *c = gr_clock_retain(imports);
     if (b->floor)
@@ -45,6 +71,8 @@ static bool groups_are_whole(const Block *b, const Warp *w) {
 
 // What the lane knows of others. A reference of the caller's own.
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane) {
+    if (w->waited.len)
+        (void)flush_waited(b, w, 0);
     Clock *imports = imports_of(b, w, lane);
     if (!groups_are_whole(b, w))
         return make_base(b, w, imports, lane);
@@ -145,7 +173,7 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
 
 static void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
     // What lanes of the mask know through groups that are not inside it, and what they imported, is everybody's now.
-    Clock *learnt = NULL;
+    Clock *learnt = flush_waited(b, w, mask);
     Clock *last = NULL;
     for (uint32_t m = w->own & mask ? mask : 0; m; m &= m - 1) {
         Clock *c = imports_of(b, w, (uint32_t)__builtin_ctz(m));
@@ -212,15 +240,21 @@ static Clock *of_exited(const Block *b, const Phase *p) {
 // Every thread of the block that has not exited took part.
 static void sync_block(Order *o, Block *b, const Phase *p) {
     bool plain = true;
+    Clock *waited = NULL;
     for (uint32_t k = 0; k < b->n_warps; k++) {
         Warp *w = &b->warps[k];
+        Clock *whole = w->waited.len ? flush_waited(b, w, p->arrived[k]) : NULL;
+        gr_clock_merge(&waited, whole);
+        gr_clock_release(whole);
         uint32_t gone = w->exists & ~w->exited & ~p->arrived[k];
         if (gone)
             note_exit(o, b, w, gone);
         plain &= !w->own && !w->has_imp;
     }
-    Clock *exited = of_exited(b, p);
-    plain &= !exited;
+    Clock *besides = of_exited(b, p);
+    gr_clock_merge(&besides, waited);
+    gr_clock_release(waited);
+    plain &= !besides;
     Clock *base = plain ? NULL : gr_clock_retain(b->base), *last = NULL;
     for (uint32_t k = 0; k < b->n_warps && !plain; k++) {
         Warp *w = &b->warps[k];
@@ -233,8 +267,8 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
                 break;
         }
     }
-    gr_clock_merge(&base, exited);
-    gr_clock_release(exited);
+    gr_clock_merge(&base, besides);
+    gr_clock_release(besides);
     if (!plain)
         gr_clock_take(&b->base, base);
     b->floor = b->safe = b->epoch;
@@ -420,6 +454,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     }
     l->number = e->launch;
     l->index = (uint32_t)(o->launches.len - 1);
+    l->order = o;
     l->device = e->device;
     l->begun = ++o->moment;
     l->known = gr_map_remove_u64(&o->expected, e->launch);
@@ -559,6 +594,7 @@ static void free_warp(Warp *w) {
         w->sync[__builtin_ctz(m)] = NULL;
     }
     free(w->groups);
+    gr_vec_free(&w->waited);
     w->imp = w->cached = w->cached_imp = NULL;
     w->groups = NULL;
     w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = 0;
@@ -689,7 +725,14 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
             if ((w->group[g].mask >> lane & w->group[g].mask >> v->lane & 1) && p->epoch <= w->group[g].floor)
                 return true;
     }
-    return gr_clock_has(o, imports_of(b, w, v->lane), p, lane);
+    if (gr_clock_has(o, imports_of(b, w, v->lane), p, lane))
+        return true;
+    for (size_t k = w->waited.len; k-- > 0 && p->warp == w->index && lane == v->lane;) {
+        const Waited *x = &w->waited.data[k];
+        if (x->id == p->id && (x->mask >> lane & 1) && p->epoch <= x->epoch)
+            return true;
+    }
+    return false;
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {

@@ -77,6 +77,12 @@ typedef struct Op {
 
 enum { WARP_STAMPS = 16 };
 
+// Lanes that have waited for their own lane of an operation: each knows that one only, up to that epoch.
+typedef struct Waited {
+    uint64_t id;
+    uint32_t mask, epoch;
+} Waited;
+
 typedef struct Warp {
     uint32_t index, exists, exited;
     uint32_t even;   // the epoch of all its lanes; 0: they may differ
@@ -89,6 +95,7 @@ typedef struct Warp {
     uint32_t n_groups;
     LaneSync *sync[LANES];
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
+    VEC(Waited) waited;        // not in the lanes' clocks yet
     // base of a lane that has no clock of its own, while nothing changed
     Clock *cached, *cached_imp;
     uint32_t cached_floor, cached_groups;
@@ -112,6 +119,7 @@ typedef struct Mbar {
 typedef struct Launch {
     uint64_t number;
     uint32_t index; // in Order.launches
+    struct Order *order;
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
     int device;
     const char *kernel;       // may be gone when the module is

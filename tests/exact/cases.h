@@ -418,6 +418,14 @@ static const Case cases[] = {
      "0;\nbar.sync 0;\nxor.b32 %r10, "
      "%r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
      1, 64, ""},
+    {"cp.async, waited for by each, a neighbour's read",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.wait_all;\nxor.b32 %r10, %r4, 4; add.u32 "
+     "%r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\nld.shared.u32 %r11, [%r6]; // =C\n",
+     1, 32, "A-B " RW},
+    {"cp.async, waited for by each, a neighbour's read after a warp sync",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.wait_all;\nbar.warp.sync 0xffffffff;\n"
+     "xor.b32 %r10, %r4, 4; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =B\n",
+     1, 64, ""},
     {"cp.async, not waited",
      "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.commit_group;\nld.shared.u32 %r11, [%r6]; "
      "// "
