@@ -13,11 +13,26 @@ static uint64_t add_text(uint64_t h, const char *s) {
     return gr_mix64(h ^ (s ? gr_hash_bytes(s, strlen(s)) : 1));
 }
 
+// Opcodes and constants: what no pass changes of an instruction that it leaves in place.
+static uint64_t add_code(uint64_t h, const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->tag.inserted)
+            continue;
+        h = gr_mix64(h + s->instr->op);
+        for (unsigned k = 0; k < s->instr->n_operands; k++) {
+            const PtxOperand *o = &s->instr->operands[k];
+            if (o->kind == PTX_O_INT || o->kind == PTX_O_F32 || o->kind == PTX_O_F64)
+                h = gr_mix64(h ^ o->bits);
+        }
+    }
+    return h;
+}
+
 uint64_t gr_exact_fingerprint(const PtxModule *m) {
     uint64_t h = gr_mix64(m->n_sites + 1);
     for (uint32_t f = 0; f < m->n_funcs; f++)
         if (!m->funcs[f]->tag.inserted)
-            h = add_text(h, m->funcs[f]->name);
+            h = add_code(add_text(h, m->funcs[f]->name), m->funcs[f]);
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         const PtxSite *s = &m->sites[k];
         const PtxLoc *l = s->stmt->loc;
