@@ -135,21 +135,39 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
     return race->witness && rule_matches(rule, race->witness, arena);
 }
 
-void gr_suppressions_apply(GrReport *r) {
-    GrSuppressions *s = r->suppressions;
-    size_t kept = 0;
-    for (size_t i = 0; s && i < r->races.len; i++) {
-        const GrRace *race = &r->races.data[i];
-        size_t k = 0;
-        while (k < s->rules.len && !rule_matches(&s->rules.data[k], race, &r->arena))
-            k++;
-        if (k < s->rules.len) {
-            s->rules.data[k].races++;
-            s->rules.data[k].count += race->count;
-        } else {
-            r->races.data[kept++] = *race;
+// The first rule that matches counts it. False: none does.
+static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
+    for (size_t k = 0; k < s->rules.len; k++) {
+        GrRule *rule = &s->rules.data[k];
+        if (rule_matches(rule, race, arena)) {
+            rule->races++;
+            rule->count += race->count;
+            return true;
         }
     }
-    if (s)
-        r->races.len = kept;
+    return false;
+}
+
+// A misuse of synchronization as rules see it: a race that has one side.
+static GrRace as_race(const GrMisuse *m) {
+    GrRace r = {.kernel = m->kernel, .count = m->count, .n_accesses = 1};
+    r.accesses[0] = (GrAccess){.at = m->at, .inlined = &m->outer, .n_inlined = m->outer.file != NULL};
+    return r;
+}
+
+void gr_suppressions_apply(GrReport *r) {
+    GrSuppressions *s = r->suppressions;
+    size_t races = 0, misuses = 0;
+    if (!s)
+        return;
+    for (size_t i = 0; i < r->races.len; i++)
+        if (!hide(s, &r->races.data[i], &r->arena))
+            r->races.data[races++] = r->races.data[i];
+    for (size_t i = 0; i < r->misuses.len; i++) {
+        GrRace seen = as_race(&r->misuses.data[i]);
+        if (!hide(s, &seen, &r->arena))
+            r->misuses.data[misuses++] = r->misuses.data[i];
+    }
+    r->races.len = races;
+    r->misuses.len = misuses;
 }

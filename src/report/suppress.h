@@ -38,7 +38,7 @@ typedef struct GrSuppressions {
 gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err);
 void gr_suppressions_free(GrSuppressions *s);
 
-// Takes the races that a rule matches out of r->races. `r->suppressions`, which may be NULL, counts them.
+// Takes what a rule matches out of r->races and r->misuses. `r->suppressions`, which may be NULL, counts them.
 void gr_suppressions_apply(GrReport *r);
 
 // Whether `pattern`, as rules have them, matches `text`.

@@ -130,8 +130,34 @@ static void hiding(void **state) {
     }
 }
 
+static void hiding_misuse(void **state) {
+    (void)state;
+    GrMisuse m = {
+        .class = "barrier divergence", .kernel = "_Z4sortPi", .at = {NULL, "src/sort.cu", 9, 1}, .count = 3};
+    static const struct {
+        const char *rule;
+        bool hides;
+    } rows[] = {
+        {"kernel:sort(int*)", true}, {"file:sort.cu$", true}, {"race:sort", true}, {"module:sort", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        GrSuppressions s;
+        GrReport r;
+        gr_error err = {0};
+        assert_int_equal(read_text(rows[i].rule, &s, &err), GR_OK);
+        gr_report_init(&r);
+        r.suppressions = &s;
+        assert_true(gr_vec_push(&r.misuses, m));
+        gr_suppressions_apply(&r);
+        assert_int_equal(r.misuses.len, !rows[i].hides);
+        assert_int_equal(s.rules.data[0].count, rows[i].hides ? 3 : 0);
+        gr_report_free(&r);
+        gr_suppressions_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(reading),
-                                       cmocka_unit_test(mistakes), cmocka_unit_test(hiding)};
+                                       cmocka_unit_test(mistakes), cmocka_unit_test(hiding),
+                                       cmocka_unit_test(hiding_misuse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
