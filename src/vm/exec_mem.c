@@ -244,6 +244,40 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
+// Vectors of strong elements are moved as a whole: PTX promises it of the elements only, but hardware does it, and programs
+// rely on it (CUB keeps a tile's status beside its value). Other threads see a difference only when there are some.
+static bool is_whole(const VmMemInfo *info) {
+    return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK && info->vec > 1 &&
+           (info->size == 8 || info->size == 16);
+}
+
+static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t size) {
+    uint64_t word;
+    if (size == 8) {
+        __atomic_load((const uint64_t *)(const void *)from, &word, __ATOMIC_RELAXED);
+        __atomic_store((uint64_t *)(void *)to, &word, __ATOMIC_RELAXED);
+        return;
+    }
+#ifdef __x86_64__ // aligned ones are atomic on all processors that have AVX (Intel SDM, volume 3, 9.1.1; AMD likewise)
+    __asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu %%xmm0, (%0)" : : "r"(to), "r"(from) : "xmm0", "memory");
+#else
+    memcpy(to, from, size);
+#endif
+}
+
+static void move_whole(VmWarp *w, const VmMemInfo *info, bool store, unsigned l, uint8_t *host) {
+    _Alignas(16) uint8_t bytes[16];
+    if (!store)
+        copy_whole(bytes, host, info->size);
+    for (unsigned e = 0; e < info->vec; e++)
+        if (store)
+            store_lane(w, info, e, l, bytes + e * info->elem);
+        else
+            load_lane(w, info, e, l, bytes + e * info->elem);
+    if (store)
+        copy_whole(host, bytes, info->size);
+}
+
 // False: it is to be performed as it always is.
 static bool move_weakly(VmWarp *w, const VmInsn *i, bool store, unsigned l, uint64_t address, uint8_t *host) {
     const VmMemInfo *info = i->extra;
@@ -284,7 +318,7 @@ VM_HANDLER(gr_vm_x_mem_rest) {
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
-    bool weak = rest_of(w)->launch->device->weak;
+    bool weak = rest_of(w)->launch->device->weak, whole = w->atomics && is_whole(info);
     if (w->atomics && store && info->sem == PTX_RELEASE)
         __atomic_thread_fence(__ATOMIC_RELEASE);
     for (unsigned k = 0; k < VM_LANES; k++) {
@@ -293,6 +327,10 @@ VM_HANDLER(gr_vm_x_mem_rest) {
             continue;
         if (weak && move_weakly(w, i, store, l, address[l], host[l]))
             continue;
+        if (whole) {
+            move_whole(w, info, store, l, host[l]);
+            continue;
+        }
         for (unsigned e = 0; e < info->vec; e++)
             if (store)
                 store_lane(w, info, e, l, host[l] + e * info->elem);
@@ -344,7 +382,7 @@ bool gr_vm_mem_use(const char *isa) {
 
 void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
-    if (no_kernels || d->m->device->weak)
+    if (no_kernels || d->m->device->weak || (d->m->device->config.jobs > 1 && is_whole(info)))
         return;
     int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases

@@ -314,13 +314,46 @@ static void listeners_hear_one_thread(void **state) {
     }
 }
 
+// EM-135: half of the blocks store vectors of equal elements, the others count those that they see to be unequal.
+static void strong_vectors_are_whole(void **state) {
+    (void)state;
+    static const char text[] = KERNEL("k") PROLOGUE
+        "mov.u32 %r6, 0; mov.u32 %r20, 0; and.b32 %r7, %r2, 1; setp.eq.u32 %p1, %r7, 0; @%p1 bra READ;"
+        "W: mad.lo.u32 %r8, %r3, 4096, %r6; cvt.u64.u32 %rd2, %r8; mov.b64 %rd3, {%r8, %r8};"
+        "st.relaxed.gpu.global.v2.u64 [%rd1+64], {%rd3, %rd3}; st.relaxed.gpu.global.v4.u32 [%rd1+128], "
+        "{%r8, "
+        "%r8, %r8, %r8};"
+        "st.relaxed.gpu.global.v2.u32 [%rd1+192], {%r8, %r8}; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, "
+        "4000; "
+        "@%p2 bra W; ret;"
+        "READ: ld.relaxed.gpu.global.v2.u64 {%rd4, %rd5}, [%rd1+64]; setp.ne.u64 %p3, %rd4, %rd5; @%p3 "
+        "add.u32 "
+        "%r20, %r20, 1;"
+        "ld.relaxed.gpu.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd1+128]; setp.ne.u32 %p3, %r10, %r11; "
+        "@%p3 "
+        "add.u32 %r20, %r20, 1; setp.ne.u32 %p3, %r10, %r13; @%p3 add.u32 %r20, %r20, 1;"
+        "ld.relaxed.gpu.global.v2.u32 {%r14, %r15}, [%rd1+192]; setp.ne.u32 %p3, %r14, %r15; @%p3 add.u32 "
+        "%r20, "
+        "%r20, 1;"
+        "add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 4000; @%p2 bra READ; red.global.add.u32 [%rd1], %r20; "
+        "ret; }";
+    for (uint32_t jobs = 2; jobs <= 4; jobs += 2) {
+        Rig r;
+        open_jobs(&r, text, jobs);
+        uint64_t out = rig_alloc(&r, 256);
+        assert_int_equal(RIG_RUN(&r, "k", 8, 4, out), VM_FAULT_NONE);
+        assert_int_equal(*(uint32_t *)rig_view(&r, out, 4), 0);
+        rig_close(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(atomics_are_atomic),         cmocka_unit_test(blocks_wait_for_earlier_ones),
         cmocka_unit_test(grids_synchronize),          cmocka_unit_test(locks_and_fences_hold),
         cmocka_unit_test(faults_end_all_shares),      cmocka_unit_test(sleepers_wake),
         cmocka_unit_test(heap_and_output_are_shared), cmocka_unit_test(results_are_those_of_one_thread),
-        cmocka_unit_test(listeners_hear_one_thread),
+        cmocka_unit_test(listeners_hear_one_thread),  cmocka_unit_test(strong_vectors_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
