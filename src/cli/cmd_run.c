@@ -230,7 +230,10 @@ static int report_run(Run *r, gr_error *err) {
     gr_report_init(&report);
     report.engine = r->options.engine;
     report.evidence = engine ? engine->evidence : "see the engine";
-    report.both = !strcmp(r->options.engine, GR_ENGINE_BOTH);
+    if (!strcmp(r->options.engine, GR_ENGINE_BOTH)) {
+        report.first = (struct GrSecondOpinion){gr_engine_collider.name, gr_engine_collider.evidence};
+        report.causal = (struct GrSecondOpinion){gr_engine_exact.name, gr_engine_exact.evidence};
+    }
     report.device = r->options.device;
     report.seed = r->options.seed;
     char folder[PATH_MAX];

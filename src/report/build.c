@@ -728,7 +728,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     b.has_filter = r->kernel_filter[0] && !regcomp(&b.filter, r->kernel_filter, REG_EXTENDED | REG_NOSUB);
     GR_TRY(take_records(&b, err));
     GR_TRY(take_races(&b, err));
-    if (r->both)
+    if (r->causal.engine)
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
     take_coverage(&b);

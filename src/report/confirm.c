@@ -38,12 +38,12 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         if (is_causal(race)) {
-            race->engine = "exact";
-            race->evidence = "unordered by causality";
+            race->engine = r->causal.engine;
+            race->evidence = r->causal.evidence;
             continue;
         }
-        race->engine = "collider";
-        race->evidence = "value changed";
+        race->engine = r->first.engine;
+        race->evidence = r->first.evidence;
         race->judged = true;
         for (size_t k = 0; k < n; k++) {
             if (!is_witness(race, &r->races.data[k]))
@@ -55,8 +55,8 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             if (!w)
                 return gr_fail(err, GR_ERR_NOMEM, "out of memory");
             *w = r->races.data[k];
-            w->engine = "exact";
-            w->evidence = "unordered by causality";
+            w->engine = r->causal.engine;
+            w->evidence = r->causal.evidence;
             race->witness = w;
         }
         r->unconfirmed += !race->witness;

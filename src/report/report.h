@@ -85,7 +85,10 @@ typedef struct GrReport {
     const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
-    bool both; // two engines ran: the collider's races are held against those of causality
+    // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
+    struct GrSecondOpinion {
+        const char *engine, *evidence;
+    } first, causal;
     // From the results.
     GrVerdict verdict;
     VEC(GrRace) races;

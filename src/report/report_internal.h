@@ -8,7 +8,7 @@
 // FILE:LINE, relative to the report's folder where it lies below that.
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 
-// For a run of two engines (GrReport.both): says of the collider's races whether causality confirms them.
+// For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
 #endif

@@ -238,6 +238,7 @@ class Result:
     expected: set  # ids of the races that it ought to find
     racy_runs: int = 0
     twin_runs: int = 0
+    confirmed: int = 0  # reports of one engine that another one of the same run confirmed
     seconds: float = 0.0
     hits: dict = field(default_factory=dict)  # race id -> seeds that reported it
     false: dict = field(default_factory=dict)  # description -> [command]: reports that no label allows
@@ -295,6 +296,7 @@ class Judge:
                 ids = set() if twin else self.match(program, record, options)
                 if not ids:
                     result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
+                result.confirmed += bool(record.get("witness"))
                 for race in ids:
                     seeds = result.hits.setdefault(race, [])
                     if not seeds or seeds[-1] != seed:

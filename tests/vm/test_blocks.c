@@ -272,6 +272,24 @@ static void blocks_start_shuffled(void **state) {
     assert_true(differs > 9);
 }
 
+// A kernel whose blocks wait for the one before them ends in the usual order only, and the fault says why.
+static void shuffled_chains_hang(void **state) {
+    (void)state;
+    for (unsigned shuffle = 0; shuffle < 2; shuffle++) {
+        Rig r;
+        VmConfig c = {.seed = 3, .sm_count = 1, .watchdog_ns = 2000000, .shuffle_blocks = shuffle};
+        rig_open(&r,
+                 KERNEL("k") PROLOGUE
+                 "setp.eq.u32 %p1, %r2, 0; @%p1 bra SET; W: ld.volatile.global.u32 %r4, [%rd2+-4]; "
+                 "setp.eq.u32 %p2, %r4, 0; @%p2 bra W; SET: st.volatile.global.u32 [%rd2], 1; ret; }",
+                 &c);
+        uint64_t out = rig_alloc(&r, 4096);
+        assert_int_equal(RIG_RUN(&r, "k", 1000, 1, out), shuffle ? VM_FAULT_TIMEOUT : VM_FAULT_NONE);
+        assert_int_equal(r.fault.shuffled, shuffle);
+        rig_close(&r);
+    }
+}
+
 // A barrier over the grid: works for as many blocks as can be resident (2 SMs of 2 blocks), not for one more.
 // EM-9, EM-10, EM-32
 static void grid_barriers(void **state) {
@@ -454,6 +472,7 @@ int main(void) {
         cmocka_unit_test(launches_run_concurrently),
         cmocka_unit_test(blocks_start_in_order),
         cmocka_unit_test(blocks_start_shuffled),
+        cmocka_unit_test(shuffled_chains_hang),
         cmocka_unit_test(grid_barriers),
         cmocka_unit_test(clusters),
         cmocka_unit_test(barriers_count_threads),
