@@ -60,7 +60,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
             free(d);
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
         }
-        d->listens_access = d->listens_sync = d->listens_async = true;
+        d->listens_access = d->listens_always = d->listens_sync = d->listens_async = true;
     }
     set_props(d);
     *out = d;
@@ -91,11 +91,14 @@ void gr_vm_set_heap(VmDevice *d, uint64_t bytes) {
 }
 
 gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
+    if (d->observers.len == VM_OBSERVERS)
+        return gr_fail(err, GR_ERR_LIMIT, "a device has at most %d observers", VM_OBSERVERS);
     if (!gr_vec_push(&d->observers, *o))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    d->glance = o->access && !d->listens_access ? o->glance : NULL;
-    d->glance_user = o->user;
+    d->glances |= o->access && o->glance;
     d->listens_access |= o->access != NULL;
+    d->listens_always |= o->access && !o->interest;
+    d->listens_window |= o->window != NULL;
     d->listens_sync |= o->sync != NULL;
     d->listens_async |= o->async != NULL;
     return GR_OK;

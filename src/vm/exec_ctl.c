@@ -115,6 +115,8 @@ VM_HANDLER(gr_vm_x_nanosleep) {
     split_of(w)->pc = i + 1;
     if (!ns)
         return stop_at(w, i + 1, VM_STOP_SWITCH);
+    if (i->extra && r->launch->device->listens_window)
+        gr_vm_wait_in_window(w, i);
     if (!gr_vm_sleep_until(r, *r->launch->clock_ps + ns * 1000))
         return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "out of memory");
     w->stop = VM_STOP_WAIT;

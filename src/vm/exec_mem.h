@@ -29,8 +29,8 @@ bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
 // Tells the observers; addresses as gr_vm_resolve gave them.
 void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
 // The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
-// own: event addresses are those above `base`.
-void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base);
+// own: event addresses are those above `base`. `to`: a bit for each observer.
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
 // VmAccessEvent.same.
 bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
 // Seeded rotation of lanes for conflicting accesses.

@@ -103,7 +103,8 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
                 : m->lo == VM_LOCAL_BASE                ? PTX_LOCAL
                                                         : PTX_GLOBAL;
     uint64_t lo = space == PTX_SHARED || space == PTX_LOCAL ? m->lo : 0;
-    if (d->glance && !info->speculated && (space == PTX_GLOBAL || space == PTX_SHARED)) {
+    uint32_t to = UINT32_MAX;
+    if (d->glances && !info->speculated && (space == PTX_GLOBAL || space == PTX_SHARED)) {
         if (i->tagged || info->silent)
             return;
         VmGlance g;
@@ -133,10 +134,16 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
             g.shape[0] = g.shape[1] = (uint8_t)whole;
             g.base[0] = g.base[1] = at(&y, l0) - (whole == VM_STEPS ? (uint64_t)l0 * info->size : 0);
         }
-        if (d->glance(d->glance_user, &g))
+        to = 0;
+        for (size_t k = 0; k < d->observers.len; k++) {
+            const VmObserver *o = &d->observers.data[k];
+            if (o->access && (!o->glance || !o->glance(o->user, &g)))
+                to |= UINT32_C(1) << k;
+        }
+        if (!to)
             return;
     }
-    gr_vm_report_lanes(w, i, space, lo);
+    gr_vm_report_lanes(w, i, space, lo, to);
 }
 
 // ---- Elements of any size in registers of any width, and local memory ------------------------------------------

@@ -22,6 +22,15 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
     memcpy(out->block, b->ctaid, sizeof out->block);
 }
 
+bool gr_vm_wanted(const VmDevice *d) {
+    if (d->listens_always)
+        return true;
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access && *d->observers.data[k].interest)
+            return true;
+    return false;
+}
+
 static uint64_t cluster_index(const VmBlock *b) {
     const VmLaunch *l = b->launch;
     const uint32_t *c = l->cluster, *at = b->ctaid;
@@ -72,6 +81,7 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
             d->observers.data[k].async(d->observers.data[k].user, e);
+    r->hot.listens = d->listens_access && (gr_vm_wanted(d) || r->holding);
 }
 
 // Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
@@ -91,11 +101,15 @@ static PtxSpace space_of(PtxSpace written, uint64_t *address, uint32_t *rank) {
     return PTX_GLOBAL;
 }
 
+static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
+    return r->block->cluster->block[space == PTX_SHARED ? rank : r->block->rank]->linear;
+}
+
 // The lanes of `mask` access one space, and of shared memory one block's.
 static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
     gr_vm_where(r, i, mask, &e->where);
-    e->owner = r->block->cluster->block[e->space == PTX_SHARED ? rank : r->block->rank]->linear;
+    e->owner = owner_of(r, e->space, rank);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access)
             d->observers.data[k].access(d->observers.data[k].user, e);
@@ -123,37 +137,55 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
     report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, &e);
 }
 
+// Lanes of one access by where they access.
+typedef struct Places {
+    uint64_t at[VM_LANES];
+    uint32_t rank[VM_LANES], of[3]; // of global memory, of shared, of local
+} Places;
+
+static void find_places(Places *p, PtxSpace written, const uint64_t address[VM_LANES], uint32_t mask) {
+    memcpy(p->at, address, sizeof p->at);
+    memset(p->of, 0, sizeof p->of);
+    for (uint32_t m = mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        p->rank[l] = 0;
+        PtxSpace s = space_of(written, &p->at[l], &p->rank[l]);
+        p->of[s == PTX_SHARED ? 1 : s == PTX_LOCAL ? 2 : 0] |= UINT32_C(1) << l;
+    }
+}
+
+// Takes lanes out of p->of[s] that are in one place.
+static uint32_t next_place(Places *p, unsigned s, uint32_t *rank) {
+    uint32_t left = p->of[s], same = left;
+    *rank = p->rank[__builtin_ctz(left)];
+    for (uint32_t m = s == 1 ? left : 0; m; m &= m - 1)
+        if (p->rank[__builtin_ctz(m)] != *rank)
+            same &= ~(m & -m);
+    p->of[s] &= ~same;
+    return same;
+}
+
 static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
                             uint32_t discards) {
     VmWarpRest *r = rest_of(w);
     const VmMemInfo *info = i->extra;
-    uint64_t at[VM_LANES];
-    uint32_t rank[VM_LANES] = {0}, of[3] = {0}; // lanes by space
+    Places p;
     static const PtxSpace order[3] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
     VmAccessEvent e = {.access = info->access,
                        .generic = info->space == PTX_GENERIC,
                        .sem = info->sem,
                        .scope = info->scope,
                        .size = info->size,
-                       .address = at,
+                       .address = p.at,
                        .turn = r->rotate,
                        .discards = discards};
     who_stores(w, i, &e);
-    memcpy(at, address, sizeof at);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        unsigned l = (unsigned)__builtin_ctz(m);
-        e.space = space_of(info->space, &at[l], &rank[l]);
-        of[e.space == PTX_SHARED ? 1 : e.space == PTX_LOCAL ? 2 : 0] |= UINT32_C(1) << l;
-    }
+    find_places(&p, info->space, address, mask);
     for (unsigned s = 0; s < 3; s++) {
-        uint32_t left = of[s];
         e.space = e.generic || s ? order[s] : info->space; // constants and parameters are in the first
-        while (left) {
-            uint32_t first = rank[__builtin_ctz(left)], same = s == 1 ? 0 : left;
-            for (uint32_t m = s == 1 ? left : 0; m; m &= m - 1)
-                same |= (uint32_t)(rank[__builtin_ctz(m)] == first) << __builtin_ctz(m);
-            report_one(r, i, same, first, &e);
-            left &= ~same;
+        while (p.of[s]) {
+            uint32_t rank, lanes = next_place(&p, s, &rank);
+            report_one(r, i, lanes, rank, &e);
         }
     }
 }
@@ -176,23 +208,23 @@ static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
 }
 
 // The loads wait for their fate.
-static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
+static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask) {
     VmWarpRest *r = rest_of(w);
     const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;
     if (!r->held)
         r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
     if (!r->held) { // out of memory
-        report_anywhere(w, i, address, w->mask, 0);
+        report_anywhere(w, i, address, mask, 0);
         return;
     }
     VmHeldLoad *h = &r->held[s->number];
-    settle(r, h, h->lanes & w->mask, 0); // of another activation, or of a value that is still in use
+    settle(r, h, h->lanes & mask, 0); // of another activation, or of a value that is still in use
     h->insn = i;
-    h->lanes |= w->mask;
-    r->holding |= w->mask;
+    h->lanes |= mask;
+    r->holding |= mask;
     for (uint32_t k = 0; k < s->n_decisions; k++)
-        h->passed[k] &= ~w->mask;
-    for (uint32_t m = w->mask; m; m &= m - 1)
+        h->passed[k] &= ~mask;
+    for (uint32_t m = mask; m; m &= m - 1)
         h->address[__builtin_ctz(m)] = address[__builtin_ctz(m)];
 }
 
@@ -209,7 +241,7 @@ static void decide(VmWarp *w, const VmDecision *d) {
 }
 
 VM_HANDLER(gr_vm_x_decide) {
-    if (w->listens && rest_of(w)->holding & w->mask)
+    if (rest_of(w)->holding & w->mask)
         for (const VmDecision *d = i->extra; d; d = d->next)
             decide(w, d);
     return i->body[w->partial](w, i);
@@ -221,12 +253,12 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
         return;
     settle_before(w, info);
     if (info->speculated)
-        hold(w, i, address);
+        hold(w, i, address, w->mask);
     else
         report_anywhere(w, i, address, w->mask, 0);
 }
 
-void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base) {
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to) {
     VmWarpRest *r = rest_of(w);
     const VmDevice *d = r->launch->device;
     const VmMemInfo *info = i->extra;
@@ -243,7 +275,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
         for (unsigned l = 0; l < VM_LANES; l++)
             at[l] = VM_U64(w, i->a)[l] + (i->imm - base);
     if (info->speculated) {
-        hold(w, i, at);
+        hold(w, i, at, w->mask);
         return;
     }
     VmAccessEvent e = {.access = info->access,
@@ -258,6 +290,63 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
     who_stores(w, i, &e);
     gr_vm_where(r, i, w->mask, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
-        if (d->observers.data[k].access)
+        if (d->observers.data[k].access && to >> k & 1)
             d->observers.data[k].access(d->observers.data[k].user, &e);
+}
+
+// ---- Windows -----------------------------------------------------------------------------------------------
+
+static void tell_window(const VmDevice *d, const VmWindowEvent *e) {
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].window)
+            d->observers.data[k].window(d->observers.data[k].user, e);
+}
+
+void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    const VmMemInfo *info = access->extra, *again = look->extra;
+    uint32_t mask = w->mask;
+    if (look->body[0])
+        mask &= look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard);
+    if (!mask || info->silent)
+        return;
+    uint64_t address[VM_LANES];
+    for (unsigned l = 0; l < VM_LANES; l++) // garbage in lanes that do not take part
+        address[l] = again->address_size == 4 ? (uint32_t)(VM_U32(w, look->a)[l] + (uint32_t)look->imm)
+                                              : VM_U64(w, look->a)[l] + look->imm;
+    Places p;
+    find_places(&p, info->space, address, mask);
+    p.of[2] = 0;
+    if (!(p.of[0] | p.of[1]))
+        return;
+    VmSplit *split = split_of(w);
+    split->window = (uint64_t)(uint32_t)d->config.index << 48 | ++d->n_windows;
+    VmWindowEvent e = {.id = split->window,
+                       .opens = true,
+                       .access = info->access,
+                       .size = info->size,
+                       .address = p.at,
+                       .speculated = info->speculated != NULL};
+    for (unsigned s = 0; s < 2; s++) {
+        e.space = s ? PTX_SHARED : PTX_GLOBAL;
+        while (p.of[s]) {
+            uint32_t rank, lanes = next_place(&p, s, &rank);
+            gr_vm_where(r, access, lanes, &e.where);
+            e.owner = owner_of(r, e.space, rank);
+            tell_window(d, &e);
+        }
+    }
+    // Its fate is to be told, even if nobody had an ear for it when it was made.
+    if (e.speculated) {
+        uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
+        if (mask & ~held)
+            hold(w, access, address, mask & ~held);
+    }
+}
+
+void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p) {
+    VmWindowEvent e = {.id = p->window};
+    p->window = 0;
+    tell_window(r->launch->device, &e);
 }

@@ -55,6 +55,26 @@ typedef enum VmShape {
     VM_SAME,      // all at base
 } VmShape;
 
+// A window of the collider (passes/collider.h): some lanes have made a weak access of the program's, and wait before they look
+// at the same bytes again. It is open from then until the device executes anything else of those threads, so
+// whoever accesses the bytes meanwhile comes neither before their access nor after it in any order that synchronization
+// makes. (In between the device may have run others already, if the threads' turn ended right behind the access: the window opens
+// when they wait, and what was said holds all the same.) An access that is generic and reaches several spaces, or the shared memory of
+// several blocks, is several events with one id. Local memory has no windows, nor has a wait that takes no time.
+typedef struct VmWindowEvent {
+    uint64_t id; // of all windows of the process's devices
+    bool opens;  // else it closes: nothing else is set. The end of a launch closes its windows without a word
+    VmWhere where;    // the program's access; the lanes that made it
+    PtxAccess access; // READ or WRITE
+    PtxSpace space;   // GLOBAL or SHARED
+    uint64_t owner;   // SHARED: as in VmAccessEvent
+    uint32_t size;
+    const uint64_t *address; // [32]
+    // A load that the compiler hoisted out of its guard: whether it is one at all is told later, by an access event of
+    // these lanes at this place (VmAccessEvent.discards).
+    bool speculated;
+} VmWindowEvent;
+
 // What all accesses of one instruction have in common.
 typedef struct VmSiteInfo {
     const PtxModule *module;
@@ -201,9 +221,11 @@ typedef struct VmObserver {
     void (*block_begin)(void *user, uint64_t launch, uint64_t block_linear);
     void (*block_end)(void *user, uint64_t launch, uint64_t block_linear);
     void (*access)(void *user, const VmAccessEvent *e);
-    // Called before `access`, which is then only called when this says false. Ignored when several observers listen
-    // to accesses.
+    // Called before `access`, which is then only called when this says false.
     bool (*glance)(void *user, const VmGlance *g);
+    // NULL: all accesses are told. Else they need not be while this is 0; it may change in any callback.
+    const uint32_t *interest;
+    void (*window)(void *user, const VmWindowEvent *e);
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
     void (*misuse)(void *user, const VmMisuseEvent *e);

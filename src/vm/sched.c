@@ -148,18 +148,19 @@ static void advance(VmLaunch *l, uint64_t n) {
 static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
     int64_t left = quantum;
     VmWarp *w = &r->hot;
-    bool listens = l->device->listens_access, same = false;
+    bool same = false;
     while (left > 0 && r->n_ready && !l->done) {
         if (!same)
             r->cur = choose_split(l, r);
         same = false;
+        gr_vm_close_window(r, &r->splits[r->cur]);
         gr_vm_load_split(r);
         uint32_t lanes = count_lanes(w->mask);
         const VmInsn *i = r->splits[r->cur].pc;
         uint64_t weight = 0;
         w->left = (int32_t)left;
         w->budget = l->access_countdown;
-        w->listens = listens;
+        w->listens = l->device->listens_access && (gr_vm_wanted(l->device) || r->holding);
         r->resumed = i;
         do {
             weight += i->weight;

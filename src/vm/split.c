@@ -23,6 +23,7 @@ uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
     uint32_t n = r->n_splits++;
     r->splits[n] = r->splits[s];
     r->splits[n].mask = mask;
+    r->splits[n].window = 0;
     r->splits[s].mask &= ~mask;
     if (r->splits[n].top)
         r->splits[n].top->refs++;
@@ -32,6 +33,7 @@ uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
 
 void gr_vm_split_remove(VmWarpRest *r, uint32_t s) {
     VmSplit *p = &r->splits[s];
+    gr_vm_close_window(r, p);
     count_state(r, p->state, -1);
     if (p->top)
         gr_vm_join_unref(r, p->top);
@@ -202,6 +204,7 @@ void gr_vm_merge_ready(VmWarpRest *r) {
                 b++;
                 continue;
             }
+            gr_vm_close_window(r, x); // y's closes as it goes
             VmJoin *common = x->top;
             while (!is_ancestor(common, y->top))
                 common = common->parent;

@@ -20,6 +20,7 @@
 
 enum {
     VM_BARRIERS = 16,
+    VM_OBSERVERS = 32,
     VM_QUANTUM = 256,         // mean, in warp instructions
     VM_LOCAL_MAX = 512 << 10, // per thread, as devices have
     VM_CALL_BYTES = 16,       // of stack that a call takes besides local variables
@@ -102,6 +103,7 @@ typedef struct VmSplit {
     uint8_t barrier;
     uint8_t mbar_tries;      // how often in a row its try_wait was in vain
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
+    uint64_t window;         // that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
@@ -251,10 +253,11 @@ struct VmDevice {
     Rng rng;
     uint64_t now_ps;
     VEC(VmObserver) observers;
-    bool listens_access, listens_sync, listens_async;
-    bool (*glance)(void *user, const VmGlance *g); // of the only one that listens to accesses, or NULL
-    void *glance_user;
-    VmLaunch *active; // in order of submission
+    bool listens_access, listens_sync, listens_async, listens_window;
+    bool listens_always; // somebody wants all accesses
+    bool glances;        // some observer has a glance
+    uint64_t n_windows;  // that were opened
+    VmLaunch *active;    // in order of submission
     VmModule *modules;
     uint32_t code_next;
     uint64_t heap_used;
@@ -391,6 +394,16 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
 // Something is about to happen that orders what these lanes did before: loads whose fate is not known count, unless the lane
 // is among `discards`.
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
+// Whether accesses have to be told now.
+bool gr_vm_wanted(const VmDevice *d);
+// The running lanes wait in a window (window.c), `access` being what they did and `look` what they will do next.
+void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look);
+void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p);
+// The split's lanes go on, or are no more.
+static inline void gr_vm_close_window(VmWarpRest *r, VmSplit *p) {
+    if (__builtin_expect(p->window != 0, 0))
+        gr_vm_tell_closed(r, p);
+}
 void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
                      PtxSem sem, PtxScope scope);
 static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,

@@ -8,6 +8,8 @@
 // launch's random numbers: the first ones all open, later ones more and more rarely. One that stays shut needs only its
 // random number generator advanced.
 //
+// Who listens is told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
+//
 // Before a store the collider asks whether lanes of the warp store to one address. They do not where addresses
 // increase from lane to lane.
 //
@@ -24,6 +26,7 @@ enum {
 };
 
 typedef struct VmWindow {
+    const VmInsn *access; // the program's
     const VmInsn *reload; // its address is the access's
     const VmInsn *next;   // where the program goes on when nothing was found
     uint32_t n;           // instructions from the first to the one that goes to the report
@@ -109,6 +112,7 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
     for (const VmInsn *k = i; k < bra; k++)
         if (is_op(k, PTX_OP_LD))
             w->reload = k;
+    w->access = before;
     w->next = after(bra);
     w->n = (uint32_t)(bra - i) + 1;
     w->store = store;
@@ -135,6 +139,24 @@ static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
+// A wait that is no window above, as its instructions are guarded or unknown, is one for those who listen.
+static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
+    const VmInsn *access = i, *look = i;
+    while (access > f->code && same_place(i, access))
+        access--;
+    while (look < limit && same_place(i, look) && !is_op(look, PTX_OP_LD))
+        look++;
+    if (access->tagged || !access->stmt || !access->site || access->site != i->stmt->tag.site ||
+        (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST)) || look == limit || !same_place(i, look))
+        return true;
+    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    if (!w)
+        return false;
+    *w = (VmWindow){.access = access, .reload = look};
+    i->extra = w;
+    return true;
+}
+
 bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
     const VmInsn *limit = f->code + f->n_code;
     for (VmInsn *i = f->code; i < limit; i++) {
@@ -146,6 +168,8 @@ bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
                 return false;
         } else if (i > f->code && (is_op(i, PTX_OP_MAD) || is_op(i, PTX_OP_NANOSLEEP)) &&
                    !fuse_window(m, i, limit, i - 1))
+            return false;
+        if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(m, f, i, limit))
             return false;
     }
     return true;
@@ -204,4 +228,9 @@ VM_HANDLER(gr_vm_x_peers) {
         return i->body[w->partial](w, i);
     w->left -= (int32_t)k->n - 1;
     return rest_of(w)->launch->device->config.unfused ? execute(w, i, k->n) : k->next;
+}
+
+void gr_vm_wait_in_window(VmWarp *w, const VmInsn *i) {
+    const VmWindow *k = i->extra;
+    gr_vm_open_window(w, k->access, k->reload);
 }

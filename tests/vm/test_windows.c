@@ -36,12 +36,12 @@ static const char program[] =
 
 enum { SLOTS = 33 * 384 }; // bytes: more than any site's records take
 
-static char *rewritten(void) {
+static char *rewritten(uint32_t delay_ns) {
     PtxModule *m;
     gr_error err = {0};
     StrBuf text = {0};
     GrSiteStatus status[64];
-    ColliderOptions o = {.seed = 7, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = ""};
+    ColliderOptions o = {.seed = 7, .read_delay_ns = delay_ns, .write_delay_ns = delay_ns, .suffix = ""};
     assert_int_equal(gr_ptx_parse(program, sizeof program - 1, "k", &m, &err), GR_OK);
     assert_true(m->n_sites < 64);
     assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
@@ -53,6 +53,65 @@ static char *rewritten(void) {
 typedef struct Outcome {
     uint64_t events, memory, reports, ns, instructions, windows;
 } Outcome;
+
+// Holds what is told of windows against what is told of accesses.
+typedef struct Watcher {
+    uint64_t open[1024]; // by thread: its window, 0 none
+    struct {
+        uint64_t address;
+        uint32_t site, size;
+        PtxAccess access;
+    } last[1024]; // by thread: its last access
+    uint64_t opened, closed, wrong;
+    uint32_t sites; // that had one
+} Watcher;
+
+enum { THREADS = 64 };
+
+static uint64_t thread_of(const VmWhere *w, unsigned lane) {
+    return (w->block_linear * THREADS + w->warp * 32 + lane) % 1024;
+}
+
+static void on_access(void *user, const VmAccessEvent *e) {
+    Watcher *x = user;
+    for (unsigned l = 0; l < 32; l++) {
+        uint64_t t = thread_of(&e->where, l);
+        if (!(e->where.mask >> l & 1))
+            continue;
+        x->wrong += x->open[t] != 0; // it waits
+        x->last[t].address = e->address[l];
+        x->last[t].site = e->where.site;
+        x->last[t].size = e->size;
+        x->last[t].access = e->access;
+    }
+}
+
+static void on_window(void *user, const VmWindowEvent *e) {
+    Watcher *x = user;
+    if (!e->opens) {
+        bool any = false;
+        for (unsigned t = 0; t < 1024; t++)
+            if (x->open[t] == e->id) {
+                x->open[t] = 0;
+                any = true;
+            }
+        x->wrong += !any;
+        x->closed++;
+        return;
+    }
+    x->opened++;
+    x->sites |= 1u << e->where.site;
+    for (unsigned l = 0; l < 32; l++) {
+        uint64_t t = thread_of(&e->where, l);
+        if (!(e->where.mask >> l & 1))
+            continue;
+        x->wrong += x->open[t] || x->last[t].address != e->address[l] || x->last[t].site != e->where.site ||
+                    x->last[t].size != e->size || x->last[t].access != e->access;
+        x->open[t] = e->id;
+    }
+}
+
+static Watcher *watcher;
 
 static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid) {
     Rig r;
@@ -67,7 +126,11 @@ static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid)
     assert_true(
         gr_vm_module_global(r.mod, gr_collider_control_name("", name, sizeof name), &at, &size, &managed));
     memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
-    rig_listen(&r, &ear);
+    VmObserver watches = {.user = watcher, .access = on_access, .window = on_window};
+    if (watcher)
+        assert_int_equal(gr_vm_observe(r.dev, &watches, NULL), GR_OK);
+    else
+        rig_listen(&r, &ear);
     VmLaunch *l = rig_start(&r, "k", (Dims){grid, 64, 0}, 1, &out);
     rig_drain(&r, 100000);
     if (gr_vm_launch_fault(l))
@@ -85,7 +148,7 @@ static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid)
 
 static void fused_and_unfused_agree(void **state) {
     (void)state;
-    char *text = rewritten();
+    char *text = rewritten(5000);
     for (uint64_t seed = 1; seed <= 4; seed++) {
         Outcome fused = run(text, seed, false, 24), unfused = run(text, seed, true, 24);
         assert_memory_equal(&fused, &unfused, sizeof fused);
@@ -97,7 +160,7 @@ static void fused_and_unfused_agree(void **state) {
 // EM-91: time that the windows of a launch take grows more slowly than its accesses.
 static void windows_become_rare(void **state) {
     (void)state;
-    char *text = rewritten();
+    char *text = rewritten(5000);
     uint64_t small = 0, large = 0;
     for (uint64_t seed = 1; seed <= 2; seed++) {
         small += run(text, seed, false, 1).ns;
@@ -107,10 +170,30 @@ static void windows_become_rare(void **state) {
     free(text);
 }
 
+// Each is told with the access before it, of the same threads, which then do nothing until it is told that it closed.
+static void windows_are_told(void **state) {
+    (void)state;
+    static const uint32_t delays[] = {5000, 1};
+    for (unsigned k = 0; k < 2; k++) {
+        char *text = rewritten(delays[k]);
+        watcher = calloc(1, sizeof *watcher);
+        assert_non_null(watcher);
+        run(text, 1, false, 4);
+        assert_int_equal(watcher->wrong, 0);
+        assert_true(watcher->opened > 1000);
+        assert_int_equal(watcher->opened, watcher->closed);
+        assert_int_equal(watcher->sites, (1u << 11) - 2); // all ten of them
+        free(watcher);
+        watcher = NULL;
+        free(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fused_and_unfused_agree),
         cmocka_unit_test(windows_become_rare),
+        cmocka_unit_test(windows_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
