@@ -15,6 +15,7 @@ const char *gr_collider_control_name(const char *suffix, char *buf, size_t size)
     return buf;
 }
 
+// The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
 static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
     if (!w->random)
         return GR_OK;
@@ -22,9 +23,10 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
     char text[512];
     const char *r = w->random->name;
     snprintf(text, sizeof text,
-             "mov.u32 %s, %%clock; mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x9E3779B1, %s;"
-             "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0x85EBCA6B, %s; xor.b32 %s, %s, %u;",
-             r, t->name, r, t->name, r, t->name, r, t->name, r, r, r, w->o->seed * 0xC2B2AE35u);
+             "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, 0x9E3779B2, %u;"
+             "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
+             "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
+             r, r, r, w->o->seed * 0xC2B2AE35u << 1 | 1, t->name, r, t->name, r, t->name, r, t->name, r);
     PtxStmt *at = f->first;
     while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
         at = at->next;

@@ -25,7 +25,20 @@ static gr_status own_guard(Access *a) {
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
 }
 
-// A delay of up to `max_ns`, drawn once per warp: all lanes of a converged warp hold the same generator state.
+// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the number
+// state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes one IMAD.WIDE of both
+// halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth, volume 2, 3.2.1.2).
+static uint32_t base_for(uint32_t ns) {
+    static const uint8_t bases[] = {3, 5, 11, 13, 19, 21, 27, 29};
+    unsigned k = 0, bits = ns ? 32 - (unsigned)__builtin_clz(ns) : 0;
+    while (k + 1 < sizeof bases && bases[k] <= bits)
+        k++;
+    return bases[k];
+}
+
+// A delay of up to `max_ns`, drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
+// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. The longest is half of
+// the maximum because nanosleep takes up to twice as long as it is told, which also fills the gaps (PTX ISA 9.7.19.2).
 static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
     char guard[64];
     guard_text(a, guard, sizeof guard);
@@ -35,15 +48,13 @@ static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
         return gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 1;", guard);
     if (!w->random)
         w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32), *t = gr_ptx_new_reg(a->func, PTX_U32);
-    // Numerical Recipes' generator; its high bits are the good ones, and mul.hi takes them. The shift by 0 to 15 makes every order of
-    // magnitude about equally likely: a race whose other side is near is met as well as one whose other side is far.
+    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32);
+    uint32_t longest = max_ns / 2, base = base_for(longest);
     return gr_access_put(a, a->after, NULL, 0,
-                         "mad.lo.u32 %s, %s, 1664525, 1013904223; mul.hi.u32 %s, %s, %u; bfe.u32 %s, %s, 8, "
-                         "4; shr.u32 %s, %s, %s; %snanosleep.u32 %s;",
-                         w->random->name, w->random->name, delay->name, w->random->name,
-                         max_ns == UINT32_MAX ? max_ns : max_ns + 1, t->name, w->random->name, delay->name,
-                         delay->name, t->name, guard, delay->name);
+                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s; %snanosleep.u32 "
+                         "%s;",
+                         delay->name, w->random->name, base, w->random->name, w->random->name, base,
+                         delay->name, longest, delay->name, guard, delay->name);
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).

@@ -29,6 +29,7 @@ typedef struct VmWindow {
     const VmInsn *access; // the program's
     const VmInsn *reload; // its address is the access's
     const VmInsn *next;   // where the program goes on when nothing was found
+    const VmInsn *step;   // of the random number generator; NULL: the pause is always as long
     uint32_t n;           // instructions from the first to the one that goes to the report
     uint32_t id;
     bool store;
@@ -46,9 +47,7 @@ static bool same_place(const VmInsn *a, const VmInsn *b) {
 
 static bool computes(PtxOp op) {
     switch (op) {
-    case PTX_OP_MAD:
     case PTX_OP_MUL:
-    case PTX_OP_BFE:
     case PTX_OP_SHR:
     case PTX_OP_SETP:
     case PTX_OP_ADD:
@@ -113,6 +112,8 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
         if (is_op(k, PTX_OP_LD))
             w->reload = k;
     w->access = before;
+    // What draws the pause is a multiplication's high half; its low half is the generator's next state (collider_access.c).
+    w->step = is_op(i, PTX_OP_MUL) ? i + 1 : NULL;
     w->next = after(bra);
     w->n = (uint32_t)(bra - i) + 1;
     w->store = store;
@@ -166,7 +167,7 @@ bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
         if (is_op(i, PTX_OP_ACTIVEMASK)) {
             if (!fuse_peers(m, i, limit))
                 return false;
-        } else if (i > f->code && (is_op(i, PTX_OP_MAD) || is_op(i, PTX_OP_NANOSLEEP)) &&
+        } else if (i > f->code && (is_op(i, PTX_OP_MUL) || is_op(i, PTX_OP_NANOSLEEP)) &&
                    !fuse_window(m, i, limit, i - 1))
             return false;
         if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(m, f, i, limit))
@@ -217,8 +218,8 @@ VM_HANDLER(gr_vm_x_window) {
                   !((look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard)) & w->mask);
     if (!nobody) // the second look counts as an access
         w->budget -= 1;
-    if (is_op(i, PTX_OP_MAD))
-        (void)i->body[w->partial](w, i);
+    if (k->step)
+        (void)k->step->exec[w->partial](w, k->step);
     return k->next;
 }
 

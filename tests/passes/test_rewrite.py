@@ -7,6 +7,7 @@ accesses.collider.expect line for line (--update writes that file), must assembl
 printed again. Bad modules must be refused with the reason.
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,21 @@ def kernel(text):
     """The kernel's statements; declarations of inserted registers are the printer's business."""
     body = text[text.index(".visible .entry k(") :]
     return "".join(line + "\n" for line in body.splitlines() if not line.startswith("\t/*@gr*/ .reg"))
+
+
+def orders_of_magnitude(text, most):
+    """Draws delays as the inserted code does: every power of two below the maximum must be as likely, whatever was drawn before."""
+    longest, step = re.search(r"shr\.u32 (%gr\d+), (\d+), \1;", text), re.search(r"mul\.lo\.u32 (%gr\d+), \1, (\d+);", text)
+    if not longest or not step or int(longest.group(2)) != most // 2:
+        return False
+    state, base, previous, draws = 0x9E3779B1, int(step.group(2)), 0, 100000
+    seen = {}
+    for _ in range(draws):
+        digit, state = state * base >> 32, state * base & 0xFFFFFFFF
+        seen[previous, digit] = seen.get((previous, digit), 0) + 1
+        previous = digit
+    expected = draws / base**2
+    return (most // 2 >> (base - 1)) <= 1 and len(seen) == base**2 and all(0.6 < n / expected < 1.4 for n in seen.values())
 
 
 def write(folder, name, text):
@@ -55,6 +71,9 @@ with tempfile.TemporaryDirectory() as tmp:
     for option, absent in ((("--read-delay", "0", "--write-delay", "0"), "nanosleep"), (("--kernel", "other"), "@gr:")):
         run = rewrite(source, *option)
         check(run.returncode == 0 and absent not in run.stdout, f"{' '.join(option)} leaves out {absent}")
+    for most in (2, 20, 5000, 1000000):
+        run = rewrite(source, "--read-delay", str(most), "--write-delay", str(most))
+        check(orders_of_magnitude(run.stdout, most), f"delays below {most} ns have every order of magnitude")
     shuffled = rewrite(source, "--shuffle-blocks")
     check(shuffled.returncode == 0 and "rem.u64" in shuffled.stdout, "--shuffle-blocks permutes the indices")
     if ptxas:
