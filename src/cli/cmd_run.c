@@ -236,6 +236,7 @@ static int report_run(Run *r, gr_error *err) {
     }
     report.device = r->options.device;
     report.seed = r->options.seed;
+    report.poisoned = r->options.poison_writes;
     char folder[PATH_MAX];
     report.folder = getcwd(folder, sizeof folder);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;

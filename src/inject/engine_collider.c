@@ -31,7 +31,8 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
                                    .read_delay_ns = clamp32(o->read_delay),
                                    .write_delay_ns = clamp32(o->write_delay),
-                                   .same_value = o->same_value};
+                                   .same_value = o->same_value,
+                                   .poison = o->poison_writes};
     if (o->kernel[0]) {
         int rc = regcomp(&c->kernel, o->kernel, REG_EXTENDED | REG_NOSUB);
         if (rc) {

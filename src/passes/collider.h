@@ -24,6 +24,7 @@ typedef struct ColliderOptions {
     uint32_t seed;
     uint32_t read_delay_ns, write_delay_ns; // largest delay; 0: none at all
     bool same_value;                        // report lanes that store the same value to one address
+    bool poison;                            // store the complement, wait, and only then store (section 3.2)
     // Kernels to instrument, by PTX name; NULL: all. Device functions are instrumented when a wanted kernel may reach them.
     bool (*wanted)(void *user, const char *kernel);
     void *user;

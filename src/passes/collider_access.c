@@ -352,6 +352,33 @@ done:
     return st;
 }
 
+// Section 3.2 of the paper: garbage before the write, so that a store shows even to those who store the same value. The garbage is the
+// complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows at once.
+static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
+                            unsigned bits) {
+    char mods[96], guard[64];
+    const char *g = guard_text(a, guard, sizeof guard);
+    repeat_mods(a, type, mods, sizeof mods);
+    StrBuf list = {0};
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < a->n; k++) {
+        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
+        GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
+        gr_str_addf(&list, "%s%s", k ? ", " : "", r->name);
+    }
+    if (list.oom)
+        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+    else
+        GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;",
+                             g, mods + strlen("ld"), list.data));
+    Access earlier = *a; // the delay stands before the store
+    earlier.after = a->before;
+    GR_TRY(put_delay(w, &earlier, w->o->write_delay_ns));
+done:
+    gr_str_free(&list);
+    return st;
+}
+
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -363,6 +390,8 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(own_guard(a));
     GR_TRY(put_stored(a, bits, stored));
     GR_TRY(put_warp_check(w, a, stored, bits));
+    if (w->o->poison)
+        GR_TRY(put_poison(w, a, type, stored, bits));
     GR_TRY(put_delay(w, a, w->o->write_delay_ns));
     GR_TRY(put_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(put_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));

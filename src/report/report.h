@@ -84,6 +84,7 @@ typedef struct GrReport {
     const char *folder;        // text: source files below it are named relative to it; NULL for none
     const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
     uint64_t seed;
+    bool poisoned;                       // --poison-writes: before each value its complement was stored
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
     struct GrSecondOpinion {

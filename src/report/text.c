@@ -46,8 +46,15 @@ static void add_function(const GrRace *race, const GrAccess *a, Arena *arena, St
         gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_short_name(a->at.function, arena));
 }
 
+static bool is_inverse(const GrRace *race) {
+    for (uint32_t k = 0; k < race->size; k++)
+        if ((race->expected[k] ^ race->seen[k]) != 0xff)
+            return false;
+    return true;
+}
+
 // The values: what should have been there by program order, and what was.
-static void add_values(const GrRace *race, StrBuf *out) {
+static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
     if (!race->size)
         return;
     static const char *const before[] = {[GR_CLASS_CLOBBERED_READ] = "first read ",
@@ -63,6 +70,9 @@ static void add_values(const GrRace *race, StrBuf *out) {
     if (after[race->class]) {
         gr_str_addf(out, "\n    %s", after[race->class]);
         gr_value_text(race->seen, race->size, out);
+        if (r->poisoned && race->class != GR_CLASS_INTRA_WARP && is_inverse(race))
+            gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
+                            "(--poison-writes)");
     }
     gr_str_addc(out, '\n');
 }
@@ -160,7 +170,7 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     if (race->launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
     gr_str_addc(out, '\n');
-    add_values(race, out);
+    add_values(r, race, out);
     if (race->order)
         add_pair(r, race, arena, out);
     else if (!race->witness)

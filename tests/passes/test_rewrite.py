@@ -74,6 +74,22 @@ with tempfile.TemporaryDirectory() as tmp:
     for most in (2, 20, 5000, 1000000):
         run = rewrite(source, "--read-delay", str(most), "--write-delay", str(most))
         check(orders_of_magnitude(run.stdout, most), f"delays below {most} ns have every order of magnitude")
+    poisoned = rewrite(source, "--poison-writes").stdout
+    lines = [line.split("*/ ")[-1].strip() for line in poisoned.splitlines()]
+    # Each weak store of the kernel is preceded by one of the complement, to the same bytes and under the same predicate.
+    for store, garbage in (("st.global.u8 [g+1], %r6;", r"st.relaxed.sys.global.b8 \[g\+1\], (%gr\d+);"),
+                           ("@%p1 st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};",
+                            r"@(%gr\d+) st.relaxed.sys.global.v4.b32 \[%rd1\], \{%gr\d+, %gr\d+, %gr\d+, %gr\d+\};"),
+                           ("@!%p1 st.v2.u64 [%rd1+16], {%rd1, 5};", r"@%gr\d+ st.relaxed.sys.v2.b64 \[%rd1\+16\], .*"),
+                           ("st.shared::cluster.u32 [%r1], %r9;", r"st.relaxed.sys.shared::cluster.b32 \[%r1\], .*")):
+        at = lines.index(store)
+        before = [k for k in range(at - 12, at) if re.fullmatch(garbage, lines[k])]
+        check(len(before) == 1 and any(line.startswith("not.b") for line in lines[at - 14 : before[0]]) and
+              "nanosleep" in lines[at - 1], f"--poison-writes: garbage before {store}")
+    if ptxas:
+        run = subprocess.run([ptxas, "-arch=sm_90", write(tmp, "poisoned.ptx", poisoned), "-o", f"{tmp}/o"],
+                             capture_output=True, text=True)
+        check(run.returncode == 0, "ptxas takes poisoned stores " + run.stderr[:300])
     shuffled = rewrite(source, "--shuffle-blocks")
     check(shuffled.returncode == 0 and "rem.u64" in shuffled.stdout, "--shuffle-blocks permutes the indices")
     if ptxas:
