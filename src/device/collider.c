@@ -10,8 +10,12 @@
 // Filled by the injection after loading. Volatile: a debugger or the host may change it at any time.
 GR_GLOBAL volatile GrControl __gr_control;
 
+typedef struct Lanes {
+    uint32_t all, stored[2]; // as GrSlot has them
+} Lanes;
+
 static void record(uint32_t site, uint32_t class, uint32_t meta, uint64_t address, uint64_t expected,
-                   uint64_t seen, uint32_t lanes, uint32_t occurrences) {
+                   uint64_t seen, Lanes lanes, uint32_t occurrences) {
     uint64_t slots = __gr_control.slots;
     if (!slots) {
         // Figure 7 of the SuperCollider paper: without the runtime attached, stop where a debugger can look.
@@ -28,7 +32,9 @@ static void record(uint32_t site, uint32_t class, uint32_t meta, uint64_t addres
     uint32_t space = meta >> GR_META_SPACE & 0xff;
     if (space == GR_META_GENERIC)
         space = gr_is_shared(address, &address) ? GR_META_SHARED : 0;
-    gr_store32(&s->lanes, lanes);
+    gr_store32(&s->lanes, lanes.all);
+    gr_store32(&s->stored[0], lanes.stored[0]);
+    gr_store32(&s->stored[1], lanes.stored[1]);
     gr_store64(&s->launch, gr_grid_id());
     gr_store64(&s->address, address);
     gr_store32(&s->thread[0], gr_tid_x());
@@ -51,7 +57,8 @@ stop:
 void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected, uint64_t seen) {
     uint32_t active = gr_active_mask();
     if (gr_lane() == (uint32_t)__builtin_ctz(active))
-        record(site, meta & 0xff, meta, address, expected, seen, 0, (uint32_t)__builtin_popcount(active));
+        record(site, meta & 0xff, meta, address, expected, seen, (Lanes){0},
+               (uint32_t)__builtin_popcount(active));
 }
 
 // The lanes `peers` (this one among them) are about to store to one address; `lo` and `hi` are what this lane stores.
@@ -60,8 +67,11 @@ void __gr_report_warp(uint32_t site, uint32_t meta, uint64_t address, uint32_t p
     uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t alike = gr_match_any(peers, lo) & gr_match_any(peers, hi);
     // As the first lane sees it: who disagrees with it, and with what.
-    uint32_t others = peers & ~gr_shuffle32(peers, alike, first);
+    Lanes lanes = {.all = peers};
+    lanes.stored[0] = gr_shuffle32(peers, alike, first);
+    uint32_t others = peers & ~lanes.stored[0];
     uint32_t odd = others ? (uint32_t)__builtin_ctz(others) : first;
+    lanes.stored[1] = gr_shuffle32(peers, alike, odd);
     uint64_t odd_lo = gr_shuffle64(peers, lo, odd), odd_hi = gr_shuffle64(peers, hi, odd);
     if (gr_lane() != first)
         return;
@@ -73,5 +83,5 @@ void __gr_report_warp(uint32_t site, uint32_t meta, uint64_t address, uint32_t p
         lo = hi;
         odd_lo = odd_hi;
     }
-    record(site, class, meta, address, lo, odd_lo, peers, 1);
+    record(site, class, meta, address, lo, odd_lo, lanes, 1);
 }

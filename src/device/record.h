@@ -21,11 +21,12 @@ typedef enum GrRaceClass {
 enum { GR_SLOT_EMPTY = 0, GR_SLOT_CLAIMED = 1, GR_SLOT_READY = 2, GR_VALUE_BYTES = 16 };
 
 typedef struct GrSlot {
-    uint64_t count;   // occurrences, all threads and launches; 64 bits never overflow in practice
-    uint32_t state;   // GR_SLOT_*; the fields below are valid once READY
-    uint32_t lanes;   // intra-warp classes: the lanes of the warp that touched the address
-    uint64_t launch;  // %gridid of the first occurrence
-    uint64_t address; // as the program holds it: generic or global address, or offset in the shared window
+    uint64_t count;     // occurrences, all threads and launches; 64 bits never overflow in practice
+    uint32_t state;     // GR_SLOT_*; the fields below are valid once READY
+    uint32_t lanes;     // intra-warp classes: the lanes of the warp that touched the address
+    uint32_t stored[2]; // and which of them stored exactly what `expected` is of, and what `seen` is of
+    uint64_t launch;    // %gridid of the first occurrence
+    uint64_t address;   // as the program holds it: generic or global address, or offset in the shared window
     uint32_t thread[3], block[3];
     uint32_t space;                   // 0 global, 1 shared, 2 local (never reported)
     uint32_t size;                    // bytes accessed

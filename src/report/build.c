@@ -385,6 +385,9 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
         race.accesses[1].has_thread = false;
         race.accesses[0].lanes = race.accesses[1].lanes = ready ? slot->lanes : 0;
         race.n_accesses = 2;
+        race.lanes = race.accesses[0].lanes;
+        for (unsigned k = 0; k < 2; k++)
+            race.stored[k] = slot->stored[k] & race.lanes;
     }
     return race;
 }

@@ -58,6 +58,16 @@ static json_t *frame_json(const GrFrame *f, Arena *arena) {
     return NULL;
 }
 
+static json_t *lanes_json(uint32_t lanes) {
+    json_t *a = json_array();
+    for (int i = 0; a && i < 32; i++)
+        if (lanes >> i & 1 && json_array_append_new(a, json_integer(i)) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
 static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) {
     json_t *o = frame_json(&a->at, arena), *inlined = json_array();
     bool ok = o && inlined && set(o, "kind", text_json(a->kind));
@@ -77,12 +87,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = set(o, "scope", text_or_null(a->strong)) && set(o, "asynchronous", json_boolean(a->async)) &&
              set(o, "volatile", json_boolean(a->is_volatile)) &&
              set(o, "discarded", json_boolean(a->discarded)) && set(o, "launch", number_or_null(a->launch));
-    if (ok && a->lanes) {
-        json_t *lanes = json_array();
-        for (int i = 0; ok && i < 32; i++)
-            ok = !(a->lanes >> i & 1) || json_array_append_new(lanes, json_integer(i)) == 0;
-        ok = set(o, "lanes", lanes) && ok;
-    }
+    if (ok && a->lanes)
+        ok = set(o, "lanes", lanes_json(a->lanes));
     json_decref(inlined);
     if (ok)
         return o;
@@ -110,6 +116,10 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
               set(o, "count", json_integer((json_int_t)race->count)) &&
               set(o, "instructions", json_integer(race->n_sites)) &&
               set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
+    if (ok && race->lanes)
+        ok = set(o, "lanes",
+                 json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->lanes), "stored_expected",
+                           lanes_json(race->stored[0]), "stored_seen", lanes_json(race->stored[1])));
     if (ok && race->order)
         ok = set(o, "missing_order", text_json(race->order)) && set(o, "sentence", sentence(r, race)) &&
              set(o, "overlap",

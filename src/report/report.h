@@ -50,6 +50,9 @@ typedef struct GrRace {
     uint32_t overlap_bytes;
     uint32_t size; // bytes of expected and seen
     const uint8_t *expected, *seen;
+    uint32_t lanes,
+        stored
+            [2]; // lanes of the warp that raced among themselves; which of them stored `expected`, and `seen`; 0: no such race
     const char *engine, *evidence; // NULL: the report's
     bool judged;                   // by another engine, in the same execution:
     const struct GrRace *witness;  // the race that it saw there; NULL: none, so one of the two is wrong

@@ -53,27 +53,39 @@ static bool is_inverse(const GrRace *race) {
     return true;
 }
 
+// Lanes of one warp: who stored what. `size` is 0 when the values are not known.
+static void add_lane_values(const GrRace *race, StrBuf *out) {
+    const uint8_t *const values[] = {race->expected, race->seen};
+    unsigned n = race->class == GR_CLASS_INTRA_WARP_SAME ? 1 : 2;
+    uint32_t rest = race->lanes;
+    for (unsigned k = 0; k < n && race->size; k++) {
+        gr_str_addf(out, "    lane%s", race->stored[k] & (race->stored[k] - 1) ? "s" : "");
+        add_lanes(race->stored[k], out);
+        gr_str_addf(out, "%s stored ", n == 1 ? " all" : "");
+        gr_value_text(values[k], race->size, out);
+        gr_str_addc(out, '\n');
+        rest &= ~race->stored[k];
+    }
+    if (race->size && rest) {
+        gr_str_addf(out, "    lane%s", rest & (rest - 1) ? "s" : "");
+        add_lanes(rest, out);
+        gr_str_add(out, " stored something else\n");
+    }
+}
+
 // The values: what should have been there by program order, and what was.
 static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (!race->size)
+    if (race->lanes)
+        add_lane_values(race, out);
+    if (!race->size || race->lanes)
         return;
-    static const char *const before[] = {[GR_CLASS_CLOBBERED_READ] = "first read ",
-                                         [GR_CLASS_LOST_UPDATE] = "stored     ",
-                                         [GR_CLASS_INTRA_WARP] = "one lane stored ",
-                                         [GR_CLASS_INTRA_WARP_SAME] = "all lanes stored "};
-    static const char *const after[] = {[GR_CLASS_CLOBBERED_READ] = "then saw   ",
-                                        [GR_CLASS_LOST_UPDATE] = "then saw   ",
-                                        [GR_CLASS_INTRA_WARP] = "another stored  ",
-                                        [GR_CLASS_INTRA_WARP_SAME] = NULL};
-    gr_str_addf(out, "    %s", before[race->class]);
+    gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
     gr_value_text(race->expected, race->size, out);
-    if (after[race->class]) {
-        gr_str_addf(out, "\n    %s", after[race->class]);
-        gr_value_text(race->seen, race->size, out);
-        if (r->poisoned && race->class != GR_CLASS_INTRA_WARP && is_inverse(race))
-            gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
-                            "(--poison-writes)");
-    }
+    gr_str_add(out, "\n    then saw   ");
+    gr_value_text(race->seen, race->size, out);
+    if (r->poisoned && is_inverse(race))
+        gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
+                        "(--poison-writes)");
     gr_str_addc(out, '\n');
 }
 

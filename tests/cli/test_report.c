@@ -187,8 +187,13 @@ static void make_racy_run(GrResults *r) {
              (GrSlot){.count = 1, .launch = 3, .address = 0x7f0000001000, .thread = {5, 1, 0}, .size = 4}, 7,
              8);
     set_slot(slots, 5, GR_CLASS_INTRA_WARP,
-             (GrSlot){.count = 9, .launch = 2, .address = 0x7f0000002003, .lanes = 0x80000005, .size = 1}, 1,
-             255);
+             (GrSlot){.count = 9,
+                      .launch = 2,
+                      .address = 0x7f0000002003,
+                      .lanes = 0x80000005,
+                      .stored = {5, 0x80000000},
+                      .size = 1},
+             1, 255);
     slots[5 * GR_CLASS_COUNT + GR_CLASS_INTRA_WARP_SAME].count = 3; // stopped before it could say more
 }
 

@@ -34,7 +34,7 @@ static const char program[] =
     "add.u32 %r15, %r15, %r16; st.global.u32 [%rd2+8], %r15; SKIP:\n"
     "add.u32 %r9, %r9, 1; add.u32 %r17, %r7, 40; setp.lt.u32 %p2, %r9, %r17; @%p2 bra L; ret; }\n";
 
-enum { SLOTS = 33 * 384 }; // bytes: more than any site's records take
+enum { SLOTS = 33 * GR_CLASS_COUNT * sizeof(GrSlot) };
 
 static char *rewritten(uint32_t delay_ns) {
     PtxModule *m;
