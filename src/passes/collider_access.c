@@ -248,10 +248,8 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     gr_status st = GR_OK;
     bool any = false;
     PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
-    for (unsigned k = 0; k < a->n; k++) {
+    for (unsigned k = 0; k < a->n; k++)
         any = any || a->used[k];
-        before[k] = *a->value[k];
-    }
     if (!any)
         return GR_OK;
     if (spec)
@@ -259,6 +257,9 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     GR_TRY(gr_access_prepare(a));
     GR_TRY(own_guard(a));
     GR_TRY(put_delay(w, a, w->o->read_delay_ns));
+    GR_TRY(gr_access_comparable(a, a->after));
+    for (unsigned k = 0; k < a->n; k++)
+        before[k] = *a->value[k];
     unsigned bits = gr_access_compare_bits(a);
     // The repeat has the original's type and register width, so that both extend alike.
     GR_TRY(put_repeat(a, gr_ptx_type_text(a->type),
@@ -303,6 +304,21 @@ done:
     return st;
 }
 
+// The lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
+static gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
+                                         const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
+    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
+    return gr_access_put(a, at, NULL, 0,
+                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
+                         "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
+                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
+                         "%s; st.param.b32 [__gr_a3], %s;"
+                         "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
+                         "call __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
+                         a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name,
+                         w->o->suffix);
+}
+
 // Figure 3b: before the store, do lanes of this warp target one address? The addresses are equal where the base registers are.
 static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
     gr_status st = GR_OK;
@@ -329,24 +345,23 @@ static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *st
     GR_TRY(open_detour(a, a->before, shared, &d));
     PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     GR_TRY(gr_access_address64(a, d.at, &address));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
-    for (unsigned k = 0; k < a->n && k * a->bytes < GR_VALUE_BYTES; k++) {
-        PtxReg *wide, *into = half[k * a->bytes / 8];
-        GR_TRY(put_widen(a, d.at, stored[k], bits, &wide));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
-                             wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
+    unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts
+    for (unsigned first = 0; first < a->n; first += per_call) {
+        unsigned n = a->n - first < per_call ? a->n - first : per_call;
+        if (first)
+            GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
+                                 GR_VALUE_BYTES));
+        GR_TRY(
+            gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
+        for (unsigned k = 0; k < n; k++) {
+            PtxReg *wide, *into = half[k * a->bytes / 8];
+            GR_TRY(put_widen(a, d.at, stored[first + k], bits, &wide));
+            GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
+                                 wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
+        }
+        unsigned size = n * a->bytes > 8 ? 8 : n * a->bytes; // the runtime shows the half that differs
+        GR_TRY(gr_collider_report_warp(w, a, d.at, size, address, peers, half));
     }
-    unsigned size = a->n * a->bytes > 8 ? 8 : a->n * a->bytes; // the runtime shows the half that differs
-    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
-    GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-                         "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
-                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
-                         "%s; st.param.b32 [__gr_a3], %s;"
-                         "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
-                         "call __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
-                         a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name,
-                         w->o->suffix));
     GR_TRY(close_detour(a, &d));
 done:
     return st;
@@ -388,6 +403,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     snprintf(type, sizeof type, "b%u", a->bytes * 8);
     GR_TRY(gr_access_prepare(a));
     GR_TRY(own_guard(a));
+    GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(put_stored(a, bits, stored));
     GR_TRY(put_warp_check(w, a, stored, bits));
     if (w->o->poison)

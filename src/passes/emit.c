@@ -24,11 +24,16 @@ static uint64_t used_bytes(const PtxStmt *s, PtxStmt **pragma) {
 static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
     const PtxOperand *list = o->kind == PTX_O_VECTOR ? o->sub : o;
     a->n = o->kind == PTX_O_VECTOR ? o->n_sub : 1;
-    if (a->n == 0 || a->n > EMIT_MAX_ELEMENTS || a->bytes == 0 || a->n != a->stmt->instr->vec)
+    unsigned parts = a->type == PTX_B128 ? 2 : 1; // 128 bits are looked at as two halves
+    if (a->n == 0 || a->n * parts > EMIT_MAX_ELEMENTS || a->bytes == 0 || a->n != a->stmt->instr->vec)
         return false;
+    if (parts > 1)
+        a->type = PTX_B64;
+    a->n *= parts;
+    a->bytes /= parts;
     uint64_t byte_bits = a->bytes >= 8 ? 0xff : (1u << a->bytes) - 1;
     for (unsigned k = 0; k < a->n; k++) {
-        const PtxOperand *e = &list[k];
+        const PtxOperand *e = &list[k / parts];
         a->value[k] = e;
         if (e->kind == PTX_O_SINK) {
             a->used[k] = 0;
@@ -38,8 +43,10 @@ static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
             return false;
         if (e->kind == PTX_O_REG) {
             unsigned bits = gr_ptx_type_bits(e->reg->type);
-            if (e->elem || e->negated || bits < 16 || bits > 64 || bits < a->bytes * 8)
+            if (e->elem || e->negated || (parts > 1 ? bits != 128 : bits > 64 || bits < a->bytes * 8))
                 return false;
+        } else if (parts > 1) {
+            return false;
         }
         uint64_t bytes = used >> (k * a->bytes) & byte_bits;
         a->used[k] = 0;
@@ -138,6 +145,35 @@ gr_status gr_access_prepare(Access *a) {
             a->address.sub = sub;
             break;
         }
+done:
+    return st;
+}
+
+gr_status gr_access_comparable(Access *a, PtxStmt *at) {
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < a->n; k++) {
+        const PtxOperand *v = a->value[k];
+        if (v->kind != PTX_O_REG)
+            continue;
+        unsigned bits = gr_ptx_type_bits(v->reg->type);
+        if (bits != 8 && bits != 128)
+            continue;
+        PtxReg *r[2] = {gr_ptx_new_reg(a->func, bits == 8 ? PTX_B16 : PTX_B64),
+                        bits == 8 ? NULL : gr_ptx_new_reg(a->func, PTX_B64)};
+        PtxOperand *to = GR_NEW_ARRAY(&a->func->module->arena, PtxOperand, 2);
+        if (!r[0] || !to)
+            return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+        a->value[k] = to;
+        to[0] = gr_ptx_reg_operand(r[0]);
+        if (bits == 8) {
+            a->used[k] &= 0xff;
+            GR_TRY(gr_access_put(a, at, v, 1, "cvt.u16.u8 %s, $0;", r[0]->name));
+            continue;
+        }
+        to[1] = gr_ptx_reg_operand(r[1]);
+        a->value[++k] = to + 1;
+        GR_TRY(gr_access_put(a, at, v, 1, "mov.b128 {%s, %s}, $0;", r[0]->name, r[1]->name));
+    }
 done:
     return st;
 }

@@ -42,6 +42,10 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
 // copy of the base register.
 gr_status gr_access_prepare(Access *a);
 
+// No instruction compares registers of 8 or 128 bits: emits code at `at` that unpacks or widens them, after which value[] has
+// registers that can be compared.
+gr_status gr_access_comparable(Access *a, PtxStmt *at);
+
 // Emits code at `at` that leaves the 64-bit address of the access (as its space counts) in the new register *out.
 gr_status gr_access_address64(const Access *a, PtxStmt *at, PtxReg **out);
 

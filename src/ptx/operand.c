@@ -381,6 +381,12 @@ static gr_status parse_address(Parser *p, unsigned depth) {
     if ((st = gr_lex_expect(&p->lex, ']')) != GR_OK ||
         (st = gr_parse_take_operands(p, base, &o.sub, &o.n_sub)) != GR_OK)
         return st;
+    // ld and ldu end an address with .unified where host and device have one address space (9.7.9.8)
+    static const char unified[] = ".unified";
+    if (!strncmp(p->lex.p, unified, sizeof unified - 1)) {
+        o.text = unified;
+        p->lex.p += sizeof unified - 1;
+    }
     return push(p, o);
 }
 

@@ -138,6 +138,8 @@ static void put_operand(Printer *p, const PtxOperand *o) {
             put_list(p, o->sub + 1, o->n_sub - 1u);
         }
         gr_str_addc(p->out, ']');
+        if (o->text)
+            put(p, o->text);
         break;
     case PTX_O_VECTOR:
     case PTX_O_PAREN:

@@ -225,7 +225,8 @@ typedef struct PtxOperand {
     PtxLabel *label;
     int64_t offset;
     uint64_t bits;
-    const char *text; // the source's spelling where it is kept (INT and floats keep it to print unchanged)
+    const char *text; // the source's spelling where it is kept (INT and floats keep it to print unchanged);
+                      // ADDRESS: ".unified" if that stands behind it
 } PtxOperand;
 
 // A source position: one .loc directive. Chains of inlining: `inlined_at` is the position of the call.

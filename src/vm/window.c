@@ -48,6 +48,7 @@ static bool same_place(const VmInsn *a, const VmInsn *b) {
 static bool computes(PtxOp op) {
     switch (op) {
     case PTX_OP_MUL:
+    case PTX_OP_CVT:
     case PTX_OP_SHR:
     case PTX_OP_SETP:
     case PTX_OP_ADD:

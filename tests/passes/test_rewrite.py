@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rewrites PTX files with an engine's pass and checks the text: test_rewrite.py GPURACE PTXAS DIR [--update]
 
-accesses.ptx holds every shape of access that a pass must not be fooled by. Its kernel after rewriting must equal
-accesses.collider.expect line for line (--update writes that file), must assemble, and must come out the same when parsed and
-printed again. Bad modules must be refused with the reason.
+accesses.ptx holds every shape of access that a pass must not be fooled by, and the other files of the table below those that
+only some targets have. A kernel after rewriting must equal NAME.collider.expect line for line (--update writes that file), must
+assemble, and must come out the same when parsed and printed again. Bad modules must be refused with the reason.
 """
 import pathlib
 import re
@@ -14,6 +14,10 @@ import tempfile
 
 gpurace, ptxas, here = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 failures = 0
+GOLDEN = [  # file, target, what standard error must say
+    ("accesses", "sm_90", ["28 checked", "2 strong"]),
+    ("wide", "sm_100", ["17 checked"]),  # .b128, .b8 registers, 256-bit vectors, cache hints
+]
 
 
 def check(ok, what):
@@ -54,20 +58,22 @@ def write(folder, name, text):
 
 
 with tempfile.TemporaryDirectory() as tmp:
-    source = here / "accesses.ptx"
-    done = rewrite(source)
-    golden = here / "accesses.collider.expect"
-    if "--update" in sys.argv:
-        golden.write_text(kernel(done.stdout))
-    check(done.returncode == 0 and kernel(done.stdout) == golden.read_text(), "the rewritten kernel is as expected")
-    check("28 checked" in done.stderr and "2 strong" in done.stderr, "standard error counts the sites")
-    out = write(tmp, "out.ptx", done.stdout)
-    if ptxas:
-        run = subprocess.run([ptxas, "-arch=sm_90", out, "-o", f"{tmp}/o"], capture_output=True, text=True)
-        check(run.returncode == 0, "ptxas takes it " + run.stderr[:300])
-    again = rewrite(out, "--engine", "none")
-    check(again.stdout == done.stdout, "parsed and printed again it is the same, tags included")
+    for name, arch, counts in GOLDEN:
+        source = here / f"{name}.ptx"
+        done = rewrite(source)
+        golden = here / f"{name}.collider.expect"
+        if "--update" in sys.argv:
+            golden.write_text(kernel(done.stdout))
+        check(done.returncode == 0 and kernel(done.stdout) == golden.read_text(), f"{name}: the rewritten kernel is as expected")
+        check(all(c in done.stderr for c in counts), f"{name}: standard error counts the sites: {done.stderr.strip()}")
+        out = write(tmp, "out.ptx", done.stdout)
+        if ptxas:
+            run = subprocess.run([ptxas, f"-arch={arch}", out, "-o", f"{tmp}/o"], capture_output=True, text=True)
+            check(run.returncode == 0, f"{name}: ptxas takes it " + run.stderr[:300])
+        again = rewrite(out, "--engine", "none")
+        check(again.stdout == done.stdout, f"{name}: parsed and printed again it is the same, tags included")
 
+    source = here / "accesses.ptx"
     for option, absent in ((("--read-delay", "0", "--write-delay", "0"), "nanosleep"), (("--kernel", "other"), "@gr:")):
         run = rewrite(source, *option)
         check(run.returncode == 0 and absent not in run.stdout, f"{' '.join(option)} leaves out {absent}")
