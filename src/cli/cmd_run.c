@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "inject/engines.h"
+#include "inject/selection.h"
 #include "report/report.h"
 #include "report/suppress.h"
 
@@ -62,6 +63,7 @@ typedef struct Run {
     bool results_file; // on a disk: to be removed
     GrSuppressions suppressions;
     bool suppresses; // there are some
+    GrSelection selection;
     GrEnding ending;
 } Run;
 
@@ -221,6 +223,14 @@ static int own_status(const GrEnding *e) {
     return e->timed_out ? EXIT_TIMEOUT : e->signal ? 128 + e->signal : e->status;
 }
 
+static const char *excludes_kernel(const void *selection, const char *kernel) {
+    return gr_selection_excludes_kernel(selection, kernel);
+}
+
+static const char *excludes_file(const void *selection, const char *file) {
+    return gr_selection_excludes_file(selection, file);
+}
+
 static int report_run(Run *r, gr_error *err) {
     const GrEngine *engine = gr_engine_find(r->options.engine);
     GrResultsView view;
@@ -240,7 +250,11 @@ static int report_run(Run *r, gr_error *err) {
     char folder[PATH_MAX];
     report.folder = getcwd(folder, sizeof folder);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;
-    report.kernel_filter = r->options.kernel;
+    if (gr_selection_has_kernels(&r->selection))
+        report.excludes_kernel = excludes_kernel;
+    if (gr_selection_has_files(&r->selection))
+        report.excludes_file = excludes_file;
+    report.excludes_user = &r->selection;
     report.reproduce = reproduce(r, &again);
     add_ending(r, &report);
     if (gr_results_open(r->results, &view, err) != GR_OK) {
@@ -301,6 +315,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
             return complain(EXIT_USAGE, err);
         r->suppresses = true;
     }
+    if (gr_selection_init(&r->selection, o, err) != GR_OK)
+        return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;
     return 0;
@@ -335,6 +351,7 @@ done:
     if (r.results_file)
         unlink(r.results);
     gr_suppressions_free(&r.suppressions);
+    gr_selection_free(&r.selection);
     gr_options_free(&r.options);
     return status;
 }

@@ -156,7 +156,7 @@ static void store_in_turn(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccess
             return;
         a->met_strong = false;
         gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
-        if (a->met_strong)
+        if (a->met_strong || gr_exact_passes_some(x))
             gr_order_overwritten(&x->order, vars, a->address[l], e->size);
     }
 }
@@ -182,23 +182,26 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
             together = apart ? m & -m : m & same_address(a->address, a->address[l]);
             if (e->size == CELL_BYTES && together == (m & -m)) {
                 Line *line = gr_shadow_line(&x->shadow, a->owner, a->address[l]);
-                if (line && gr_line_has_cells(line) &&
+                if (line && gr_line_has_cells(line) && (reads || !gr_exact_passes_some(x)) &&
                     touch_quickly(x, a, &line->wide.cells[a->address[l] / CELL_BYTES % LINE_CELLS], l, reads))
                     continue;
             }
             a->met_strong = false;
             gr_exact_touch(x, a, together, e->size);
-            if (a->met_strong && !reads)
+            if ((a->met_strong || gr_exact_passes_some(x)) && !reads)
                 gr_order_overwritten(&x->order, vars, a->address[l], e->size);
         }
     }
 }
 
-static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, const VmAccessEvent *e) {
+// `s` NULL: it is neither side of a race, and only what it orders matters.
+static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp *w, Block *b,
+                          const VmAccessEvent *e) {
+    uint32_t elem = kind->stamp.elem;
     StrongOp op = {.vars = a->owner ? &a->owner->sync : &x->order.sync,
-                   .size = s->elem,
+                   .size = elem,
                    .sem = e->sem,
-                   .scope = (PtxScope)(s->scope + 1),
+                   .scope = (PtxScope)(kind->stamp.scope + 1),
                    .owner = a->owner ? a->owner->id : 0,
                    .rmw = e->access == PTX_ACCESS_RMW,
                    .red = e->where.stmt && e->where.stmt->instr->op == PTX_OP_RED};
@@ -206,18 +209,20 @@ static void strong_access(Exact *x, Access *a, Stamp *s, Warp *w, Block *b, cons
         uint32_t l = gr_vm_commit_lane(k, e->turn);
         if (!(e->where.mask >> l & 1))
             continue;
-        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += s->elem) {
+        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += elem) {
             op.at = a->address[l] + i;
             gr_order_strong_read(&x->order, b, w, l, &op);
             if (x->open.len)
                 gr_exact_host_unseen(x, b, w, l, &op);
         }
-        s->at.epoch = w->epoch[l];
-        a->stamp = gr_exact_stamp(x, w, s);
-        if (!a->stamp)
-            return;
-        gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
-        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += s->elem) {
+        if (s) {
+            s->at.epoch = w->epoch[l];
+            a->stamp = gr_exact_stamp(x, w, s);
+            if (!a->stamp)
+                return;
+            gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
+        }
+        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += elem) {
             op.at = a->address[l] + i;
             gr_order_strong_write(&x->order, b, w, l, &op);
             x->host_news |= op.scope == PTX_SCOPE_SYS;
@@ -280,7 +285,7 @@ static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) 
     k.stamp.mark |= mark;
     k.stamp.at = (Point){.id = b->id, .launch = b->launch->index, .warp = w->index};
     if (k.stamp.strong)
-        strong_access(x, &a, &k.stamp, w, b, e);
+        strong_access(x, &a, &k, &k.stamp, w, b, e);
     else
         weak_access(x, &a, &k.stamp, w, e);
 }
@@ -297,6 +302,23 @@ void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e) {
     part.where.mask = e->where.mask & e->discards;
     if (x->options.speculated)
         access_as(x, b, &part, STAMP_DISCARDED);
+}
+
+void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e) {
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[e->where.warp]}, .event = e};
+    a.owner = e->space == PTX_SHARED ? gr_exact_block_at(b->launch, e->owner) : NULL;
+    if (e->space == PTX_SHARED && !a.owner)
+        return;
+    memcpy(a.address, e->address, sizeof a.address);
+    if (is_strong(e->sem)) {
+        Kind k;
+        gr_exact_fill_kind(&k, 0, e->where.stmt, e->size, e->access, e->sem, e->scope, false);
+        strong_access(x, &a, &k, NULL, &b->warps[e->where.warp], b, e);
+    } else if (e->access != PTX_ACCESS_READ) {
+        Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
+        for (uint32_t m = vars->live ? e->where.mask : 0; m; m &= m - 1)
+            gr_order_overwritten(&x->order, vars, a.address[__builtin_ctz(m)], e->size);
+    }
 }
 
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
@@ -332,7 +354,7 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
     for (uint32_t m = a.stamp ? e->where.mask : 0; m; m &= m - 1) {
         a.met_strong = false;
         gr_exact_touch(x, &a, m & -m, e->size);
-        if (a.met_strong && overwrites)
+        if ((a.met_strong || gr_exact_passes_some(x)) && overwrites)
             gr_order_overwritten(&x->order, vars, e->address[__builtin_ctz(m)], e->size);
     }
 }

@@ -53,6 +53,19 @@ static bool has_narrow(const PtxModule *m) {
     return false;
 }
 
+// Which of its sites are not wanted. They are numbered from x->n_sites on, the first of which is none.
+static bool note_passed(Exact *x, const PtxModule *ptx) {
+    if (!x->options.wanted_site)
+        return true;
+    while (x->passed.len <= x->n_sites) // the host's have numbers too
+        if (!gr_vec_push(&x->passed, false))
+            return false;
+    for (uint32_t k = 1; k <= ptx->n_sites; k++)
+        if (!gr_vec_push(&x->passed, !x->options.wanted_site(x->options.user, ptx, &ptx->sites[k])))
+            return false;
+    return true;
+}
+
 static const Module *module_of(Exact *x, const PtxModule *ptx) {
     if (x->last_module < x->modules.len && x->modules.data[x->last_module].ptx == ptx)
         return &x->modules.data[x->last_module];
@@ -67,7 +80,7 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
         k++;
     if (k == x->modules.len) {
         Module m = {.fingerprint = fingerprint, .first = x->n_sites, .n_sites = ptx->n_sites};
-        if (!gr_vec_push(&x->modules, m)) {
+        if (!note_passed(x, ptx) || !gr_vec_push(&x->modules, m)) {
             x->nomem = true;
             return NULL;
         }
@@ -99,6 +112,15 @@ static Block *block_of(Exact *x, const VmWhere *w) {
     return b && w->warp < b->n_warps ? b : NULL;
 }
 
+static bool is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site) {
+    if (!gr_exact_passes_some(x))
+        return false;
+    if (l->unwanted)
+        return true;
+    site = x->options.wanted_site ? gr_exact_site(x, m, site) : 0;
+    return site && site < x->passed.len && x->passed.data[site];
+}
+
 static void collect(Exact *x) {
     gr_shadow_collect_begin(&x->shadow);
     for (size_t k = 0; k < x->order.active.len; k++) {
@@ -117,7 +139,9 @@ static void on_access(void *user, const VmAccessEvent *e) {
     if (gr_shadow_is_full(&x->shadow))
         collect(x);
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? block_of(x, &e->where) : NULL;
-    if (b)
+    if (b && is_passed(x, b->launch, e->where.module, e->where.site))
+        gr_exact_pass_by(x, b, e);
+    else if (b)
         gr_exact_access(x, b, e);
 }
 
@@ -127,7 +151,16 @@ static bool on_glance(void *user, const VmGlance *g) {
     if (gr_shadow_is_full(&x->shadow))
         collect(x);
     Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
-    return !b || g->warp >= b->n_warps || gr_exact_glance(x, b, g);
+    if (!b || g->warp >= b->n_warps)
+        return true;
+    if (gr_exact_passes_some(x)) {
+        bool weak = g->site->sem == PTX_SEM_NONE || g->site->sem == PTX_WEAK;
+        if (is_passed(x, b->launch, g->site->module, g->site->site))
+            return weak && g->site->access == PTX_ACCESS_READ;
+        if (weak && g->site->access != PTX_ACCESS_READ) // it may overwrite what another released
+            return false;
+    }
+    return gr_exact_glance(x, b, g);
 }
 
 static void on_sync(void *user, const VmSyncEvent *e) {
@@ -148,22 +181,23 @@ static void on_async(void *user, const VmAsyncEvent *e) {
     Block *b = block_of(x, &e->where);
     if (!b)
         return;
-    if (e->kind == VM_ASYNC_READ || e->kind == VM_ASYNC_WRITE)
+    if ((e->kind == VM_ASYNC_READ || e->kind == VM_ASYNC_WRITE) &&
+        !is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_async_access(x, b, e);
     gr_order_async(&x->order, b, e);
 }
 
 static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     Exact *x = user;
-    if (x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name))
-        return;
     if (!x->order.active.len) { // modules may have come and gone
         for (size_t k = 0; k < x->modules.len; k++)
             x->modules.data[k].ptx = NULL;
         if (!x->order.told) // and the past is settled
             gr_shadow_clear(&x->shadow);
     }
-    gr_order_launch_begin(&x->order, e);
+    Launch *l = gr_order_launch_begin(&x->order, e);
+    if (l)
+        l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
 
 static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
@@ -223,6 +257,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->races);
     gr_vec_free(&x->modules);
     gr_vec_free(&x->kinds);
+    gr_vec_free(&x->passed);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
     gr_exact_misuses_free(x);

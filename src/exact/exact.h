@@ -67,8 +67,10 @@ typedef struct ExactOptions {
     // Called for every word that races, for every two accesses that are remembered: for tests.
     void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;
-    // NULL: all kernels are checked. Else those for which it says so.
+    // NULL: all kernels are checked. Else the launches of those for which it says so; and of the sites, those in files that are
+    // wanted. Other accesses are neither side of a race, but what they order is ordered.
     bool (*wanted)(void *user, const char *kernel);
+    bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
     // Called when synchronization that is wrong in itself is first seen at a place; yields what to count it in, or NULL.
     uint64_t *(*misused)(void *user, const VmMisuseEvent *e);

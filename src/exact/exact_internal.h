@@ -47,6 +47,7 @@ struct Exact {
     Map pairs; // sites and class -> ExactRace
     VEC(Entry) scratch;
     VEC(Kind) kinds;          // by site
+    VEC(bool) passed;         // by site: it is not wanted. Empty: all are
     uint8_t turns[32][LANES]; // gr_vm_commit_lane
     Launch *launch;           // the last that was looked for
     uint64_t moment;
@@ -101,8 +102,15 @@ void gr_exact_fresh(Exact *x, Block *b);
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads);
 
+// Some accesses are not judged, and so not in the shadow: what they overwrite is not known from there.
+static inline bool gr_exact_passes_some(const Exact *x) {
+    return x->options.wanted || x->options.wanted_site;
+}
+
 // access.c
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
+// An access that nobody wants to hear of: only what it orders.
+void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e);
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
 void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,
                         PtxSem sem, PtxScope scope, bool compared);

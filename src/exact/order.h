@@ -128,6 +128,7 @@ typedef struct Launch {
     bool apart;               // nothing orders its blocks among themselves
     bool bulk;                // its code may use the async proxy
     bool cut;                 // it faulted
+    bool unwanted;            // its accesses are no side of a race (ExactOptions.wanted)
     Clock *known;             // when it began
     Clock *end;               // what its threads knew
     struct BlockPage **pages; // of running blocks, by linear index

@@ -3,21 +3,25 @@
 #include "cli/options.h"
 #include "device/record.h"
 #include "inject/engines.h"
+#include "inject/selection.h"
 #include "passes/collider.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct Collider {
     GrSession *session;
     ColliderOptions options;
-    regex_t kernel;
-    bool has_kernel, stop;
+    GrSelection selection;
+    bool stop;
 } Collider;
 
-static bool kernel_matches(void *user, const char *kernel) {
-    return regexec(&((Collider *)user)->kernel, kernel, 0, NULL, 0) == 0;
+static void mark(void *user, const PtxModule *m, bool *marked) {
+    gr_selection_mark(&((Collider *)user)->selection, m, marked);
+}
+
+static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
 static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
@@ -32,18 +36,14 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .read_delay_ns = clamp32(o->read_delay),
                                    .write_delay_ns = clamp32(o->write_delay),
                                    .same_value = o->same_value,
-                                   .poison = o->poison_writes};
-    if (o->kernel[0]) {
-        int rc = regcomp(&c->kernel, o->kernel, REG_EXTENDED | REG_NOSUB);
-        if (rc) {
-            char why[128];
-            regerror(rc, &c->kernel, why, sizeof why);
-            free(c);
-            return gr_fail(err, GR_ERR_ARGUMENT, "--kernel %s: %s", o->kernel, why);
-        }
-        c->has_kernel = true;
-        c->options.wanted = kernel_matches;
-        c->options.user = c;
+                                   .poison = o->poison_writes,
+                                   .mark = mark,
+                                   .wanted = wanted,
+                                   .user = c};
+    gr_status st = gr_selection_init(&c->selection, o, err);
+    if (st != GR_OK) {
+        free(c);
+        return st;
     }
     *self = c;
     return GR_OK;
@@ -87,8 +87,7 @@ static gr_status collider_loaded(void *self, GrModule *m,
 
 static void collider_finish(void *self) {
     Collider *c = self;
-    if (c->has_kernel)
-        regfree(&c->kernel);
+    gr_selection_free(&c->selection);
     free(c);
 }
 

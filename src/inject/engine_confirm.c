@@ -18,9 +18,11 @@ static gr_status confirm_begin(GrSession *s, const struct GrOptions *o, void **s
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     *self = b;
     // The collider does not see through every hoisted load: what it says of one is explained, not denied.
-    GrOptions with_speculated = *o;
-    with_speculated.speculated = true;
-    gr_status st = gr_engine_exact.begin(s, &with_speculated, &b->exact, err);
+    GrOptions own = *o;
+    own.speculated = true;
+    // Nor can it judge what it was told not to look at. The report leaves out what the user does not want.
+    own.kernel = own.not_kernel = own.file = own.not_file = "";
+    gr_status st = gr_engine_exact.begin(s, &own, &b->exact, err);
     return st == GR_OK ? gr_engine_collider.begin(s, o, &b->collider, err) : st;
 }
 

@@ -7,12 +7,12 @@
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"
+#include "inject/selection.h"
 #include "report/misuse_record.h"
 #include "report/race_record.h"
 
 #include <dlfcn.h>
 #include <link.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ typedef struct Listener {
     GrSession *session;
     Exact *exact;
     VEC(Known) modules;
-    regex_t kernel;
-    bool has_kernel, listens;
+    GrSelection selection;
+    bool listens;
     uint64_t *counts, counts_at;
     uint32_t counts_used;
 } Listener;
@@ -137,8 +137,11 @@ static uint64_t *misused(void *user, const VmMisuseEvent *e) {
 }
 
 static bool wanted(void *user, const char *kernel) {
-    const Listener *x = user;
-    return !x->has_kernel || regexec(&x->kernel, kernel, 0, NULL, 0) == 0;
+    return !gr_selection_excludes_kernel(&((const Listener *)user)->selection, kernel);
+}
+
+static bool wanted_site(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((const Listener *)user)->selection, m, site);
 }
 
 static void watching(void *user, bool on) {
@@ -177,24 +180,19 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     x->session = s;
     *self = x;
-    if (o->kernel[0]) {
-        int rc = regcomp(&x->kernel, o->kernel, REG_EXTENDED | REG_NOSUB);
-        if (rc) {
-            char why[128];
-            regerror(rc, &x->kernel, why, sizeof why);
-            return gr_fail(err, GR_ERR_ARGUMENT, "--kernel %s: %s", o->kernel, why);
-        }
-        x->has_kernel = true;
-    }
+    gr_status st = gr_selection_init(&x->selection, o, err);
+    if (st != GR_OK)
+        return st;
     ExactOptions options = {.found = found,
-                            .wanted = wanted,
+                            .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
+                            .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
                             .misused = misused,
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
                             .volatiles = !strcmp(o->volatiles, "yes"),
                             .speculated = o->speculated};
-    gr_status st = gr_exact_create(&options, &x->exact, err);
+    st = gr_exact_create(&options, &x->exact, err);
     if (st == GR_OK)
         (void)listen(x, NULL);
     return st;
@@ -203,13 +201,17 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
 static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Listener *x = self;
     Known k = {gr_exact_fingerprint(ptx), m->number};
+    bool *marked = calloc((size_t)ptx->n_funcs + 1, sizeof *marked);
+    if (!marked)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_selection_mark(&x->selection, ptx, marked);
     for (uint32_t s = 1; s <= ptx->n_sites; s++) {
         const PtxSite *site = &ptx->sites[s];
         bool private = site->space == PTX_LOCAL || site->space == PTX_CONST || site->space == PTX_PARAM;
-        m->checked_sites[s] = private                       ? GR_SITE_PRIVATE
-                              : wanted(x, site->func->name) ? GR_SITE_CHECKED
-                                                            : GR_SITE_FILTERED;
+        bool mine = marked[site->func->index] && gr_selection_wants_site(&x->selection, ptx, site);
+        m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
     }
+    free(marked);
     if (!gr_vec_push(&x->modules, k))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return listen(x, err);

@@ -56,7 +56,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         next = s->next;
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
-        if (!s->site || s->tag.inserted)
+        if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED)
             continue;
         Access a;
         const PtxSite *site = &w->module->sites[s->site];
@@ -75,24 +75,6 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
 done:
     gr_defuse_free(&uses);
     return st;
-}
-
-// Marks every function that a wanted kernel may reach; an indirect call may reach every device function.
-static void mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked) {
-    if (marked[f->index])
-        return;
-    marked[f->index] = true;
-    for (const PtxStmt *s = f->first; s; s = s->next) {
-        if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
-            continue;
-        if (s->instr->callee) {
-            mark_reachable(m, s->instr->callee, marked);
-            continue;
-        }
-        for (uint32_t k = 0; k < m->n_funcs; k++)
-            if (!m->funcs[k]->is_entry)
-                mark_reachable(m, m->funcs[k], marked);
-    }
 }
 
 // nanosleep and match need sm_70 and PTX 6.3, where shuffles and votes without .sync no longer exist (PTX ISA 9.7.9.5).
@@ -144,11 +126,14 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     bool *marked = calloc(n_funcs ? n_funcs : 1, sizeof *marked);
     if (!marked)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    for (uint32_t k = 0; k < n_funcs; k++)
-        if (!o->wanted || (m->funcs[k]->is_entry && o->wanted(o->user, m->funcs[k]->name)))
-            mark_reachable(m, m->funcs[k], marked);
+    if (o->mark)
+        o->mark(o->user, m, marked);
+    else
+        memset(marked, true, n_funcs * sizeof *marked);
     for (uint32_t k = 1; k <= m->n_sites; k++)
-        status[k] = marked[m->sites[k].func->index] ? GR_SITE_UNSEEN : GR_SITE_FILTERED;
+        status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+                        ? GR_SITE_UNSEEN
+                        : GR_SITE_FILTERED;
     GR_TRY(check_target(m, err));
     PtxFunc **funcs = GR_NEW_ARRAY(&m->arena, PtxFunc *, n_funcs ? n_funcs : 1);
     if (!funcs) {

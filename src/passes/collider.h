@@ -25,8 +25,9 @@ typedef struct ColliderOptions {
     uint32_t read_delay_ns, write_delay_ns; // largest delay; 0: none at all
     bool same_value;                        // report lanes that store the same value to one address
     bool poison;                            // store the complement, wait, and only then store (section 3.2)
-    // Kernels to instrument, by PTX name; NULL: all. Device functions are instrumented when a wanted kernel may reach them.
-    bool (*wanted)(void *user, const char *kernel);
+    // Sets marked[index] of the functions to instrument; NULL: all of them. Which sites of those; NULL: all.
+    void (*mark)(void *user, const PtxModule *m, bool *marked);
+    bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site);
     void *user;
     // Becomes part of every name linked in ("__gr7_report"), so that several rewritten modules can be linked together; "" for none.
     const char *suffix;

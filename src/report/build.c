@@ -8,7 +8,6 @@
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +45,13 @@ typedef struct Build {
     VEC(KernelInfo) kernels;
     VEC(LaunchLog) logs;
     VEC(Process) processes;
-    regex_t filter;
-    bool has_filter, nomem;
+    bool nomem;
 } Build;
 
 void gr_report_init(GrReport *r) {
     memset(r, 0, sizeof *r);
     gr_arena_init(&r->arena);
-    r->engine = r->evidence = r->device = r->reproduce = r->kernel_filter = "";
+    r->engine = r->evidence = r->device = r->reproduce = "";
 }
 
 void gr_report_free(GrReport *r) {
@@ -90,6 +88,11 @@ gr_status gr_report_reason(GrReport *r, const char *fmt, ...) {
 }
 
 // ---- records ---------------------------------------------------------------------------------------------
+
+bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file) {
+    return (kernel && r->excludes_kernel && r->excludes_kernel(r->excludes_user, kernel)) ||
+           (r->excludes_file && r->excludes_file(r->excludes_user, file));
+}
 
 static Process *process_of(Build *b, uint64_t number) {
     for (size_t i = 0; i < b->processes.len; i++)
@@ -130,15 +133,17 @@ static const char *module_name(const Build *b, uint64_t process, uint64_t number
 
 static GrKernelCoverage *coverage_of(Build *b, const char *name, const char *module, const char *unchecked) {
     GrReport *r = b->report;
-    bool excluded = !unchecked && b->has_filter && regexec(&b->filter, name, 0, NULL, 0);
-    if (excluded)
-        unchecked = "excluded by --kernel";
+    const char *option = !unchecked && r->excludes_kernel ? r->excludes_kernel(r->excludes_user, name) : NULL;
+    if (option) {
+        unchecked = gr_arena_printf(&r->arena, "excluded by %s", option);
+        b->nomem |= !unchecked;
+    }
     for (size_t i = 0; i < r->kernels.len; i++) {
         GrKernelCoverage *k = &r->kernels.data[i];
         if (!strcmp(k->name, name) && !strcmp(k->module, module) && !k->unchecked == !unchecked)
             return k;
     }
-    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked, .excluded = excluded};
+    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked, .excluded = option != NULL};
     if (!gr_vec_push(&r->kernels, k)) {
         b->nomem = true;
         return NULL;
@@ -233,6 +238,8 @@ static void take_misuse(Build *b, const GrRecord *rec) {
         r->damaged++;
         return;
     }
+    if (gr_report_excludes(r, *i.kernel ? i.kernel : NULL, *i.file ? i.file : NULL))
+        return;
     GrMisuse m = {.class = i.class,
                   .meaning = i.meaning,
                   .kernel = known(i.kernel),
@@ -683,11 +690,17 @@ static void judge(Build *b) {
         add_reason(b, "no CUDA module was loaded");
     else if (!r->launches_checked && !r->launches_unchecked && !was_remarked(r, GR_REMARK_GRAPH))
         add_reason(b, "no kernel was launched");
+    size_t excluded = 0;
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
+        excluded += k->launches && k->excluded;
         if (k->launches && k->unchecked && !k->excluded)
             add_reasonf(b, "kernel %s was not checked: %s", gr_short_name(k->name, &r->arena), k->unchecked);
     }
+    if (excluded && !r->launches_checked)
+        add_reason(b, "the options exclude every kernel that was launched: nothing was checked");
+    else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
+        add_reason(b, "the options exclude every access: nothing was checked");
     for (size_t i = 0; i < b->not_understood.len; i++) {
         const Unchecked *u = &b->not_understood.data[i];
         // The outermost place is in the program's own source, the innermost often in a header of CUDA's.
@@ -728,7 +741,6 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     r->dropped = view->dropped;
     r->damaged = view->damaged;
     gr_status st;
-    b.has_filter = r->kernel_filter[0] && !regcomp(&b.filter, r->kernel_filter, REG_EXTENDED | REG_NOSUB);
     GR_TRY(take_records(&b, err));
     GR_TRY(take_races(&b, err));
     if (r->causal.engine)
@@ -740,8 +752,6 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     if (b.nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
-    if (b.has_filter)
-        regfree(&b.filter);
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);
     gr_vec_free(&b.not_understood);

@@ -29,6 +29,16 @@ static bool is_witness(const GrRace *of, const GrRace *w) {
            (same_place(of, a, w, &w->accesses[0]) || same_place(of, a, w, &w->accesses[1]));
 }
 
+// Causality was followed everywhere, so that there would be witnesses.
+static bool is_excluded(const GrReport *r, const GrRace *race) {
+    for (unsigned k = 0; is_causal(race) && k < race->n_accesses; k++) {
+        const GrAccess *a = &race->accesses[k];
+        if (a->ptx_line && gr_report_excludes(r, a->kernel, a->at.file))
+            return true;
+    }
+    return false;
+}
+
 gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     size_t n = r->races.len, kept = 0;
     bool *used = gr_arena_alloc(&r->arena, n + 1);
@@ -62,7 +72,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         r->unconfirmed += !race->witness;
     }
     for (size_t i = 0; i < n; i++)
-        if (!used[i] && !is_speculated(&r->races.data[i]))
+        if (!used[i] && !is_speculated(&r->races.data[i]) && !is_excluded(r, &r->races.data[i]))
             r->races.data[kept++] = r->races.data[i];
     r->races.len = kept;
     return GR_OK;

@@ -3,7 +3,6 @@
 #include "device/record.h"
 #include "report/report.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,25 +24,6 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 
 const char *gr_race_class_name(unsigned class) { return class < CLASSES ? classes[class].name : "?"; }
 const char *gr_race_class_meaning(unsigned class) { return class < CLASSES ? classes[class].meaning : ""; }
-
-// The C++ library is opened when a mangled name comes up: the command itself needs none.
-const char *gr_demangle(const char *name, Arena *arena) {
-    static char *(*demangle)(const char *, char *, size_t *, int *);
-    static bool tried;
-    if (!name || strncmp(name, "_Z", 2))
-        return name;
-    if (!tried) {
-        tried = true;
-        void *lib = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-        if (lib)
-            *(void **)&demangle = dlsym(lib, "__cxa_demangle");
-    }
-    int status = -1;
-    char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
-    char *copy = status == 0 && text ? gr_arena_strdup(arena, text) : NULL;
-    free(text);
-    return copy ? copy : name;
-}
 
 const char *gr_short_name(const char *name, Arena *arena) {
     enum { LONGEST = 100 };

@@ -9,6 +9,7 @@
 #define GR_REPORT_REPORT_H
 
 #include "base/arena.h"
+#include "base/demangle.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -84,8 +85,11 @@ typedef struct GrReport {
     Arena arena;
     // What was run, set by the caller before gr_report_build.
     const char *engine, *evidence, *device, *reproduce;
-    const char *folder;        // text: source files below it are named relative to it; NULL for none
-    const char *kernel_filter; // --kernel: others were left unchecked on purpose; "" for none
+    const char *folder; // text: source files below it are named relative to it; NULL for none
+    // What the user did not want checked: the option that says so, or NULL. Callbacks NULL: there is no such option.
+    const char *(*excludes_kernel)(const void *user, const char *kernel);
+    const char *(*excludes_file)(const void *user, const char *file);
+    const void *excludes_user;
     uint64_t seed;
     bool poisoned;                       // --poison-writes: before each value its complement was stored
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
@@ -125,10 +129,7 @@ const char *gr_verdict_name(GrVerdict v);
 const char *gr_race_class_name(unsigned class);
 const char *gr_race_class_meaning(unsigned class);
 
-// The name of a kernel or function as the source spells it, demangled when a C++ library is at hand; in `arena`.
-const char *gr_demangle(const char *name, Arena *arena);
-
-// The same for a line of text: what makes it long (template arguments, parameters) is left out.
+// The name of a kernel or function, demangled, for a line of text: what makes it long (template arguments, parameters) is left out.
 const char *gr_short_name(const char *name, Arena *arena);
 
 // Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.

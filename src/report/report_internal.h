@@ -11,4 +11,7 @@ void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
+// The user did not want this place checked. NULL: not known.
+bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
+
 #endif

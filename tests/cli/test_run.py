@@ -127,7 +127,8 @@ class Routes(unittest.TestCase):
 
     def test_kernel_filter(self):
         run = Run(self, "link", "quiet", "sync", options=["--kernel", "^race"])
-        self.assertEqual(run.verdict, "clean")
+        self.assertEqual(run.verdict, "inconclusive")
+        self.assertIn("exclude every kernel that was launched", run.reasons())
         self.assertEqual(run.report["coverage"]["launches"], {"checked": 0, "unchecked": 1})
         self.assertIn("--kernel '^race'", run.report["reproduce"])
 
@@ -136,8 +137,8 @@ class Modules(unittest.TestCase):
     """What cannot be rewritten is loaded as it is, and named."""
 
     def load(self, ptx, kernel="quiet"):
-        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            file.write(ptx)
+        with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
+            file.write(ptx if isinstance(ptx, bytes) else ptx.encode())
             file.flush()
             return Run(self, "link", kernel, "sync", file.name)
 
@@ -153,6 +154,13 @@ class Modules(unittest.TestCase):
                         "ld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1], %r1;\nret;\n}\n")
         self.assertEqual(run.verdict, "inconclusive")
         self.assertIn("the driver refused its rewritten PTX (CUDA error 218)", run.reasons())
+
+    def test_machine_code(self):
+        run = self.load(b"\x7fELF" + bytes(14) + b"\xbe\0" + bytes(44))  # e_machine: EM_CUDA
+        self.assertEqual(run.verdict, "inconclusive")
+        self.assertIn("kernel quiet was not checked: it holds no PTX, only machine code (a cubin)", run.reasons())
+        self.assertIn("module original", run.log)
+        self.assertEqual(run.report["coverage"]["modules"], {"checked": 0, "unchecked": 1})
 
     def test_no_ptx_at_all(self):
         run = self.load("this is no code")

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// selection — which part of a program the user wants checked: --kernel, --not-kernel, --file, --not-file.
+//
+// A kernel is wanted when its name matches --kernel and not --not-kernel, as the source spells it or as the linker does. A source
+// file likewise; it is the one that an access stands in, innermost where code was inlined. The same for every engine and
+// for the report, which says what was left out.
+#ifndef GR_INJECT_SELECTION_H
+#define GR_INJECT_SELECTION_H
+
+#include "cli/options.h"
+#include "ptx/ptx.h"
+
+#include <regex.h>
+
+typedef struct GrSelection {
+    struct {
+        regex_t regex;
+        bool is_set;
+    } kernel, not_kernel, file, not_file;
+} GrSelection;
+
+// On failure nothing is left to be freed.
+gr_status gr_selection_init(GrSelection *s, const GrOptions *o, gr_error *err);
+void gr_selection_free(GrSelection *s);
+
+// The option that excludes it ("--not-kernel"); NULL: it is wanted. file NULL: not known, which no --file matches.
+const char *gr_selection_excludes_kernel(const GrSelection *s, const char *kernel);
+const char *gr_selection_excludes_file(const GrSelection *s, const char *file);
+
+static inline bool gr_selection_has_files(const GrSelection *s) {
+    return s->file.is_set || s->not_file.is_set;
+}
+static inline bool gr_selection_has_kernels(const GrSelection *s) {
+    return s->kernel.is_set || s->not_kernel.is_set;
+}
+
+// Whether the file that the site stands in is wanted.
+bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site);
+
+// Sets marked[index] of the functions that a wanted kernel may reach. `marked` has m->n_funcs elements, all false.
+void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked);
+
+#endif

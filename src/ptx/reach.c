@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptx/reach.h"
+
+#include "base/rng.h"
+
+#include <string.h>
+
+void gr_ptx_mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked) {
+    if (marked[f->index])
+        return;
+    marked[f->index] = true;
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_CALL)
+            continue;
+        if (s->instr->callee) {
+            gr_ptx_mark_reachable(m, s->instr->callee, marked);
+            continue;
+        }
+        for (uint32_t k = 0; k < m->n_funcs; k++)
+            if (!m->funcs[k]->is_entry)
+                gr_ptx_mark_reachable(m, m->funcs[k], marked);
+    }
+}
+
+static uint64_t add_operand(uint64_t h, const PtxOperand *o) {
+    h = gr_mix64(h + (uint64_t)o->kind);
+    switch (o->kind) {
+    case PTX_O_REG: h = gr_mix64(h ^ o->reg->index); break;
+    case PTX_O_LABEL: h = gr_mix64(h ^ o->label->index); break;
+    case PTX_O_INT:
+    case PTX_O_F32:
+    case PTX_O_F64: h = gr_mix64(h ^ o->bits); break;
+    case PTX_O_SREG: h = gr_mix64(h ^ gr_hash_bytes(o->text, strlen(o->text))); break;
+    default: h = gr_mix64(h ^ (uint64_t)o->offset);
+    }
+    for (unsigned k = 0; k < o->n_sub; k++)
+        h = add_operand(h, &o->sub[k]);
+    return h;
+}
+
+uint64_t gr_ptx_code_hash(const PtxFunc *f) {
+    uint64_t h = gr_mix64(f->n_params + 1);
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        if (s->kind != PTX_INSTR || s->tag.inserted)
+            continue;
+        const PtxInstr *i = s->instr;
+        h = gr_mix64(h ^ gr_hash_bytes(i->opcode, strlen(i->opcode)));
+        for (unsigned k = 0; k < i->n_mods; k++)
+            h = gr_mix64(h ^ gr_hash_bytes(i->mods[k].text, strlen(i->mods[k].text)));
+        if (i->guard)
+            h = gr_mix64(h + i->guard->index * 2 + i->guard_negated);
+        for (unsigned k = 0; k < i->n_operands; k++)
+            h = add_operand(h, &i->operands[k]);
+    }
+    return h;
+}

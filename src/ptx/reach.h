@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// reach — which functions of a module may run when one of them does.
+#ifndef GR_PTX_REACH_H
+#define GR_PTX_REACH_H
+
+#include "ptx/ptx.h"
+
+// Sets marked[index] of `f` and of every function that it may call; an indirect call may reach every device function of the
+// module. `marked` has m->n_funcs elements; what is set already is not looked at again.
+void gr_ptx_mark_reachable(const PtxModule *m, const PtxFunc *f, bool *marked);
+
+// The same as long as the function's code is: source positions, names of registers, labels and symbols, and the rest of the
+// module play no part. Inserted statements do not count.
+uint64_t gr_ptx_code_hash(const PtxFunc *f);
+
+#endif

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `gpurace run` checks of a program: --kernel, --not-kernel, --file and --not-file under the engines of the CPU device.
+Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPURACE, PROGRAM, SOURCES, SCHEMA = sys.argv[1:5]
+ENGINES = ("exact", "collider", "collider+exact")
+
+
+def line_of(label, file="main.cu"):
+    with open(os.path.join(SOURCES, file), encoding="utf-8") as source:
+        return next(n for n, line in enumerate(source, 1) if line.rstrip().endswith("// " + label))
+
+
+RACE, RACE_IN_FUNCTION = ("main.cu", line_of("RACE")), ("main.cu", line_of("RACE IN FUNCTION"))
+RACE_IN_HEADER, READ_IN_HEADER = (("header.h", line_of(label, "header.h")) for label in ("RACE IN HEADER", "READ IN HEADER"))
+
+
+def call(*words):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
+    return subprocess.run([GPURACE, *words], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+
+
+def run(engine, options, *kernels):
+    """The report."""
+    with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+        output = os.path.join(folder, "report.json")
+        done = call("run", "--device", "cpu", "--engine", engine, "--format", "json", "--output", output, *options, "--",
+                    PROGRAM, *kernels)
+        if not os.path.exists(output):
+            raise AssertionError(f"{done.returncode}: {done.stderr}")
+        with open(output, encoding="utf-8") as file:
+            report = json.load(file)
+        try:
+            import jsonschema
+
+            with open(SCHEMA, encoding="utf-8") as file:
+                jsonschema.validate(report, json.load(file))
+        except ImportError:
+            pass
+        return report
+
+
+def places(report):
+    """Where the accesses that noticed are."""
+    return {(os.path.basename(r["accesses"][0]["file"]), r["accesses"][0]["line"]) for r in report["races"]}
+
+
+class Kernels(unittest.TestCase):
+    def test_by_name_of_source_and_of_linker(self):
+        for engine in ENGINES:
+            for name in (r"app::adds<int>\(", "^_ZN3app4adds"):
+                report = run(engine, ["--kernel", name], "adds", "in_header", "many")
+                self.assertEqual(places(report), {RACE}, (engine, name))
+                self.assertEqual(report["coverage"]["launches"], {"checked": 1, "unchecked": 2})
+                self.assertGreater(report["coverage"]["accesses"]["filtered"], 0)
+
+    def test_left_out(self):
+        for engine in ENGINES:
+            report = run(engine, ["--not-kernel", "app::|^_Z9in_header"], "adds", "in_header", "many")
+            self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), engine)
+            self.assertEqual({k["why_not"] for k in report["coverage"]["kernels"]}, {None, "excluded by --not-kernel"})
+            self.assertIn("--not-kernel", report["reproduce"])
+
+    def test_both(self):
+        report = run("exact", ["--kernel", "a", "--not-kernel", "app"], "adds", "caller_a")
+        self.assertEqual(places(report), {RACE_IN_FUNCTION})
+
+    def test_nothing_left(self):
+        report = run("exact", ["--kernel", "nothing is called so"], "adds")
+        self.assertEqual((report["verdict"], report["reasons"]),
+                         ("inconclusive", ["the options exclude every kernel that was launched: nothing was checked"]))
+
+    def test_function_of_a_wanted_kernel_and_of_another(self):
+        for engine in ENGINES:
+            self.assertEqual(places(run(engine, ["--kernel", "caller_a"], "caller_a")), {RACE_IN_FUNCTION}, engine)
+        # What is rewritten is so for whoever calls it; exact looks at launches.
+        for engine, found in (("collider", {RACE_IN_FUNCTION}), ("exact", set())):
+            report = run(engine, ["--kernel", "caller_a"], "caller_b")
+            self.assertEqual(places(report), found, engine)
+        report = run("collider+exact", ["--kernel", "caller_a"], "caller_b")
+        self.assertEqual(places(report), {RACE_IN_FUNCTION})
+        self.assertNotIn("not confirmed", "".join(report["reasons"]))
+
+
+class Files(unittest.TestCase):
+    ALL = ("adds", "in_header", "two_files", "caller_a")
+
+    def test_in(self):
+        for engine in ENGINES:
+            report = run(engine, ["--file", r"selection/header\.h$"], *self.ALL)
+            # The collider's access in the header sees what another in the source file does; for exact both are sides.
+            other = {READ_IN_HEADER} if "collider" in engine else set()
+            self.assertEqual(places(report), {RACE_IN_HEADER} | other, engine)
+            self.assertNotIn("not confirmed", "".join(report["reasons"]))
+
+    def test_out(self):
+        for engine in ENGINES:
+            report = run(engine, ["--not-file", r"header\.h$"], *self.ALL)
+            self.assertEqual(places(report) - {("main.cu", line_of("WRITE"))}, {RACE, RACE_IN_FUNCTION}, engine)
+            self.assertNotIn("not confirmed", "".join(report["reasons"]))
+
+    def test_no_race_between_files(self):
+        self.assertEqual(places(run("exact", [], "two_files")), {READ_IN_HEADER})
+        for file in ("main.cu", "header.h"):
+            self.assertEqual(places(run("exact", ["--file", file], "two_files")), set(), file)
+
+    def test_synchronization_still_counts(self):
+        for options in ([], ["--not-file", "header.h|cuda"], ["--file", "main.cu"]):
+            for seed in "123":
+                report = run("exact", [*options, "--seed", seed], "ordered")
+                self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), (options, seed))
+
+    def test_nothing_left(self):
+        for engine in ENGINES:
+            report = run(engine, ["--file", "no such file"], "adds")
+            self.assertEqual((report["verdict"], report["reasons"]),
+                             ("inconclusive", ["the options exclude every access: nothing was checked"]), engine)
+
+
+class Parts(unittest.TestCase):
+    """A part of the program without PTX: on the CPU device it cannot run, and is named; the others are checked as ever."""
+
+    def test_not_used(self):
+        report = run("exact", [], "many")
+        self.assertEqual((report["verdict"], report["reasons"]), ("clean", []))
+
+    def test_used(self):
+        for engine in ENGINES:
+            report = run(engine, [], "many", "part", "adds")
+            self.assertEqual(places(report), {RACE})
+            self.assertIn("it holds no PTX for this device, only machine code for sm_90", "\n".join(report["reasons"]))
+
+
+class Ptx(unittest.TestCase):
+    def counts(self, *options):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            done = call("fatbin", "--extract-ptx", folder, PROGRAM)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            files = [f for f in os.listdir(folder) if f.endswith(".ptx")]
+            self.assertEqual(len(files), 1, files)
+            done = call("ptx", *options, os.path.join(folder, files[0]), "-o", os.path.join(folder, "out"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            checked = re.search(r"; (\d+) checked", done.stderr)
+            with open(os.path.join(folder, "out"), encoding="utf-8") as file:
+                return int(checked[1]) if checked else 0, file.read().count("nanosleep")
+
+    def test_same_filters(self):
+        everything, sleeps = self.counts()
+        self.assertGreater(sleeps, 0)
+        wanted = self.counts("--kernel", "app::adds")[0]
+        self.assertEqual(wanted + self.counts("--not-kernel", "app::adds")[0], everything)
+        wanted = self.counts("--file", "header.h")[0]
+        self.assertEqual(wanted + self.counts("--not-file", "header.h")[0], everything)
+        self.assertTrue(0 < wanted < everything)
+        self.assertEqual(self.counts("--file", "no such file"), (0, 0))
+
+
+class Mistakes(unittest.TestCase):
+    def test_no_regular_expression(self):
+        for option in ("--kernel", "--not-kernel", "--file", "--not-file"):
+            for command in (["run", option, "(", "--", PROGRAM], ["ptx", option, "(", "x.ptx"]):
+                done = call(*command)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"{option[2:]}: '(' is no regular expression", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
