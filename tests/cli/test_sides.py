@@ -46,7 +46,9 @@ class Poison(unittest.TestCase):
 
     def check(self, kernel, value, width):
         found = 0
-        for seed in range(1, 6):
+        for seed in range(1, 41):  # somewhat less than every second one finds it
+            if found >= 2:
+                return
             run = Run(kernel, options=["--poison-writes", "--seed", str(seed)])
             for race in run.report["races"]:
                 self.assertEqual((race["class"], race["accesses"][0]["line"]), ("lost update", line_of(kernel)))
@@ -54,7 +56,7 @@ class Poison(unittest.TestCase):
                     self.assertEqual((race["expected"], race["seen"]),
                                      (f"0x{value:0{width}x}", f"0x{value ^ (16 ** width - 1):0{width}x}"))
                     found += 1
-        self.assertGreaterEqual(found, 2)
+        self.fail(f"found {found} times in 40 runs")
 
     def test_global(self):
         self.check("same", 7, 8)
@@ -63,7 +65,7 @@ class Poison(unittest.TestCase):
         self.check("same_shared", 1, 4)
 
     def test_text_explains_the_value(self):
-        for seed in range(1, 6):
+        for seed in range(1, 41):
             run = Run("same_shared", options=["--poison-writes", "--seed", str(seed)], text=True)
             if "which is the complement: another thread was about to store the same value" in run.report:
                 return
