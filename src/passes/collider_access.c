@@ -86,6 +86,14 @@ typedef struct Detour {
     bool inline_;
 } Detour;
 
+// At the end of the function the source position is the last statement's; a debugger that stops in a detour shall show the access's.
+static gr_status put_position(const Access *a) {
+    const PtxStmt *s = a->stmt->loc ? a->stmt : NULL;
+    while (s && s->kind != PTX_LOC)
+        s = s->prev;
+    return s ? gr_ptx_insert(a->func, NULL, a->site->id, s->text, NULL, 0, NULL, a->err) : GR_OK;
+}
+
 static gr_status open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d) {
     gr_status st = GR_OK;
     d->inline_ = a->nested;
@@ -99,6 +107,7 @@ static gr_status open_detour(Access *a, PtxStmt *at, const PtxReg *condition, De
     if (!d->inline_) {
         gr_ptx_insert_label(a->func, at, d->back);
         gr_ptx_insert_label(a->func, NULL, away);
+        GR_TRY(put_position(a));
     }
 done:
     return st;

@@ -154,8 +154,8 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
         *control = true;
         return emit_plain(d, gr_vm_x_ret);
     case PTX_OP_EXIT: return emit_plain(d, gr_vm_x_exit);
-    case PTX_OP_TRAP:
-    case PTX_OP_BRKPT: *control = true; return emit_plain(d, gr_vm_x_trap);
+    case PTX_OP_TRAP: *control = true; return emit_plain(d, gr_vm_x_trap);
+    case PTX_OP_BRKPT: *control = true; return emit_plain(d, gr_vm_x_brkpt);
     case PTX_OP_NANOSLEEP: {
         uint32_t a = i->n_operands == 1 ? gr_vm_src(d, &i->operands[0], PTX_U32) : VM_NO_SLOT;
         if (a == VM_NO_SLOT)

@@ -19,6 +19,7 @@ VM_HANDLER(gr_vm_x_rejoin);
 VM_HANDLER(gr_vm_x_exit);
 VM_HANDLER(gr_vm_x_exit_if);
 VM_HANDLER(gr_vm_x_trap);
+VM_HANDLER(gr_vm_x_brkpt);
 VM_HANDLER(gr_vm_x_nop);
 VM_HANDLER(gr_vm_x_nanosleep); // a: nanoseconds
 VM_HANDLER(gr_vm_x_decide);    // observe.c; body: the instruction; extra: VmDecision

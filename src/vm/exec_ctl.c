@@ -98,6 +98,14 @@ VM_HANDLER(gr_vm_x_exit_if) {
 
 VM_HANDLER(gr_vm_x_trap) { return gr_vm_fault(w, i, VM_FAULT_TRAP, -1, 0, "executed trap"); }
 
+// No debugger is attached, ever. What a pass inserted stops here when it has found a race and no tool is attached either.
+VM_HANDLER(gr_vm_x_brkpt) {
+    return gr_vm_fault(w, i, VM_FAULT_BREAKPOINT, -1, 0,
+                       gr_vm_is_inserted(split_of(w)->act->func)
+                           ? "noticed a data race, and gpurace is not attached"
+                           : "executed brkpt");
+}
+
 // PTX ISA 9.7.19.2: suspends for a time in [0, 2t]. Which one, the seed says; never less than half, so that a
 // pause is one.
 VM_HANDLER(gr_vm_x_nanosleep) {

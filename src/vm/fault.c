@@ -50,6 +50,11 @@ static void append(char *buf, size_t cap, const char *fmt, ...) {
     va_end(ap);
 }
 
+bool gr_vm_is_inserted(const VmFunc *f) {
+    // nvcc's fatbinary drops comments, and with them the tags of what was rewritten ahead of time; the names stay.
+    return (f->ptx && f->ptx->tag.inserted) || !strncmp(f->name, "__gr_", strlen("__gr_"));
+}
+
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) {
     VmWarpRest *r = rest_of(w);
@@ -59,9 +64,14 @@ const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane
         return NULL;
     begin(l, kind);
     VmFault *f = &l->fault;
-    const VmFunc *func = split_of(w)->act->func;
+    // What a pass inserted has no place in the source: the program's own function that called it has one.
+    const VmActivation *act = split_of(w)->act;
+    const VmInsn *at = i;
+    for (; act->caller && gr_vm_is_inserted(act->func); act = act->caller)
+        at = act->call;
+    const VmFunc *func = act->func;
     f->function = func->name;
-    place(f, i ? i->stmt : NULL, func->ptx ? func->ptx->module : l->kernel->ptx->module);
+    place(f, at ? at->stmt : NULL, func->ptx ? func->ptx->module : l->kernel->ptx->module);
     unsigned who = lane >= 0 ? (unsigned)lane : w->mask ? (unsigned)__builtin_ctz(w->mask) : 0;
     gr_vm_thread_of(r, who, f->thread);
     memcpy(f->block, r->block->ctaid, sizeof f->block);

@@ -52,7 +52,8 @@ typedef enum VmFaultKind {
     VM_FAULT_ADDRESS_SPACE,  // 717: a shared instruction on a generic address of another space and the like
     VM_FAULT_INVALID_PC,     // 718
     VM_FAULT_CLUSTER_BLOCK,  // 719: shared memory of a block that has ended, or that the cluster has not
-    VM_FAULT_TRAP,           // 719 launch failed: trap, brkpt without a debugger
+    VM_FAULT_TRAP,           // 719 launch failed: trap
+    VM_FAULT_BREAKPOINT,     // 719: brkpt without a debugger
     VM_FAULT_ASSERT,         // 710
     VM_FAULT_STACK_OVERFLOW, // 719, as hardware reports it
     VM_FAULT_TIMEOUT,        // 702: the watchdog

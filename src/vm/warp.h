@@ -376,6 +376,8 @@ void gr_vm_timeout(VmWarpRest *r); // the watchdog's; r ran last
 void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
+// Part of a device runtime, not of the program.
+bool gr_vm_is_inserted(const VmFunc *f);
 
 // ---- barrier.c, collective.c -----------------------------------------------------------------------------
 

@@ -97,9 +97,11 @@ static void a_fault_ends_its_launch_only(void **state) {
     Rig r;
     rig_open(&r,
              KERNEL("bad") PROLOGUE "st.global.u32 [%rd1], 1; membar.gl; trap; }\n" KERNEL("good") PROLOGUE
-             "nanosleep.u32 100000; st.global.u32 [%rd2+4], 2; ret; }",
+             "nanosleep.u32 100000; st.global.u32 [%rd2+4], 2; ret; }" KERNEL("stop") PROLOGUE
+             "brkpt; ret; }",
              NULL);
     uint64_t out = rig_alloc(&r, 1024);
+    assert_int_equal(RIG_RUN(&r, "stop", 1, 1, out), VM_FAULT_BREAKPOINT);
     VmLaunch *good = rig_start(&r, "good", (Dims){3, 64, 0}, 1, &out),
              *bad = rig_start(&r, "bad", (Dims){100, 64, 0}, 1, &out);
     rig_drain(&r, 1000);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// fault — faults of the device as CUDA's error codes, and as text for the tool. CUDA prints nothing, so neither do we.
+// fault — faults of the device as CUDA's error codes, and as text for the tool. CUDA prints nothing, so neither do we; but a
+// breakpoint is where a debugger would show the place, and there is none: that one says it itself when no tool listens.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/hooks.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 static const struct {
     CUresult code;
@@ -17,6 +19,7 @@ static const struct {
     [VM_FAULT_INVALID_PC] = {CUDA_ERROR_INVALID_PC, "invalid program counter"},
     [VM_FAULT_CLUSTER_BLOCK] = {CUDA_ERROR_LAUNCH_FAILED, "cluster target block not present"},
     [VM_FAULT_TRAP] = {CUDA_ERROR_LAUNCH_FAILED, "trap"},
+    [VM_FAULT_BREAKPOINT] = {CUDA_ERROR_LAUNCH_FAILED, "breakpoint"},
     [VM_FAULT_ASSERT] = {CUDA_ERROR_ASSERT, "assertion failed"},
     [VM_FAULT_STACK_OVERFLOW] = {CUDA_ERROR_LAUNCH_FAILED, "stack overflow"},
     [VM_FAULT_TIMEOUT] = {CUDA_ERROR_LAUNCH_TIMEOUT, "timeout"},
@@ -33,8 +36,12 @@ CUresult gr_fault_code(VmFaultKind kind) { return faults[known(kind)].code; }
 void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *f) {
     (void)ctx;
     void (*hook)(const GrApiFault *) = (void (*)(const GrApiFault *))dlsym(RTLD_DEFAULT, "gr_api_fault");
-    if (!hook)
+    if (!hook) {
+        if (f->kind == VM_FAULT_BREAKPOINT)
+            fprintf(stderr, "CPU device: breakpoint in kernel %s at %s:%u: %s\n", f->kernel,
+                    f->file ? f->file : "PTX line", f->file ? f->line : f->ptx_line, f->msg);
         return;
+    }
     GrApiFault g = {
         .size = sizeof g,
         .code = (int)gr_fault_code(f->kind),
