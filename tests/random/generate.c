@@ -235,12 +235,21 @@ typedef struct Shape {
     const char *type, *value;
     uint32_t align;
 } Shape;
-static const Shape shapes[] = {{"u32", "$r", 4},          {"u32", "$r", 4},
-                               {"f32", "$f", 4},          {"u64", "$d", 8},
-                               {"f64", "$g", 8},          {"u16", "$h", 2},
-                               {"s16", "$r", 2},          {"u8", "$r", 1},
-                               {"v2.u32", "{$r, $r}", 8}, {"v4.u32", "{$r, $r, $r, $r}", 16},
-                               {"v2.f32", "{$f, $f}", 8}, {"v2.u64", "{$d, $d}", 16}};
+static const Shape shapes[] = {{"u32", "$r", 4},
+                               {"u32", "$r", 4},
+                               {"f32", "$f", 4},
+                               {"u64", "$d", 8},
+                               {"f64", "$g", 8},
+                               {"u16", "$h", 2},
+                               {"s16", "$r", 2},
+                               {"u8", "$r", 1},
+                               {"v2.u32", "{$r, $r}", 8},
+                               {"v4.u32", "{$r, $r, $r, $r}", 16},
+                               {"v2.f32", "{$f, $f}", 8},
+                               {"v2.u64", "{$d, $d}", 16},
+                               {"s8", "$r", 1},
+                               {"v2.u16", "{$h, $h}", 4},
+                               {"v4.u8", "{$h, $h, $h, $h}", 4}};
 
 // A vector load must not name a register twice.
 static void load(Gen *g, const char *op, const Shape *s, const char *at) {
@@ -253,6 +262,10 @@ static void load(Gen *g, const char *op, const Shape *s, const char *at) {
         value = "{%f2, %f0}";
     else if (!strcmp(value, "{$d, $d}"))
         value = "{%d3, %d1}";
+    else if (!strcmp(value, "{$h, $h}"))
+        value = "{%h1, %h2}";
+    else if (!strcmp(value, "{$h, $h, $h, $h}"))
+        value = "{%h2, %h0, %h3, %h1}";
     gr_str_addf(g->out, "%s.%s ", op, s->type);
     emit(g, value);
     gr_str_addf(g->out, ", %s;\n", at);
@@ -279,6 +292,8 @@ static void own_memory(Gen *g) {
     char op[32] = "";
     bool reads = below(g, 2);
     strcat(strcat(op, reads ? "ld" : "st"), space);
+    if (below(g, 5) == 0)
+        emit(g, below(g, 2) ? "@$p" : "@!$p");
     if (reads)
         load(g, op, s, at);
     else
@@ -286,10 +301,24 @@ static void own_memory(Gen *g) {
 }
 
 static void read_table(Gen *g) {
-    static const char *const op[] = {"ld.global", "ld.global.nc", "ld"};
+    static const char *const op[] = {"ld.global", "ld.global.nc", "ld", "ldu.global"};
     const Shape *s = &PICK(g, shapes);
     address(g, "%table", RANDOM_TABLE, s->align);
     load(g, PICK(g, op), s, "[%t64]");
+}
+
+// From the table to the thread's own slot of shared memory, and from there to a register.
+static void copy_async(Gen *g) {
+    uint32_t size = 4u << below(g, 3);
+    address(g, "%table", RANDOM_TABLE, size);
+    if (below(g, 5) == 0)
+        emit(g, "@$p");
+    gr_str_addf(g->out, "cp.async.c%c.shared.global [%%slot], [%%t64], %u;\n", size == 16 ? 'g' : 'a', size);
+    if (below(g, 2))
+        emit(g, "xor.b32 $r, $r, $r;");
+    emit(g, below(g, 2) ? "cp.async.wait_all;" : "cp.async.commit_group; cp.async.wait_group 0;");
+    gr_str_addf(g->out, "ld.shared.u32 ");
+    emit(g, "$r, [%slot];");
 }
 
 static void read_constant(Gen *g) {
@@ -506,8 +535,10 @@ static void statement(Gen *g, const Place *at) {
         at->block ? compute_uniform(g) : compute(g);
     else if (k < 57)
         own_memory(g);
-    else if (k < 61)
+    else if (k < 60)
         read_table(g);
+    else if (k < 61)
+        copy_async(g);
     else if (k < 62)
         read_constant(g);
     else if (k < 66)
