@@ -15,8 +15,7 @@ static const char *guard_text(const Access *a, char *buf, size_t size) {
     return buf;
 }
 
-// A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
-static gr_status own_guard(Access *a) {
+gr_status gr_collider_own_guard(Access *a) {
     if (!a->guard || a->guard != a->stmt->instr->guard)
         return GR_OK;
     PtxReg *copy = gr_ptx_new_reg(a->func, PTX_PRED);
@@ -36,25 +35,35 @@ static uint32_t base_for(uint32_t ns) {
     return bases[k];
 }
 
-// A delay of up to `max_ns`, drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
+// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
 // the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. The longest is half of
 // the maximum because nanosleep takes up to twice as long as it is told, which also fills the gaps (PTX ISA 9.7.19.2).
-static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
-    char guard[64];
-    guard_text(a, guard, sizeof guard);
-    if (max_ns == 0)
+gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
+    if (max_ns <= 1) {
+        snprintf(delay, DELAY_TEXT, "%u", max_ns);
         return GR_OK;
-    if (max_ns == 1)
-        return gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 1;", guard);
+    }
     if (!w->random)
         w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *delay = gr_ptx_new_reg(a->func, PTX_U32);
+    PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
     uint32_t longest = max_ns / 2, base = base_for(longest);
+    snprintf(delay, DELAY_TEXT, "%s", drawn->name);
     return gr_access_put(a, a->after, NULL, 0,
-                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s; %snanosleep.u32 "
-                         "%s;",
-                         delay->name, w->random->name, base, w->random->name, w->random->name, base,
-                         delay->name, longest, delay->name, guard, delay->name);
+                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
+                         w->random->name, base, w->random->name, w->random->name, base, drawn->name, longest,
+                         drawn->name);
+}
+
+gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
+    gr_status st = GR_OK;
+    char guard[64], delay[DELAY_TEXT];
+    if (max_ns == 0)
+        return GR_OK;
+    GR_TRY(gr_collider_draw(w, a, max_ns, delay));
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", guard_text(a, guard, sizeof guard),
+                         delay));
+done:
+    return st;
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
@@ -78,14 +87,6 @@ static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass clas
            (w->o->same_value ? GR_META_WANT_SAME : 0);
 }
 
-// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
-// so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
-typedef struct Detour {
-    PtxStmt *at;
-    PtxLabel *back;
-    bool inline_;
-} Detour;
-
 // At the end of the function the source position is the last statement's; a debugger that stops in a detour shall show the access's.
 static gr_status put_position(const Access *a) {
     const PtxStmt *s = a->stmt->loc ? a->stmt : NULL;
@@ -94,7 +95,7 @@ static gr_status put_position(const Access *a) {
     return s ? gr_ptx_insert(a->func, NULL, a->site->id, s->text, NULL, 0, NULL, a->err) : GR_OK;
 }
 
-static gr_status open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d) {
+gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d) {
     gr_status st = GR_OK;
     d->inline_ = a->nested;
     d->back = gr_ptx_new_label(a->func);
@@ -113,7 +114,7 @@ done:
     return st;
 }
 
-static gr_status close_detour(Access *a, Detour *d) {
+gr_status gr_collider_close_detour(Access *a, Detour *d) {
     if (d->inline_) {
         gr_ptx_insert_label(a->func, d->at, d->back);
         return GR_OK;
@@ -152,9 +153,8 @@ done:
     return st;
 }
 
-// Compares before[] with after[] (registers of `bits` bits, `mask` bits of each), and reports `class` where they differ.
-static gr_status put_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
-                             unsigned bits, GrRaceClass class, const Speculation *spec) {
+gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
+                              unsigned bits, GrRaceClass class, const Speculation *spec) {
     gr_status st = GR_OK;
     PtxReg *differs = gr_ptx_new_reg(a->func, PTX_PRED);
     PtxOperand old[EMIT_MAX_ELEMENTS], new[EMIT_MAX_ELEMENTS];
@@ -195,7 +195,7 @@ static gr_status put_compare(ColliderWork *w, Access *a, const PtxOperand *befor
         GR_TRY(put_kept(a, spec, differs));
 
     Detour d;
-    GR_TRY(open_detour(a, a->report, differs, &d));
+    GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
     PtxReg *address, *expected, *seen;
     GR_TRY(gr_access_address64(a, d.at, &address));
     GR_TRY(put_widen(a, d.at, old[n - 1], bits, &expected));
@@ -229,7 +229,7 @@ static gr_status put_compare(ColliderWork *w, Access *a, const PtxOperand *befor
                          "call __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
                          a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
                          w->o->suffix));
-    GR_TRY(close_detour(a, &d));
+    GR_TRY(gr_collider_close_detour(a, &d));
 done:
     return st;
 }
@@ -264,8 +264,8 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
     if (spec)
         a->report = spec->last->next;
     GR_TRY(gr_access_prepare(a));
-    GR_TRY(own_guard(a));
-    GR_TRY(put_delay(w, a, w->o->read_delay_ns));
+    GR_TRY(gr_collider_own_guard(a));
+    GR_TRY(gr_collider_delay(w, a, w->o->read_delay_ns));
     GR_TRY(gr_access_comparable(a, a->after));
     for (unsigned k = 0; k < a->n; k++)
         before[k] = *a->value[k];
@@ -276,7 +276,7 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
                       : bits == 32 ? PTX_B32
                                    : PTX_B16,
                       again));
-    GR_TRY(put_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
+    GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
 done:
     return st;
 }
@@ -328,8 +328,8 @@ static gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at
                          w->o->suffix);
 }
 
-// Figure 3b: before the store, do lanes of this warp target one address? The addresses are equal where the base registers are.
-static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
+// The addresses are equal where the base registers are.
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
     gr_status st = GR_OK;
     const PtxOperand *base = &a->address.sub[0];
     PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = gr_ptx_new_reg(a->func, PTX_B32);
@@ -351,7 +351,7 @@ static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *st
         GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
 
     Detour d;
-    GR_TRY(open_detour(a, a->before, shared, &d));
+    GR_TRY(gr_collider_open_detour(a, a->before, shared, &d));
     PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     GR_TRY(gr_access_address64(a, d.at, &address));
     unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts
@@ -371,7 +371,7 @@ static gr_status put_warp_check(ColliderWork *w, Access *a, const PtxOperand *st
         unsigned size = n * a->bytes > 8 ? 8 : n * a->bytes; // the runtime shows the half that differs
         GR_TRY(gr_collider_report_warp(w, a, d.at, size, address, peers, half));
     }
-    GR_TRY(close_detour(a, &d));
+    GR_TRY(gr_collider_close_detour(a, &d));
 done:
     return st;
 }
@@ -397,7 +397,7 @@ static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const 
                              g, mods + strlen("ld"), list.data));
     Access earlier = *a; // the delay stands before the store
     earlier.after = a->before;
-    GR_TRY(put_delay(w, &earlier, w->o->write_delay_ns));
+    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
 done:
     gr_str_free(&list);
     return st;
@@ -411,15 +411,15 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     char type[16];
     snprintf(type, sizeof type, "b%u", a->bytes * 8);
     GR_TRY(gr_access_prepare(a));
-    GR_TRY(own_guard(a));
+    GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(put_stored(a, bits, stored));
-    GR_TRY(put_warp_check(w, a, stored, bits));
+    GR_TRY(gr_collider_warp_check(w, a, stored, bits));
     if (w->o->poison)
         GR_TRY(put_poison(w, a, type, stored, bits));
-    GR_TRY(put_delay(w, a, w->o->write_delay_ns));
+    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
     GR_TRY(put_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
-    GR_TRY(put_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
 done:
     return st;
 }

@@ -3,6 +3,7 @@
 #ifndef GR_PASSES_COLLIDER_ACCESS_H
 #define GR_PASSES_COLLIDER_ACCESS_H
 
+#include "device/record.h"
 #include "passes/collider.h"
 #include "passes/emit.h"
 #include "ptx/speculate.h"
@@ -18,5 +19,32 @@ typedef struct ColliderWork {
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
+
+// ---- Pieces, for checks of other shapes ----------------------------------------------------------------------
+
+// A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
+gr_status gr_collider_own_guard(Access *a);
+
+// Emits a delay of up to `max_ns` at a->after. gr_collider_draw only chooses it: `delay` is the register or the number that holds it.
+enum { DELAY_TEXT = 32 };
+gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
+gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
+
+// Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
+gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
+                              unsigned bits, GrRaceClass class, const Speculation *spec);
+
+// Figure 3b: before the store, do lanes of this warp target one address?
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits);
+
+// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
+// so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
+typedef struct Detour {
+    PtxStmt *at;
+    PtxLabel *back;
+    bool inline_;
+} Detour;
+gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d);
+gr_status gr_collider_close_detour(Access *a, Detour *d);
 
 #endif
