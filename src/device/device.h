@@ -98,6 +98,11 @@ GR_INLINE uint64_t gr_grid_id(void) {
     return v;
 }
 
+GR_INLINE void gr_sleep(uint32_t ns) {
+    if (ns)
+        __asm__ volatile("nanosleep.u32 %0;" ::"r"(ns) : "memory");
+}
+
 GR_INLINE void gr_breakpoint(void) { __asm__ volatile("brkpt;"); }
 GR_INLINE void gr_trap(void) { __asm__ volatile("trap;"); }
 

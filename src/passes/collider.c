@@ -2,13 +2,13 @@
 #include "passes/collider.h"
 
 #include "base/str.h"
-#include "passes/collider_access.h"
+#include "passes/collider_async.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const char gr_collider_runtime_ptx[];
+extern const char gr_collider_runtime_ptx[], gr_collider_copy_runtime_ptx[];
 
 const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
@@ -60,6 +60,13 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
             continue;
         Access a;
         const PtxSite *site = &w->module->sites[s->site];
+        if (site->copy) {
+            Copy c;
+            status[s->site] = gr_copy_read(site, depth > 0, w->err, &c);
+            if (status[s->site] == GR_SITE_CHECKED)
+                GR_TRY(gr_collider_copy(w, &c));
+            continue;
+        }
         status[s->site] = gr_access_read(site, &a);
         if (status[s->site] != GR_SITE_CHECKED)
             continue;
@@ -95,13 +102,12 @@ static gr_status check_target(PtxModule *m, gr_error *err) {
     return GR_OK;
 }
 
-static gr_status link_runtime(PtxModule *m, const char *suffix, gr_error *err) {
+static gr_status link_runtime(PtxModule *m, const char *suffix, const char *from, gr_error *err) {
     gr_status st = GR_OK;
     PtxModule *runtime = NULL;
     StrBuf text = {0};
     char prefix[32];
     snprintf(prefix, sizeof prefix, "__gr%s_", suffix);
-    const char *from = gr_collider_runtime_ptx;
     for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
         gr_str_addn(&text, from, (size_t)(at - from));
         gr_str_add(&text, prefix);
@@ -141,7 +147,9 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         goto done;
     }
     memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
-    GR_TRY(link_runtime(m, o->suffix, err));
+    GR_TRY(link_runtime(m, o->suffix,
+                        gr_copy_needs_runtime(m) ? gr_collider_copy_runtime_ptx : gr_collider_runtime_ptx,
+                        err));
     for (uint32_t k = 0; k < n_funcs; k++)
         if (marked[k] && funcs[k]->has_body && !funcs[k]->tag.inserted)
             GR_TRY(rewrite_function(&w, funcs[k], status));

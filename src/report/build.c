@@ -376,6 +376,11 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
                    .n_accesses = 1,
                    .launch = launch_number(b, m, slot, kernel),
                    .space = slot->space == 1 ? "shared" : "global"};
+    if (class == GR_CLASS_CLOBBERED_READ &&
+        s->access != PTX_ACCESS_READ) { // the source of an asynchronous copy
+        race.accesses[0].kind = "load";
+        race.accesses[0].async = true;
+    }
     bool ready = slot->state ==
                  GR_SLOT_READY; // else counted, but its first thread was stopped before it could say more
     if (ready) {

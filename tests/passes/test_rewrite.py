@@ -17,6 +17,7 @@ failures = 0
 GOLDEN = [  # file, target, what standard error must say
     ("accesses", "sm_90", ["28 checked", "2 strong"]),
     ("wide", "sm_100", ["17 checked"]),  # .b128, .b8 registers, 256-bit vectors, cache hints
+    ("copies", "sm_80", ["; 11 checked"]),  # cp.async
 ]
 
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/collider_async.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ---- Reading the instruction -----------------------------------------------------------------------------------
+
+static bool is_shared(PtxSpace s) {
+    return s == PTX_SHARED || s == PTX_SHARED_CTA || s == PTX_SHARED_CLUSTER;
+}
+
+static bool is_end(const PtxOperand *o) { return o->kind == PTX_O_ADDRESS && o->n_sub == 1; }
+
+static void fill_end(Access *a, PtxSite *end, const PtxSite *site, const PtxOperand *address, PtxSpace space,
+                     PtxAccess access, bool nested, gr_error *err) {
+    *end = *site;
+    end->space = space;
+    end->access = access;
+    *a = (Access){.func = site->func,
+                  .stmt = site->stmt,
+                  .before = site->stmt,
+                  .after = site->stmt,
+                  .report = site->stmt,
+                  .site = end,
+                  .nested = nested,
+                  .address = *address,
+                  .err = err};
+}
+
+// cp.async.{ca,cg}.shared.global [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.0, 9.7.9.25.3.1)
+static bool read_copy(const PtxInstr *i, Copy *c) {
+    unsigned n = i->n_operands - (gr_ptx_instr_has(i, PTX_MOD_L2__cache_hint) ? 1u : 0u);
+    if (n < 3 || n > 4 || i->operands[2].kind != PTX_O_INT || !is_shared(i->space) || i->space2 != PTX_GLOBAL)
+        return false;
+    c->bytes = (unsigned)i->operands[2].bits;
+    if (n == 4) {
+        const PtxOperand *o = &i->operands[3];
+        bool pred = o->kind == PTX_O_REG && o->reg->type == PTX_PRED;
+        if (!pred && o->kind != PTX_O_REG && o->kind != PTX_O_INT)
+            return false;
+        if (pred)
+            c->ignore = o;
+        else if (o->kind != PTX_O_INT || o->bits != c->bytes)
+            c->size = o;
+    }
+    return c->bytes == 4 || c->bytes == 8 || c->bytes == 16;
+}
+
+GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy *c) {
+    const PtxInstr *i = site->stmt->instr;
+    *c = (Copy){.bulk = gr_ptx_instr_has(i, PTX_MOD_bulk)};
+    if (i->op != PTX_OP_CP || i->n_operands < 3 || !is_end(&i->operands[0]) || !is_end(&i->operands[1]) ||
+        c->bulk || !read_copy(i, c))
+        return GR_SITE_NOT_UNDERSTOOD;
+    fill_end(&c->dst, &c->dst_site, site, &i->operands[0], i->space, PTX_ACCESS_WRITE, nested, err);
+    fill_end(&c->src, &c->src_site, site, &i->operands[1], i->space2, PTX_ACCESS_READ, nested, err);
+    return GR_SITE_CHECKED;
+}
+
+bool gr_copy_needs_runtime(const PtxModule *m) {
+    for (uint32_t k = 1; k <= m->n_sites; k++) {
+        Copy c;
+        if (m->sites[k].copy && gr_copy_read(&m->sites[k], false, NULL, &c) == GR_SITE_CHECKED &&
+            (c.bulk || c.size))
+            return true;
+    }
+    return false;
+}
+
+// ---- cp.async ------------------------------------------------------------------------------------------------------
+
+static const char *guard_text(const Access *a, char *buf, size_t size) {
+    snprintf(buf, size, "@%s ", a->guard ? a->guard->name : "");
+    return a->guard ? buf : "";
+}
+
+// Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that read nothing stay.
+static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
+    gr_status st = GR_OK;
+    Access *a = &c->dst;
+    PtxReg *size = gr_ptx_new_reg(a->func, PTX_B32), *part = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED), *whole = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_put(a, a->before, c->size, 1,
+                         "mov.b32 %s, $0; setp.eq.u32 %s, %s, %u; setp.ne.u32 %s, %s, %u;"
+                         "setp.ne.and.u32 %s, %s, 0, %s; not.pred %s, %s;",
+                         size->name, full->name, size->name, c->bytes, part->name, size->name, c->bytes,
+                         part->name, size->name, part->name, whole->name, part->name));
+    if (a->guard)
+        GR_TRY(gr_access_put(a, a->before, NULL, 0,
+                             "and.pred %s, %s, %s; and.pred %s, %s, %s; and.pred %s, %s, %s;", full->name,
+                             full->name, a->guard->name, part->name, part->name, a->guard->name, whole->name,
+                             whole->name, a->guard->name));
+    Detour d;
+    GR_TRY(gr_collider_open_detour(a, a->before, part, &d));
+    PtxReg *dst, *src;
+    GR_TRY(gr_access_address64(a, d.at, &dst));
+    GR_TRY(gr_access_address64(&c->src, d.at, &src));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0,
+                         "cvta.shared.u64 %s, %s; cvta.global.u64 %s, %s;"
+                         "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
+                         "__gr_a3; .param .b32 __gr_a4; .param .b32 __gr_a5;"
+                         "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
+                         "st.param.b32 [__gr_a3], %s; st.param.b32 [__gr_a4], %u; st.param.b32 [__gr_a5], %s;"
+                         "call __gr%s_copy_part, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
+                         dst->name, dst->name, src->name, src->name, a->site->id, dst->name, src->name,
+                         size->name, c->bytes, delay, w->o->suffix));
+    GR_TRY(gr_collider_close_detour(a, &d));
+    c->src.guard = full;
+    a->guard = whole;
+done:
+    return st;
+}
+
+static gr_status put_ignore(Copy *c) {
+    gr_status st = GR_OK;
+    Access *a = &c->src;
+    PtxReg *full = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_put(a, a->before, c->ignore, 1, "not.pred %s, $0;", full->name));
+    if (a->guard)
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.pred %s, %s, %s;", full->name, full->name,
+                             a->guard->name));
+    a->guard = full;
+done:
+    return st;
+}
+
+// An access of one end, all of it: `fmt` is "ld… %s" or "st…". The registers are in `list`.
+#define PUT_END(a, fmt, ...) gr_access_put(a, (a)->before, &(a)->address, 1, fmt, __VA_ARGS__)
+
+static void new_values(const Access *a, PtxOperand v[2], char *list, size_t size) {
+    PtxReg *r[2] = {gr_ptx_new_reg(a->func, a->bytes == 4 ? PTX_B32 : PTX_B64), NULL};
+    r[1] = a->n > 1 ? gr_ptx_new_reg(a->func, PTX_B64) : r[0];
+    v[0] = gr_ptx_reg_operand(r[0]);
+    v[1] = gr_ptx_reg_operand(r[1]);
+    if (a->n > 1)
+        snprintf(list, size, "{%s, %s}", r[0]->name, r[1]->name);
+    else
+        snprintf(list, size, "%s", r[0]->name);
+}
+
+gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
+    gr_status st = GR_OK;
+    Access *src = &c->src, *dst = &c->dst;
+    GR_TRY(gr_access_prepare(dst));
+    GR_TRY(gr_collider_own_guard(dst));
+    src->guard = dst->guard;
+    src->bytes = dst->bytes = c->bytes == 4 ? 4 : 8;
+    src->n = dst->n = c->bytes == 16 ? 2 : 1;
+    for (unsigned k = 0; k < dst->n; k++)
+        src->used[k] = dst->used[k] = UINT64_MAX;
+    uint32_t max_ns = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
+    char delay[DELAY_TEXT];
+    GR_TRY(gr_collider_draw(w, dst, max_ns, delay));
+    if (c->size)
+        GR_TRY(put_partial(w, c, delay));
+    if (c->ignore)
+        GR_TRY(put_ignore(c));
+
+    const char *space = gr_ptx_space_text(dst->site->space);
+    const char *type = c->bytes == 4 ? "b32" : c->bytes == 8 ? "b64" : "v2.b64";
+    char gs[64], gd[64], list[96];
+    const char *by = guard_text(src, gs, sizeof gs), *all = guard_text(dst, gd, sizeof gd);
+    PtxOperand v[2], s[2], d[2];
+    new_values(dst, v, list, sizeof list);
+    for (unsigned k = 0; k < dst->n && src->guard != dst->guard; k++) // what is not read is filled with zeros
+        GR_TRY(gr_access_put(dst, dst->before, &v[k], 1, "mov.b%u $0, 0;", dst->bytes * 8));
+    GR_TRY(PUT_END(src, "%sld.global.%s %s, $0;", by, type, list));
+    GR_TRY(gr_collider_warp_check(w, dst, v, dst->bytes * 8));
+    GR_TRY(PUT_END(dst, "%sst.%s.%s $0, %s;", all, space, type, list));
+    if (max_ns)
+        GR_TRY(gr_access_put(dst, dst->before, NULL, 0, "%snanosleep.u32 %s;", all, delay));
+    new_values(src, s, list, sizeof list);
+    GR_TRY(PUT_END(src, "%sld.relaxed.sys.global.%s %s, $0;", by, type, list));
+    new_values(dst, d, list, sizeof list);
+    GR_TRY(PUT_END(dst, "%sld.relaxed.sys.%s.%s %s, $0;", all, space, type, list));
+    GR_TRY(gr_collider_compare(w, src, v, s, src->bytes * 8, GR_CLASS_CLOBBERED_READ, NULL));
+    GR_TRY(gr_collider_compare(w, dst, v, d, dst->bytes * 8, GR_CLASS_LOST_UPDATE, NULL));
+    // Clobber: of what the copy will write, every bit differs. Strong, so that no compiler thinks it useless.
+    for (unsigned k = 0; k < dst->n; k++) {
+        PtxOperand two[2] = {d[k], v[k]};
+        GR_TRY(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
+    }
+    GR_TRY(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
+done:
+    return st;
+}

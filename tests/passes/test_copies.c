@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_copies — asynchronous copies under the collider, on the CPU device: what races is found, at the right instruction and end, in some
+// of the seeds; what does not race is silent and computes the same as without the checks.
+#include "../vm/harness.h"
+
+#include "device/record.h"
+#include "passes/collider.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// Thread %r1 of 64 has 16 bytes at %rd3 (in), at %rd4 (out) and at %r3 (shared memory); %r4 is those of a thread of the other warp.
+#define KERNEL(body)                                                                                         \
+    ".version 8.6\n.target sm_90\n.address_size 64\n"                                                        \
+    ".visible .entry k(.param .u64 in, .param .u64 out) {\n"                                                 \
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .shared .align 128 .b8 s[8192];\n"               \
+    ".shared .align 8 .b64 bar[4];\n"                                                                        \
+    "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, s;\n"              \
+    "mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3; add.s64 %rd3, %rd1, %rd3;\n"                      \
+    "mad.lo.u32 %r3, %r1, 16, %r2; xor.b32 %r4, %r1, 32; mad.lo.u32 %r4, %r4, 16, %r2;\n" body "ret; }\n"
+
+#define COMMIT "cp.async.commit_group;\n"
+#define WAIT   "cp.async.wait_all;\n"
+#define BAR    "bar.sync 0;\n"
+// Shared memory's value there becomes thread's output.
+#define OUT(shared, offset) "ld.shared.u32 %r9, [" shared "]; st.global.u32 [%rd4+" #offset "], %r9;\n"
+
+enum { THREADS = 64, IN = THREADS * 16 * 16, OUT_BYTES = THREADS * 16, MAX_SITES = 64, SEEDS = 20 };
+
+typedef struct Case {
+    const char *name, *text;
+    GrRaceClass class; // that is found …
+    uint32_t site;     // … here: a number of a site; 0: nothing is
+    bool shared;       // where
+    bool often;        // in every seed
+} Case;
+
+static const Case cases[] = {
+    {"a copy that is not awaited", KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 4;\n" OUT("%r3", 0)),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"its last byte only",
+     KERNEL("cp.async.cg.shared.global [%r3], [%rd3], 16;\nld.shared.u8 %r9, [%r3+15]; st.global.u32 [%rd4], "
+            "%r9;\n"),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"zeros that are not awaited", KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 8, 0;\n" OUT("%r3+4", 0)),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"three bytes and a zero that are not awaited",
+     KERNEL("mov.u32 %r5, 3; cp.async.ca.shared.global [%r3], [%rd3], 4, %r5;\n" OUT("%r3", 0)),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"the source is written by the other warp",
+     KERNEL("cp.async.ca.shared.global [%r3], [%rd3], 8;\nxor.b32 %r5, %r1, 32; mul.wide.u32 %rd5, %r5, 16;\n"
+            "add.s64 %rd5, %rd1, %rd5; st.global.u32 [%rd5+4], %r3;\n" WAIT),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the read part of the source is written by the other warp",
+     KERNEL("mov.u32 %r6, 7; cp.async.ca.shared.global [%r3], [%rd3], 8, %r6;\nxor.b32 %r5, %r1, 32; "
+            "mul.wide.u32 "
+            "%rd5, %r5, 16;\nadd.s64 %rd5, %rd1, %rd5; st.global.u8 [%rd5+6], %r3;\n" WAIT),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the destination is written by the other warp",
+     KERNEL("cp.async.cg.shared.global [%r3], [%rd3], 16;\nst.shared.u32 [%r4+8], 7;\n" WAIT),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+    {"the zeros of the destination are written by the other warp",
+     KERNEL(
+         "mov.u32 %r6, 7; cp.async.ca.shared.global [%r3], [%rd3], 8, %r6;\nst.shared.u8 [%r4+7], 7;\n" WAIT),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+    {"two warps copy to one place",
+     KERNEL("and.b32 %r5, %r1, 31; mad.lo.u32 %r5, %r5, 16, %r2; cp.async.cg.shared.global [%r5], [%rd3], "
+            "16;\n" WAIT),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+    {"two lanes copy to one place",
+     KERNEL("and.b32 %r5, %r1, 62; mad.lo.u32 %r5, %r5, 16, %r2; cp.async.ca.shared.global [%r5], [%rd3], "
+            "4;\n" WAIT),
+     GR_CLASS_INTRA_WARP, 1, true, true},
+
+    // Nothing is wrong with these.
+    {"every form, awaited",
+     KERNEL(
+         "and.b32 %r5, %r1, 15; and.b32 %r6, %r1, 7; and.b32 %r7, %r1, 1; setp.ne.u32 %p1, %r7, 0;\n"
+         "setp.gt.u32 %p2, %r1, 40; setp.eq.u32 %p3, %r5, 3; add.u32 %r8, %r6, 1;\n"
+         "cp.async.cg.shared.global [%r3], [%rd3], 16;\ncp.async.cg.shared.global [%r3+1024], [%rd3], 16, "
+         "%r5;\n"
+         "cp.async.ca.shared.global [%r3+2048], [%rd3], 8, %r8;\n@%p1 cp.async.ca.shared.global [%r3+3072], "
+         "[%rd3+4], 4;\n@!%p2 cp.async.ca.shared.global [%r3+4096], [%rd3], 4, 2;\n"
+         "cp.async.ca.shared.global [%r3+5120], [%rd3+4], 4, %p3;\n@%p1 cp.async.cg.shared.global "
+         "[%r3+6144], "
+         "[%rd3], 16, %p3;\n" COMMIT "cp.async.wait_group 0;\n" BAR "mov.u32 %r10, 0; mov.u32 %r11, 0;\n"
+         "L: ld.shared.u32 %r12, [%r4]; mad.lo.u32 %r11, %r11, 31, %r12; ld.shared.u8 %r12, [%r4+7]; xor.b32 "
+         "%r11, "
+         "%r11, %r12; add.u32 %r4, %r4, 1024; add.u32 %r10, %r10, 1; setp.lt.u32 %p4, %r10, 7; @%p4 bra L;\n"
+         "st.global.u32 [%rd4], %r11;\n"),
+     0, 0, false, false},
+    {"a pipeline of three stages",
+     KERNEL("mov.u32 %r10, 0; mov.u32 %r11, 0; mov.u64 %rd6, %rd3;\n"
+            "cp.async.cg.shared.global [%r3], [%rd6], 16;\n" COMMIT
+            "cp.async.cg.shared.global [%r3+1024], [%rd6+1024], 16;\n" COMMIT
+            "L: add.u32 %r12, %r10, 2; rem.u32 %r13, %r12, 3; mad.lo.u32 %r13, %r13, 1024, %r3; mul.wide.u32 "
+            "%rd7, "
+            "%r12, 1024; add.s64 %rd7, %rd3, %rd7; setp.lt.u32 %p1, %r12, 16;\n"
+            "@%p1 cp.async.cg.shared.global [%r13], [%rd7], 16;\n" COMMIT "cp.async.wait_group 2;\n" BAR
+            "rem.u32 %r14, %r10, 3; mad.lo.u32 %r14, %r14, 1024, %r4; ld.shared.u32 %r15, [%r14+8]; "
+            "mad.lo.u32 %r11, "
+            "%r11, 31, %r15;\n" BAR "add.u32 %r10, %r10, 1; setp.lt.u32 %p2, %r10, 16; @%p2 bra L;\n"
+            "st.global.u32 [%rd4], %r11;\n"),
+     0, 0, false, false},
+    {"awaited by an mbarrier",
+     KERNEL("setp.eq.u32 %p1, %r1, 0; mov.u32 %r20, bar; @%p1 mbarrier.init.shared.b64 [%r20], 64;\n" BAR
+            "cp.async.ca.shared.global [%r3], [%rd3], 4;\ncp.async.mbarrier.arrive.noinc.shared.b64 [%r20];\n"
+            "W: mbarrier.try_wait.parity.shared.b64 %p2, [%r20], 0; @!%p2 bra W;\n" OUT("%r4", 0)),
+     0, 0, false, false},
+    {"the rest of the source is written by the other warp",
+     KERNEL("mov.u32 %r6, 3; cp.async.ca.shared.global [%r3], [%rd3], 8, %r6;\nxor.b32 %r5, %r1, 32; "
+            "mul.wide.u32 "
+            "%rd5, %r5, 16;\nadd.s64 %rd5, %rd1, %rd5; st.global.u8 [%rd5+3], %r3;\nst.global.u32 [%rd5+4], "
+            "%r3;\n"
+            "st.shared.u32 [%r4+8], 7;\n" WAIT BAR OUT("%r4", 0)),
+     0, 0, false, false},
+};
+
+typedef struct Outcome {
+    uint8_t out[OUT_BYTES], in[IN];
+    GrSlot slots[MAX_SITES][GR_CLASS_COUNT];
+} Outcome;
+
+static char *rewritten(const char *text, uint32_t seed) {
+    PtxModule *m;
+    gr_error err = {0};
+    StrBuf out = {0};
+    GrSiteStatus status[MAX_SITES];
+    ColliderOptions o = {.seed = seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = ""};
+    if (gr_ptx_parse(text, strlen(text), "k", &m, &err) != GR_OK)
+        fail_msg("%s", err.msg);
+    assert_true(m->n_sites < MAX_SITES);
+    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        assert_true(status[k] == GR_SITE_CHECKED || status[k] == GR_SITE_PRIVATE);
+    assert_int_equal(gr_ptx_print(m, 0, &out, &err), GR_OK);
+    gr_ptx_free(m);
+    return out.data;
+}
+
+static void run(const char *name, const char *text, uint64_t seed, Outcome *o) {
+    Rig r;
+    VmConfig c = {.seed = seed, .split_one_in = 64};
+    rig_open(&r, text, &c);
+    uint64_t args[2] = {rig_alloc(&r, IN), rig_alloc(&r, OUT_BYTES)}, at, size;
+    uint8_t *in = rig_view(&r, args[0], IN);
+    for (unsigned k = 0; k < IN; k++)
+        in[k] = (uint8_t)(k * 37 + k / 256 + 1);
+    GrControl control = {.slots = rig_alloc(&r, sizeof o->slots), .n_sites = MAX_SITES - 1};
+    bool managed;
+    char control_name[64];
+    if (gr_vm_module_global(r.mod, gr_collider_control_name("", control_name, sizeof control_name), &at,
+                            &size, &managed))
+        memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
+    VmLaunch *l = rig_start(&r, "k", (Dims){1, THREADS, 0}, 2, args);
+    rig_drain(&r, 100000);
+    if (gr_vm_launch_fault(l))
+        fail_msg("%s: %s", name, gr_vm_launch_fault(l)->msg);
+    gr_vm_launch_free(l);
+    memcpy(o->in, rig_view(&r, args[0], IN), IN);
+    memcpy(o->out, rig_view(&r, args[1], OUT_BYTES), OUT_BYTES);
+    memcpy(o->slots, rig_view(&r, control.slots, sizeof o->slots), sizeof o->slots);
+    rig_close(&r);
+}
+
+static void check(const Case *c) {
+    Outcome *plain = calloc(1, sizeof *plain), *o = calloc(1, sizeof *o);
+    unsigned found = 0;
+    assert_true(plain && o);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        char *text = rewritten(c->text, (uint32_t)seed);
+        run(c->name, text, seed, o);
+        free(text);
+        const GrSlot *s = &o->slots[c->site][c->class];
+        if (c->site && s->count) {
+            found++;
+            assert_int_equal(s->space, c->shared);
+        }
+        if (c->site)
+            continue;
+        for (unsigned k = 0; k < MAX_SITES; k++)
+            for (unsigned x = 0; x < GR_CLASS_COUNT; x++)
+                if (o->slots[k][x].count)
+                    fail_msg("%s: seed %u: class %u at site %u", c->name, (unsigned)seed, x, k);
+        run(c->name, c->text, seed, plain);
+        if (memcmp(plain->out, o->out, sizeof o->out) || memcmp(plain->in, o->in, sizeof o->in))
+            fail_msg("%s: seed %u: the checks changed the result", c->name, (unsigned)seed);
+    }
+    if (c->site && (!found || (c->often && found < SEEDS)))
+        fail_msg("%s: found in %u of %d seeds", c->name, found, SEEDS);
+    print_message("%s: %u of %d\n", c->name, found, SEEDS);
+    free(plain);
+    free(o);
+}
+
+static void copies(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        check(&cases[k]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
