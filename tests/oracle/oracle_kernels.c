@@ -7,6 +7,7 @@
 //     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
+#include "ears.h"
 #include "exact/exact.h"
 #include "kernel.h"
 #include "model.h"
@@ -42,19 +43,7 @@ static void drop_result(Result *r) {
     gr_vec_free(&r->exact.bytes);
 }
 
-_Noreturn static void die(const char *what, const gr_error *err) {
-    fprintf(stderr, "%s: %s\n", what, err ? err->msg : "");
-    exit(2);
-}
-
 // ---- Running -------------------------------------------------------------------------------------------------------
-
-static void on_occurrence(void *user, const ExactOccurrence *o) {
-    for (uint32_t m = o->bytes; m; m &= m - 1) {
-        Place p = {o->space, o->launch, o->block, o->at + (uint64_t)__builtin_ctz(m)};
-        race_set_add(user, &p, o->site[0], o->site[1], false);
-    }
-}
 
 static bool has(const RaceSet *s, const RacyByte *r) {
     for (size_t k = 0; k < s->bytes.len; k++) {
@@ -79,119 +68,6 @@ static bool agree(Result *r) {
     return true;
 }
 
-// Both hear of everything through one observer, because only one that is alone is given glances.
-typedef struct Ears {
-    VmObserver trace, exact;
-    bool told; // the trace has the access already
-} Ears;
-
-static bool on_glance(void *user, const VmGlance *g) {
-    Ears *e = user;
-    uint64_t address[32];
-    for (unsigned l = 0; l < 32; l++)
-        address[l] = gr_vm_glance_at(g, l);
-    VmAccessEvent a = {.where = {.launch = g->launch,
-                                 .block_linear = g->block_linear,
-                                 .warp = g->warp,
-                                 .mask = g->mask,
-                                 .site = g->site->site,
-                                 .module = g->site->module,
-                                 .stmt = g->site->stmt},
-                       .access = g->site->access,
-                       .space = g->space,
-                       .sem = g->site->sem,
-                       .scope = g->site->scope,
-                       .size = g->site->size,
-                       .address = address,
-                       .owner = g->block_linear,
-                       .turn = g->turn};
-    e->trace.access(e->trace.user, &a);
-    e->told = !e->exact.glance(e->exact.user, g);
-    return !e->told;
-}
-
-static void on_access(void *user, const VmAccessEvent *a) {
-    Ears *e = user;
-    if (!e->told)
-        e->trace.access(e->trace.user, a);
-    e->told = false;
-    e->exact.access(e->exact.user, a);
-}
-
-static void on_sync(void *user, const VmSyncEvent *s) {
-    const Ears *e = user;
-    e->trace.sync(e->trace.user, s);
-    e->exact.sync(e->exact.user, s);
-}
-
-static void on_async(void *user, const VmAsyncEvent *a) {
-    const Ears *e = user;
-    e->trace.async(e->trace.user, a);
-    e->exact.async(e->exact.user, a);
-}
-
-static void on_launch_begin(void *user, const VmLaunchEvent *l) {
-    const Ears *e = user;
-    e->trace.launch_begin(e->trace.user, l);
-    e->exact.launch_begin(e->exact.user, l);
-}
-
-static void on_launch_end(void *user, const VmLaunchEvent *l, bool faulted) {
-    const Ears *e = user;
-    e->trace.launch_end(e->trace.user, l, faulted);
-    e->exact.launch_end(e->exact.user, l, faulted);
-}
-
-static void on_block_begin(void *user, uint64_t number, uint64_t block) {
-    const Ears *e = user;
-    e->exact.block_begin(e->exact.user, number, block);
-}
-
-static void on_block_end(void *user, uint64_t number, uint64_t block) {
-    const Ears *e = user;
-    e->exact.block_end(e->exact.user, number, block);
-}
-
-static VmObserver observer_of(Ears *e, bool glances) {
-    return (VmObserver){.user = e,
-                        .launch_begin = on_launch_begin,
-                        .launch_end = on_launch_end,
-                        .block_begin = on_block_begin,
-                        .block_end = on_block_end,
-                        .access = on_access,
-                        .glance = glances && e->exact.glance ? on_glance : NULL,
-                        .sync = on_sync,
-                        .async = on_async};
-}
-
-static VmConfig config_of(uint64_t seed) {
-    static const uint32_t quanta[] = {1, 1, 3, 8, 0}, splits[] = {2, 4, 3, 8, 0};
-    return (VmConfig){.seed = seed,
-                      .watchdog_ns = 20000000,
-                      .quantum = quanta[seed % 5],
-                      .split_one_in = splits[seed / 5 % 5]};
-}
-
-static void launch(VmDevice *d, VmModule *m, const Kernel *k, uint64_t memory, bool *faulted) {
-    gr_error err = {0};
-    VmLaunch *l[2] = {NULL, NULL};
-    for (uint32_t n = 0; n < k->launches; n++) {
-        VmLaunchParams p = {.func = gr_vm_module_func(m, "k"),
-                            .grid = {k->grid, 1, 1},
-                            .block = {k->block, 1, 1},
-                            .params = &memory,
-                            .launch = n + 1};
-        if (gr_vm_launch(d, &p, &l[n], &err) != GR_OK)
-            die("launch", &err);
-        while (!(k->together && n + 1 < k->launches) && gr_vm_run(d, 100000) != VM_RUN_IDLE)
-            ;
-    }
-    for (uint32_t n = 0; n < k->launches; n++) {
-        *faulted |= gr_vm_launch_fault(l[n]) != NULL;
-        gr_vm_launch_free(l[n]);
-    }
-}
-
 static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
     gr_error err = {0};
     StrBuf text = {0};
@@ -204,30 +80,30 @@ static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
     Trace *t = trace_new();
     memset(out, 0, sizeof *out);
     kernel_text(k, &text);
-    VmConfig c = config_of(seed);
-    ExactOptions o = {.occurred = on_occurrence, .user = &out->exact};
+    VmConfig c = ears_config(seed);
+    ExactOptions o = {.occurred = ears_occurred, .user = &out->exact};
     if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
-        die("memory", &err);
+        ears_die("memory", &err);
     c.mem = mem;
     if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&o, &x, &err) != GR_OK ||
         gr_ptx_parse(text.data, text.len, "kernel", &ptx, &err) != GR_OK ||
         gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, BYTES, 256, &range, &err) != GR_OK) {
         printf("%s", text.data);
-        die("setup", &err);
+        ears_die("setup", &err);
     }
     const char *const *unknown;
     if (gr_vm_module_unknown(m, &unknown)) {
         printf("%s", text.data);
-        die(unknown[0], NULL);
+        ears_die(unknown[0], NULL);
     }
     Ears ears = {trace_observer(t), gr_exact_observer(x), false};
-    VmObserver both = observer_of(&ears, seed % 4 != 0);
+    VmObserver both = ears_observer(&ears, seed % 4 != 0);
     if (gr_vm_observe(d, &both, &err) != GR_OK)
-        die("observe", &err);
-    launch(d, m, k, range->addr, &out->faulted);
+        ears_die("observe", &err);
+    ears_launch(d, m, k, range->addr, &out->faulted);
     if (!model_races(t, &out->oracle) || out->exact.nomem || gr_exact_incomplete(x))
-        die("out of memory", NULL);
+        ears_die("out of memory", NULL);
     race_set_sort(&out->exact);
     out->events = (uint32_t)t->events.len;
     out->same = agree(out);
