@@ -3,6 +3,7 @@
 //
 // All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
 // their constants, parameters and thread indices; only what depends on the block is written again.
+#include "vm/policy.h"
 #include "vm/spread.h"
 #include "vm/weak.h"
 
@@ -160,6 +161,8 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->splits[0] = (VmSplit){.pc = b->launch->kernel->code, .act = r->root, .mask = r->exists};
     r->n_ready = 0;
     r->n_sleeping = r->n_joining = 0;
+    if (b->launch->device->policy && b->launch->device->policy->started)
+        b->launch->device->policy->started(r);
     r->splits[0].state = VM_SPLIT_BARRIER; // so that the change of state counts it
     gr_vm_split_set_state(r, 0, VM_SPLIT_READY);
 }

@@ -31,10 +31,9 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
 // The nearest block after the current one where everybody passes and a rejoin instruction stands. For the
 // program's own instructions a place where only inserted branches meet does not count: instrumentation must
 // not bring lanes together that the program would let run apart.
-static uint32_t rejoin_block(const Decoder *d) {
+static uint32_t rejoin_block(const Decoder *d, bool inserted) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;
-    bool inserted = d->f->ptx->tag.inserted || (d->stmt && d->stmt->tag.inserted);
     const bool *stands = inserted ? d->is_rejoin : d->is_program_rejoin;
     uint32_t b = d->cfg.blocks[d->block].ipdom;
     for (uint32_t steps = 0; b != UINT32_MAX && steps < d->cfg.n_blocks; steps++) {
@@ -47,9 +46,8 @@ static uint32_t rejoin_block(const Decoder *d) {
     return UINT32_MAX;
 }
 
-// Gives the last instruction its rejoin point. False when that is the end of the function.
-bool gr_vm_fix_rejoin(Decoder *d) {
-    uint32_t b = rejoin_block(d);
+static bool fix_rejoin(Decoder *d, bool inserted) {
+    uint32_t b = rejoin_block(d, inserted);
     if (b == UINT32_MAX)
         return false;
     VmFixup f = {.insn = d->code.len - 1, .block = b, .rejoin = true};
@@ -57,6 +55,14 @@ bool gr_vm_fix_rejoin(Decoder *d) {
         d->oom = true;
     return true;
 }
+
+// Gives the last instruction its rejoin point. False when that is the end of the function.
+bool gr_vm_fix_rejoin(Decoder *d) {
+    return fix_rejoin(d, d->f->ptx->tag.inserted || (d->stmt && d->stmt->tag.inserted));
+}
+
+// Likewise, where lanes that the program's own instructions part would meet.
+void gr_vm_fix_program_rejoin(Decoder *d) { (void)fix_rejoin(d, false); }
 
 static void find_rejoin_blocks(Decoder *d) {
     for (uint32_t b = 0; b + 1 < d->cfg.n_blocks; b++) {

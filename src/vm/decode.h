@@ -79,6 +79,7 @@ bool gr_vm_dynamic_sreg(const char *name, VmExec out[2], PtxType *type);
 VmInsn *gr_vm_emit(Decoder *d, VmExec full, VmExec part);
 void gr_vm_fix_target(Decoder *d, const PtxLabel *label);
 bool gr_vm_fix_rejoin(Decoder *d);
+void gr_vm_fix_program_rejoin(Decoder *d);
 
 // window.c
 bool gr_vm_find_windows(VmModule *m, VmFunc *f); // false: out of memory

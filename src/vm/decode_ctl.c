@@ -162,8 +162,10 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
             return false;
         *control = true;
         VmInsn *n = gr_vm_emit(d, gr_vm_x_nanosleep, gr_vm_x_nanosleep);
-        if (n)
+        if (n) {
             n->a = a;
+            gr_vm_fix_program_rejoin(d);
+        }
         return true;
     }
     case PTX_OP_ALLOCA:

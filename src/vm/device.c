@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — a device as a whole: its properties, its observers, where its output goes.
+#include "vm/policy.h"
 #include "vm/team.h"
 #include "vm/warp.h"
 #include "vm/weak.h"
@@ -62,6 +63,15 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
         }
         d->listens_access = d->listens_always = d->listens_sync = d->listens_async = true;
     }
+    d->policy = gr_vm_policy(config->schedule);
+    d->held_until = UINT64_MAX;
+    if (config->schedule == VM_SCHEDULE_PCT) {
+        d->pct = gr_vm_pct_new(config);
+        if (!d->pct) {
+            gr_vm_destroy(d);
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        }
+    }
     set_props(d);
     *out = d;
     return GR_OK;
@@ -76,13 +86,14 @@ void gr_vm_destroy(VmDevice *d) {
         gr_vm_module_unload(d->modules);
     gr_vm_team_free(d->team);
     gr_vm_weak_free(d->weak);
+    gr_vm_pct_free(d->pct);
     gr_vec_free(&d->observers);
     free(d);
 }
 
 const VmProps *gr_vm_props(const VmDevice *d) { return &d->props; }
 uint32_t gr_vm_jobs(const VmDevice *d) {
-    return d->observers.len || d->weak || !d->config.jobs ? 1 : d->config.jobs;
+    return d->observers.len || d->weak || d->policy || !d->config.jobs ? 1 : d->config.jobs;
 }
 
 void gr_vm_set_stack(VmDevice *d, uint32_t bytes) { d->stack_limit = bytes ? bytes : STACK_LIMIT; }

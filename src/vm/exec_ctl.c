@@ -110,6 +110,8 @@ VM_HANDLER(gr_vm_x_brkpt) {
 // pause is one.
 VM_HANDLER(gr_vm_x_nanosleep) {
     VmWarpRest *r = rest_of(w);
+    if (i->tagged && r->launch->device->policy && gr_vm_hold_window(w, i))
+        return NULL;
     const uint32_t *t = VM_U32(w, i->a);
     uint32_t longest = 0;
     for (unsigned l = 0; l < VM_LANES; l++) {

@@ -5,6 +5,7 @@
 // Without the second, lanes of a warp that never branch would always move together, and a missing __syncwarp
 // could not show.
 #include "vm/exec_mem.h"
+#include "vm/policy.h"
 #include "vm/warp.h"
 
 enum { FIRST_ONE_IN = 4, HOLD_NS = 8192, HOLD_SHIFTS = 12 };
@@ -36,6 +37,13 @@ static uint32_t random_part(VmLaunch *l, uint32_t mask) {
 static void hold(VmWarp *w) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
+    const VmPolicy *policy = l->device->policy;
+    if (policy && policy->strict)
+        return;
+    if (policy && policy->hold && policy->hold(r, r->cur, false)) {
+        w->stop = VM_STOP_WAIT;
+        return;
+    }
     uint64_t ns = gr_rng_below(&l->rng, HOLD_NS) >> gr_rng_below(&l->rng, HOLD_SHIFTS);
     // Out of memory: then it does not sleep.
     if (ns && gr_vm_sleep_until(r, *l->clock_ps + ns * 1000))
@@ -57,9 +65,31 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
         hold(w);
         return true;
     }
+    if (l->device->policy && l->device->policy->strict)
+        return false;
     stop_at(w, i, VM_STOP_YIELD);
     if (gr_rng_below(&l->rng, 2) == 0)
         hold(w);
+    return true;
+}
+
+bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
+    VmWarpRest *r = rest_of(w);
+    VmLaunch *l = r->launch;
+    const VmPolicy *policy = l->device->policy;
+    uint32_t mask = split_of(w)->mask, s = r->cur;
+    if (!policy || !policy->hold)
+        return false;
+    // Without this lanes would always be held together, and never meet each other.
+    bool part = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 2) == 0;
+    if (part) {
+        gr_vm_diverge(w, random_part(l, mask), i + 1, i + 1, i->rejoin);
+        s = r->n_splits - 1;
+    }
+    if (!policy->hold(r, s, true))
+        return part;
+    if (!part)
+        stop_at(w, i + 1, VM_STOP_WAIT);
     return true;
 }
 

@@ -72,6 +72,7 @@ static gr_status check(VmDevice *d, const VmLaunchParams *p, uint64_t *threads, 
 }
 
 void gr_vm_launch_release(VmLaunch *l) {
+    gr_vm_hold_end(l);
     for (size_t k = 0; k < l->owned.len; k++)
         free(l->owned.data[k]);
     gr_vec_free(&l->owned);
@@ -214,6 +215,7 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     l->stack_bytes = (f->stack_bytes + (f->recursive ? d->stack_limit : 0) + 15u) & ~15u;
     l->rng = gr_rng_fork(d->config.seed, 1, p->launch);
     l->sleep_rng = gr_rng_fork(d->config.seed, 2, p->launch);
+    l->hold_rng = gr_rng_fork(d->config.seed, 7, p->launch);
     l->async_rng = gr_rng_fork(d->config.seed, 5, p->launch);
     gr_vm_draw_countdown(l);
     if (d->config.shuffle_blocks)

@@ -7,6 +7,7 @@
 #ifndef GR_VM_READY_H
 #define GR_VM_READY_H
 
+#include "vm/policy.h"
 #include "vm/warp.h"
 
 #define VM_NO_WARP UINT32_MAX
@@ -40,6 +41,8 @@ static inline void warp_ready(VmWarpRest *r) {
     r->ready_slot = l->n_ready;
     l->ready[l->n_ready++] = r->id;
     link_newest(l, r->id);
+    if (l->running)
+        gr_vm_pct_preempts(l, r);
 }
 
 static inline void warp_unready(VmWarpRest *r) {

@@ -10,6 +10,7 @@
 // then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
 // of the ones before, which are still in the cache; long ones all become resident.
 #include "vm/alu.h"
+#include "vm/policy.h"
 #include "vm/ready.h"
 #include "vm/spread.h"
 #include "vm/warp.h"
@@ -127,6 +128,8 @@ void gr_vm_load_split(VmWarpRest *r) {
 }
 
 static uint32_t choose_split(VmLaunch *l, const VmWarpRest *r) {
+    if (l->device->policy && l->device->policy->split)
+        return l->device->policy->split(l, r);
     uint32_t k = r->n_ready > 1 ? gr_rng_below(&l->rng, r->n_ready) : 0;
     for (uint32_t s = 0; s < r->n_splits; s++)
         if (r->splits[s].state == VM_SPLIT_READY && k-- == 0)
@@ -144,9 +147,20 @@ static void advance(VmLaunch *l, uint64_t n) {
     __atomic_store_n(l->clock_ps, now, __ATOMIC_RELAXED); // other shares look at it
 }
 
+// Whether lanes that wait for others, all of which are held, go on without them.
+static bool leaves_behind(VmLaunch *l, const VmWarpRest *r) {
+    if (!l->n_held || !l->device->policy->leave_behind)
+        return false;
+    for (uint32_t s = 0; s < r->n_splits; s++)
+        if (r->splits[s].state == VM_SPLIT_SLEEP && !r->splits[s].held)
+            return false;
+    return l->device->policy->leave_behind(l);
+}
+
 // Runs splits of the warp for `quantum` warp instructions; yields how many it executed.
 static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
     int64_t left = quantum;
+    uint64_t cut = 0;
     VmWarp *w = &r->hot;
     bool same = false;
     while (left > 0 && r->n_ready && !l->done) {
@@ -167,7 +181,9 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
             i = i->exec[w->partial](w, i);
         } while (--w->left > 0 && i);
         l->access_countdown = w->budget;
-        uint64_t ran = (uint64_t)(left - w->left);
+        uint64_t ran = (uint64_t)(left - w->left) - l->cut;
+        cut += l->cut;
+        l->cut = 0;
         left = w->left;
         l->instructions += weight * lanes;
         r->executed += ran;
@@ -181,9 +197,9 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         } else if (w->stop == VM_STOP_YIELD)
             left = 0;
         if (r->n_joining && !l->done)
-            gr_vm_joins_expire(r, r->n_ready == 0 && r->n_sleeping == 0);
+            gr_vm_joins_expire(r, r->n_ready == 0 && (r->n_sleeping == 0 || leaves_behind(l, r)));
     }
-    return (uint64_t)((int64_t)quantum - left);
+    return (uint64_t)((int64_t)quantum - left) - cut;
 }
 
 // A number below n out of 32 random bits.
@@ -197,6 +213,12 @@ static uint32_t draw_warp(VmLaunch *l, uint32_t chance) {
 }
 
 static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
+    if (l->device->policy && l->device->policy->warp) {
+        uint32_t by_policy = l->device->policy->warp(l);
+        unlink_warp(l, by_policy);
+        link_newest(l, by_policy);
+        return l->warp[by_policy];
+    }
     uint32_t id = l->chosen;
     if (id == VM_NO_WARP || l->warp[id]->ready_slot == UINT32_MAX)
         id = draw_warp(l, chance * 2654435761u);
@@ -217,7 +239,8 @@ static VmWarpRest *choose_warp(VmLaunch *l, uint32_t chance) {
 static bool may_start_block(VmLaunch *l) {
     if (l->next_block == l->n_blocks || l->resident + l->cluster_blocks > l->max_resident)
         return false;
-    if (!l->n_ready || l->resident < 2 * l->cluster_blocks || l->cooperative)
+    if (!l->n_ready || l->resident < 2 * l->cluster_blocks || l->cooperative ||
+        (l->device->policy && l->device->policy->eager))
         return true;
     if (l->start_in) {
         l->start_in--;
@@ -247,7 +270,17 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     uint32_t mean = d->config.quantum ? d->config.quantum : VM_QUANTUM;
     mean = mean > 1 << 16 ? 1 << 16 : mean;
     VmBlock *b = r->block;
-    uint64_t ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
+    const VmPolicy *policy = d->policy;
+    uint64_t ran;
+    if (policy) {
+        l->running = policy->strict ? &r->hot : NULL;
+        ran = run_warp(
+            l, r, policy->quantum ? policy->quantum(l, mean) : 1 + scale((uint32_t)draw << 10, 2 * mean));
+        l->running = NULL;
+        if (policy->ran && !l->done)
+            policy->ran(l, r, ran, r->hot.stop == VM_STOP_YIELD);
+    } else
+        ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
@@ -276,6 +309,8 @@ static bool can_move(const VmLaunch *l) {
 }
 
 static VmLaunch *choose_launch(VmDevice *d) {
+    if (d->policy && d->policy->launch)
+        return d->policy->launch(d);
     uint32_t n = 0;
     for (VmLaunch *l = d->active; l; l = l->next)
         n += can_move(l);
@@ -296,8 +331,11 @@ static bool jump(VmDevice *d) {
             first = l->sleepers[0].until;
     if (first == UINT64_MAX)
         return false;
-    if (first > d->now_ps)
+    if (first > d->now_ps) {
+        if (d->policy && d->policy->jumped)
+            d->policy->jumped(d, (first - d->now_ps) / 1000);
         d->now_ps = first;
+    }
     for (VmLaunch *l = d->active; l; l = l->next)
         gr_vm_wake(l, first);
     return true;
@@ -318,6 +356,8 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         if (!l) {
             if (jump(d))
                 continue;
+            if (d->n_held)
+                return VM_RUN_HELD;
             for (l = d->active; l && !l->blocks; l = l->next)
                 ;
             if (!l)
@@ -344,6 +384,15 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         }
     }
     return VM_RUN_PROGRESS;
+}
+
+bool gr_vm_all_held(const VmDevice *d) {
+    if (!d->n_held)
+        return false;
+    for (const VmLaunch *l = d->active; l; l = l->next)
+        if (l->done || l->n_sleepers || can_move(l))
+            return false;
+    return true;
 }
 
 // The calling thread's rounding mode and flushing of denormals are not the device's.

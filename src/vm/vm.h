@@ -16,6 +16,17 @@ typedef struct VmModule VmModule;
 typedef struct VmFunc VmFunc;
 typedef struct VmLaunch VmLaunch;
 
+// Who runs when (policy.h).
+typedef enum VmSchedule {
+    VM_SCHEDULE_DEFAULT,  // seeded choices, for anything from one instruction on
+    VM_SCHEDULE_RR,       // in turn
+    VM_SCHEDULE_RANDOM,   // anybody, for a few instructions
+    VM_SCHEDULE_PCT,      // by priorities: a bound on how likely a race is found
+    VM_SCHEDULE_DIRECTED, // who has made an access is held while others run: gr_vm_run may yield VM_RUN_HELD
+} VmSchedule;
+
+enum { VM_PCT_DEPTH = 3, VM_PCT_STEPS = 10000 };
+
 typedef struct VmConfig {
     uint64_t seed;
     int index;             // device ordinal
@@ -28,10 +39,12 @@ typedef struct VmConfig {
     uint32_t sm_count;     // 0: default
     bool shuffle_blocks;   // clusters start in a seeded order, an affine permutation
     bool weak;             // weak accesses show weak outcomes: weak.h; jobs is 1 then
-    bool unfused;          // execute what shortcuts would skip: for tests, the execution is the same
-    uint32_t stack_bytes;  // per thread, for calls whose depth is not known; 0: 1024
-    uint64_t heap_bytes;   // device malloc heap; 0: 8 MiB
-    uint64_t printf_bytes; // not a limit of ours: 0 is 1 MiB, as CUDA
+    VmSchedule schedule;   // other than the default: jobs is 1
+    uint32_t pct_depth, pct_steps; // of VM_SCHEDULE_PCT; 0: default
+    bool unfused;                  // execute what shortcuts would skip: for tests, the execution is the same
+    uint32_t stack_bytes;          // per thread, for calls whose depth is not known; 0: 1024
+    uint64_t heap_bytes;           // device malloc heap; 0: 8 MiB
+    uint64_t printf_bytes;         // not a limit of ours: 0 is 1 MiB, as CUDA
 } VmConfig;
 
 // What a device is: read by the driver for its attributes.
@@ -140,12 +153,27 @@ typedef enum VmRunResult {
     VM_RUN_IDLE,     // no launch is active
     VM_RUN_PROGRESS, // the budget was used
     VM_RUN_ENDED,    // at least one launch ended or faulted; ask gr_vm_launch_done
+    VM_RUN_HELD,     // VM_SCHEDULE_DIRECTED: nothing can move until gr_vm_release
 } VmRunResult;
 
 // Runs active launches for about `steps` warp instructions. Returns early as soon as a launch ends. When
 // every thread of every launch sleeps, the clock jumps; when none can ever run again, the launch faults with
 // VM_FAULT_DEADLOCK.
 VmRunResult gr_vm_run(VmDevice *d, uint64_t steps);
+
+// One of those that are held goes on, the seed says which. False when there is none.
+bool gr_vm_release(VmDevice *d);
+// Whether gr_vm_run would yield VM_RUN_HELD.
+bool gr_vm_all_held(const VmDevice *d);
+
+// What VM_SCHEDULE_PCT promises of this execution so far. False under other schedules.
+typedef struct VmBound {
+    uint64_t warps, steps, limit, spins; // n, warp instructions, k; how often a warp that polled was put last
+    uint32_t depth;
+    bool holds;         // neither more steps than the limit nor spins
+    double probability; // 1 / (n k^(depth-1))
+} VmBound;
+bool gr_vm_bound(const VmDevice *d, VmBound *out);
 
 bool gr_vm_launch_done(const VmLaunch *l);
 const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none

@@ -105,6 +105,7 @@ typedef struct VmSplit {
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
     uint64_t window;         // that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
+    uint64_t held;           // hold.c: which of those that are held; 0: none
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
 
@@ -129,6 +130,7 @@ typedef struct VmWarpRest {
     uint64_t executed;   // warp instructions, for the patience of rejoin points
     uint32_t patience;
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
+    int64_t priority;                       // policy_pct.c
     uint32_t rotate;                        // seeded: lane order of conflicting stores
     bool moving;                            // has splits that are ready or sleep
     const VmInsn *resumed;                  // where the running split began this time
@@ -219,7 +221,12 @@ struct VmLaunch {
     VmCache *caches;
     uint64_t caches_generation;
     VmWindowState *windows;
-    Rng rng, sleep_rng, async_rng;
+    Rng rng, sleep_rng, async_rng, hold_rng;
+    struct VmHeld *held; // hold.c; NULL: nobody ever was
+    uint32_t n_held, held_in_vain;
+    uint64_t held_ids;
+    VmWarp *running;          // by a policy that is strict: whose quantum may be cut short
+    uint32_t cut;             // by so many instructions
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
     uint32_t n_hooks;         // how many of those came sooner than configured
     VmWarpRest **warp;        // all there are, by id
@@ -264,7 +271,12 @@ struct VmDevice {
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
     uint32_t stack_limit;
-    struct VmWeak *weak; // weak.h; NULL: accesses are sequentially consistent
+    struct VmWeak *weak;           // weak.h; NULL: accesses are sequentially consistent
+    const struct VmPolicy *policy; // policy.h; NULL: the default schedule
+    struct VmPct *pct;             // of policy_pct.c
+    uint64_t executed,
+        held_until; // hold.c: warp instructions, and at which number of them somebody has been held long enough
+    uint32_t n_held;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };
 
@@ -327,6 +339,9 @@ void gr_vm_load_split(VmWarpRest *r);          // VmWarp from the split that r->
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
 uint64_t gr_vm_turn(VmLaunch *l); // the number of warp instructions executed
 void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
+// hooks.c: the split that runs and is about to pause at the tagged instruction `i` is held, or a part of it, instead. False: it is not.
+bool gr_vm_hold_window(VmWarp *w, const VmInsn *i);
+void gr_vm_hold_end(VmLaunch *l); // hold.c: nobody is held any more
 
 // ---- block.c ---------------------------------------------------------------------------------------------
 

@@ -320,7 +320,8 @@ struct Item {
     uint64_t seq; // over all streams
     ItemKind kind;
     Stream *stream;
-    Rng rng; // own draws, so that they do not depend on when it runs
+    bool late; // comes when nothing else can
+    Rng rng;   // own draws, so that they do not depend on when it runs
     union {
         CopyJob copy;
         FillJob fill;
@@ -345,6 +346,7 @@ bool gr_queue_fill_rows(FillJob *f, size_t rows);
 
 uint64_t gr_queue_pending(void); // items over all streams
 uint64_t gr_queue_launches(uint64_t *unfinished);
+void gr_queue_leave(void);   // a call that may have submitted something returns
 void gr_queue_advance(void); // the quantum of one API call
 unsigned gr_queue_pending_streams(void);
 void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all

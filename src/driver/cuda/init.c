@@ -57,6 +57,11 @@ gr_status gr_cu_parse_config(const char *text, DriverConfig *config, gr_error *e
     if (c.jobs < 1 || c.jobs > GR_CU_MAX_JOBS)
         return gr_fail(err, GR_ERR_ARGUMENT, "the CPU device runs blocks on 1 to %d threads, not on %llu",
                        GR_CU_MAX_JOBS, (unsigned long long)c.jobs);
+    if (c.schedule > VM_SCHEDULE_DIRECTED)
+        return gr_fail(err, GR_ERR_ARGUMENT, "the CPU device has the schedules 0 to %d, not %llu",
+                       VM_SCHEDULE_DIRECTED, (unsigned long long)c.schedule);
+    if (c.pct_depth < 1 || c.pct_depth > 64 || c.pct_steps < 1 || c.pct_steps > UINT32_MAX)
+        return gr_fail(err, GR_ERR_ARGUMENT, "pct_depth is 1 to 64, pct_steps 1 to 4294967295");
     *config = c;
     return GR_OK;
 }
@@ -179,6 +184,9 @@ static gr_status make_device(int i, gr_error *err) {
         .jobs = (uint32_t)c->jobs,
         .shuffle_blocks = c->shuffle != 0,
         .weak = c->weak != 0,
+        .schedule = (VmSchedule)c->schedule,
+        .pct_depth = (uint32_t)c->pct_depth,
+        .pct_steps = (uint32_t)c->pct_steps,
         .sm_count = (uint32_t)c->sms,
         .heap_bytes = c->heap,
     };

@@ -200,6 +200,7 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
 }
 
 CUresult gr_cu_leave(CUresult result) {
+    gr_queue_leave();
     count_call();
     gr_cu_unlock();
     return result;

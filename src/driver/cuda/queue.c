@@ -7,6 +7,11 @@
 // moves a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and
 // the same calls the same things happen in the same order.
 //
+// With the race-directed schedule (vm/hold.c) a device may have nothing left but threads that are held. It moves no further
+// while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only when the
+// host waits in vain, asks again and again, or has been away for a while, one of those held is released. Copies and memsets
+// are put off likewise, most of them, until all that runs is held: else who was submitted first would be first.
+//
 // Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
 // pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
 #include "driver/cuda/driver.h"
@@ -20,6 +25,10 @@ enum {
     MAX_CONCURRENT = 128, // kernels of a device, as compute capability 9.0
     BYTES_PER_STEP = 64,  // of a copy, for one warp instruction
     COST_START = 16,
+    LATE_OF = 4,           // copies and memsets of which all but one are put off
+    ASKS = 16,             // calls without new work until they count as polling
+    HELD_BUDGET = 1 << 16, // warp instructions of other devices while one is held
+    UNTIL_HELD = 1 << 18,  // at most, in a call that does not wait
 };
 
 typedef struct Action {
@@ -30,12 +39,16 @@ typedef struct Action {
 static VEC(Stream *) streams; // in order of creation
 static VEC(Action) actions;
 static uint64_t next_seq, pending, launches, launches_ended;
-static Rng choice, quanta;
+static Rng choice, quanta, order;
+static uint64_t held_for;             // warp instructions
+static uint64_t asked_at, asked;      // with so much submitted; calls since
+static uint64_t left_at;              // submissions when a call returned last
 static uint64_t exit_steps = 1 << 24; // that exit waits for, all its handlers together
 
 void gr_queue_seed(uint64_t seed) {
     choice = gr_rng_fork(seed, 0x71756575, 0);
     quanta = gr_rng_fork(seed, 0x71756575, 1);
+    order = gr_rng_fork(seed, 0x71756575, 2);
 }
 
 void gr_queue_add_stream(Stream *s) { (void)!gr_vec_push(&streams, s); }
@@ -116,8 +129,12 @@ static void note_threads(void) {
     any = true;
 }
 
+static bool is_directed(void) { return gr_cu.config.schedule == VM_SCHEDULE_DIRECTED; }
+
 void gr_queue_submit(Stream *s, Item *it) {
     note_threads();
+    it->late =
+        is_directed() && (it->kind == ITEM_COPY || it->kind == ITEM_FILL) && gr_rng_below(&order, LATE_OF);
     it->stream = s;
     it->seq = ++next_seq;
     it->rng = gr_rng_fork(gr_cu.config.seed, 0x6974656d, it->seq);
@@ -213,17 +230,39 @@ static bool may_run(const Item *it) {
     return before_legacy(it);
 }
 
-static void gather(void) {
+// Items that are put off come only if `late`. Yields how many devices are held.
+static unsigned gather(bool late) {
+    unsigned held = 0, put_off = 0;
     actions.len = 0;
     for (size_t i = 0; i < streams.len; i++) {
         Item *it = streams.data[i]->head;
-        if (it && may_run(it))
+        if (!it || !may_run(it))
+            continue;
+        put_off += it->late;
+        if (!it->late || late)
             (void)!gr_vec_push(&actions, ((Action){it, it->stream->ctx->dev}));
     }
     for (int i = 0; i < gr_cu.n_devices; i++) {
-        if (gr_cu.devices[i].running)
-            (void)!gr_vec_push(&actions, ((Action){NULL, &gr_cu.devices[i]}));
+        Dev *dev = &gr_cu.devices[i];
+        if (dev->running && gr_vm_all_held(dev->vm))
+            held++;
+        else if (dev->running)
+            (void)!gr_vec_push(&actions, ((Action){NULL, dev}));
     }
+    return actions.len == 0 && put_off && !late ? gather(true) : held;
+}
+
+// One of the threads that are held goes on.
+static bool release_one(void) {
+    unsigned n = 0;
+    held_for = 0;
+    for (int i = 0; i < gr_cu.n_devices; i++)
+        n += gr_vm_all_held(gr_cu.devices[i].vm);
+    unsigned k = n > 1 ? gr_rng_below(&order, n) : 0;
+    for (int i = 0; i < gr_cu.n_devices; i++)
+        if (gr_vm_all_held(gr_cu.devices[i].vm) && k-- == 0)
+            return gr_vm_release(gr_cu.devices[i].vm);
+    return false;
 }
 
 // ---- Doing it ----------------------------------------------------------------------------------------------
@@ -374,22 +413,27 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
 }
 
 // Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
-// nothing else until its work has ended.
-static uint64_t step(uint64_t budget, bool draining) {
-    gather();
+// nothing else until its work has ended. `release`: when nothing else can move, those held may.
+static uint64_t step(uint64_t budget, bool draining, bool release) {
+    unsigned held = gather(false);
     if (actions.len == 0)
-        return 0;
+        return release && held && release_one() ? 1 : 0;
     bool alone = actions.len == 1;
     Action a = actions.data[alone ? 0 : gr_rng_below(&choice, (uint32_t)actions.len)];
-    if (a.item)
-        return run_item(a.item, budget, alone, draining);
-    return run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
+    uint64_t cost =
+        a.item
+            ? run_item(a.item, budget, alone, draining)
+            : run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
+    // What runs may wait for what is held.
+    if (held && (held_for += cost) > HELD_BUDGET)
+        release_one();
+    return cost;
 }
 
 // Returns what was not used.
-static uint64_t run_at_most(uint64_t steps) {
+static uint64_t run_at_most(uint64_t steps, bool release) {
     while (steps > 0) {
-        uint64_t cost = step(steps < SLICE ? steps : SLICE, false);
+        uint64_t cost = step(steps < SLICE ? steps : SLICE, false, release);
         if (cost == 0)
             break;
         steps -= cost < steps ? cost : steps;
@@ -397,23 +441,53 @@ static uint64_t run_at_most(uint64_t steps) {
     return steps;
 }
 
+// Whether the host asks and asks, and submits nothing.
+static bool is_polling(void) {
+    if (asked_at != next_seq) {
+        asked_at = next_seq;
+        asked = 0;
+    }
+    return ++asked > ASKS;
+}
+
+// As far as it goes until all is held, or not so far.
+static void advance_directed(void) {
+    bool polling = is_polling();
+    if (gr_cu.config.step == 0 || gr_rng_below(&quanta, 2) == 0)
+        return;
+    run_at_most(gr_rng_below(&quanta, 2) ? UNTIL_HELD
+                                         : 1 + gr_rng_below(&quanta, (uint32_t)gr_cu.config.step),
+                polling);
+}
+
+void gr_queue_leave(void) {
+    if (!is_directed() || left_at == next_seq || pending == 0 || gr_cu.forked)
+        return;
+    left_at = next_seq;
+    advance_directed();
+}
+
 void gr_queue_advance(void) {
     if (pending == 0)
         return;
+    if (is_directed()) {
+        advance_directed();
+        return;
+    }
     // Half of the calls move nothing, the others by anything from one instruction on: as likely a little as a lot.
     uint32_t most = (uint32_t)gr_cu.config.step;
     if (most == 0 || gr_rng_below(&quanta, 2) == 0)
         return;
-    run_at_most(1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1));
+    run_at_most(1 + gr_rng_below(&quanta, (most >> gr_rng_below(&quanta, 12)) + 1), false);
 }
 
 void gr_queue_exit(uint64_t steps) {
     uint64_t most = steps < exit_steps ? steps : exit_steps;
     exit_steps -= most;
-    exit_steps += run_at_most(most);
+    exit_steps += run_at_most(most, true);
 }
 
-uint64_t gr_queue_slice(void) { return step(SLICE, false); }
+uint64_t gr_queue_slice(void) { return step(SLICE, false, true); }
 
 // ---- Synchronization ---------------------------------------------------------------------------------------
 
@@ -449,7 +523,7 @@ static void drain(const Goal *g) {
                 gr_cu_wait(1);
                 exit_steps -= exit_steps < SLICE / 16 ? exit_steps : SLICE / 16;
             }
-        } else if (step(SLICE, true) == 0) {
+        } else if (step(SLICE, true, true) == 0) {
             gr_cu_wait(
                 1); // a host function runs, or memory is waited for that a thread of the host will write
         } else if (gr_cu_contended()) {
