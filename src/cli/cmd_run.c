@@ -117,6 +117,18 @@ static void add_cpu_device(const Run *r, StrBuf *preload) {
         gr_str_addf(preload, ":%.*s/%s", folder, r->parts.driver, *name);
 }
 
+// The words of --schedule, as the device counts them; 0: default.
+static void add_schedule(const GrOptions *o, StrBuf *device) {
+    static const char *const words[] = {"default", "rr", "random", "pct", "directed"};
+    const char *word = o->schedule;
+    for (unsigned k = 1; k < sizeof words / sizeof *words; k++)
+        if (!strcmp(word, words[k]))
+            gr_str_addf(device, ",schedule=%u", k);
+    if (!strcmp(word, "pct"))
+        gr_str_addf(device, ",pct_depth=%llu,pct_steps=%llu", (unsigned long long)o->pct_depth,
+                    (unsigned long long)o->pct_steps);
+}
+
 static gr_status run_program(Run *r, gr_error *err) {
     gr_status st = GR_OK;
     StrBuf preload = {0}, merged = {0}, device = {0};
@@ -134,6 +146,7 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
+    add_schedule(o, &device);
     if (o->watchdog)
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
     if (more && *more)

@@ -4,6 +4,7 @@
 //
 // Without the second, lanes of a warp that never branch would always move together, and a missing __syncwarp
 // could not show.
+#include "vm/exec.h"
 #include "vm/exec_mem.h"
 #include "vm/policy.h"
 #include "vm/warp.h"
@@ -88,6 +89,14 @@ bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
     }
     if (!policy->hold(r, s, true))
         return part;
+    if (i->extra && l->device->listens_window) { // whose is the split's that is held
+        uint32_t lanes = w->mask, runs = r->cur;
+        r->cur = s;
+        w->mask = r->splits[s].mask & lanes;
+        gr_vm_wait_in_window(w, i);
+        r->cur = runs;
+        w->mask = lanes;
+    }
     if (!part)
         stop_at(w, i + 1, VM_STOP_WAIT);
     return true;
