@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "inject/engines.h"
+#include "passes/sample.h"
 #include "passes/shuffle.h"
 
 #include <stdlib.h>
@@ -51,6 +52,10 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     if (!engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
                        o->engine);
+    if (o->sample[0] && !engine->samples)
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "the engine %s watches all accesses: --sample is for the engine collider",
+                       engine->name);
     GR_TRY(gr_file_read(path, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));
     m.n_sites = ptx->n_sites;
@@ -112,6 +117,14 @@ int gr_cmd_ptx(int argc, char **argv) {
     }
     if (!path) {
         gr_log(LOG_ERROR, "no PTX file given; `gpurace ptx --help` shows how");
+        rc = 2;
+        goto done;
+    }
+    SampleSpec sample; // the engine reads it again
+    gr_status st = gr_sample_parse(o.sample, &sample, &err);
+    gr_sample_free(&sample);
+    if (st != GR_OK) {
+        gr_log(LOG_ERROR, "%s", err.msg);
         rc = 2;
         goto done;
     }

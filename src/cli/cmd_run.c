@@ -10,6 +10,7 @@
 #include "cli/program.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
+#include "passes/sample.h"
 #include "report/report.h"
 #include "report/suppress.h"
 
@@ -76,8 +77,11 @@ static gr_status choose_device(Run *r, gr_error *err) {
                        "--device gpu: NVIDIA's driver (libcuda.so.1) finds no GPU on this machine");
     r->on_gpu = r->gpu.count > 0;
     o->device = r->on_gpu ? "gpu" : "cpu";
-    o->engine = gr_engine_choice(o->engine, r->on_gpu);
+    o->engine = gr_engine_choice(o->engine, r->on_gpu || o->sample[0]);
     const GrEngine *e = gr_engine_find(o->engine);
+    if (o->sample[0] && e && !e->samples)
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "the engine %s watches all accesses: --sample is for the engine collider", e->name);
     if (r->on_gpu && e && e->cpu_only)
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
                        e->name);
@@ -268,6 +272,7 @@ static int report_run(Run *r, gr_error *err) {
     if (gr_selection_has_files(&r->selection))
         report.excludes_file = excludes_file;
     report.excludes_user = &r->selection;
+    report.sample = r->options.sample;
     report.reproduce = reproduce(r, &again);
     add_ending(r, &report);
     if (gr_results_open(r->results, &view, err) != GR_OK) {
@@ -328,7 +333,10 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
             return complain(EXIT_USAGE, err);
         r->suppresses = true;
     }
-    if (gr_selection_init(&r->selection, o, err) != GR_OK)
+    SampleSpec sample; // the engine reads it again
+    gr_status st = gr_sample_parse(o->sample, &sample, err);
+    gr_sample_free(&sample);
+    if (st != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK)
         return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;

@@ -76,6 +76,7 @@ typedef struct GrEngine {
     const char *summary;  // one line for --help
     const char *evidence; // what its word is worth: "value changed"
     bool cpu_only;
+    bool samples; // heeds --sample, and so can add to --coverage
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);

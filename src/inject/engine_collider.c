@@ -5,6 +5,7 @@
 #include "inject/engines.h"
 #include "inject/selection.h"
 #include "passes/collider.h"
+#include "passes/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@ typedef struct Collider {
     GrSession *session;
     ColliderOptions options;
     GrSelection selection;
+    SampleSpec sample;
+    uint64_t seed;
     bool stop;
 } Collider;
 
@@ -24,7 +27,19 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
+static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
+    const Collider *c = user;
+    return gr_sample_choose(&(SampleChoice){.spec = &c->sample, .seed = c->seed}, m, status, err);
+}
+
 static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
+
+static void collider_finish(void *self) {
+    Collider *c = self;
+    gr_selection_free(&c->selection);
+    gr_sample_free(&c->sample);
+    free(c);
+}
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Collider *c = calloc(1, sizeof *c);
@@ -32,6 +47,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     c->session = s;
     c->stop = o->stop;
+    c->seed = o->seed;
     c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
                                    .read_delay_ns = clamp32(o->read_delay),
                                    .write_delay_ns = clamp32(o->write_delay),
@@ -41,12 +57,15 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .wanted = wanted,
                                    .user = c};
     gr_status st = gr_selection_init(&c->selection, o, err);
-    if (st != GR_OK) {
-        free(c);
-        return st;
-    }
-    *self = c;
-    return GR_OK;
+    if (st == GR_OK)
+        st = gr_sample_parse(o->sample, &c->sample, err);
+    if (c->sample.kind != SAMPLE_ALL)
+        c->options.choose = choose;
+    if (st == GR_OK)
+        *self = c;
+    else
+        collider_finish(c);
+    return st;
 }
 
 static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
@@ -85,16 +104,11 @@ static gr_status collider_loaded(void *self, GrModule *m,
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 
-static void collider_finish(void *self) {
-    Collider *c = self;
-    gr_selection_free(&c->selection);
-    free(c);
-}
-
 const GrEngine gr_engine_collider = {
     .name = "collider",
     .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
     .evidence = "value changed",
+    .samples = true,
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,

@@ -54,6 +54,7 @@ const GrEngine gr_engine_confirm = {
     .summary = "the collider, its races confirmed by causality in the same execution; CPU device only",
     .evidence = "value changed",
     .cpu_only = true,
+    .samples = true,
     .begin = confirm_begin,
     .rewrite = confirm_rewrite,
     .loaded = confirm_loaded,

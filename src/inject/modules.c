@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
+#include "inject/functions.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
@@ -86,7 +87,7 @@ static gr_status describe(LoadedModule *m, const PtxModule *ptx, gr_error *err) 
             ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
     for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
         ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]);
-    if (!ok) {
+    if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
         i->n_kernels = 0;
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
@@ -390,7 +391,7 @@ void gr_modules_refused(LoadedModule *list, CUresult error) {
         if (!m->pub.rewritten)
             continue;
         set_unchecked(m, "the driver refused its rewritten PTX (CUDA error %d)", (int)error);
-        m->info.n_sites = 0;
+        m->info.n_sites = m->info.n_functions = 0;
     }
 }
 

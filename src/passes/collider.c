@@ -42,6 +42,7 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
+// All sites but those that are left out on purpose.
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
     DefUse uses;
@@ -56,7 +57,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         next = s->next;
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
-        if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED)
+        if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED ||
+            status[s->site] == GR_SITE_SAMPLED_OUT)
             continue;
         Access a;
         const PtxSite *site = &w->module->sites[s->site];
@@ -125,6 +127,28 @@ done:
     return st;
 }
 
+// Of which sites there is to choose is known when they are instrumented: so all are, in a copy.
+static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSiteStatus *status,
+                              gr_error *err) {
+    gr_status st;
+    PtxModule *copy = NULL;
+    StrBuf text = {0};
+    ColliderOptions all = *o;
+    all.choose = NULL;
+    GR_TRY(gr_ptx_print(m, 0, &text, err));
+    GR_TRY(gr_ptx_parse(text.data, text.len, m->name, &copy, err));
+    if (copy->n_sites != m->n_sites) {
+        st = gr_fail(err, GR_ERR_INTERNAL, "%s: its copy has other memory accesses", m->name);
+        goto done;
+    }
+    GR_TRY(gr_collider_rewrite(copy, &all, status, err));
+    GR_TRY(o->choose(o->user, m, status, err));
+done:
+    gr_ptx_free(copy);
+    gr_str_free(&text);
+    return st;
+}
+
 gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     ColliderWork w = {.module = m, .o = o, .err = err};
@@ -140,6 +164,8 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    if (o->choose)
+        GR_TRY(choose_sites(m, o, status, err));
     GR_TRY(check_target(m, err));
     PtxFunc **funcs = GR_NEW_ARRAY(&m->arena, PtxFunc *, n_funcs ? n_funcs : 1);
     if (!funcs) {

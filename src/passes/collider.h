@@ -28,6 +28,8 @@ typedef struct ColliderOptions {
     // Sets marked[index] of the functions to instrument; NULL: all of them. Which sites of those; NULL: all.
     void (*mark)(void *user, const PtxModule *m, bool *marked);
     bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site);
+    // Of the sites whose status is GR_SITE_CHECKED, sets that of those that are to be left alone; NULL: none are.
+    gr_status (*choose)(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err);
     void *user;
     // Becomes part of every name linked in ("__gr7_report"), so that several rewritten modules can be linked together; "" for none.
     const char *suffix;

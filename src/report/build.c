@@ -16,7 +16,7 @@
 enum { MAX_LOG_ENTRIES = 1 << 20 };
 
 typedef struct KernelInfo {
-    uint64_t process, index, module;
+    uint64_t process, index, module, done; // done: launches that did not fail
     const char *name;
 } KernelInfo;
 
@@ -51,13 +51,14 @@ typedef struct Build {
 void gr_report_init(GrReport *r) {
     memset(r, 0, sizeof *r);
     gr_arena_init(&r->arena);
-    r->engine = r->evidence = r->device = r->reproduce = "";
+    r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
 }
 
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
     gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
+    gr_vec_free(&r->functions);
     gr_vec_free(&r->absent);
     gr_vec_free(&r->notes);
     gr_vec_free(&r->remarks);
@@ -162,12 +163,13 @@ static void take_kernel(Build *b, const GrRecord *rec) {
         b->report->damaged++;
         return;
     }
+    GrKernelCounts n;
+    memcpy(&n, at, sizeof n);
+    k.done = n.launches > n.failed ? n.launches - n.failed : 0;
     if (!gr_vec_push(&b->kernels, k)) {
         b->nomem = true;
         return;
     }
-    GrKernelCounts n;
-    memcpy(&n, at, sizeof n);
     const char *unchecked, *module = module_name(b, k.process, k.module, &unchecked);
     GrKernelCoverage *cov = coverage_of(b, k.name, module, unchecked);
     if (!cov)
@@ -627,14 +629,71 @@ static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo
         b->nomem = true;
 }
 
+// NULL: any kernel of the module's process.
+static bool was_launched(const Build *b, const GrModuleInfo *m, const char *kernel) {
+    for (size_t i = 0; i < b->kernels.len; i++) {
+        const KernelInfo *k = &b->kernels.data[i];
+        if (k->done && k->process == m->process &&
+            (!kernel || (k->module == m->number && !strcmp(k->name, kernel))))
+            return true;
+    }
+    return false;
+}
+
+static bool may_have_run(const Build *b, const GrModuleInfo *m, const GrFunctionInfo *f) {
+    if (f->is_kernel)
+        return was_launched(b, m, f->name);
+    for (uint32_t i = 0; i < f->n_kernels; i++)
+        if (was_launched(b, m, m->kernels[f->kernels[i]]))
+            return true;
+    return !f->n_kernels && was_launched(b, m, NULL); // kernels of other modules may call it (-rdc=true)
+}
+
+// The functions of a module that another process loaded before stand where `first` says.
+static void take_functions(Build *b, const GrModuleInfo *m, size_t first, bool again) {
+    GrReport *r = b->report;
+    for (uint32_t i = 0; i < m->n_functions; i++) {
+        const GrFunctionInfo *f = &m->functions[i];
+        GrFunctionCoverage c = {.name = f->name,
+                                .id = f->id,
+                                .is_kernel = f->is_kernel,
+                                .sites = &m->sites[f->first_site],
+                                .n_sites = f->n_sites};
+        if (!again && !gr_vec_push(&r->functions, c)) {
+            b->nomem = true;
+            return;
+        }
+        if (first + i < r->functions.len && r->functions.data[first + i].id == f->id)
+            r->functions.data[first + i].launched |= may_have_run(b, m, f);
+    }
+}
+
+static void count_watched(GrReport *r) {
+    for (size_t i = 0; i < r->functions.len; i++) {
+        const GrFunctionCoverage *f = &r->functions.data[i];
+        for (uint32_t s = 0; f->launched && s < f->n_sites; s++)
+            r->watched += f->sites[s].status == GR_SITE_CHECKED;
+    }
+}
+
 // Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.
 static void take_coverage(Build *b) {
     GrReport *r = b->report;
+    size_t *first = gr_arena_alloc(&r->arena, (b->modules.len + 1) * sizeof *first);
+    if (!first) {
+        b->nomem = true;
+        return;
+    }
     for (size_t i = 0; i < b->modules.len; i++) {
         const GrModuleInfo *m = &b->modules.data[i];
         bool again = false;
-        for (size_t j = 0; j < i && !again; j++)
+        first[i] = r->functions.len;
+        for (size_t j = 0; j < i && !again; j++) {
             again = m->hash && b->modules.data[j].hash == m->hash && b->modules.data[j].process != m->process;
+            if (again)
+                first[i] = first[j];
+        }
+        take_functions(b, m, first[i], again);
         for (uint32_t k = 0; k < m->n_kernels; k++)
             coverage_of(b, m->kernels[k], m->name, m->unchecked);
         if (again)
@@ -646,6 +705,7 @@ static void take_coverage(Build *b) {
                 add_not_understood(b, m, &m->sites[s]);
         }
     }
+    count_watched(r);
     if (r->kernels.len)
         qsort(r->kernels.data, r->kernels.len, sizeof *r->kernels.data, compare_kernels);
 }
@@ -706,6 +766,8 @@ static void judge(Build *b) {
         add_reason(b, "the options exclude every kernel that was launched: nothing was checked");
     else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
         add_reason(b, "the options exclude every access: nothing was checked");
+    if (r->sample[0] && r->modules_checked && !r->watched)
+        add_reason(b, "--sample chose no access of a kernel that was launched: nothing was watched");
     for (size_t i = 0; i < b->not_understood.len; i++) {
         const Unchecked *u = &b->not_understood.data[i];
         // The outermost place is in the program's own source, the innermost often in a header of CUDA's.

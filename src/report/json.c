@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON: docs/report.schema.json describes it.
+#include "report/report_internal.h"
 #include "report/suppress.h"
 
 #include <jansson.h>
@@ -219,6 +220,11 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
               set(o, "notes", texts_json(&r->notes)) && set(o, "remarks", texts_json(&r->remarks)) &&
               set(o, "faults", texts_json(&r->faults)) &&
               set(o, "dropped_records", json_integer((json_int_t)r->dropped));
+    if (ok && r->sample[0])
+        ok = set(o, "sample",
+                 json_pack("{s:o,s:I,s:I,s:I}", "spec", text_json(r->sample), "qualifying",
+                           (json_int_t)gr_report_qualifying(r), "chosen",
+                           (json_int_t)r->sites[GR_SITE_CHECKED], "watched", (json_int_t)r->watched));
     if (ok)
         return o;
     json_decref(o);

@@ -48,6 +48,17 @@ static void write_site(Texts *t, StrBuf *out, const GrSiteInfo *s) {
         write_frame(t, out, &s->inlined[i]);
 }
 
+static void write_function(Texts *t, StrBuf *out, const GrFunctionInfo *f) {
+    gr_put_u32(out, number_of(t, f->name));
+    gr_put_u64(out, f->id);
+    gr_put_u32(out, f->is_kernel);
+    gr_put_u32(out, f->first_site);
+    gr_put_u32(out, f->n_sites);
+    gr_put_u32(out, f->n_kernels);
+    for (uint32_t i = 0; i < f->n_kernels; i++)
+        gr_put_u32(out, f->kernels[i]);
+}
+
 void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
     Texts texts = {0};
     StrBuf body = {0};
@@ -55,6 +66,8 @@ void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
         gr_put_u32(&body, number_of(&texts, m->kernels[i]));
     for (uint32_t i = 1; i <= m->n_sites; i++)
         write_site(&texts, &body, &m->sites[i]);
+    for (uint32_t i = 0; i < m->n_functions; i++)
+        write_function(&texts, &body, &m->functions[i]);
     gr_put_u64(out, m->number);
     gr_put_u64(out, m->hash);
     gr_put_str(out, m->name);
@@ -66,6 +79,7 @@ void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
     gr_str_addn(out, texts.out.data ? texts.out.data : "", texts.out.len);
     gr_put_u32(out, m->n_kernels);
     gr_put_u32(out, m->n_sites);
+    gr_put_u32(out, m->n_functions);
     gr_str_addn(out, body.data ? body.data : "", body.len);
     out->oom |= texts.failed || texts.out.oom || body.oom;
     gr_map_free(&texts.numbers);
@@ -125,6 +139,28 @@ static bool read_site(Reading *r, GrSiteInfo *s) {
     return !r->c.bad;
 }
 
+static bool read_function(Reading *r, const GrModuleInfo *m, GrFunctionInfo *f) {
+    f->name = text(r);
+    f->id = gr_get_u64(&r->c);
+    f->is_kernel = gr_get_u32(&r->c) != 0;
+    f->first_site = gr_get_u32(&r->c);
+    f->n_sites = gr_get_u32(&r->c);
+    f->n_kernels = count_of(r, 4);
+    uint32_t *kernels = GR_NEW_ARRAY(r->arena, uint32_t, (size_t)f->n_kernels + 1);
+    if (!kernels)
+        return false;
+    for (uint32_t i = 0; i < f->n_kernels; i++) {
+        kernels[i] = gr_get_u32(&r->c);
+        if (kernels[i] >= m->n_kernels)
+            r->c.bad = true;
+    }
+    f->kernels = kernels;
+    if (!f->name || !f->first_site || f->first_site > m->n_sites ||
+        f->n_sites > m->n_sites - f->first_site + 1)
+        r->c.bad = true;
+    return !r->c.bad;
+}
+
 gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out, gr_error *err) {
     Reading r = {.c = gr_cursor(record), .arena = arena};
     *out = (GrModuleInfo){.process = record->process};
@@ -144,9 +180,11 @@ gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out
         r.texts[i] = gr_get_str(&r.c, arena);
     out->n_kernels = count_of(&r, 4);
     out->n_sites = count_of(&r, 40);
+    out->n_functions = count_of(&r, 28);
     out->kernels = GR_NEW_ARRAY(arena, const char *, (size_t)out->n_kernels + 1);
     out->sites = GR_NEW_ARRAY(arena, GrSiteInfo, (size_t)out->n_sites + 1);
-    if (!out->kernels || !out->sites)
+    out->functions = GR_NEW_ARRAY(arena, GrFunctionInfo, (size_t)out->n_functions + 1);
+    if (!out->kernels || !out->sites || !out->functions)
         goto nomem;
     for (uint32_t i = 0; i < out->n_kernels; i++) {
         out->kernels[i] = text(&r);
@@ -155,6 +193,9 @@ gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out
     }
     for (uint32_t i = 1; i <= out->n_sites && !r.c.bad; i++)
         if (!read_site(&r, &out->sites[i]) && !r.c.bad)
+            goto nomem;
+    for (uint32_t i = 0; i < out->n_functions && !r.c.bad; i++)
+        if (!read_function(&r, out, &out->functions[i]) && !r.c.bad)
             goto nomem;
     return r.c.bad ? gr_fail(err, GR_ERR_FORMAT, "a module's record makes no sense") : GR_OK;
 nomem:

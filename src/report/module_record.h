@@ -23,12 +23,24 @@ typedef struct GrSiteInfo {
     uint8_t access, space, status; // PtxAccess, PtxSpace, GrSiteStatus
 } GrSiteInfo;
 
+// A function that accesses memory.
+typedef struct GrFunctionInfo {
+    const char *name;
+    uint64_t id; // of its name and code (passes/sample.h)
+    bool is_kernel;
+    uint32_t first_site, n_sites; // of the module's, one after the other
+    const uint32_t *kernels;      // of a device function: of the module's kernels those that may reach it
+    uint32_t n_kernels;
+} GrFunctionInfo;
+
 typedef struct GrModuleInfo {
     uint64_t process, number, hash;
     const char *name, *unchecked; // why it is not checked, NULL when it is
     const char **kernels;
     uint32_t n_kernels, n_sites;
-    GrSiteInfo *sites;          // [0] unused, [1] to [n_sites]
+    GrSiteInfo *sites; // [0] unused, [1] to [n_sites]
+    GrFunctionInfo *functions;
+    uint32_t n_functions;
     uint64_t slots, slot_bytes; // the GrSlot array's place in the file
 } GrModuleInfo;
 

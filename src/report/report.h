@@ -74,6 +74,15 @@ typedef struct GrKernelCoverage {
     uint32_t grid[3], block[3]; // of the first launch
 } GrKernelCoverage;
 
+// A function of a module that was loaded, and whether it may have run.
+typedef struct GrFunctionCoverage {
+    const char *name;
+    uint64_t id; // GrFunctionInfo.id
+    bool is_kernel, launched;
+    const GrSiteInfo *sites; // [0] to [n_sites - 1]
+    uint32_t n_sites;
+} GrFunctionCoverage;
+
 // A text and how often it came.
 typedef struct GrCounted {
     const char *text;
@@ -90,6 +99,7 @@ typedef struct GrReport {
     const char *(*excludes_kernel)(const void *user, const char *kernel);
     const char *(*excludes_file)(const void *user, const char *file);
     const void *excludes_user;
+    const char *sample; // --sample; "": every access is watched
     uint64_t seed;
     bool poisoned;                       // --poison-writes: before each value its complement was stored
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
@@ -104,6 +114,8 @@ typedef struct GrReport {
     VEC(GrKernelCoverage) kernels;
     uint64_t modules_checked, modules_unchecked, launches_checked, launches_unchecked;
     uint64_t sites[GR_SITE_STATUS_COUNT];
+    VEC(GrFunctionCoverage) functions;
+    uint64_t watched; // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
     GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
     uint64_t processes, dropped, damaged, unconfirmed;

@@ -265,6 +265,12 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
         if (i != GR_SITE_CHECKED && r->sites[i])
             gr_str_addf(out, "; %llu %s", (unsigned long long)r->sites[i], texts[i]);
     gr_str_addc(out, '\n');
+    if (r->sample[0])
+        gr_str_addf(
+            out,
+            "  sampled   %llu of %llu accesses, by --sample; %llu of them in kernels that were launched\n",
+            (unsigned long long)r->sites[GR_SITE_CHECKED], (unsigned long long)gr_report_qualifying(r),
+            (unsigned long long)r->watched);
     add_list("  remark    ", &r->remarks, out);
     add_suppressions(r->suppressions, out);
 }
@@ -306,6 +312,9 @@ void gr_report_text(const GrReport *r, StrBuf *out) {
         add_misuse(r, &r->misuses.data[i], &arena, out);
     gr_str_add(out, rule);
     gr_str_addf(out, "gpurace: verdict: %s", gr_verdict_name(r->verdict));
+    if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
+        gr_str_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
+                    (unsigned long long)gr_report_qualifying(r));
     if (r->races.len)
         gr_str_addf(out, " (%zu)", r->races.len);
     if (r->misuses.len)

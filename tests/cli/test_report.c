@@ -524,7 +524,10 @@ static void test_hostile_payloads(void **state) {
                       .kernels = (const char *[]){"k"},
                       .n_kernels = 1,
                       .n_sites = SITES,
-                      .sites = sites};
+                      .sites = sites,
+                      .functions = (GrFunctionInfo[]){{"k", 7, true, 1, 4, NULL, 0},
+                                                      {"f", 8, false, 5, 2, (const uint32_t[]){0}, 1}},
+                      .n_functions = 2};
     StrBuf b = {0};
     gr_module_write(&m, &b);
     for (size_t i = 0; i < b.len; i++)
