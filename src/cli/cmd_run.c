@@ -358,7 +358,7 @@ int gr_cmd_run(int argc, char **argv) {
     }
     status = EXIT_OURS;
     if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK) {
-        complain(status, &err);
+        status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
     } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
     } else if (make_results(&r, &err) != GR_OK) {

@@ -164,6 +164,55 @@ class Ptx(unittest.TestCase):
         self.assertEqual(self.counts("--file", "no such file"), (0, 0))
 
 
+class Sample(unittest.TestCase):
+    def test_verdict_says_how_much(self):
+        clean = nothing = 0
+        for seed in range(1, 13):
+            report = run("auto", ["--sample", "10", "--seed", str(seed)], "many")
+            sample, accesses = report["coverage"]["sample"], report["coverage"]["accesses"]
+            self.assertEqual((report["engine"], sample["spec"], sample["chosen"], accesses["checked"]),
+                             ("collider", "10", 10, 10))
+            self.assertEqual(sample["qualifying"], 10 + accesses["sampled_out"])
+            self.assertLess(sample["watched"], sample["chosen"])  # the kernel has fewer
+            self.assertEqual(report["verdict"], "clean" if sample["watched"] else "inconclusive")
+            self.assertEqual("nothing was watched" in "".join(report["reasons"]), not sample["watched"])
+            clean, nothing = clean + (sample["watched"] > 0), nothing + (sample["watched"] == 0)
+        self.assertGreater(nothing, 0)
+        report = run("auto", ["--kernel", "many", "--sample", "2"], "many")
+        self.assertEqual((report["verdict"], report["coverage"]["sample"]["watched"]), ("clean", 2))
+        done = call("run", "--device", "cpu", "--kernel", "many", "--sample", "2", "--", PROGRAM, "many")
+        self.assertIn("verdict: clean (2 of 8 accesses were watched)", done.stderr)
+
+    def test_only_what_was_chosen_reports(self):
+        everything = len(run("collider", [], "adds")["races"])
+        found = [run("collider", ["--kernel", "adds", "--sample", "1", "--seed", str(seed)], "adds") for seed in range(1, 7)]
+        self.assertTrue(all(len(r["races"]) <= 1 or {x["instructions"] for x in r["races"]} == {1} for r in found))
+        self.assertGreater(sum(len(r["races"]) for r in found), 0)
+        self.assertGreater(everything, 1)
+
+    def test_as_ptx_does(self):
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            call("fatbin", "--extract-ptx", folder, PROGRAM)
+            file = os.path.join(folder, os.listdir(folder)[0])
+            for options in (["--sample", "7%"], ["--sample", "5", "--seed", "9"], ["--sample", "5", "--file", "header.h"]):
+                chosen = [set(re.findall(r"/[*]@gr:(\d+)[*]/", call("ptx", *options, file).stdout)) for _ in range(2)]
+                self.assertEqual(chosen[0], chosen[1])
+                report = run("collider", options, "many")
+                self.assertEqual(report["coverage"]["sample"]["chosen"], len(chosen[0]))
+
+    def test_another_engine(self):
+        done = call("run", "--device", "cpu", "--engine", "exact", "--sample", "3", "--", PROGRAM, "many")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the engine exact watches all accesses", done.stderr)
+
+    def test_mistakes(self):
+        for spec in ("0", "1.5", "many", "5%%", "-3", "a:0"):
+            for command in (["run", "--sample", spec, "--", PROGRAM], ["ptx", "--sample", spec, "x.ptx"]):
+                done = call(*command)
+                self.assertEqual(done.returncode, 2, (command, done.stderr))
+                self.assertIn("sample takes a number of accesses", done.stderr)
+
+
 class Mistakes(unittest.TestCase):
     def test_no_regular_expression(self):
         for option in ("--kernel", "--not-kernel", "--file", "--not-file"):
