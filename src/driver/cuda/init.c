@@ -232,6 +232,8 @@ static void at_exit(void) {
     gr_cu_lock();
     if (!gr_cu.forked)
         gr_queue_exit(UINT64_MAX);
+    if (gr_cu.config.times && !gr_cu.forked)
+        gr_queue_print_times();
     gr_cu.exiting = true;
     gr_cu_unlock();
 }

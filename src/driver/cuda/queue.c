@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 enum {
     SLICE = 1 << 16,      // warp instructions at a time, where nothing else could run
@@ -324,10 +325,26 @@ static unsigned collect_ended(Dev *dev) {
     return ended;
 }
 
+// Processor time of this thread: all that the device takes, unless it has several.
+static uint64_t thread_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t device_ns;
+void gr_queue_print_times(void) {
+    fprintf(stderr, "gpurace: the CPU device computed for %.6f ms of processor time\n",
+            (double)device_ns * 1e-6);
+}
+
 static uint64_t run_device(Dev *dev, uint64_t steps) {
+    uint64_t begun = gr_cu.config.times ? thread_ns() : 0;
     // The host ran since, and may have unmapped some of its memory.
     gr_vm_mem_forget_pageable(gr_cu.mem);
     VmRunResult r = gr_vm_run(dev->vm, steps);
+    if (gr_cu.config.times)
+        device_ns += thread_ns() - begun;
     if (r != VM_RUN_PROGRESS)
         collect_ended(dev);
     return steps;

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the collider's code costs before it runs: growth.py GPURACE [--arch sm_90] [--json FILE] [--option=OPTION]... SET=PATH...
+
+Every PTX module of the programs, libraries, .ptx files or folders PATH is assembled as it is and as rewritten, with ptxas -v. A table for
+each SET: registers, spills and bytes of machine code of its kernels before and after, and the instructions inserted for each checked access, in PTX.
+Identical modules count once. --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+REGISTERS, RESIDENT = 65536, 64  # of a multiprocessor; warps (CUDA Programming Guide, compute capabilities 7.0 to 9.0)
+
+
+def modules_of(gpurace, path, folder):
+    """The PTX files at `path`."""
+    path = pathlib.Path(path)
+    if path.suffix == ".ptx":
+        return [path]
+    if path.is_dir():
+        return [m for p in sorted(path.rglob("*")) if p.is_file() and (p.suffix == ".ptx" or os.access(p, os.X_OK))
+                for m in modules_of(gpurace, p, folder)]
+    out = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    run = subprocess.run([gpurace, "fatbin", "--extract-ptx", out, path], capture_output=True, text=True)
+    return sorted(out.glob("*.ptx")) if run.returncode == 0 else []
+
+
+def text_bytes(cubin):
+    """Sizes of the code sections, by kernel or function."""
+    data = pathlib.Path(cubin).read_bytes()
+    at, size, count, names = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HHH", data, 58)
+    headers = [struct.unpack_from("<IIQQQQ", data, at + k * size) for k in range(count)]
+    strings = headers[names][4]
+    found = {}
+    for name, _, _, _, _, length in headers:
+        text = data[strings + name : data.index(b"\0", strings + name)].decode()
+        if text.startswith(".text."):
+            found[text[len(".text.") :]] = length
+    return found
+
+
+def assemble(ptxas, arch, ptx, cubin, relocatable):
+    """{kernel: (registers, spilled bytes, bytes of code)}, or what ptxas says."""
+    command = [ptxas, "-v", f"-arch={arch}", ptx, "-o", cubin] + (["-c"] if relocatable else [])
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode != 0:
+        return None, run.stderr
+    kernels, name, spilled = {}, None, 0
+    for line in run.stderr.splitlines():
+        if found := re.search(r"Compiling entry function '(\S+)'", line):
+            name, spilled = found.group(1), 0
+        elif found := re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            spilled += int(found.group(1)) + int(found.group(2))
+        elif (found := re.search(r"Used (\d+) registers", line)) and name:
+            kernels[name] = [int(found.group(1)), spilled]
+            name = None
+    sizes = text_bytes(cubin)
+    return {k: (*v, sizes.get(k, 0)) for k, v in kernels.items()}, sum(sizes.values())
+
+
+def inserted(text):
+    """Instructions inserted: beside accesses, out of line (behind the last statement of the program's), and at the start of functions."""
+    beside = away = start = 0
+    site, plain = re.compile(r"\t/\*@gr:\d+\*/ (.*)"), re.compile(r"\t/\*@gr\*/ (.*)")
+    for body in re.findall(r"^\{\n(.*?)^\}", text, re.M | re.S):
+        lines = body.split("\n")
+        last = max((k for k, l in enumerate(lines) if l.strip() and "/*@gr" not in l), default=0)
+        for k, line in enumerate(lines):
+            for at in (found := site.match(line)) and [found.group(1)] or []:
+                if at[0] in "{}." or at.startswith("$"):
+                    continue
+                beside, away = beside + (k < last), away + (k > last)
+            if (found := plain.match(line)) and found.group(1)[0] not in "{}.$":
+                start += 1
+    return beside, away, start
+
+
+def measure(gpurace, ptxas, arch, options, path, folder):
+    """One module: {"kernels": {name: (before, after)}, ...}, or why not."""
+    out = tempfile.mkdtemp(dir=folder)
+    rewritten = f"{out}/rewritten.ptx"
+    run = subprocess.run([gpurace, "ptx", "--engine", "collider", *options, path, "-o", rewritten], capture_output=True, text=True)
+    if run.returncode != 0:
+        return f"{path.name}: {run.stderr.strip()}"
+    checked = re.search(r"(\d+) checked", run.stderr)
+    for relocatable in (False, True):
+        before, size = assemble(ptxas, arch, path, f"{out}/before", relocatable)
+        after, grown = assemble(ptxas, arch, rewritten, f"{out}/after", relocatable)
+        if before is not None and after is not None:
+            break
+    else:
+        return f"{path.name}: {str(size if before is None else grown).strip()[:300]}"
+    beside, away, start = inserted(pathlib.Path(rewritten).read_text())
+    return {"sites": int(checked.group(1)) if checked else 0, "beside": beside, "away": away, "start": start, "bytes": (size, grown),
+            "kernels": {k: (before[k], after[k]) for k in before if k in after}}
+
+
+def warps(registers):
+    return min(RESIDENT, REGISTERS // (max(registers + 7 & ~7, 8) * 32))
+
+
+def summary(name, modules):
+    kernels = [(k, *v) for m in modules for k, v in m["kernels"].items()]
+    sites = sum(m["sites"] for m in modules)
+    if not kernels:
+        return None
+    grown = [b[2] / a[2] for _, a, b in kernels if a[2]]
+    more = [b[0] - a[0] for _, a, b in kernels]
+    return {"set": name, "modules": len(modules), "kernels": len(kernels), "sites": sites,
+            "registers_before": statistics.mean(a[0] for _, a, _ in kernels), "registers_after": statistics.mean(b[0] for _, _, b in kernels),
+            "registers_geomean": math.exp(statistics.mean(math.log(b[0] / a[0]) for _, a, b in kernels)),
+            "registers_worst": max(more), "registers_worst_of": kernels[more.index(max(more))][0],
+            "fewer_warps": sum(warps(b[0]) < warps(a[0]) for _, a, b in kernels),
+            "warps_before": statistics.mean(warps(a[0]) for _, a, _ in kernels), "warps_after": statistics.mean(warps(b[0]) for _, _, b in kernels),
+            "spilled_before": sum(a[1] > 0 for _, a, _ in kernels), "spilled_after": sum(b[1] > 0 for _, _, b in kernels),
+            "spilled_kernels": sorted(k for k, a, b in kernels if b[1] > a[1]),
+            "bytes_before": sum(m["bytes"][0] for m in modules), "bytes_after": sum(m["bytes"][1] for m in modules),
+            "bytes_geomean": statistics.geometric_mean(grown), "bytes_worst": max(grown),
+            "bytes_worst_of": max((b[2] / a[2], k) for k, a, b in kernels if a[2])[1],
+            "inserted_per_site": sum(m["beside"] for m in modules) / max(sites, 1), "out_of_line_per_site": sum(m["away"] for m in modules) / max(sites, 1)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gpurace")
+    parser.add_argument("sets", nargs="+", metavar="SET=PATH")
+    parser.add_argument("--ptxas", default="ptxas")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--json", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--option", action="append", default=[])
+    o = parser.parse_args()
+    options = [word for option in o.option for word in option.split("=", 1)]
+    rows, failed, seen = [], [], set()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        sets = {}
+        for word in o.sets:
+            name, path = word.split("=", 1)
+            for module in modules_of(o.gpurace, path, folder):
+                digest = hashlib.sha256(module.read_bytes()).digest()
+                if digest not in seen:
+                    seen.add(digest)
+                    sets.setdefault(name, []).append(module)
+        everything = []
+        for name, paths in sets.items():
+            done = list(pool.map(lambda p: measure(o.gpurace, o.ptxas, o.arch, options, p, folder), paths))
+            failed += [m for m in done if isinstance(m, str)]
+            good = [m for m in done if not isinstance(m, str)]
+            everything += good
+            rows.append(summary(name, good))
+        rows.append(summary("all", everything))
+    rows = [r for r in rows if r]
+    print("| programs | modules | kernels | accesses checked | registers | geomean, worst | warps that fit | kernels that spill | machine code, KiB | geomean, worst | PTX per access | out of line |")
+    print("|---" * 12 + "|")
+    for r in rows:
+        print(f"| {r['set']} | {r['modules']} | {r['kernels']} | {r['sites']} | {r['registers_before']:.1f} → {r['registers_after']:.1f} | "
+              f"{r['registers_geomean']:.2f}, +{r['registers_worst']} | {r['warps_before']:.1f} → {r['warps_after']:.1f} | {r['spilled_before']} → {r['spilled_after']} | "
+              f"{r['bytes_before'] / 1024:.0f} → {r['bytes_after'] / 1024:.0f} | {r['bytes_geomean']:.2f}, {r['bytes_worst']:.1f} | "
+              f"{r['inserted_per_site']:.1f} | {r['out_of_line_per_site']:.1f} |")
+    print(f"\nmost registers: +{rows[-1]['registers_worst']}, {rows[-1]['registers_worst_of']}; "
+          f"most code: {rows[-1]['bytes_worst']:.1f} times, {rows[-1]['bytes_worst_of']}")
+    print(f"spill more than before: {', '.join(rows[-1]['spilled_kernels']) or 'none'}")
+    for text in failed:
+        print(f"not measured: {text}", file=sys.stderr)
+    if o.json:
+        pathlib.Path(o.json).write_text(json.dumps({"arch": o.arch, "options": options, "rows": rows, "failed": failed}, indent=1))
+    return 0 if len(rows) > 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the collider costs on the CPU device: slowdown.py BUILD [--rounds N] [--json FILE] [--update-docs FILE]
+
+Each program of tests/programs (build them first: --target complete-programs) runs without an engine and under the collider in the SuperCollider
+paper's three configurations (section 5.3.1) and in the default one. In every round all of them run once for each program, in turn,
+so that a machine that slows down slows all of them; a slowdown is the median of the rounds' ratios. "Sampled" checks
+one access, chosen by the seed: the geometric mean of 13 seeds, as in the paper, dealt over the rounds. Kernels: the processor time that the device
+took. Program: that of the whole process tree, with loading, rewriting and what the host computes. Every run must end and print what
+the program prints without an engine; the verdict must not be `races`. Memory: the largest resident set of the process, and the record area.
+--update-docs puts the tables between the two marks in FILE.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SEEDS = 13
+PAPER = {"fast": "4.86", "balanced": "11.21", "sampled": "1.98"}
+WORST_OF_PAPER = {"fast": "229", "balanced": "1066", "sampled": "41.3"}
+BEGIN, END = "<!-- slowdown: begin -->", "<!-- slowdown: end -->"
+
+arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+arguments.add_argument("build")
+arguments.add_argument("--rounds", type=int, default=5)
+arguments.add_argument("--only", default="", help="programs whose name this regular expression matches")
+arguments.add_argument("--json", default="")
+arguments.add_argument("--update-docs", default="")
+args = arguments.parse_args()
+root = pathlib.Path(__file__).resolve().parent.parent
+gpurace, folder = os.path.join(args.build, "gpurace"), pathlib.Path(args.build, "complete-programs")
+
+
+def delays(read, write):
+    return ["--engine", "collider", "--read-delay", str(read), "--write-delay", str(write)]
+
+
+variants = {"none": ["--engine", "none"], "fast": delays(1, 1), "balanced": delays(5000, 1), "default": ["--engine", "collider"]}
+can_sample = "--sample" in subprocess.run([gpurace, "run", "--help"], capture_output=True, text=True).stdout
+
+
+def run(name, text, options):
+    """Milliseconds of processor time of the device and of all, seconds, KiB resident, bytes of records, what was printed."""
+    said = {word: re.findall(rf"^// {word}: (.*)", text, re.M) for word in ("DEVICE", "ARGS")}
+    with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as tmp:
+        report, out, err = (os.path.join(tmp, n) for n in ("report", "out", "err"))
+        command = [gpurace, "run", "--device", "cpu", *options, "--format", "json", "--output", report, "--", str(folder / name)]
+        command += " ".join(said["ARGS"]).split()
+        begun = time.perf_counter()
+        with open(out, "w") as o, open(err, "w") as e:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e,
+                                     env=dict(os.environ, GPURACE_CPU_DEVICE=",".join(said["DEVICE"] + ["times=1"])))
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - begun
+        printed, errors = pathlib.Path(out).read_text(errors="replace"), pathlib.Path(err).read_text(errors="replace")
+        device = re.findall(r"CPU device computed for ([\d.]+) ms", errors)
+        if child.returncode != 0 or not device:
+            sys.exit(f"slowdown: {' '.join(command)}: status {child.returncode}\n{printed}{errors}")
+        coverage = json.loads(pathlib.Path(report).read_text())["coverage"]
+    sites = sum(n for k, n in coverage["accesses"].items() if isinstance(n, int)) + coverage["modules"]["checked"]
+    return {"device": sum(map(float, device)), "all": (usage.ru_utime + usage.ru_stime) * 1e3, "wall": seconds * 1e3,
+            "resident": usage.ru_maxrss, "sites": sites, "printed": [l for l in printed.splitlines() if "PASS" in l]}
+
+
+def slot_bytes():
+    """Of one access: sizeof(GrSlot) times the race classes, from the headers."""
+    text = (root / "src/device/record.h").read_text()
+    body = text[text.index("typedef struct GrSlot {") : text.index("} GrSlot;")]
+    sizes = {"uint64_t": 8, "uint32_t": 4, "uint8_t": 1}
+    total = 0
+    for kind, names in re.findall(r"^\s+(uint\d+_t) ([^;]+);", body, re.M):
+        for one in names.split(","):
+            count = re.search(r"\[(\w+)\]", one)
+            total += sizes[kind] * (16 if count and count.group(1) == "GR_VALUE_BYTES" else int(count.group(1)) if count else 1)
+    return (total + 7) // 8 * 8 * len(re.findall(r"^RACE_CLASS\(", (root / "src/device/races.def").read_text(), re.M))
+
+
+names = [s.stem for s in sorted((root / "tests/programs").glob("*.cu")) if os.access(folder / s.stem, os.X_OK) and re.search(args.only, s.stem)]
+if not names:
+    sys.exit("slowdown: no programs; cmake --build BUILD --target complete-programs")
+results = {(v, n): [] for v in [*variants, "sampled"] for n in names}
+begun, load = time.time(), os.getloadavg()[0]
+for r in range(args.rounds):
+    for n in names:
+        text = (root / "tests/programs" / f"{n}.cu").read_text(encoding="utf-8")
+        todo = [(v, o) for v, o in variants.items()]
+        if can_sample:
+            todo += [("sampled", delays(5000, 1) + ["--sample", "1", "--seed", str(s)]) for s in range(1, SEEDS + 1) if s % args.rounds == r]
+        plain = None
+        for v, options in todo:
+            one = run(n, text, options)
+            plain = plain or one
+            if one["printed"] != plain["printed"]:
+                sys.exit(f"slowdown: {n} prints something else under {v}")
+            one["of"] = plain
+            results[v, n].append(one)
+
+median, geomean = statistics.median, statistics.geometric_mean
+
+
+def slowdown(v, n, what):
+    ratios = [max(o[what], 1e-3) / max(o["of"][what], 1e-3) for o in results[v, n]]
+    return geomean(ratios) if v == "sampled" else median(ratios)
+
+
+def table():
+    compared = [v for v in ("fast", "balanced", "default", "sampled") if results[v, names[0]]]
+    cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
+    yield f"{cpu}, {os.cpu_count()} cores; {len(names)} programs, {args.rounds} rounds, {time.time() - begun:.0f} s; load before: {load:.1f}."
+    yield ""
+    yield "| configuration | delays (read, write) | kernels: geometric mean | median | worst | whole program: geometric mean | worst | the paper's geometric mean, worst |"
+    yield "|---|---|---|---|---|---|---|---|"
+    title = {"fast": "fast | 1 ns, 1 ns", "balanced": "balanced | 5000 ns, 1 ns", "default": "default | 5000 ns, 5000 ns",
+             "sampled": f"sampled, one access, {SEEDS} seeds | 5000 ns, 1 ns"}
+    for v in compared:
+        kernels = {n: slowdown(v, n, "device") for n in names}
+        whole = {n: slowdown(v, n, "all") for n in names}
+        k, w = max(kernels, key=kernels.get), max(whole, key=whole.get)
+        paper = f"{PAPER[v]}, {WORST_OF_PAPER[v]}" if v in PAPER else ""
+        yield (f"| {title[v]} | {geomean(kernels.values()):.2f} | {median(kernels.values()):.2f} | {kernels[k]:.2f} ({k}) | {geomean(whole.values()):.2f} | "
+               f"{whole[w]:.2f} ({w}) | {paper} |")
+    yield ""
+    before = {n: median(o["resident"] for o in results["none", n]) for n in names}
+    after = {n: median(o["resident"] for o in results["default", n]) for n in names}
+    area = {n: results["default", n][0]["sites"] * slot_bytes() / 1024 for n in names}
+    more = {n: (after[n] - before[n]) / 1024 for n in names}
+    most, largest = max(more, key=more.get), max(area, key=area.get)
+    yield (f"Memory, largest resident set: geometric mean {geomean(after[n] / before[n] for n in names):.2f} times that without an engine; on average "
+           f"{statistics.mean(more.values()):.1f} MiB more, at most {more[most]:.1f} MiB ({most}). Of that the record area, {slot_bytes()} bytes for each access in the "
+           f"code, touched only where there are races: {median(area.values()):.0f} KiB in the median, at most {area[largest]:.0f} KiB ({largest}).")
+    yield ""
+    yield "| program | kernels alone, ms | " + " | ".join(compared) + " |"
+    yield "|---" * (2 + len(compared)) + "|"
+    for n in names:
+        yield f"| {n} | {median(o['device'] for o in results['none', n]):.2f} | " + " | ".join(f"{slowdown(v, n, 'device'):.2f}" for v in compared) + " |"
+
+
+lines = list(table())
+print("\n".join(lines))
+if not can_sample:
+    print("slowdown: this gpurace has no --sample", file=sys.stderr)
+if args.json:
+    keep = ("device", "all", "wall", "resident", "sites")
+    pathlib.Path(args.json).write_text(json.dumps({"load_before": load, "rows": [
+        {"program": n, "configuration": v, "runs": [{k: o[k] for k in keep} for o in runs]} for (v, n), runs in results.items()]}, indent=1))
+if args.update_docs:
+    path = pathlib.Path(args.update_docs)
+    text = path.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        sys.exit(f"slowdown: {path} has no {BEGIN} and {END}")
+    head, rest = text.split(BEGIN, 1)
+    path.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1], encoding="utf-8")
