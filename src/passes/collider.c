@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "passes/collider_async.h"
+#include "passes/collider_matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,46 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
+static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+    const Access where = *a;
+    Speculation spec;
+    *status = gr_access_read(where.site, a);
+    if (*status != GR_SITE_CHECKED)
+        return GR_OK;
+    a->nested = where.nested;
+    a->err = where.err;
+    if (a->site->access == PTX_ACCESS_READ)
+        return gr_collider_load(w, a, gr_speculated(uses, a->stmt, &spec) ? &spec : NULL);
+    return gr_collider_store(w, a);
+}
+
+// What checks an instruction; or why nothing does.
+static const struct {
+    PtxOp op;
+    gr_status (*check)(ColliderWork *w, Access *a, GrSiteStatus *status);
+    GrSiteStatus why_not;
+} families[] = {
+    {PTX_OP_LDMATRIX, gr_collider_ldmatrix, 0}, {PTX_OP_STMATRIX, gr_collider_stmatrix, 0},
+    {PTX_OP_WMMA, gr_collider_wmma, 0},         {PTX_OP_WGMMA, NULL, GR_SITE_DESCRIPTOR},
+    {PTX_OP_MULTIMEM, NULL, GR_SITE_MULTIMEM},  {PTX_OP_TEX, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_TLD4, NULL, GR_SITE_TEXTURE},       {PTX_OP_SULD, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SUST, NULL, GR_SITE_TEXTURE},       {PTX_OP_SURED, NULL, GR_SITE_TEXTURE},
+};
+
+static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+    if (a->site->copy) {
+        Copy c;
+        *status = gr_copy_read(a->site, a->nested, w->err, &c);
+        return *status == GR_SITE_CHECKED ? gr_collider_copy(w, &c) : GR_OK;
+    }
+    for (unsigned k = 0; k < sizeof families / sizeof *families; k++)
+        if (families[k].op == a->stmt->instr->op) {
+            *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
+            return families[k].check ? families[k].check(w, a, status) : GR_OK;
+        }
+    return check_plain(w, a, uses, status); // ld, ldu, st; and whatever is not understood
+}
+
 // All sites but those that are left out on purpose.
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
@@ -60,25 +101,10 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED ||
             status[s->site] == GR_SITE_SAMPLED_OUT)
             continue;
-        Access a;
-        const PtxSite *site = &w->module->sites[s->site];
-        if (site->copy) {
-            Copy c;
-            status[s->site] = gr_copy_read(site, depth > 0, w->err, &c);
-            if (status[s->site] == GR_SITE_CHECKED)
-                GR_TRY(gr_collider_copy(w, &c));
-            continue;
-        }
-        status[s->site] = gr_access_read(site, &a);
-        if (status[s->site] != GR_SITE_CHECKED)
-            continue;
+        Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        Speculation spec;
-        if (site->access == PTX_ACCESS_READ)
-            GR_TRY(gr_collider_load(w, &a, gr_speculated(&uses, s, &spec) ? &spec : NULL));
-        else
-            GR_TRY(gr_collider_store(w, &a));
+        GR_TRY(check_site(w, &a, &uses, &status[s->site]));
     }
     GR_TRY(put_random_seed(w, f));
 done:

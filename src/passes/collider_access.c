@@ -80,7 +80,8 @@ static void repeat_mods(const Access *a, const char *type, char *buf, size_t siz
 }
 
 static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
-    uint32_t space = a->site->space == PTX_GLOBAL    ? GR_META_GLOBAL
+    uint32_t space = a->offsets                      ? GR_META_SHARED
+                     : a->site->space == PTX_GLOBAL  ? GR_META_GLOBAL
                      : a->site->space == PTX_GENERIC ? GR_META_GENERIC
                                                      : GR_META_SHARED;
     return (uint32_t) class | space << GR_META_SPACE | a->bytes << GR_META_SIZE |
@@ -123,6 +124,33 @@ gr_status gr_collider_close_detour(Access *a, Detour *d) {
     return gr_access_put(a, NULL, &target, 1, "bra $0;");
 }
 
+gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
+                                    PtxLabel **others) {
+    gr_status st = GR_OK;
+    PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED);
+    // A warp that is in several parts does not perform it, and must not vote.
+    if (a->whole)
+        GR_TRY(gr_access_put(a, at, NULL, 0,
+                             "setp.ne.u32 %s, 0, 0; @%s vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
+                             a->whole->name, any->name, condition->name));
+    else
+        GR_TRY(gr_access_put(a, at, NULL, 0, "vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
+                             condition->name));
+    GR_TRY(gr_collider_open_detour(a, at, any, d));
+    *others = gr_ptx_new_label(a->func);
+    if (!*others)
+        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+    PtxOperand target = gr_ptx_label_operand(*others);
+    GR_TRY(gr_access_put(a, d->at, &target, 1, "@!%s bra $0;", condition->name));
+done:
+    return st;
+}
+
+gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
+    gr_ptx_insert_label(a->func, d->at, others);
+    return gr_collider_close_detour(a, d);
+}
+
 // A 64-bit copy of a register or literal of `bits` bits.
 static gr_status put_widen(Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
     *out = gr_ptx_new_reg(a->func, PTX_B64);
@@ -149,6 +177,21 @@ static gr_status put_kept(Access *a, const Speculation *spec, const PtxReg *diff
     }
     GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
                          kept->name));
+done:
+    return st;
+}
+
+// The address of element `k`.
+static gr_status put_address(Access *a, PtxStmt *at, unsigned k, PtxReg **out) {
+    gr_status st = GR_OK;
+    if (a->at[0]) {
+        unsigned bits = gr_ptx_type_bits(a->at[k]->type);
+        return put_widen(a, at, gr_ptx_reg_operand((PtxReg *)a->at[k]), bits, out);
+    }
+    GR_TRY(gr_access_address64(a, at, out));
+    if (k)
+        GR_TRY(
+            gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", (*out)->name, (*out)->name, k * a->bytes));
 done:
     return st;
 }
@@ -195,31 +238,26 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         GR_TRY(put_kept(a, spec, differs));
 
     Detour d;
-    GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
+    PtxLabel *others = NULL;
+    if (a->together)
+        GR_TRY(gr_collider_open_together(a, a->report, differs, &d, &others));
+    else
+        GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
     PtxReg *address, *expected, *seen;
-    GR_TRY(gr_access_address64(a, d.at, &address));
+    GR_TRY(put_address(a, d.at, where[n - 1], &address));
     GR_TRY(put_widen(a, d.at, old[n - 1], bits, &expected));
     GR_TRY(put_widen(a, d.at, new[n - 1], bits, &seen));
-    if (n > 1) { // report the first element that differs
-        PtxReg *offset = gr_ptx_new_reg(a->func, PTX_B64);
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, %u;", offset->name, where[n - 1] * a->bytes));
-        for (unsigned k = n - 1; k-- > 0;) {
-            PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y;
-            PtxOperand both[2] = {old[k], new[k]};
-            GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
-            GR_TRY(put_widen(a, d.at, old[k], bits, &x));
-            GR_TRY(put_widen(a, d.at, new[k], bits, &y));
-            GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                                 "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s; selp.b64 %s, %u, %s, %s;",
-                                 expected->name, x->name, expected->name, p->name, seen->name, y->name,
-                                 seen->name, p->name, offset->name, where[k] * a->bytes, offset->name,
-                                 p->name));
-        }
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %s;", address->name, address->name,
-                             offset->name));
-    } else if (where[0]) {
-        GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
-                             where[0] * a->bytes));
+    for (unsigned k = n - 1; k-- > 0;) { // report the first element that differs
+        PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
+        PtxOperand both[2] = {old[k], new[k]};
+        GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
+        GR_TRY(put_widen(a, d.at, old[k], bits, &x));
+        GR_TRY(put_widen(a, d.at, new[k], bits, &y));
+        GR_TRY(put_address(a, d.at, where[k], &z));
+        GR_TRY(gr_access_put(a, d.at, NULL, 0,
+                             "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
+                             expected->name, x->name, expected->name, p->name, seen->name, y->name,
+                             seen->name, p->name, address->name, z->name, address->name, p->name));
     }
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b64 "
@@ -229,13 +267,15 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
                          "call __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
                          a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
                          w->o->suffix));
-    GR_TRY(gr_collider_close_detour(a, &d));
+    if (a->together)
+        GR_TRY(gr_collider_close_together(a, &d, others));
+    else
+        GR_TRY(gr_collider_close_detour(a, &d));
 done:
     return st;
 }
 
-// The repeated load, into fresh registers of type `reg_type`; elements nobody uses go to the sink.
-static gr_status put_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again) {
+gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again) {
     char mods[96], guard[64];
     const char *g = guard_text(a, guard, sizeof guard);
     repeat_mods(a, type, mods, sizeof mods);
@@ -271,11 +311,11 @@ gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) 
         before[k] = *a->value[k];
     unsigned bits = gr_access_compare_bits(a);
     // The repeat has the original's type and register width, so that both extend alike.
-    GR_TRY(put_repeat(a, gr_ptx_type_text(a->type),
-                      bits == 64   ? PTX_B64
-                      : bits == 32 ? PTX_B32
-                                   : PTX_B16,
-                      again));
+    GR_TRY(gr_collider_repeat(a, gr_ptx_type_text(a->type),
+                              bits == 64   ? PTX_B64
+                              : bits == 32 ? PTX_B32
+                                           : PTX_B16,
+                              again));
     GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
 done:
     return st;
@@ -313,9 +353,8 @@ done:
     return st;
 }
 
-// The lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
-static gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
-                                         const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
+gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
+                                  const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
     uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
     return gr_access_put(a, at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
@@ -418,7 +457,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     if (w->o->poison)
         GR_TRY(put_poison(w, a, type, stored, bits));
     GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
-    GR_TRY(put_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
+    GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
 done:
     return st;

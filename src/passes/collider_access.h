@@ -30,12 +30,19 @@ enum { DELAY_TEXT = 32 };
 gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
 gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
 
+// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; elements nobody uses go to the sink.
+gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
+
 // Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
 gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
                               unsigned bits, GrRaceClass class, const Speculation *spec);
 
 // Figure 3b: before the store, do lanes of this warp target one address?
 gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits);
+
+// Reports that the lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
+gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
+                                  const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]);
 
 // A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
 // so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
@@ -46,5 +53,11 @@ typedef struct Detour {
 } Detour;
 gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d);
 gr_status gr_collider_close_detour(Access *a, Detour *d);
+
+// The same for an access of the whole warp: all lanes take the detour when `condition` holds for any, and those for which it does
+// not are led round what is inserted between the two. No lane goes on before all have looked.
+gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
+                                    PtxLabel **others);
+gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others);
 
 #endif

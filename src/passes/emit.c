@@ -119,7 +119,7 @@ gr_status gr_access_prepare(Access *a) {
             GR_TRY(gr_access_put(a, a->before, &g, 1, "not.pred %s, $0;", a->guard->name));
         }
     }
-    if (a->site->space == PTX_GENERIC && base.kind == PTX_O_REG) {
+    if (a->site->space == PTX_GENERIC && base.kind == PTX_O_REG && !a->together) {
         // Local memory reached through a generic address never races (section 3.3).
         PtxReg *shared = gr_ptx_new_reg(a->func, PTX_PRED);
         GR_TRY(gr_access_put(a, a->before, &base, 1, "isspacep.local %s, $0; not.pred %s, %s;", shared->name,

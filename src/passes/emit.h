@@ -26,7 +26,12 @@ typedef struct Access {
     PtxType type;
     const PtxOperand *value[EMIT_MAX_ELEMENTS]; // registers loaded, or operands stored
     uint64_t used[EMIT_MAX_ELEMENTS]; // loads: bits of the element the program uses (pragma used_bytes_mask)
-    PtxReg *guard; // lanes for which the access happens (and may race); NULL: all active ones
+    const PtxReg
+        *at[EMIT_MAX_ELEMENTS]; // addresses of elements that do not stand side by side; at[0] NULL: they do
+    bool offsets;               // these are offsets in shared memory, even if the site's address is generic
+    bool together;              // performed by the whole warp at once: lanes look again together, too
+    const PtxReg *whole;        // then, whether the warp performs it; NULL: it does
+    PtxReg *guard;              // lanes for which the access happens (and may race); NULL: all active ones
     gr_error *err;
 } Access;
 

@@ -30,6 +30,12 @@ typedef struct Process {
     bool ended;
 } Process;
 
+static const char *const status_texts[] = {
+#define SITE_STATUS(id, text) text,
+#include "ptx/site_status.def"
+#undef SITE_STATUS
+};
+
 // Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
 typedef struct Unchecked {
     const char *kernel;
@@ -620,7 +626,8 @@ static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo
     }
     for (size_t i = 0; i < b->not_understood.len; i++) {
         Unchecked *u = &b->not_understood.data[i];
-        if (u->kernel == site->kernel || (u->kernel && site->kernel && !strcmp(u->kernel, site->kernel))) {
+        if (u->first->status == site->status &&
+            (u->kernel == site->kernel || (u->kernel && site->kernel && !strcmp(u->kernel, site->kernel)))) {
             u->count++;
             return;
         }
@@ -701,7 +708,7 @@ static void take_coverage(Build *b) {
         (*(m->unchecked ? &r->modules_unchecked : &r->modules_checked))++;
         for (uint32_t s = 1; s <= m->n_sites; s++) {
             r->sites[m->sites[s].status < GR_SITE_STATUS_COUNT ? m->sites[s].status : GR_SITE_UNSEEN]++;
-            if (m->sites[s].status == GR_SITE_NOT_UNDERSTOOD)
+            if (m->sites[s].status >= GR_SITE_NOT_UNDERSTOOD && m->sites[s].status < GR_SITE_STATUS_COUNT)
                 add_not_understood(b, m, &m->sites[s]);
         }
     }
@@ -773,9 +780,12 @@ static void judge(Build *b) {
         // The outermost place is in the program's own source, the innermost often in a header of CUDA's.
         const GrFrame *at = u->first->n_inlined ? &u->first->inlined[u->first->n_inlined - 1] : &u->first->at;
         bool one = u->count == 1;
-        add_reasonf(b, "%llu memory access%s of %s%s %s not understood and not checked, %s%s%s%s%u",
-                    (unsigned long long)u->count, one ? "" : "es", u->kernel ? "kernel " : "device functions",
+        bool known = u->first->status != GR_SITE_NOT_UNDERSTOOD;
+        const char *why = known ? status_texts[u->first->status] + strlen("not instrumented: ") : "";
+        add_reasonf(b, "%llu memory access%s of %s%s %s not %s%s%s, %s%s%s%s%u", (unsigned long long)u->count,
+                    one ? "" : "es", u->kernel ? "kernel " : "device functions",
                     u->kernel ? gr_short_name(u->kernel, &r->arena) : "", one ? "was" : "were",
+                    known ? "checked (" : "understood and not checked", why, known ? ")" : "",
                     one ? "" : "the first ", at->file ? "at " : "at PTX line ", at->file ? at->file : "",
                     at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
     }

@@ -97,6 +97,15 @@ static const Form forms[] = {
     {"ld.shared::cta.u64 %d3, [%s];", READ, 7, 8},
     {"ld.shared::cluster.v4.u32 {%r5, %r6, %r7, %r8}, [%s];", READ, 12, 16},
     {"ld.shared.u32 %r0, [%r0]; mov.u32 %r0, %s;", READ, 2, 4},
+    {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%s];", READ, 15, 16},
+    {"ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%r5, %r6, %r7, %r8}, [%c+16];", READ, 16, 15},
+    {"@!%p7 ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%r0}, [%r0+16]; mov.u32 %r0, %s;", READ, 31, 15},
+    {"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r5, _}, [%s];", READ, 3, 16},
+    {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", WRITE, 15, 16},
+    {"stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%s], {%r1, %r2, %r3, %r4};", WRITE, 6, 16},
+    {"@!%p7 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%s+16], {%r1};", WRITE, 31, 32},
+    {"stmatrix.sync.aligned.m8n8.x2.trans.b16 [%c], {%r1, %r2};", WRITE, 0, 16},
+    {"{ stmatrix.sync.aligned.m8n8.x2.shared.b16 [%s], {%r1, %r2}; }", WRITE, 12, 16},
 };
 
 static char *rewritten(const char *form, bool check) {
@@ -188,15 +197,18 @@ static void within_a_warp(void **state) {
         const char *text;
         GrRaceClass class;
         unsigned address, size;
-        uint64_t count;
+        uint32_t lanes;
     } cases[] = {
         {"st.b128 [%c], %q1;", GR_CLASS_COUNT, 0, 0, 0},
         {"cvt.u64.u32 %d2, %v2; mov.b128 %q1, {%d1, %d2}; st.shared.b128 [%base], %q1;", GR_CLASS_INTRA_WARP,
-         8, 8, 1},
-        {"st.shared.b128 [%base], %q1;", GR_CLASS_INTRA_WARP_SAME, 0, 8, 1},
-        {"cvt.u8.u32 %b1, %v2; st.shared.b8 [%base+3], %b1;", GR_CLASS_INTRA_WARP, 3, 1, 1},
+         8, 8, 0xffffffff},
+        {"st.shared.b128 [%base], %q1;", GR_CLASS_INTRA_WARP_SAME, 0, 8, 0xffffffff},
+        {"cvt.u8.u32 %b1, %v2; st.shared.b8 [%base+3], %b1;", GR_CLASS_INTRA_WARP, 3, 1, 0xffffffff},
+        {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", GR_CLASS_COUNT, 0, 0, 0},
+        {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%base], {%v2};", GR_CLASS_INTRA_WARP, 0, 8, 0xff},
+        {"stmatrix.sync.aligned.m8n8.x2.trans.b16 [%c], {%v2, %v2};", GR_CLASS_COUNT, 0, 0, 0},
         {"cvt.rn.f32.u32 %f2, %v2; st.global.v8.f32 [%out], {%f1,%f1,%f1,%f1,%f1,%f1,%f2,%f1};",
-         GR_CLASS_INTRA_WARP, 24, 8, 1},
+         GR_CLASS_INTRA_WARP, 24, 8, 0xffffffff},
     };
     for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
         char *checked = rewritten(cases[k].text, true);
@@ -207,7 +219,7 @@ static void within_a_warp(void **state) {
         if (cases[k].class != GR_CLASS_COUNT) {
             assert_int_equal(o.slot.address % 64, cases[k].address);
             assert_int_equal(o.slot.size, cases[k].size);
-            assert_int_equal(o.slot.lanes, 0xffffffff);
+            assert_int_equal(o.slot.lanes, cases[k].lanes);
         }
         free(checked);
     }
