@@ -166,6 +166,16 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 // ---- ending ----------------------------------------------------------------------------------------------
 
+// What the device's schedule promises: the more it ran the less, so it is said at the end.
+static void remark_bound(void) {
+    int (*bound)(int, char *, unsigned) =
+        (int (*)(int, char *, unsigned))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_bound");
+    char text[512];
+    for (int device = 0; bound && device < 32 && !began_in_parent; device++)
+        if (bound(device, text, sizeof text) == 0)
+            gr_session_remarkf("%s", text);
+}
+
 void gr_session_finish(void) {
     int active = ACTIVE;
     // A child of vfork shares our memory and must leave it alone.
@@ -177,6 +187,7 @@ void gr_session_finish(void) {
     gr_records_sync();
     uint64_t left = unfinished_launches();
     append_number(GR_RECORD_PROCESS_END, left > left_at_exit ? left : left_at_exit);
+    remark_bound();
     if (gr_session.engine->finish)
         gr_session.engine->finish(gr_session.engine_self);
     inside = 0;

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 
 enum {
-    PASS_ONE_IN = 8, // windows that are not held
-    BEFORE_ONE_IN = 2,
+    BEFORE_ONE_IN = 2, // holds that are no windows
+
     HELD_MAX = 256, // splits of a launch
     BUDGET = 1024,
     BUDGET_PER_WARP = 32,
@@ -61,7 +61,7 @@ static uint32_t lowest(const VmLaunch *l) {
 static bool hold(VmWarpRest *r, uint32_t s, bool window) {
     VmLaunch *l = r->launch;
     VmDevice *d = l->device;
-    if (gr_rng_below(&l->hold_rng, window ? PASS_ONE_IN : BEFORE_ONE_IN) == 0)
+    if (!window && gr_rng_below(&l->hold_rng, BEFORE_ONE_IN) == 0)
         return false;
     if (!l->held) {
         l->held = calloc(HELD_MAX, sizeof *l->held);

@@ -104,14 +104,20 @@ VmLaunch *rig_start(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
 }
 
 void rig_drain(Rig *r, uint64_t budget) {
-    while (gr_vm_run(r->dev, budget) != VM_RUN_IDLE)
-        ;
+    VmRunResult got;
+    while ((got = gr_vm_run(r->dev, budget)) != VM_RUN_IDLE)
+        if (got == VM_RUN_HELD)
+            assert_true(gr_vm_release(r->dev));
 }
 
 VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params) {
     VmLaunch *l = rig_start(r, kernel, dims, n, params);
-    while (!gr_vm_launch_done(l))
-        assert_int_not_equal(gr_vm_run(r->dev, 100000), VM_RUN_IDLE);
+    while (!gr_vm_launch_done(l)) {
+        VmRunResult got = gr_vm_run(r->dev, 100000);
+        assert_int_not_equal(got, VM_RUN_IDLE);
+        if (got == VM_RUN_HELD)
+            assert_true(gr_vm_release(r->dev));
+    }
     memset(&r->fault, 0, sizeof r->fault);
     if (gr_vm_launch_fault(l))
         r->fault = *gr_vm_launch_fault(l);

@@ -119,4 +119,8 @@ void gr_cpu_device_tool_memory(const void *address);
 // How often the device ran on its own because the host was idle, in a way that may depend on real time.
 uint64_t gr_cpu_device_unrepeatable(void);
 
+// How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or why that
+// is not known. -1 when its schedule promises nothing, or no kernel ran.
+int gr_cpu_device_bound(int device, char *text, unsigned size);
+
 #endif
