@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labels of the corpus, and what an engine's reports are worth against them. README.md here is the format."""
+"""The labels of the corpus. README.md here is the format."""
 import fnmatch
 import os
 import re
 from dataclasses import dataclass, field
 
-from truth import Run, frames, of_host, read, words
+from truth import frames, of_host, read, words
 
 FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
 DEFAULT_SEEDS = 20
-ONE_SIDED = {"collider"}  # engines that name the access that noticed, and not always the other
-# What such an engine may leave unchecked, and says so: a clean run is inconclusive then.
-TOLERATED = dict.fromkeys(("collider", "collider+exact"), ("not understood and not checked",))
 SPACES, ORDERS, SCOPES = ("global", "shared"), ("can-overlap", "missing-order"), ("cta", "cluster", "gpu", "sys")
 HEADERS = ("RACE", "CLEAN", "SEEDS", "ARGS", "NVCC", "DEVICES", "FIXED", "ONLY-FIXED", "MISUSE")
 
@@ -38,10 +35,17 @@ class Race:
 
     def matches(self, record, program):
         """Whether an engine that knows both sides reported this race with `record`."""
-        accesses = record["accesses"]
         # Two stores that race may happen to store the same.
         same = record["class"] == "same-value write" and "write-write race" in self.classes
-        if (record["class"] not in self.classes and not same) or record["space"] != self.space or len(accesses) != 2:
+        if record["class"] not in self.classes and not same or not self.sides_match(record, program):
+            return False
+        # Of weak accesses it is the scope of what should have ordered them: the report does not have it.
+        return not self.scope or record["class"] != "insufficient scope" or self.scope in [a["scope"] for a in record["accesses"]]
+
+    def sides_match(self, record, program):
+        """Whether the two sides of `record` are this race's, whatever its class."""
+        accesses = record["accesses"]
+        if record["space"] != self.space or len(accesses) != 2:
             return False
         host = sorted(kind for kind in map(of_host, accesses) if kind)
         lines = sorted(program.line_of(a) for a in accesses if not of_host(a))
@@ -50,10 +54,11 @@ class Race:
         if len(lines) == 2 and len(self.sides) == 2 and set(lines) != self.sides:
             return False  # one of the lines with itself: another race
         launches = sorted(a["launch"] for a in accesses if a.get("launch"))
-        if self.launches and launches and set(launches) != set(self.launches):
-            return False
-        # Of weak accesses it is the scope of what should have ordered them: the report does not have it.
-        return not self.scope or record["class"] != "insufficient scope" or self.scope in [a["scope"] for a in accesses]
+        return not self.launches or not launches or set(launches) == set(self.launches)
+
+    def has_side(self, record, program):
+        """Whether the one side that `record` names is one of this race's."""
+        return record["space"] == self.space and program.line_of(record["accesses"][0]) in self.sides
 
 
 @dataclass
@@ -218,119 +223,3 @@ def load(folder, patterns=()):
 
 def chosen(program, patterns):
     return any(fnmatch.fnmatch(text, p) for p in patterns for text in (program.family, program.key, program.name))
-
-
-def describe(record, program):
-    if "accesses" not in record:
-        return f"{record['class']} at line {program.line_of(record)}"
-    unconfirmed = "NOT CONFIRMED: " if "witness" in record and not record["witness"] else ""
-    own = [program.line_of(a) for a in record["accesses"]]
-    sides = [of_host(a) or (f"{program.file}:{line}" if line else "{}:{}".format(*frames(a)[0]))
-             for a, line in zip(record["accesses"], own)]
-    return f"{unconfirmed}{record['class']}, {record['space']}: {' and '.join(sides)}"
-
-
-@dataclass
-class Result:
-    """What one engine made of one program."""
-
-    program: Program
-    expected: set  # ids of the races that it ought to find
-    racy_runs: int = 0
-    twin_runs: int = 0
-    confirmed: int = 0  # reports of one engine that another one of the same run confirmed
-    seconds: float = 0.0
-    hits: dict = field(default_factory=dict)  # race id -> seeds that reported it
-    false: dict = field(default_factory=dict)  # description -> [command]: reports that no label allows
-    errors: list = field(default_factory=list)
-
-    @property
-    def found(self):
-        return self.expected & set(self.hits)
-
-    @property
-    def missed(self):
-        return self.expected - set(self.hits) if self.racy_runs else set()
-
-    def rate(self):
-        """Mean over its races of the part of the seeds that reported it."""
-        if not self.expected or not self.racy_runs:
-            return None
-        return sum(len(self.hits.get(r, ())) for r in self.expected) / len(self.expected) / self.racy_runs
-
-
-class Judge:
-    """Runs programs under one engine."""
-
-    def __init__(self, gpurace, folder, engine, options=(), schema=None, seeds=None, twin_seeds=None, all_seeds=False,
-                 timeout=120):
-        self.gpurace, self.folder, self.engine, self.options, self.schema = gpurace, folder, engine, options, schema
-        self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
-
-    def match(self, program, record, options):
-        """The ids of the races that a record reports. One that another engine of the same run does not confirm reports none."""
-        if "accesses" not in record:
-            return {m.id for m in program.misuses.values() if m.matches(record, program)}
-        if "witness" in record and not record["witness"]:
-            return set()
-        if record.get("engine", self.engine) in ONE_SIDED:
-            line = program.line_of(record["accesses"][0])
-            return {r.id for r in program.races.values() if line in r.sides}
-        return {r.id for r in program.races.values() if r.options in ((), options) and r.matches(record, program)}
-
-    def one(self, result, seed, twin, options):
-        """One run; adds what it showed to the result."""
-        program = result.program
-        binary = os.path.join(self.folder, program.family, program.name)
-        command = [binary] + (["fixed"] if twin else []) + program.args
-        devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 else []
-        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options],
-                  timeout=self.timeout)
-        result.seconds += run.seconds
-        try:
-            report = run.report(self.schema)
-            problems = run.check(report, twin or not program.racy, TOLERATED.get(self.engine, ()))
-            if program.misuses and not twin and not report.get("misuses"):
-                problems = []  # what a kernel ends with whose misuse this engine does not name: that was missed, if expected
-            for record in report["races"] + report.get("misuses", []):
-                ids = set() if twin else self.match(program, record, options)
-                if not ids:
-                    result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
-                result.confirmed += bool(record.get("witness"))
-                for race in ids:
-                    seeds = result.hits.setdefault(race, [])
-                    if not seeds or seeds[-1] != seed:
-                        seeds.append(seed)
-        except Exception as error:  # whatever a broken report raises is a finding about that run
-            problems = [f"{type(error).__name__}: {str(error)[:600]}"]
-        result.errors += [f"seed {seed}: {p}\n      again: {run.command}" for p in problems]
-
-    def check(self, program):
-        knows_options = self.engine not in ONE_SIDED
-        groups = {()} | ({r.options for r in program.ids.values()} if knows_options else set())
-        known = program.ids if knows_options else program.races
-        result = Result(program, {r.id for r in known.values() if not r.options or knows_options})
-        binary = os.path.join(self.folder, program.family, program.name)
-        if not os.access(binary, os.X_OK):
-            result.errors.append(f"{binary} is not built (target corpus)")
-            return result
-        seeds = self.seeds if self.seeds is not None else range(1, program.seeds + 1)
-        twin_seeds = self.twin_seeds if self.twin_seeds is not None else range(1, DEFAULT_SEEDS + 1)
-        wrong = lambda: len(result.errors) + len(result.false) > 8  # it will not get better
-        for options in sorted(groups):
-            here = {r for r in result.expected if program.ids[r].options == options}
-            if program.racy:
-                for seed in seeds:
-                    result.racy_runs += not options
-                    self.one(result, seed, False, options)
-                    if wrong() or (here <= set(result.hits) and not self.all_seeds):
-                        break
-            for seed in twin_seeds:
-                if wrong():
-                    break
-                for twin in (False, True):
-                    if twin and not program.has_twin or not twin and (not program.clean or program.only_fixed):
-                        continue
-                    result.twin_runs += 1
-                    self.one(result, seed, twin, options)
-        return result

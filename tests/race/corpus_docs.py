@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/corpus.md: what the corpus holds, counted from its labels, and what the engines make of it, measured."""
+import os
+
 from corpus import FAMILIES
 from truth import read
 
-MEASURED = "## What do the engines find?"
+PAGE = "corpus.md"
+MEASURED = "## What does exact find?"
 TITLES = {
     "table3": "the 27 cases of table 3 in the SuperCollider paper",
     "scopes": "scopes and locks, as in ScoRD and iGUARD",
@@ -27,10 +30,9 @@ although other detectors may think otherwise have none. tests/race/README.md exp
 """
 METHOD = """
 `tests/race/gpurace-corpus --update-docs` ran every racy program until all its races were found, with at most 20 seeds (or as many as
-the program asks for), and every twin and clean program with {twins}. A race is *found* when a report names its class, its space and both its lines; the
-collider sees one side, so for it the access that noticed has to be on one of the race's lines. *False* counts different reports
-that no label allows, those of twins and clean programs among them. What is labelled missing-order the collider can hardly see: nothing
-collides. So its share of the can-overlap ones stands beside.
+the program asks for), and every twin and clean program with {twins}. A race is *found* when a report names its class, its space and both its lines.
+*False* counts different reports that no label allows, those of twins and clean programs among them. What the collider finds, how likely, and what it
+cannot find and why: docs/detection.md.
 """
 
 
@@ -67,25 +69,21 @@ def counted(programs):
     return text + (f"\nThe synchronization of {misuses} programs is wrong in itself, which `exact` has to name.\n" if misuses else "")
 
 
-def page(programs, measured, twins):
-    """measured: per engine the results of the programs; twins: with how many seeds the twins ran."""
+def page(programs, results, twins):
+    """results: what exact made of the programs; twins: with how many seeds the twins ran."""
     rows = []
     for family in families_of(programs):
-        row = [f"`{family}`", sum(len(p.races) for p in programs if p.family == family)]
-        for results in measured.values():
-            here = [r for r in results if r.program.family == family]
-            found = [r.program.races[i] for r in here for i in r.found if i in r.program.races]
-            row += [len(found), row[1] - len(found), sum(len(r.false) for r in here)]
-        row += [sum(r.order == "can-overlap" for p in programs if p.family == family for r in p.races.values()),
-                sum(r.order == "can-overlap" for r in found)]
-        rows.append(row)
-    head = ["family", "races"] + [f"{engine}: {name}" for engine in measured for name in ("found", "missed", "false")]
-    head += ["can-overlap", f"{list(measured)[-1]}: of these"]
+        here = [r for r in results if r.program.family == family]
+        races = sum(len(p.races) for p in programs if p.family == family)
+        found = sum(i in r.program.races for r in here for i in r.found)
+        rows.append([f"`{family}`", races, found, races - found, sum(len(r.false) for r in here)])
+    head = ["family", "races", "found", "missed", "false"]
     return counted(programs) + "\n" + MEASURED + "\n" + METHOD.format(twins=twins) + "\n" + table(head, with_total(rows))
 
 
-def outdated(path, programs):
+def outdated(docs, programs):
     """What is wrong with the counted part of the page, or nothing."""
+    path = os.path.join(docs, PAGE)
     again = "run tests/race/gpurace-corpus --update-docs"
     try:
         text = read(path)

@@ -26,7 +26,7 @@ if races is not answer["races"] and args[args.index("--engine") + 1] == "exact":
         race["missing_order"] = "no barrier between them"
         race["accesses"] = [{"kind": "load", "file": f, "line": k, "inlined_at": []} for k in (n, m)]
 report = {"verdict": answer.get("verdict", "races" if races or answer.get("misuses") else "clean"), "coverage": answer.get("coverage", {}),
-          "races": races, "misuses": answer.get("misuses", [])}
+          "reasons": answer.get("reasons", []), "races": races, "misuses": answer.get("misuses", [])}
 with open(args[args.index("--output") + 1], "w", encoding="utf-8") as out:
     json.dump(report, out)
 print(answer.get("prints", "fake: PASS (0 wrong)"))

@@ -8,6 +8,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
+
+import corpus
+import detection
+import detection_plot
+import findable
+from truth import read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RACY = """// A racy program.
@@ -26,12 +33,20 @@ def access(line, file="x.cu", **more):
     return {"kind": "load", "file": file, "line": line, "inlined_at": [], "launch": 1, "scope": None, **more}
 
 
-def race(kind, space, *accesses):
-    return {"class": kind, "space": space, "accesses": [a if isinstance(a, dict) else access(a) for a in accesses], "count": 1}
+def race(kind, space, *accesses, engine="exact", evidence="unordered by causality"):
+    kinds = ("load", "store")
+    return {"class": kind, "space": space, "count": 1,
+            "accesses": [a if isinstance(a, dict) else access(a, kind=k) for a, k in zip(accesses, kinds)],
+            "engine": engine, "evidence": evidence}
+
+
+def seen(kind, space, *accesses, evidence="value changed"):
+    return race(kind, space, *accesses, engine="collider", evidence=evidence)
 
 
 FIRST = race("read-write race", "shared", 6, 4)
-SECOND = race("same-value write", "global", access(7, launch=2), 7)
+SECOND = race("same-value write", "global", access(7, kind="store", launch=2), 7)
+SIDES = "# comment\nsubtle/x\t1\tread-write race\tweak load\tweak store\nsubtle/x\t2\tsame-value write\tweak store\tweak store\n"
 
 
 class Tool(unittest.TestCase):
@@ -39,13 +54,13 @@ class Tool(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(os.path.join(folder, "subtle"))
             path = os.path.join(folder, "subtle", "x")
-            for file, text in ((path + ".cu", source), (path, "#!/bin/true\n"), (path + ".answer", json.dumps(answer))):
+            for file, text in ((os.path.join(folder, "sides.tsv"), SIDES), (path + ".cu", source), (path, "#!/bin/true\n"), (path + ".answer", json.dumps(answer))):
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(text)
             os.chmod(path, 0o755)
             done = subprocess.run([sys.executable, os.path.join(HERE, "gpurace-corpus"), "--gpurace",
                                    os.path.join(HERE, "fake_gpurace.py"), "--programs", folder, "--sources", folder, "--schema",
-                                   "", "--docs", os.path.join(folder, "corpus.md"), "--seeds", "1..3", "--twin-seeds", "1..2",
+                                   "", "--docs", folder, "--seeds", "1..3", "--twin-seeds", "1..2",
                                    *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         return done.returncode, done.stdout
 
@@ -85,11 +100,45 @@ class Tool(unittest.TestCase):
         self.expect(1, "did not print PASS", RACY, self.reports(FIRST, SECOND, twin=self.reports(prints="x: FAIL")))
         self.expect(1, "exit status 1", RACY, self.reports(FIRST, SECOND, twin=self.reports(status=1)))
         self.expect(1, "verdict 'inconclusive'", CLEAN, self.reports(verdict="inconclusive"))
+        stopped = self.reports(FIRST, SECOND, verdict="inconclusive", reasons=["kernel k was stopped: timeout: x"], status=2)
+        self.expect(0, "1+2 runs, 1 hung", RACY, {**stopped, "twin": self.reports()}, "--verbose")
+        self.expect(1, "exit status 2", RACY, {**stopped, "twin": {**stopped, "races": []}})
 
     def test_one_side(self):
-        one = [race("clobbered read", "shared", 6), race("lost update", "global", access(7))]
+        one = [seen("clobbered read", "shared", 6), seen("lost update", "global", access(7))]
         self.expect(0, "2/2 races", RACY, self.reports(*one), "--engine", "collider", "--verbose")
-        self.expect(1, "false: ", RACY, self.reports(race("clobbered read", "global", 8)), "--engine", "collider")
+        for wrong in (seen("clobbered read", "global", 8), seen("clobbered read", "global", 6), seen("read-write race", "shared", 6)):
+            self.expect(1, "false: ", RACY, self.reports(wrong), "--engine", "collider")
+
+    def test_both_sides_of_the_collider(self):
+        changed, watched = seen("clobbered read", "shared", 6, 4), seen("read-write race", "shared", 6, 4, evidence="both")
+        self.expect(0, "1/2 races", RACY, self.reports(changed), "--engine", "collider", "--verbose", "--missed-ok")
+        printed = self.expect(0, "1/2 races", RACY, self.reports(changed, watched), "--engine", "collider", "--verbose", "--missed-ok")
+        self.assertIn("evidence: both: 3, value changed: 3", printed)
+        for wrong in (seen("clobbered read", "shared", 6, 7), seen("clobbered read", "shared", 6, 6),
+                      seen("write-write race", "shared", 6, 4)):
+            self.expect(1, "false: ", RACY, self.reports(wrong), "--engine", "collider")
+
+    def test_sides(self):
+        self.expect(0, "", RACY, self.reports(FIRST, SECOND), "--check-sides")
+        strong = race("read-write race", "shared", access(6, scope="cta"), 4)
+        self.expect(1, "x RACE 1: read-write race, cta load and weak store", RACY, self.reports(strong, SECOND), "--check-sides")
+        with tempfile.TemporaryDirectory() as folder:
+            self.expect(0, "wrote sides.tsv", RACY, self.reports(FIRST, SECOND), "--update-sides", "--docs", folder)
+
+    def test_confirmed(self):
+        confirmed = {**seen("clobbered read", "shared", 6), "witness": FIRST}
+        both = ("--engine", "collider+exact", "--missed-ok", "--verbose")
+        self.expect(0, "1/2 races", RACY, self.reports(confirmed, SECOND), *both)
+        self.expect(1, "0/2 races", RACY, self.reports(FIRST), *both)
+        self.expect(1, "false: NOT CONFIRMED", RACY, self.reports(confirmed, {**confirmed, "witness": None}), *both)
+
+    def test_share_of_what_can_be_found(self):
+        enough = ("--engine", "collider", "--at-least", "99")
+        one = self.reports(seen("clobbered read", "shared", 6))
+        self.expect(0, "1 of the 1 races that can be found", RACY, one, *enough)
+        self.expect(1, "found, though it cannot be: subtle/x RACE 2", RACY, self.reports(seen("lost update", "global", access(7, launch=2), 7)), *enough)
+        self.expect(1, "not found: subtle/x RACE 1, line 4 and 6", RACY, self.reports(), *enough)
 
     def test_inlined_and_host(self):
         deep = access(9, "atomic.h", inlined_at=[{"file": "/a/x.cu", "line": 4}, {"file": "x.cu", "line": 99}])
@@ -108,7 +157,7 @@ class Tool(unittest.TestCase):
 
     def test_misuse(self):
         source = "// MISUSE 1: mixed-size race -- any word of the tables\nx; // SIDE 1\ny; // FIX\n"
-        wrong = {"class": "mixed-size race", "file": "intrinsics.h", "line": 7, "inlined_at": {"file": "a/x.cu", "line": 2}}
+        wrong = {"class": "mixed-size race", "engine": "exact", "file": "intrinsics.h", "line": 7, "inlined_at": {"file": "a/x.cu", "line": 2}}
         self.expect(0, "1/1 races", source, self.reports(misuses=[wrong]), "--verbose")
         self.expect(1, "missed: MISUSE 1", source, self.reports())
         self.expect(1, "false: ", source, self.reports(misuses=[wrong, {**wrong, "class": "proxy race"}]))
@@ -144,14 +193,59 @@ class Tool(unittest.TestCase):
 
     def test_docs(self):
         with tempfile.TemporaryDirectory() as folder:
-            page = os.path.join(folder, "page.md")
-            self.expect(0, "wrote", RACY, self.reports(FIRST, SECOND), "--update-docs", "--docs", page)
-            with open(page, encoding="utf-8") as file:
-                text = file.read()
-            self.assertIn("clean program with 2.", text)
-            self.assertRegex(text, re.escape("| `subtle` | 2 | 2 | 0 | 0 | 2 | 0 | 0 | 1 | 1 |"))
-            self.expect(0, "counts what is there", RACY, {}, "--check-docs", "--docs", page)
-            self.expect(1, "does not count", CLEAN, {}, "--check-docs", "--docs", page)
+            at = lambda name: os.path.join(folder, name)
+            self.expect(0, "wrote corpus.md", RACY, self.reports(FIRST, SECOND), "--update-docs", "--docs", folder)
+            self.assertIn("clean program with 2.", read(at("corpus.md")))
+            self.assertRegex(read(at("corpus.md")), re.escape("| `subtle` | 2 | 2 | 0 | 0 |"))
+            found = self.reports(seen("clobbered read", "shared", 6))
+            answer = {"1": found, "default": self.reports(), "twin": self.reports()}
+            self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder)
+            self.assertIn("default\tsubtle/x\t1\t1\tvalue changed: 1\n", read(at("detection.tsv")))
+            self.assertIn("| 33.33 % | 66.67 % | 100 % | 100 % | 1 of 1 | 2 | 0 |", read(at("detection.md")))
+            self.assertIn("| no schedule makes the accesses overlap (*missing-order*) | 1 | subtle/x (2) |", read(at("detection.md")))
+            xml.etree.ElementTree.parse(at("detection.svg"))
+            self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
+            self.expect(1, "does not count", CLEAN, {}, "--check-docs", "--docs", folder)
+            with open(at("detection.svg"), "a", encoding="utf-8") as file:
+                file.write("<!-- -->")
+            self.expect(1, "detection.svg is not made of", RACY, {}, "--check-docs", "--docs", folder)
+            self.expect(0, "wrote detection.md", RACY, {}, "--redraw", "--docs", folder)
+            self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
+
+
+class Derived(unittest.TestCase):
+    def test_what_can_be_found(self):
+        for race_class, sides, watch, value in (
+                ("read-write race", ("weak load", "weak store"), True, True),
+                ("write-write race", ("gpu atomic", "weak store"), True, True),
+                ("same-value write", ("weak store", "weak store"), True, False),
+                ("read-write race", ("volatile load", "weak store"), True, False),
+                ("read-write race", ("copy", "weak store"), True, False),
+                ("write-write race", ("copy", "weak store"), True, True),
+                ("read-write race", ("copy", "weak load"), True, True),
+                ("read-write race", ("host read", "weak store"), True, False),
+                ("insufficient scope", ("cta atomic", "gpu atomic"), False, False),
+                ("speculated load", ("weak load discarded", "weak store"), False, False),
+                ("read-write race", ("copy", "host write"), False, False)):
+            for order in (sides, sides[::-1]):
+                reasons = findable.of_pair(race_class, order)
+                self.assertEqual(tuple(not r for r in reasons), (watch, value), (race_class, order, reasons))
+
+    def test_a_race_of_several_pairs(self):
+        race_of = lambda order: corpus.Race(1, 1, order=order)
+        pairs = {("same-value write", "weak store", "weak store"), ("write-write race", "weak store", "weak store")}
+        self.assertEqual(findable.of_race(race_of("can-overlap"), pairs), findable.Findable("", ""))
+        self.assertTrue(findable.of_race(race_of("missing-order"), pairs).by_watch)
+
+    def test_chance(self):
+        self.assertEqual([detection.chance(h, 4, k) for h, k in ((0, 4), (4, 1), (1, 4), (1, 1), (2, 2))], [0, 1, 1, 0.25, 5 / 6])
+        for seeds in ([], [3], [1, 2, 3], [1, 3, 4, 9]):
+            self.assertEqual(detection.numbers_of(detection.ranges(seeds)), seeds)
+        self.assertEqual(detection.ranges([1, 2, 3, 5]), "1-3,5")
+
+    def test_labels_of_the_plot_stand_apart(self):
+        places = sorted(detection_plot.label_places({"a": 100, "b": 101, "c": 400, "d": 100}).values())
+        self.assertTrue(all(b - a >= 30 for a, b in zip(places, places[1:])))
 
 
 if __name__ == "__main__":

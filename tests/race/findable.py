@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which labelled races an engine can find that watches weak accesses while they are under way, and why not the others.
+
+Derived from the labels and from sides.tsv: the accesses that the causality engine saw on both sides of each race
+(`gpurace-corpus --update-sides`; the runs of exact compare). Nothing here knows what the collider finds.
+"""
+import os
+from dataclasses import dataclass
+
+SIDES = "sides.tsv"
+# Sides in whose course the collider looks: PTX promises that nobody else touches the bytes meanwhile.
+WINDOWS = ("weak load", "weak store", "asynchronous load", "asynchronous store")
+WRITES = ("store", "atomic", "memset", "host write")
+
+APART = "no schedule makes the accesses overlap (*missing-order*)"
+NO_WINDOW = "neither side is a weak access of a kernel: {}"
+DISCARDED = "the thread does not use what it loads"
+SAME = "both store the same value"
+UNSEEN = "the side that reads is no weak access of a kernel: {}"
+
+
+@dataclass
+class Findable:
+    """Why an engine cannot find a race; empty: it can."""
+
+    by_watch: str = ""
+    by_value: str = ""
+
+
+def load(folder):
+    """(program, race) -> {(class, side, side)}"""
+    pairs = {}
+    with open(os.path.join(folder, SIDES), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                program, race, *pair = line.rstrip("\n").split("\t")
+                pairs.setdefault((program, int(race)), set()).add(tuple(pair))
+    return pairs
+
+
+def save(folder, pairs):
+    with open(os.path.join(folder, SIDES), "w", encoding="utf-8") as file:
+        file.write("# What accesses raced, as exact saw them. Written by gpurace-corpus --update-sides.\n")
+        file.write("# program\trace\tclass\tside\tside\n")
+        for (program, race), rows in sorted(pairs.items()):
+            for row in sorted(rows):
+                file.write("\t".join((program, str(race), *row)) + "\n")
+
+
+def writes(race_class, side, other):
+    """Whether a side writes. Of a copy the report does not say it: what the other side and the class leave."""
+    if side == "copy":
+        return race_class != "read-write race" or not writes(race_class, other, side)
+    return side.endswith(WRITES)
+
+
+def of_pair(race_class, sides):
+    """Why watching finds no race between two accesses, and why comparing values does not."""
+    used = [s for s in sides if not s.endswith("discarded")]
+    if not any(s in WINDOWS for s in used):
+        return (NO_WINDOW.format(" and ".join(sides)),) * 2
+    if len(used) < 2:
+        return DISCARDED, DISCARDED
+    if race_class == "same-value write":
+        return "", SAME
+    if any(own in WINDOWS and writes(race_class, other, own) for own, other in (sides, sides[::-1])):
+        return "", ""
+    return "", UNSEEN.format(next(s for s in sides if s not in WINDOWS))
+
+
+def of_race(race, pairs):
+    """A race that shows in several ways can be found if one of them can."""
+    if race.order == "missing-order":
+        return Findable(APART, APART)
+    reasons = [of_pair(race_class, sides) for race_class, *sides in sorted(pairs)]
+    best = lambda column: next((r[column] for r in reasons if not r[column]), reasons[0][column])
+    return Findable(best(0), best(1))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs of the corpus under an engine, and judges its reports by the labels."""
+import os
+from dataclasses import dataclass, field
+
+from corpus import DEFAULT_SEEDS, Program
+from truth import Run, frames, of_host, words
+
+COLLIDER = "collider"
+# What an engine may leave unchecked, and says so: a clean run is inconclusive then.
+TOLERATED = {COLLIDER: ("not understood and not checked",)}
+
+
+def finder(engine):
+    """Of two engines in one run, the one whose reports the other confirms."""
+    return engine.partition("+")[0]
+
+
+def describe(record, program):
+    if "accesses" not in record:
+        return f"{record['class']} at line {program.line_of(record)}"
+    unconfirmed = "NOT CONFIRMED: " if "witness" in record and not record["witness"] else ""
+    own = [program.line_of(a) for a in record["accesses"]]
+    sides = [of_host(a) or (f"{program.file}:{line}" if line else "{}:{}".format(*frames(a)[0]))
+             for a, line in zip(record["accesses"], own)]
+    return f"{unconfirmed}{record['class']}, {record['space']}: {' and '.join(sides)}"
+
+
+@dataclass
+class Result:
+    """What one engine made of one program."""
+
+    program: Program
+    expected: set  # ids of the races that it ought to find
+    racy_runs: int = 0
+    twin_runs: int = 0
+    confirmed: int = 0  # reports of one engine that another one of the same run confirmed
+    two_sided: int = 0  # reports that name both sides
+    hangs: int = 0  # racy runs that the device stopped: a race may make a program wait for ever
+    seconds: float = 0.0
+    hits: dict = field(default_factory=dict)  # race id -> seeds that reported it
+    evidence: dict = field(default_factory=dict)  # race id -> what its reports rest on -> how many
+    pairs: dict = field(default_factory=dict)  # race id -> {(class, side, side)}
+    false: dict = field(default_factory=dict)  # description -> [command]: reports that no label allows
+    errors: list = field(default_factory=list)
+
+    @property
+    def found(self):
+        return self.expected & set(self.hits)
+
+    @property
+    def missed(self):
+        return self.expected - set(self.hits) if self.racy_runs else set()
+
+    def rate(self):
+        """Mean over its races of the part of the seeds that reported it."""
+        if not self.expected or not self.racy_runs:
+            return None
+        return sum(len(self.hits.get(r, ())) for r in self.expected) / len(self.expected) / self.racy_runs
+
+    def add(self, record, race, seed):
+        seeds = self.hits.setdefault(race, [])
+        if not seeds or seeds[-1] != seed:
+            seeds.append(seed)
+        if "accesses" in record:
+            counts = self.evidence.setdefault(race, {})
+            counts[record["evidence"]] = counts.get(record["evidence"], 0) + 1
+            if len(record["accesses"]) == 2:
+                self.pairs.setdefault(race, set()).add((record["class"], *sorted(map(side_of, record["accesses"]))))
+
+
+def side_of(access):
+    """What an access is to a watcher, in words: how strong, how it was done, and what."""
+    kind = access["kind"]
+    if of_host(access):
+        return kind
+    if access.get("asynchronous"):
+        return f"asynchronous {kind}"
+    strength = "volatile" if access.get("volatile") else access.get("scope") or "weak"
+    return f"{strength} {kind}" + (" discarded" if access.get("discarded") else "")
+
+
+class Judge:
+    """Runs programs under one engine."""
+
+    def __init__(self, gpurace, folder, engine, options=(), schema=None, seeds=None, twin_seeds=None, all_seeds=False,
+                 timeout=120):
+        self.gpurace, self.folder, self.engine, self.options, self.schema = gpurace, folder, engine, options, schema
+        self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
+        self.collides = finder(engine) == COLLIDER
+        self.value_classes = words("src/device/races.def", "RACE_CLASS")
+
+    def match(self, program, record, options):
+        """The ids of the races that a record reports. One that another engine of the same run does not confirm reports none."""
+        if "accesses" not in record:
+            return {m.id for m in program.misuses.values() if m.matches(record, program)}
+        if "witness" in record and not record["witness"]:
+            return set()
+        # A load whose value is thrown away later on: the PTX does race, and the collider cannot always tell.
+        spared = lambda r: self.collides and "speculated load" in r.classes
+        races = [r for r in program.races.values() if r.options in ((), options) or spared(r)]
+        if record["class"] not in self.value_classes:
+            return {r.id for r in races if r.matches(record, program)}
+        # Bytes that changed say that there is a race, not which kind.
+        if len(record["accesses"]) == 2:
+            return {r.id for r in races if r.sides_match(record, program)}
+        return {r.id for r in races if r.has_side(record, program)}
+
+    def one(self, result, seed, twin, options):
+        """One run; adds what it showed to the result."""
+        program = result.program
+        binary = os.path.join(self.folder, program.family, program.name)
+        command = [binary] + (["fixed"] if twin else []) + program.args
+        devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 else []
+        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options],
+                  timeout=self.timeout)
+        result.seconds += run.seconds
+        try:
+            report = run.report(self.schema)
+            problems = run.check(report, twin or not program.racy, TOLERATED.get(finder(self.engine), ()))
+            if program.misuses and not twin and not report.get("misuses"):
+                problems = []  # what a kernel ends with whose misuse this engine does not name: that was missed, if expected
+            if problems and program.racy and not twin and any("timeout:" in reason for reason in report.get("reasons", ())):
+                problems = []
+                result.hangs += 1
+            for record in report["races"] + report.get("misuses", []):
+                ids = set() if twin else self.match(program, record, options)
+                if not ids:
+                    result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
+                if record["engine"] != finder(self.engine):
+                    continue  # what only the confirming engine saw is not found by the other
+                result.confirmed += bool(record.get("witness"))
+                result.two_sided += len(record.get("accesses", ())) == 2
+                for race in ids:
+                    result.add(record, race, seed)
+        except Exception as error:  # whatever a broken report raises is a finding about that run
+            problems = [f"{type(error).__name__}: {str(error)[:600]}"]
+        result.errors += [f"seed {seed}: {p}\n      again: {run.command}" for p in problems]
+
+    def check(self, program):
+        groups = {()} | (set() if self.collides else {r.options for r in program.ids.values()})
+        known = program.races if self.collides else program.ids
+        result = Result(program, {r.id for r in known.values() if not r.options or not self.collides})
+        binary = os.path.join(self.folder, program.family, program.name)
+        if not os.access(binary, os.X_OK):
+            result.errors.append(f"{binary} is not built (target corpus)")
+            return result
+        seeds = self.seeds if self.seeds is not None else range(1, program.seeds + 1)
+        twin_seeds = self.twin_seeds if self.twin_seeds is not None else range(1, DEFAULT_SEEDS + 1)
+        wrong = lambda: len(result.errors) + len(result.false) > 8  # it will not get better
+        for options in sorted(groups):
+            here = {r for r in result.expected if program.ids[r].options == options}
+            if program.racy:
+                for seed in seeds:
+                    result.racy_runs += not options
+                    self.one(result, seed, False, options)
+                    if wrong() or (here <= set(result.hits) and not self.all_seeds):
+                        break
+            for seed in twin_seeds:
+                if wrong():
+                    break
+                for twin in (False, True):
+                    if twin and not program.has_twin or not twin and (not program.clean or program.only_fixed):
+                        continue
+                    result.twin_runs += 1
+                    self.one(result, seed, twin, options)
+        return result
