@@ -5,19 +5,23 @@
 // else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
 // 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
 #include "cli/commands.h"
+#include "cli/input.h"
 #include "cli/launch.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
 #include "passes/sample.h"
+#include "report/replay.h"
 #include "report/report.h"
 #include "report/suppress.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -61,11 +65,14 @@ typedef struct Run {
     const char *const *runtimes;
     char **argv; // the program's
     char results[PATH_MAX];
-    bool results_file; // on a disk: to be removed
+    int results_fd; // in memory; -1: on a disk, to be removed
     GrSuppressions suppressions;
     bool suppresses; // there are some
     GrSelection selection;
     GrEnding ending;
+    uint64_t seconds;    // that it took
+    const char *targets; // of a replay; NULL: the first run
+    GrInput input;
 } Run;
 
 static gr_status choose_device(Run *r, gr_error *err) {
@@ -93,24 +100,31 @@ static gr_status choose_device(Run *r, gr_error *err) {
 // In memory that has a name, if the system has such: a driver registers its pages, while it refuses those of files on a
 // disk (Linux pins no such page for long), and nothing is left behind whatever becomes of us. Else in a file.
 static gr_status make_results(Run *r, gr_error *err) {
-    int fd = memfd_create("gpurace-results", MFD_CLOEXEC);
-    if (fd >= 0) { // ours to the end: closing it would be the end of the name
-        snprintf(r->results, sizeof r->results, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
+    if (r->results_fd >= 0) {
+        snprintf(r->results, sizeof r->results, "/proc/%ld/fd/%d", (long)getpid(), r->results_fd);
         if (gr_results_create(r->results, NULL) == GR_OK)
             return GR_OK;
-        close(fd);
+        close(r->results_fd);
     }
+    r->results_fd = -1;
     const char *tmp = getenv("TMPDIR");
     snprintf(r->results, sizeof r->results, "%s/gpurace-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    fd = mkstemp(r->results);
+    int fd = mkstemp(r->results);
     if (fd < 0) {
         gr_status st = gr_fail(err, GR_ERR_IO, "cannot create a file like %s", r->results);
         r->results[0] = 0;
         return st;
     }
     close(fd);
-    r->results_file = true;
     return gr_results_create(r->results, err);
+}
+
+static void drop_results(const Run *r) {
+    if (r->results_fd >= 0)
+        close(r->results_fd); // and that is the end of the name
+    else if (r->results[0])
+        unlink(r->results);
 }
 
 // The driver, and of the runtimes in its folder those that the program may ask for.
@@ -167,6 +181,8 @@ static gr_status run_program(Run *r, gr_error *err) {
                                  r->results,
                                  r->on_gpu ? GR_DEVICE_CC_ENV : "GPURACE_CPU_DEVICE",
                                  r->on_gpu ? cc : device.data,
+                                 r->targets ? GR_ATTRIBUTE_ENV : NULL,
+                                 r->targets,
                                  NULL};
     if (o->verbose)
         fprintf(stderr, "gpurace: engine %s, device %s, LD_PRELOAD=%s\n", o->engine, o->device, preload.data);
@@ -175,13 +191,72 @@ static gr_status run_program(Run *r, gr_error *err) {
                          .preload = preload.data,
                          .environment = environment,
                          .timeout_s = o->timeout,
-                         .repeatable = !r->on_gpu};
-    GR_TRY(gr_launch(&plan, &r->ending, err));
+                         .repeatable = !r->on_gpu,
+                         .replay = r->targets != NULL};
+    time_t start = time(NULL);
+    if (r->targets)
+        plan.input = gr_input_again(&r->input);
+    st = gr_launch(&plan, &r->ending, err);
+    if (r->targets)
+        close(plan.input);
+    r->seconds = (uint64_t)(time(NULL) - start);
 done:
     gr_str_free(&preload);
     gr_str_free(&merged);
     gr_str_free(&device);
     return st;
+}
+
+// ---- replays ---------------------------------------------------------------------------------------------
+
+// Runs the program again, with other seeds after the first time, until each race has its other side. `view` is of the first run.
+static void attribute(const Run *r, GrReport *report, const GrResultsView *view) {
+    enum { PATIENCE_S = 60, PATIENCE = 20 };
+    StrBuf targets = {0};
+    gr_error err = {0};
+    bool stopped = false;
+    size_t races = gr_replay_targets(report, view, &targets), left = races;
+    for (uint64_t k = 0; left && targets.len && k < r->options.replays && !stopped; k++) {
+        Run replay = *r;
+        GrResultsView seen;
+        replay.results[0] = 0;
+        replay.targets = targets.data;
+        replay.options.seed += k;
+        replay.options.sample = "";  // the targets were among those chosen by the first run's seed
+        replay.options.stop = false; // what is looked for may come after the first race
+        if (!replay.options.timeout)
+            replay.options.timeout = PATIENCE_S + PATIENCE * r->seconds;
+        if (r->options.verbose)
+            fprintf(stderr, "gpurace: replay %llu, seed %llu: %zu of %zu races have one side only\n",
+                    (unsigned long long)k + 1, (unsigned long long)replay.options.seed, left, races);
+        gr_status st = make_results(&replay, &err);
+        if (st == GR_OK)
+            st = run_program(&replay, &err);
+        if (st == GR_OK && (st = gr_results_open(replay.results, &seen, &err)) == GR_OK) {
+            st = gr_replay_take(report, &seen, (unsigned)k + 1, replay.options.seed, &err);
+            gr_results_close(&seen);
+        }
+        drop_results(&replay);
+        report->replays += st == GR_OK;
+        stopped = st != GR_OK || replay.ending.signal == SIGINT || replay.ending.signal == SIGTERM;
+        if (st != GR_OK)
+            gr_report_remark(report, "replay %llu failed: %s", (unsigned long long)k + 1, err.msg);
+        else if (replay.ending.timed_out)
+            gr_report_remark(report, "a replay was killed after %llu seconds",
+                             (unsigned long long)replay.options.timeout);
+        gr_str_free(&targets);
+        left = gr_replay_targets(report, view, &targets);
+    }
+    gr_str_free(&targets);
+    if (!races)
+        return;
+    gr_report_remark(
+        report,
+        "--attribute: the program was run %llu more time%s: %zu of %zu races that had one side have both",
+        (unsigned long long)report->replays, report->replays == 1 ? "" : "s", races - left, races);
+    if (r->input.what)
+        gr_report_remark(report, "standard input is %s and cannot be repeated: replays read none",
+                         r->input.what);
 }
 
 // ---- the report ------------------------------------------------------------------------------------------
@@ -280,6 +355,8 @@ static int report_run(Run *r, gr_error *err) {
         goto done;
     }
     gr_status st = gr_report_build(&report, &view, err);
+    if (st == GR_OK && r->options.attribute)
+        attribute(r, &report, &view);
     gr_results_close(&view);
     if (st != GR_OK || write_report(r, &report, err) != GR_OK)
         complain(status, err);
@@ -344,7 +421,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
 }
 
 int gr_cmd_run(int argc, char **argv) {
-    Run r = {0};
+    Run r = {.results_fd = -1};
     gr_error err = {0};
     bool stop;
     int status = parse(&r, argc, argv, &stop, &err);
@@ -363,14 +440,13 @@ int gr_cmd_run(int argc, char **argv) {
         status = complain(EXIT_NOT_RUN, &err);
     } else if (make_results(&r, &err) != GR_OK) {
         complain(status, &err);
-    } else if (run_program(&r, &err) != GR_OK) {
+    } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
     } else {
         status = report_run(&r, &err);
     }
 done:
-    if (r.results_file)
-        unlink(r.results);
+    drop_results(&r);
     gr_suppressions_free(&r.suppressions);
     gr_selection_free(&r.selection);
     gr_options_free(&r.options);

@@ -118,13 +118,19 @@ static gr_status set_environment(const GrLaunchPlan *plan) {
     return ok ? GR_OK : GR_ERR_NOMEM;
 }
 
+static bool redirect(const GrLaunchPlan *plan) {
+    int none = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return none >= 0 && dup2(plan->input, STDIN_FILENO) >= 0 && dup2(none, STDOUT_FILENO) >= 0 &&
+           dup2(none, STDERR_FILENO) >= 0;
+}
+
 static void become_program(const GrLaunchPlan *plan, bool own_group, const sigset_t *mask, int report) {
     if (own_group)
         setpgid(0, 0);
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (plan->repeatable)
         personality(ADDR_NO_RANDOMIZE); // refused in some containers: then host addresses vary
-    if (set_environment(plan) == GR_OK)
+    if (set_environment(plan) == GR_OK && (!plan->replay || redirect(plan)))
         execv(plan->path, plan->argv);
     int why = errno;
     if (write(report, &why, sizeof why) < 0)
@@ -192,7 +198,7 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
     sigprocmask(SIG_BLOCK, &set, &before);
     // At a terminal the program must stay in the foreground group to be allowed to read; elsewhere a group of its own lets
     // --timeout reach what it starts.
-    bool own_group = !isatty(STDIN_FILENO);
+    bool own_group = plan->replay || !isatty(STDIN_FILENO);
     pid_t pid = fork();
     if (pid == 0)
         become_program(plan, own_group, &before, ends[1]);

@@ -33,6 +33,8 @@ typedef struct GrLaunchPlan {
     const char *const *environment; // name, value, name, value, …, NULL
     uint64_t timeout_s;             // 0: none
     bool repeatable;                // switch off what makes host addresses vary
+    bool replay;                    // standard input is `input`, what is printed is dropped
+    int input;
 } GrLaunchPlan;
 
 typedef struct GrEnding {

@@ -32,6 +32,8 @@ typedef struct GrOptions {
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
 // And the compute capability of the GPU it found, for what is rewritten before the driver is there ("90").
 #define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
+// And, for a replay that looks for the other sides of races, at which sites (inject/attribution.h).
+#define GR_ATTRIBUTE_ENV "GPURACE_ATTRIBUTE_SITES"
 
 // The defaults.
 gr_status gr_options_init(GrOptions *o, gr_error *err);

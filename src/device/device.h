@@ -55,6 +55,26 @@ GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, ui
     return old;
 }
 
+GR_INLINE uint64_t gr_compare_swap64(GR_GLOBAL uint64_t *at, uint64_t expected, uint64_t desired) {
+    uint64_t old;
+    __asm__ volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
+                     : "=l"(old)
+                     : "l"(at), "l"(expected), "l"(desired));
+    return old;
+}
+
+GR_INLINE uint64_t gr_exchange64(GR_GLOBAL uint64_t *at, uint64_t v) {
+    uint64_t old;
+    __asm__ volatile("atom.relaxed.sys.global.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(v));
+    return old;
+}
+
+GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
+    uint64_t v;
+    __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
+    return v;
+}
+
 GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));
@@ -101,6 +121,12 @@ GR_INLINE uint64_t gr_grid_id(void) {
 GR_INLINE void gr_sleep(uint32_t ns) {
     if (ns)
         __asm__ volatile("nanosleep.u32 %0;" ::"r"(ns) : "memory");
+}
+
+GR_INLINE uint32_t gr_clock(void) {
+    uint32_t v;
+    __asm__ volatile("mov.u32 %0, %%clock;" : "=r"(v));
+    return v;
 }
 
 GR_INLINE void gr_breakpoint(void) { __asm__ volatile("brkpt;"); }

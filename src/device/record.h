@@ -56,8 +56,9 @@ typedef struct GrControl {
     uint64_t slots;   // device address of the module's GrSlot array
     uint32_t n_sites; // highest site number
     uint32_t seed;
-    uint32_t stop; // not zero: trap at the first race
-    uint32_t reserved;
+    uint32_t stop;    // not zero: trap at the first race
+    uint32_t module;  // its number in the results
+    uint64_t windows; // device address of the GrMeetTable; 0: none
 } GrControl;
 
 #endif

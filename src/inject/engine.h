@@ -49,6 +49,7 @@ typedef struct GrSession {
 // A module of the program on its way into the driver, or loaded.
 typedef struct GrModule {
     uint64_t number;           // from 1, in order of loading
+    uint64_t hash;             // of its PTX
     const char *name;          // of its PTX in the fatbinary, or "module 3"
     const PtxModule *original; // NULL when it had no PTX
     bool rewritten;

@@ -2,6 +2,7 @@
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
 #include "cli/options.h"
 #include "device/record.h"
+#include "inject/attribution.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
 #include "passes/collider.h"
@@ -16,6 +17,7 @@ typedef struct Collider {
     GrSelection selection;
     SampleSpec sample;
     uint64_t seed;
+    GrAttribution attribution;
     bool stop;
 } Collider;
 
@@ -38,6 +40,7 @@ static void collider_finish(void *self) {
     Collider *c = self;
     gr_selection_free(&c->selection);
     gr_sample_free(&c->sample);
+    gr_attribution_free(&c->attribution);
     free(c);
 }
 
@@ -61,6 +64,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         st = gr_sample_parse(o->sample, &c->sample, err);
     if (c->sample.kind != SAMPLE_ALL)
         c->options.choose = choose;
+    gr_attribution_init(&c->attribution, s);
     if (st == GR_OK)
         *self = c;
     else
@@ -75,11 +79,13 @@ static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
 }
 
 static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
-    ColliderOptions o = ((Collider *)self)->options;
+    Collider *c = self;
+    ColliderOptions o = c->options;
     char suffix[24];
     o.suffix = suffix_of(m, suffix, sizeof suffix);
     m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
-    return gr_collider_rewrite(ptx, &o, m->checked_sites, err);
+    gr_status st = gr_collider_rewrite(ptx, &o, m->checked_sites, err);
+    return st == GR_OK ? gr_attribution_rewrite(&c->attribution, ptx, m, suffix, err) : st;
 }
 
 static gr_status collider_loaded(void *self, GrModule *m,
@@ -96,8 +102,12 @@ static gr_status collider_loaded(void *self, GrModule *m,
         return gr_fail(err, st, "the driver does not find %s", name);
     if (size != sizeof(GrControl) || !m->records_device)
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
-    GrControl control = {
-        .slots = m->records_device, .n_sites = m->n_sites, .seed = c->options.seed, .stop = c->stop};
+    GrControl control = {.slots = m->records_device,
+                         .n_sites = m->n_sites,
+                         .seed = c->options.seed,
+                         .stop = c->stop,
+                         .module = (uint32_t)m->number};
+    gr_attribution_attach(&c->attribution, m, &control);
     CUresult (*copy)(CUdeviceptr, const void *, size_t) =
         (CUresult(*)(CUdeviceptr, const void *, size_t))c->session->driver(c->session, "cuMemcpyHtoD");
     CUresult rc = copy ? copy(at, &control, sizeof control) : CUDA_ERROR_NOT_FOUND;

@@ -101,7 +101,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     Session *s = &gr_session;
     gr_status st;
     StrBuf out = {0};
-    m->info.hash = gr_hash_bytes(text, len);
+    m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
     GR_TRY(describe(m, *parsed, err));
     m->pub.original = *parsed;

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "passes/collider_async.h"
 #include "passes/collider_matrix.h"
+#include "passes/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,29 +131,6 @@ static gr_status check_target(PtxModule *m, gr_error *err) {
     return GR_OK;
 }
 
-static gr_status link_runtime(PtxModule *m, const char *suffix, const char *from, gr_error *err) {
-    gr_status st = GR_OK;
-    PtxModule *runtime = NULL;
-    StrBuf text = {0};
-    char prefix[32];
-    snprintf(prefix, sizeof prefix, "__gr%s_", suffix);
-    for (const char *at; (at = strstr(from, "__gr_")); from = at + strlen("__gr_")) {
-        gr_str_addn(&text, from, (size_t)(at - from));
-        gr_str_add(&text, prefix);
-    }
-    gr_str_add(&text, from);
-    if (text.oom)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    else {
-        GR_TRY(gr_ptx_parse(text.data, text.len, "collider's device runtime", &runtime, err));
-        GR_TRY(gr_ptx_link_runtime(m, runtime, err));
-    }
-done:
-    gr_ptx_free(runtime);
-    gr_str_free(&text);
-    return st;
-}
-
 // Of which sites there is to choose is known when they are instrumented: so all are, in a copy.
 static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSiteStatus *status,
                               gr_error *err) {
@@ -199,9 +177,9 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         goto done;
     }
     memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
-    GR_TRY(link_runtime(m, o->suffix,
-                        gr_copy_needs_runtime(m) ? gr_collider_copy_runtime_ptx : gr_collider_runtime_ptx,
-                        err));
+    GR_TRY(gr_runtime_link(m,
+                           gr_copy_needs_runtime(m) ? gr_collider_copy_runtime_ptx : gr_collider_runtime_ptx,
+                           o->suffix, err));
     for (uint32_t k = 0; k < n_funcs; k++)
         if (marked[k] && funcs[k]->has_body && !funcs[k]->tag.inserted)
             GR_TRY(rewrite_function(&w, funcs[k], status));

@@ -84,15 +84,17 @@ static bool count_text(GrCountedVec *v, const char *text, uint64_t n) {
     return gr_vec_push(v, c);
 }
 
-gr_status gr_report_reason(GrReport *r, const char *fmt, ...) {
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    char *copy = gr_arena_strdup(&r->arena, text);
-    return copy && count_text(&r->reasons, copy, 1) ? GR_OK : GR_ERR_NOMEM;
-}
+#define ADD_TEXT(to)                                                                                         \
+    char text[1024];                                                                                         \
+    va_list ap;                                                                                              \
+    va_start(ap, fmt);                                                                                       \
+    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
+    va_end(ap);                                                                                              \
+    char *copy = gr_arena_strdup(&r->arena, text);                                                           \
+    return copy && count_text(to, copy, 1) ? GR_OK : GR_ERR_NOMEM
+
+gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
+gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
 
 // ---- records ---------------------------------------------------------------------------------------------
 

@@ -127,6 +127,12 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
                  json_pack("{s:o,s:i}", "address", hex(race->overlap), "bytes", (int)race->overlap_bytes));
     for (unsigned i = 0; ok && i < race->n_accesses; i++)
         ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
+    if (ok && race->met)
+        ok =
+            json_array_append_new(accesses, access_json(race, &race->met->other, arena)) == 0 &&
+            set(o, "replay",
+                json_pack("{s:i,s:I,s:o}", "number", (int)race->met->replay, "seed",
+                          (json_int_t)race->met->seed, "first", access_json(race, &race->met->first, arena)));
     ok = ok && set(o, "accesses", json_incref(accesses));
     if (ok && race->judged)
         ok = set(o, "witness", race->witness ? race_json(r, race->witness, arena) : json_null());
@@ -259,6 +265,7 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
          set(o, "engine", text_json(r->engine)) && set(o, "evidence", text_json(r->evidence)) &&
          set(o, "device", text_json(r->device)) && set(o, "seed", json_integer((json_int_t)r->seed)) &&
          set(o, "reproduce", text_json(r->reproduce)) &&
+         (!r->replays || set(o, "replays", json_integer((json_int_t)r->replays))) &&
          set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
          set(o, "reasons", texts_json(&r->reasons)) && set(o, "coverage", coverage_json(r, &arena)) &&
          set(o, "races", json_incref(races)) && set(o, "misuses", json_incref(misuses));

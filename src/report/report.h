@@ -39,6 +39,13 @@ typedef struct GrAccess {
     bool host;                   // the program's own, on the host
 } GrAccess;
 
+// Two sides of a race that met in a replay (replay.h).
+typedef struct GrMet {
+    unsigned replay; // from 1
+    uint64_t seed;   // of that run
+    GrAccess first, other;
+} GrMet;
+
 typedef struct GrRace {
     unsigned class; // GrRaceClass, or GR_CLASS_COUNT and up: those of exact/races.def
     const char *kernel, *module, *space;
@@ -54,6 +61,7 @@ typedef struct GrRace {
     uint32_t lanes,
         stored
             [2]; // lanes of the warp that raced among themselves; which of them stored `expected`, and `seen`; 0: no such race
+    const GrMet *met;              // where the other side was caught; NULL: nowhere
     const char *engine, *evidence; // NULL: the report's
     bool judged;                   // by another engine, in the same execution:
     const struct GrRace *witness;  // the race that it saw there; NULL: none, so one of the two is wrong
@@ -101,6 +109,7 @@ typedef struct GrReport {
     const void *excludes_user;
     const char *sample; // --sample; "": every access is watched
     uint64_t seed;
+    uint64_t replays;                    // that looked for other sides
     bool poisoned;                       // --poison-writes: before each value its complement was stored
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
@@ -126,6 +135,9 @@ void gr_report_free(GrReport *r);
 
 // Adds a reason that only the launcher knows ("the program was killed by signal 11"), before gr_report_build.
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Adds something worth saying that takes nothing away from the verdict.
+gr_status gr_report_remark(GrReport *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // Reads everything out of `view` and decides the verdict.
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err);

@@ -132,7 +132,50 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     gr_str_addc(out, '\n');
 }
 
-static void add_other_side(const GrRace *race, StrBuf *out) {
+static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+    for (uint32_t f = 0; f < a->n_inlined; f++) {
+        gr_str_add(out, "    inlined at ");
+        add_place(r, &a->inlined[f], out);
+        if (a->inlined[f].function)
+            gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
+        gr_str_addc(out, '\n');
+    }
+}
+
+// The other side, from the replay in which the two met.
+static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    const GrMet *m = race->met;
+    const GrAccess *a = &m->first, *b = &m->other;
+    gr_str_add(out, "    other side, caught by a replay: ");
+    add_where(r, b, race->module, out);
+    if (b->at.function && (!a->at.function || strcmp(a->at.function, b->at.function)))
+        gr_str_addf(out, " in %s", gr_short_name(b->at.function, arena));
+    gr_str_addc(out, '\n');
+    gr_source_excerpt(b->at.file, b->at.line, b->at.col, out);
+    add_inlined(r, b, arena, out);
+    gr_str_add(out, "    ");
+    add_who(race, b, out);
+    if (b->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
+    gr_str_addf(
+        out, "\n    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
+        m->replay, (unsigned long long)m->seed);
+    add_who(race, a, out);
+    if (a->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)a->launch);
+    gr_str_addc(out, '\n');
+}
+
+static void add_other_side(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->n_accesses < 2 && r->replays) {
+        gr_str_addf(
+            out,
+            "    other side: not known: in %llu replay%s no store or atomic operation of a kernel touched "
+            "the bytes\n    while a thread waited here (copies, asynchronous stores and the host cannot "
+            "be caught)\n",
+            (unsigned long long)r->replays, r->replays == 1 ? "" : "s");
+        return;
+    }
     if (race->n_accesses < 2) {
         gr_str_add(out, "    other side: a store by another thread, not known (this engine sees one side)\n");
         return;
@@ -170,13 +213,7 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     add_function(race, a, arena, out);
     gr_str_addf(out, "\n\n    %s\n\n", gr_race_class_meaning(race->class));
     gr_source_excerpt(a->at.file, a->at.line, a->at.col, out);
-    for (uint32_t f = 0; f < a->n_inlined; f++) {
-        gr_str_add(out, "    inlined at ");
-        add_place(r, &a->inlined[f], out);
-        if (a->inlined[f].function)
-            gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
-        gr_str_addc(out, '\n');
-    }
+    add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
     add_who(race, a, out);
     if (race->launch)
@@ -185,8 +222,10 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     add_values(r, race, out);
     if (race->order)
         add_pair(r, race, arena, out);
+    else if (race->met)
+        add_met(r, race, arena, out);
     else if (!race->witness)
-        add_other_side(race, out);
+        add_other_side(r, race, out);
     gr_str_addf(
         out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
         race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");

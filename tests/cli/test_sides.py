@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the collider see more, on the CPU device: poisoned writes. Usage: test_sides.py GPURACE PROGRAM SOURCE SCHEMA"""
+"""What makes the collider see more, on the CPU device: poisoned writes, and replays that catch the other side. Usage: test_sides.py GPURACE PROGRAM SOURCE SCHEMA"""
 import json
 import os
 import subprocess
@@ -24,6 +24,7 @@ class Run:
             command = [GPURACE, "run", "--device", "cpu", "--engine", "collider", "--format", "text" if text else "json",
                        "--output", output, *options, "--", PROGRAM, *args]
             more.setdefault("stdin", subprocess.DEVNULL)
+            environment.update(more.pop("env", {}))
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   timeout=120, check=False, **more)
             self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
@@ -76,6 +77,113 @@ class Poison(unittest.TestCase):
         for seed in ("1", "2", "3"):
             run = Run("neighbours", options=["--poison-writes", "--seed", seed])
             self.assertEqual((run.status, run.report["verdict"], run.stdout), (0, "clean", plain.stdout), run.stderr)
+
+
+class Attribution(unittest.TestCase):
+    """Races of which the first run saw one side; replays name the other one, at the right line."""
+
+    def race(self, kernel, seeds=range(1, 6), options=()):
+        for seed in seeds:
+            run = Run(kernel, options=["--attribute", "--seed", str(seed), *options])
+            races = [r for r in run.report["races"] if self.at(r["accesses"][0], f"{kernel} first")]
+            if races:
+                self.assertEqual(len(races), 1, run.report)
+                return run, races[0]
+        self.fail("no race was found to attribute")
+
+    def at(self, access, label):
+        lines = [access["line"]] + [f["line"] for f in access["inlined_at"]]
+        return line_of(label) in lines
+
+    def check(self, kernel, kind, space="global", sizes=(4, 4), race_class="clobbered read"):
+        run, race = self.race(kernel)
+        self.assertEqual((race["class"], race["space"], len(race["accesses"])), (race_class, space, 2), race)
+        first, other = race["replay"]["first"], race["accesses"][1]
+        self.assertTrue(self.at(first, f"{kernel} first"), first)
+        self.assertTrue(self.at(other, f"{kernel} other"), other)
+        self.assertEqual((other["kind"], first["size"], other["size"]), (kind, *sizes))
+        self.assertNotEqual((first["thread"], first["block"]), (other["thread"], other["block"]))
+        a, b = int(first["address"], 16), int(other["address"], 16)
+        self.assertTrue(a < b + other["size"] and b < a + first["size"], race)
+        self.assertGreaterEqual(run.report["replays"], race["replay"]["number"])
+        return race
+
+    def test_store(self):
+        race = self.check("read_store", "store")
+        self.assertEqual((race["replay"]["first"]["block"], race["accesses"][1]["block"]), ([0, 0, 0], [1, 0, 0]))
+        self.assertEqual(race["replay"]["first"]["thread"], race["accesses"][1]["thread"])
+
+    def test_reduction(self):
+        self.check("read_atomic", "atomic")
+
+    def test_exchange(self):
+        self.check("read_exchange", "atomic")
+
+    def test_volatile_store(self):
+        self.check("read_volatile", "store")
+
+    def test_lost_update(self):
+        self.check("store_store", "atomic", race_class="lost update")
+
+    def test_shared(self):
+        race = self.check("in_shared", "store", "shared")
+        self.assertEqual(race["replay"]["first"]["block"], race["accesses"][1]["block"])
+
+    def test_generic_address(self):
+        race = self.check("generic", "store", "shared")
+        self.assertEqual(race["replay"]["first"]["block"], race["accesses"][1]["block"])
+
+    def test_part_of_a_word(self):
+        self.check("narrow", "store", sizes=(1, 4))
+
+    def test_part_of_a_vector(self):
+        self.check("wide", "store", sizes=(16, 4))
+
+    def test_memory_of_another_block(self):
+        race = self.check("cluster", "store", "shared")
+        self.assertEqual(race["accesses"][1]["block"][0], race["replay"]["first"]["block"][0] + 1)
+
+    def test_what_cannot_be_caught(self):
+        run, race = self.race("copied")
+        self.assertEqual((run.report["replays"], len(race["accesses"])), (3, 1))
+        self.assertNotIn("replay", race)
+        text = Run("copied", options=["--attribute", "--replays", "2"], text=True).report
+        self.assertIn("in 2 replays no store or atomic operation of a kernel touched the bytes", text)
+
+    def test_text(self):
+        text = Run("read_store", options=["--attribute"], text=True).report
+        self.assertRegex(text, rf"other side, caught by a replay: .*sides.cu:{line_of('read_store other')}:")
+        self.assertIn("the two met in replay 1 (seed 1), not in the first run", text)
+        self.assertIn("remark    --attribute: the program was run 1 more time: 1 of 1 races", text)
+
+    def test_the_first_run_is_the_programs(self):
+        """Its output and exit status; replays print nothing, and read the same input."""
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+            words, left = os.path.join(folder, "in"), os.path.join(folder, "left")
+            with open(words, "w", encoding="utf-8") as file:
+                file.write("skipped\nread_store\n")
+            with open(words, encoding="utf-8") as file:
+                os.lseek(file.fileno(), len("skipped\n"), os.SEEK_SET)
+                run = Run("-", "input", left, options=["--attribute"], stdin=file)
+            self.assertEqual((run.status, run.stdout.count("\n"), run.report["replays"]), (66, 1, 1), run.stderr)
+            self.assertEqual(len(run.report["races"][0]["accesses"]), 2)
+            with open(left, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "run\nrun\n")
+
+    def test_input_that_is_gone(self):
+        reader, writer = os.pipe()
+        os.write(writer, b"read_store\n")
+        os.close(writer)
+        run = Run("-", "input", options=["--attribute"], stdin=reader)
+        os.close(reader)
+        self.assertIn("standard input is a pipe and cannot be repeated: replays read none",
+                      "\n".join(run.report["coverage"]["remarks"]))
+        self.assertEqual(len(run.report["races"][0]["accesses"]), 1)
+
+    def test_nothing_to_do(self):
+        run = Run("neighbours", options=["--attribute"])
+        self.assertEqual((run.status, run.report["verdict"]), (0, "clean"))
+        self.assertNotIn("replays", run.report)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// runtime — links a device runtime (src/device, as PTX text) into a module, its names made the module's own.
+#ifndef GR_PASSES_RUNTIME_H
+#define GR_PASSES_RUNTIME_H
+
+#include "ptx/ptx.h"
+
+// "__gr_NAME" becomes "__gr<suffix>_NAME", so that several rewritten modules can be linked together. What `m` has already stays.
+gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err);
+
+#endif
