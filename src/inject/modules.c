@@ -59,6 +59,7 @@ static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *
                         .ptx_line = site->stmt->line,
                         .size = site->size,
                         .access = (uint8_t)site->access,
+                        .before = site->async && !site->copy && site->access == PTX_ACCESS_WRITE,
                         .space = (uint8_t)site->space};
     if (!loc) {
         out->at.function = copy_text(m, site->func->name);

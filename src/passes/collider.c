@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "passes/collider_async.h"
+#include "passes/collider_deferred.h"
 #include "passes/collider_matrix.h"
 #include "passes/runtime.h"
 
@@ -57,17 +58,25 @@ static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrS
     return gr_collider_store(w, a);
 }
 
-// What checks an instruction; or why nothing does.
+// What checks an instruction, known by its opcode and first modifier (UNKNOWN: any); or why nothing does.
 static const struct {
     PtxOp op;
+    PtxMod first;
     gr_status (*check)(ColliderWork *w, Access *a, GrSiteStatus *status);
     GrSiteStatus why_not;
 } families[] = {
-    {PTX_OP_LDMATRIX, gr_collider_ldmatrix, 0}, {PTX_OP_STMATRIX, gr_collider_stmatrix, 0},
-    {PTX_OP_WMMA, gr_collider_wmma, 0},         {PTX_OP_WGMMA, NULL, GR_SITE_DESCRIPTOR},
-    {PTX_OP_MULTIMEM, NULL, GR_SITE_MULTIMEM},  {PTX_OP_TEX, NULL, GR_SITE_TEXTURE},
-    {PTX_OP_TLD4, NULL, GR_SITE_TEXTURE},       {PTX_OP_SULD, NULL, GR_SITE_TEXTURE},
-    {PTX_OP_SUST, NULL, GR_SITE_TEXTURE},       {PTX_OP_SURED, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_ST, PTX_MOD_async, gr_collider_store_async, 0},
+    {PTX_OP_ST, PTX_MOD_bulk, gr_collider_store_bulk, 0},
+    {PTX_OP_LDMATRIX, 0, gr_collider_ldmatrix, 0},
+    {PTX_OP_STMATRIX, 0, gr_collider_stmatrix, 0},
+    {PTX_OP_WMMA, 0, gr_collider_wmma, 0},
+    {PTX_OP_WGMMA, 0, NULL, GR_SITE_DESCRIPTOR},
+    {PTX_OP_MULTIMEM, 0, NULL, GR_SITE_MULTIMEM},
+    {PTX_OP_TEX, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_TLD4, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SULD, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SUST, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SURED, 0, NULL, GR_SITE_TEXTURE},
 };
 
 static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
@@ -76,8 +85,10 @@ static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSi
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
         return *status == GR_SITE_CHECKED ? gr_collider_copy(w, &c) : GR_OK;
     }
+    const PtxInstr *i = a->stmt->instr;
+    PtxMod first = i->n_mods ? i->mods[0].id : PTX_MOD_UNKNOWN;
     for (unsigned k = 0; k < sizeof families / sizeof *families; k++)
-        if (families[k].op == a->stmt->instr->op) {
+        if (families[k].op == i->op && (!families[k].first || families[k].first == first)) {
             *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
             return families[k].check ? families[k].check(w, a, status) : GR_OK;
         }

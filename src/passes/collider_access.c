@@ -321,8 +321,7 @@ done:
     return st;
 }
 
-// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
-static gr_status put_stored(Access *a, unsigned bits, PtxOperand *stored) {
+gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
     gr_status st = GR_OK;
     for (unsigned k = 0; k < a->n; k++) {
         PtxOperand v = *a->value[k];
@@ -452,7 +451,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_access_comparable(a, a->before));
-    GR_TRY(put_stored(a, bits, stored));
+    GR_TRY(gr_collider_stored(a, bits, stored));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits));
     if (w->o->poison)
         GR_TRY(put_poison(w, a, type, stored, bits));

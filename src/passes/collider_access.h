@@ -37,6 +37,9 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
 gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
                               unsigned bits, GrRaceClass class, const Speculation *spec);
 
+// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
+gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);
+
 // Figure 3b: before the store, do lanes of this warp target one address?
 gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits);
 

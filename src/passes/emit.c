@@ -79,7 +79,7 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
     if (site->strong)
         return GR_SITE_STRONG;
     bool load = i->op == PTX_OP_LD || i->op == PTX_OP_LDU;
-    if (site->async || (!load && i->op != PTX_OP_ST) || i->n_operands < 2)
+    if ((!load && i->op != PTX_OP_ST) || i->n_operands < 2)
         return GR_SITE_NOT_UNDERSTOOD;
     a->address = i->operands[load ? 1 : 0];
     if (a->address.kind != PTX_O_ADDRESS || a->address.n_sub != 1)

@@ -57,7 +57,8 @@ static bool classify(const PtxInstr *i, PtxSite *s) {
         s->size = typed_size(i);
         return true;
     case PTX_OP_MULTIMEM:
-        s->strong = true;
+        s->strong = s->strong ||
+                    (f & PTX_F_ATOMIC); // .ld_reduce and .st are weak unless they say otherwise (9.7.9.17)
         s->size = typed_size(i);
         if (f & PTX_F_ASYNC)
             classify_copy(i, s);

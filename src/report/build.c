@@ -387,8 +387,8 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
                    .launch = launch_number(b, m, slot, kernel),
                    .space = slot->space == 1 ? "shared" : "global"};
     if (class == GR_CLASS_CLOBBERED_READ &&
-        s->access != PTX_ACCESS_READ) { // the source of an asynchronous copy
-        race.accesses[0].kind = "load";
+        s->access != PTX_ACCESS_READ) { // the source of an asynchronous copy; or the place of st.async
+        race.accesses[0].kind = s->before ? "store" : "load";
         race.accesses[0].async = true;
     }
     bool ready = slot->state ==

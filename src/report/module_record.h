@@ -21,6 +21,7 @@ typedef struct GrSiteInfo {
     const char *type;   // "f32"
     uint32_t ptx_line, size;
     uint8_t access, space, status; // PtxAccess, PtxSpace, GrSiteStatus
+    bool before;                   // a store that is performed later: the place is watched before it
 } GrSiteInfo;
 
 // A function that accesses memory.

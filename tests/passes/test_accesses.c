@@ -21,11 +21,11 @@
 // odd lanes. %out and %base are the places of lane 0.
 static const char head[] =
     ".version 8.6\n.target sm_100\n.address_size 64\n"
-    ".visible .entry k(.param .u64 out, .param .u32 off) {\n"
+    ".visible .entry k(.param .u64 out, .param .u32 off) .reqnctapercluster 1, 1, 1 {\n"
     ".reg .pred %p<8>; .reg .b8 %b<9>; .reg .b16 %h<9>; .reg .b32 %r<40>, %s, %base; .reg .f32 "
     "%f<9>;\n"
     ".reg .b64 %d<9>, %g, %c, %out; .reg .b128 %q<4>; .reg .b32 %v<8>; .reg .b64 %w<8>;\n"
-    ".shared .align 64 .b8 s[2176];\n"
+    ".shared .align 64 .b8 s[2176]; .shared .b64 bar;\n"
     "ld.param.u64 %out, [out]; ld.param.u32 %v0, [off]; mov.u32 %v1, %tid.x; and.b32 %v2, %v1, 31;\n"
     "mov.u32 %base, s; shl.b32 %v3, %v2, 6; add.u32 %s, %base, %v3; cvt.u64.u32 %w0, %v3;\n"
     "add.s64 %g, %out, %w0; cvt.u64.u32 %c, %s; cvta.shared.u64 %c, %c; add.u32 %v0, %v0, %v3;\n"
@@ -35,12 +35,15 @@ static const char head[] =
     "%r2};\n"
     "mov.b64 %d2, {%r3, %r4}; mov.b128 %q1, {%d1, %d2}; mov.b16 %h1, 3; cvt.u8.u32 %b1, %r2;\n"
     "mov.f32 %f1, 0f3F800000; mov.u64 %d0, %g; mov.u32 %r0, %s;\n"
+    "setp.eq.u32 %p6, %v1, 0; @%p6 mbarrier.init.shared.b64 [bar], 1; bar.sync 0;\n"
     "L: @%p7 bra OTHER;\n";
 static const char tail[] =
     "bra NEXT;\n"
     "OTHER: add.u32 %v6, %v5, 1; st.volatile.global.u8 [%w1], %v6; st.volatile.shared.u8 [%v0], %v6;\n"
     "NEXT: add.u32 %v5, %v5, 1; setp.lt.u32 %p6, %v5, 40; @%p6 bra L;\n"
-    "bar.sync 0; shl.b32 %v6, %v1, 2; add.u32 %v7, %base, %v6; cvt.u64.u32 %w2, %v6; add.s64 %w2, "
+    "bar.sync 0; setp.eq.u32 %p6, %v1, 0; @%p6 mbarrier.arrive.shared.b64 %w2, [bar];\n"
+    "W: mbarrier.try_wait.parity.shared.b64 %p6, [bar], 0; @!%p6 bra W;\n"
+    "shl.b32 %v6, %v1, 2; add.u32 %v7, %base, %v6; cvt.u64.u32 %w2, %v6; add.s64 %w2, "
     "%out, %w2;\n"
     "mov.u32 %v5, 0;\n"
     "C: ld.volatile.shared.u32 %v6, [%v7]; st.volatile.global.u32 [%w2+4096], %v6; add.u32 %v7, %v7, "
@@ -97,6 +100,15 @@ static const Form forms[] = {
     {"ld.shared::cta.u64 %d3, [%s];", READ, 7, 8},
     {"ld.shared::cluster.v4.u32 {%r5, %r6, %r7, %r8}, [%s];", READ, 12, 16},
     {"ld.shared.u32 %r0, [%r0]; mov.u32 %r0, %s;", READ, 2, 4},
+    {"st.bulk.weak.shared::cta [%s], 24, 0;", WRITE, 23, 24},
+    {"mov.u64 %d3, 16; @%p1 st.bulk [%c+8], %d3, 0;", WRITE, 8, 7},
+    // Once: nothing orders what is issued again with what is still on its way.
+    {"setp.eq.u32 %p2, %v5, 3; @%p2 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 4;"
+     "@%p2 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%s], %r1, [bar];",
+     READ, 3, 4},
+    {"setp.eq.and.u32 %p2, %v5, 3, %p1; @%p2 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 16;"
+     "@%p2 st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%s], {%d1, 7}, [bar];",
+     READ, 15, 16},
     {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%s];", READ, 15, 16},
     {"ldmatrix.sync.aligned.m8n8.x4.trans.b16 {%r5, %r6, %r7, %r8}, [%c+16];", READ, 16, 15},
     {"@!%p7 ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%r0}, [%r0+16]; mov.u32 %r0, %s;", READ, 31, 15},
@@ -205,6 +217,10 @@ static void within_a_warp(void **state) {
         {"st.shared.b128 [%base], %q1;", GR_CLASS_INTRA_WARP_SAME, 0, 8, 0xffffffff},
         {"cvt.u8.u32 %b1, %v2; st.shared.b8 [%base+3], %b1;", GR_CLASS_INTRA_WARP, 3, 1, 0xffffffff},
         {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", GR_CLASS_COUNT, 0, 0, 0},
+        {"st.bulk.weak.shared::cta [%base+8], 8, 0;", GR_CLASS_INTRA_WARP_SAME, 8, 8, 0xffffffff},
+        {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 4;"
+         "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%base+4], %v2, [bar];",
+         GR_CLASS_INTRA_WARP, 4, 4, 0xffffffff},
         {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%base], {%v2};", GR_CLASS_INTRA_WARP, 0, 8, 0xff},
         {"stmatrix.sync.aligned.m8n8.x2.trans.b16 [%c], {%v2, %v2};", GR_CLASS_COUNT, 0, 0, 0},
         {"cvt.rn.f32.u32 %f2, %v2; st.global.v8.f32 [%out], {%f1,%f1,%f1,%f1,%f1,%f1,%f2,%f1};",

@@ -18,6 +18,7 @@ GOLDEN = [  # file, target, what standard error must say
     ("accesses", "sm_90", ["28 checked", "2 strong"]),
     ("wide", "sm_100", ["17 checked"]),  # .b128, .b8 registers, 256-bit vectors, cache hints
     ("copies", "sm_80", ["; 11 checked"]),  # cp.async
+    ("deferred", "sm_100", ["5 checked", "3 strong", "a multimem address"]),  # st.async, st.bulk
     ("matrices", "sm_90", ["20 checked"]),  # ldmatrix, stmatrix, wmma.load, wmma.store
 ]
 
