@@ -14,8 +14,10 @@
 #include "generate.h"
 
 #include "../conformance/driver.h"
+#include "device/meet.h"
 #include "device/record.h"
 #include "passes/collider.h"
+#include "passes/meet.h"
 #include "vm/vm.h"
 
 #include <stdio.h>
@@ -33,16 +35,17 @@ typedef struct Way {
     const char *name;
     VmConfig config;
     ColliderOptions collider; // suffix NULL: not rewritten
+    bool meets;               // every access looks for others in its window, as in replays (passes/meet.h)
 } Way;
 
 static const Way ways[] = {
-    {"plain", {.seed = 1}, {0}},
-    {"other seed, warps parted often", {.seed = 2, .split_one_in = 3}, {0}},
-    {"one instruction at a time", {.seed = 3, .quantum = 1}, {0}},
-    {"short turns, warps parted", {.seed = 4, .split_one_in = 20, .quantum = 9, .sm_count = 1}, {0}},
-    {"without shortcuts", {.seed = 1, .unfused = true}, {0}},
-    {"two threads", {.seed = 5, .jobs = 2}, {0}},
-    {"three threads, warps parted", {.seed = 6, .jobs = 3, .split_one_in = 10, .quantum = 30}, {0}},
+    {"plain", {.seed = 1}, {0}, false},
+    {"other seed, warps parted often", {.seed = 2, .split_one_in = 3}, {0}, false},
+    {"one instruction at a time", {.seed = 3, .quantum = 1}, {0}, false},
+    {"short turns, warps parted", {.seed = 4, .split_one_in = 20, .quantum = 9, .sm_count = 1}, {0}, false},
+    {"without shortcuts", {.seed = 1, .unfused = true}, {0}, false},
+    {"two threads", {.seed = 5, .jobs = 2}, {0}, false},
+    {"three threads, warps parted", {.seed = 6, .jobs = 3, .split_one_in = 10, .quantum = 30}, {0}, false},
 };
 
 static bool every_third(void *user, const PtxModule *m, const PtxSite *site) {
@@ -52,22 +55,27 @@ static bool every_third(void *user, const PtxModule *m, const PtxSite *site) {
 
 // The first is the same without the collider.
 static const Way collided[] = {
-    {"plain", {.seed = 1}, {0}},
+    {"plain", {.seed = 1}, {0}, false},
     {"collider",
      {.seed = 1},
-     {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""}},
+     {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""},
+     false},
     {"collider without the device's shortcuts",
      {.seed = 1, .unfused = true},
-     {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""}},
+     {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""},
+     false},
     {"delays of 1 ns, warps parted often",
      {.seed = 2, .split_one_in = 3},
-     {.seed = 2, .read_delay_ns = 1, .write_delay_ns = 1, .same_value = true, .suffix = "7"}},
+     {.seed = 2, .read_delay_ns = 1, .write_delay_ns = 1, .same_value = true, .suffix = "7"},
+     false},
     {"long and short delays, one instruction at a time",
      {.seed = 3, .quantum = 1},
-     {.seed = 3, .read_delay_ns = 5000, .write_delay_ns = 1, .suffix = ""}},
+     {.seed = 3, .read_delay_ns = 5000, .write_delay_ns = 1, .suffix = ""},
+     false},
     {"no delays, short turns, warps parted",
      {.seed = 4, .split_one_in = 20, .quantum = 9, .sm_count = 1},
-     {.seed = 4, .same_value = true, .suffix = ""}},
+     {.seed = 4, .same_value = true, .suffix = ""},
+     false},
     {"poisoned writes",
      {.seed = 5, .split_one_in = 10, .quantum = 40},
      {.seed = 5,
@@ -75,7 +83,8 @@ static const Way collided[] = {
       .write_delay_ns = 1000,
       .same_value = true,
       .poison = true,
-      .suffix = ""}},
+      .suffix = ""},
+     false},
     {"some accesses",
      {.seed = 6, .split_one_in = 5},
      {.seed = 6,
@@ -83,10 +92,20 @@ static const Way collided[] = {
       .write_delay_ns = 20,
       .same_value = true,
       .wanted = every_third,
-      .suffix = ""}},
+      .suffix = ""},
+     false},
     {"two threads",
      {.seed = 7, .jobs = 2},
-     {.seed = 7, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""}},
+     {.seed = 7, .read_delay_ns = 5000, .write_delay_ns = 5000, .same_value = true, .suffix = ""},
+     false},
+    {"looking for the other side",
+     {.seed = 8, .split_one_in = 10, .quantum = 30},
+     {.seed = 8, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = ""},
+     true},
+    {"looking for it on two threads",
+     {.seed = 9, .jobs = 2},
+     {.seed = 9, .read_delay_ns = 100, .write_delay_ns = 100, .suffix = "7"},
+     true},
 };
 enum { WAYS = sizeof ways / sizeof *ways, COLLIDED = sizeof collided / sizeof *collided, MOST = 16 };
 _Static_assert(WAYS <= MOST && COLLIDED <= MOST, "a device for each");
@@ -103,6 +122,8 @@ static const Mutant mutants[] = {
     {"it compares floats", "setp.ne.b32 %gr", ", %f", ", %f"}, // completed in mutate
     {"it compares bits that were not stored", "and.b16", ", 0xff", ", 0xffff"},
     {"it does not leave out local memory", "isspacep.local", "isspacep.local", "isspacep.const"},
+    {"it takes shared memory of several blocks for one", "0x9FB21C651E98DF25", "0x9FB21C651E98DF25", "0"},
+    {"its windows stay open", "setp.ne.u32", "setp.ne", "setp.lt"},
     {"it asks lanes that are not there", "activemask", "activemask.b32", "mov.b32"}, // likewise
 };
 enum { MUTANTS = sizeof mutants / sizeof *mutants };
@@ -113,9 +134,13 @@ typedef struct Rig {
     const Mutant *mutant;
     VmMem *mem;
     VmDevice *device[MOST];
-    uint64_t addr, slots;
+    uint64_t addr, slots, met;
     uint8_t *view;
     GrSlot *seen; // of n_sites
+    struct Meetings {
+        GrMeetTable table;
+        GrMeeting of[GR_MEET_TARGETS];
+    } * meetings;
     uint32_t n_sites;
 } Rig;
 
@@ -130,6 +155,10 @@ static bool open_rig(Rig *r, gr_error *err) {
         return false;
     r->slots = range->addr;
     r->seen = (GrSlot *)gr_vm_mem_view(r->mem, range->addr, SLOTS);
+    if (gr_vm_mem_alloc(r->mem, VM_MEM_DEVICE, 0, sizeof *r->meetings, 256, &range, err) != GR_OK)
+        return false;
+    r->met = range->addr;
+    r->meetings = (struct Meetings *)gr_vm_mem_view(r->mem, range->addr, sizeof *r->meetings);
     for (int w = 0; w < r->n_ways; w++) {
         VmConfig c = r->ways[w].config;
         c.mem = r->mem;
@@ -194,6 +223,13 @@ static bool parse(const Way *way, const Mutant *mutant, const RandomKernel *k, P
     }
     StrBuf text = {0}, damaged = {0};
     bool ok = gr_collider_rewrite(*out, &way->collider, status, err) == GR_OK;
+    if (ok && way->meets) {
+        static uint16_t targets[SITES + 1];
+        for (unsigned t = 1; t <= SITES; t++)
+            targets[t] = (uint16_t)(t <= GR_MEET_TARGETS ? t : 0);
+        MeetOptions o = {.suffix = way->collider.suffix, .targets = targets};
+        ok = gr_meet_rewrite(*out, &o, err) == GR_OK;
+    }
     if (ok && mutant) {
         ok = gr_ptx_print(*out, 0, &text, err) == GR_OK && mutate(mutant, &text, &damaged);
         gr_ptx_free(*out);
@@ -220,17 +256,30 @@ static bool attach(Rig *r, const Way *way, VmModule *m, const PtxModule *ptx, gr
     }
     r->n_sites = ptx->n_sites;
     memset(r->seen, 0, (ptx->n_sites + 1) * GR_CLASS_COUNT * sizeof *r->seen);
-    GrControl control = {.slots = r->slots, .n_sites = ptx->n_sites};
+    GrControl control = {.slots = r->slots, .n_sites = ptx->n_sites, .windows = way->meets ? r->met : 0};
+    memset(r->meetings, 0, sizeof *r->meetings);
+    for (unsigned k = 0; k < GR_MEET_TARGETS; k++)
+        r->meetings->table.records[k] = r->met + offsetof(struct Meetings, of) + k * sizeof(GrMeeting);
     memcpy(gr_vm_mem_view(r->mem, at, sizeof control), &control, sizeof control);
     return true;
 }
 
-// Nothing may have been reported.
+// Nothing may have been reported, and nobody may have met, or have left a window open.
 static bool silent(const Rig *r, gr_error *err) {
     for (uint32_t k = 0; r->n_sites && k < (r->n_sites + 1) * GR_CLASS_COUNT; k++)
         if (r->seen[k].count) {
             gr_fail(err, GR_ERR_INTERNAL, "report of class %u at site %u, thread %u of block %u",
                     k % GR_CLASS_COUNT, k / GR_CLASS_COUNT, r->seen[k].thread[0], r->seen[k].block[0]);
+            return false;
+        }
+    for (unsigned k = 0; r->n_sites && k < GR_MEET_TARGETS; k++)
+        if (r->meetings->of[k].state) {
+            gr_fail(err, GR_ERR_INTERNAL, "site %u was met by site %u", k + 1, r->meetings->of[k].other.site);
+            return false;
+        }
+    for (unsigned k = 0; r->n_sites && k < GR_MEET_ROWS * GR_MEET_ROW_WORDS; k++)
+        if (r->meetings->table.words[k / GR_MEET_ROW_WORDS][k % GR_MEET_ROW_WORDS]) {
+            gr_fail(err, GR_ERR_INTERNAL, "a window is left open");
             return false;
         }
     return true;
