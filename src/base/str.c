@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void gr_str_free(StrBuf *s) {
@@ -140,7 +141,18 @@ done:
     return st;
 }
 
+// A device or a pipe is written to; a rename would put a file in its place.
+static gr_status write_special(const char *path, const void *data, size_t len, gr_error *err) {
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, len, f) == len;
+    ok = f && fclose(f) == 0 && ok;
+    return ok ? GR_OK : gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
 gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err) {
+    struct stat there;
+    if (!stat(path, &there) && !S_ISREG(there.st_mode))
+        return write_special(path, data, len, err);
     StrBuf tmp = {0};
     gr_str_addf(&tmp, "%s.tmp%ld", path, (long)getpid());
     if (tmp.oom) {

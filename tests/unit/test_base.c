@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -106,6 +108,25 @@ static void files_are_read_and_written_whole(void **state) {
     assert_non_null(strstr(e.msg, path));
 }
 
+static void pipes_and_devices_stay_what_they_are(void **state) {
+    (void)state;
+    char folder[] = "/tmp/gpurace-test-XXXXXX", path[64], seen[4] = "";
+    struct stat now;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_int_equal(gr_file_write(path, "abc", 3, NULL), GR_OK);
+    assert_int_equal(read(fd, seen, sizeof seen), 3);
+    assert_string_equal(seen, "abc");
+    assert_int_equal(stat(path, &now), 0);
+    assert_true(S_ISFIFO(now.st_mode));
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
@@ -114,6 +135,7 @@ int main(void) {
         cmocka_unit_test(rng_streams_are_stable_and_independent),
         cmocka_unit_test(errors_read_well),
         cmocka_unit_test(files_are_read_and_written_whole),
+        cmocka_unit_test(pipes_and_devices_stay_what_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
