@@ -9,9 +9,9 @@
 #include "cli/launch.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/sampling.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
-#include "passes/sample.h"
 #include "report/replay.h"
 #include "report/report.h"
 #include "report/suppress.h"
@@ -69,6 +69,7 @@ typedef struct Run {
     GrSuppressions suppressions;
     bool suppresses; // there are some
     GrSelection selection;
+    const char *coverage; // as the user calls it
     GrEnding ending;
     uint64_t seconds;    // that it took
     const char *targets; // of a replay; NULL: the first run
@@ -84,11 +85,13 @@ static gr_status choose_device(Run *r, gr_error *err) {
                        "--device gpu: NVIDIA's driver (libcuda.so.1) finds no GPU on this machine");
     r->on_gpu = r->gpu.count > 0;
     o->device = r->on_gpu ? "gpu" : "cpu";
-    o->engine = gr_engine_choice(o->engine, r->on_gpu || o->sample[0]);
+    const char *part = o->sample[0] ? "sample" : o->coverage[0] ? "coverage" : NULL;
+    o->engine = gr_engine_choice(o->engine, r->on_gpu || part);
     const GrEngine *e = gr_engine_find(o->engine);
-    if (o->sample[0] && e && !e->samples)
+    if (part && e && !e->samples)
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s watches all accesses: --sample is for the engine collider", e->name);
+                       "the engine %s watches all accesses, in every run: --%s is for the engine collider",
+                       e->name, part);
     if (r->on_gpu && e && e->cpu_only)
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
                        e->name);
@@ -261,9 +264,11 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
 
 // ---- the report ------------------------------------------------------------------------------------------
 
-static const char *reproduce(const Run *r, StrBuf *out) {
+static const char *reproduce(const Run *r, const char *sample, StrBuf *out) {
+    GrOptions o = r->options;
+    o.sample = sample;
     gr_str_add(out, "gpurace run");
-    gr_options_reproduce(&r->options, out);
+    gr_options_reproduce(&o, out);
     gr_str_add(out, " --");
     for (char **a = r->argv; *a; a++) {
         gr_str_addc(out, ' ');
@@ -327,7 +332,7 @@ static int report_run(Run *r, gr_error *err) {
     const GrEngine *engine = gr_engine_find(r->options.engine);
     GrResultsView view;
     GrReport report;
-    StrBuf again = {0};
+    StrBuf again = {0}, sample = {0};
     int status = EXIT_OURS;
     gr_report_init(&report);
     report.engine = r->options.engine;
@@ -348,7 +353,10 @@ static int report_run(Run *r, gr_error *err) {
         report.excludes_file = excludes_file;
     report.excludes_user = &r->selection;
     report.sample = r->options.sample;
-    report.reproduce = reproduce(r, &again);
+    if (r->coverage[0]) {
+        report.so_far.path = r->options.coverage;
+        report.so_far.name = r->coverage;
+    }
     add_ending(r, &report);
     if (gr_results_open(r->results, &view, err) != GR_OK) {
         complain(status, err);
@@ -358,6 +366,8 @@ static int report_run(Run *r, gr_error *err) {
     if (st == GR_OK && r->options.attribute)
         attribute(r, &report, &view);
     gr_results_close(&view);
+    bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
+    report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
     if (st != GR_OK || write_report(r, &report, err) != GR_OK)
         complain(status, err);
     else if (report.verdict == GR_VERDICT_RACES)
@@ -368,6 +378,7 @@ static int report_run(Run *r, gr_error *err) {
         status = own_status(&r->ending);
 done:
     gr_str_free(&again);
+    gr_str_free(&sample);
     gr_report_free(&report);
     return status;
 }
@@ -410,10 +421,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
             return complain(EXIT_USAGE, err);
         r->suppresses = true;
     }
-    SampleSpec sample; // the engine reads it again
-    gr_status st = gr_sample_parse(o->sample, &sample, err);
-    gr_sample_free(&sample);
-    if (st != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK)
+    r->coverage = o->coverage;
+    if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK)
         return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;

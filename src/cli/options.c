@@ -270,8 +270,11 @@ void gr_options_markdown(StrBuf *out) {
         gr_str_addf(out, "| `--%s` | ", r->name);
         for (const char *p = r->arg; *p; p++)
             gr_str_addf(out, *p == '|' ? " \\%c " : "%c", *p);
-        gr_str_addf(out, " | %s | %s%s%s | %s |\n", r->deflt, r->commands & OPT_RUN ? "run" : "",
-                    (r->commands & OPT_RUN) && (r->commands & OPT_PTX) ? ", " : "",
-                    r->commands & OPT_PTX ? "ptx" : "", r->help);
+        gr_str_addf(out, " | %s | ", r->deflt);
+        static const char *const commands[] = {"run", "ptx", "coverage"}; // OPT_RUN and so on
+        for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)
+            if (r->commands >> k & 1)
+                gr_str_addf(out, "%s%s", r->commands & ((1u << k) - 1) ? ", " : "", commands[k]);
+        gr_str_addf(out, " | %s |\n", r->help);
     }
 }

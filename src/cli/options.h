@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPT_RUN = 1, OPT_PTX = 2, OPT_REPRODUCE = 1024 };
+enum { OPT_RUN = 1, OPT_PTX = 2, OPT_COVERAGE = 4, OPT_REPRODUCE = 1024 };
 
 typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
 typedef uint64_t GrOpt_NUMBER;

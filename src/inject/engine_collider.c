@@ -7,6 +7,7 @@
 #include "inject/selection.h"
 #include "passes/collider.h"
 #include "passes/sample.h"
+#include "report/coverage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ typedef struct Collider {
     ColliderOptions options;
     GrSelection selection;
     SampleSpec sample;
+    GrCoverage coverage; // what earlier runs watched
     uint64_t seed;
     GrAttribution attribution;
     bool stop;
@@ -29,9 +31,18 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
+// How often it was chosen; of those chosen equally often, the ones in kernels that no run has launched come last.
+static uint64_t level(const void *user, SampleSite site) {
+    const GrCoveredFunction *f = gr_map_get_u64(&((const GrCoverage *)user)->by_id, site.function);
+    const GrCoveredSite *s = f ? gr_coverage_site(f, site.nth) : NULL;
+    return (s ? (uint64_t)s->chosen * 2 : 0) + (f && !f->launched);
+}
+
 static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
     const Collider *c = user;
-    return gr_sample_choose(&(SampleChoice){.spec = &c->sample, .seed = c->seed}, m, status, err);
+    return gr_sample_choose(
+        &(SampleChoice){.spec = &c->sample, .seed = c->seed, .level = level, .user = &c->coverage}, m, status,
+        err);
 }
 
 static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
@@ -41,6 +52,7 @@ static void collider_finish(void *self) {
     gr_selection_free(&c->selection);
     gr_sample_free(&c->sample);
     gr_attribution_free(&c->attribution);
+    gr_coverage_free(&c->coverage);
     free(c);
 }
 
@@ -59,12 +71,20 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .mark = mark,
                                    .wanted = wanted,
                                    .user = c};
+    gr_coverage_init(&c->coverage);
     gr_status st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
         st = gr_sample_parse(o->sample, &c->sample, err);
     if (c->sample.kind != SAMPLE_ALL)
         c->options.choose = choose;
     gr_attribution_init(&c->attribution, s);
+    if (st == GR_OK && c->options.choose && o->coverage[0]) {
+        gr_error why = {0};
+        char where[800];
+        // The launcher has read it before: it was changed since.
+        if (gr_coverage_read(o->coverage, &c->coverage, &why) != GR_OK)
+            s->note(s, "the coverage file cannot be read", gr_error_text(&why, where, sizeof where));
+    }
     if (st == GR_OK)
         *self = c;
     else

@@ -826,6 +826,13 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
     take_coverage(&b);
+    if (r->so_far.path && r->functions.len && !b.nomem) {
+        gr_error why = {0};
+        char where[800];
+        if (gr_report_cover(r, &why) != GR_OK)
+            add_reasonf(&b, "this run is not in the coverage file: %s",
+                        gr_error_text(&why, where, sizeof where));
+    }
     r->processes = b.processes.len;
     judge(&b);
     if (b.nomem)

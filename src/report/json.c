@@ -226,6 +226,11 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
               set(o, "notes", texts_json(&r->notes)) && set(o, "remarks", texts_json(&r->remarks)) &&
               set(o, "faults", texts_json(&r->faults)) &&
               set(o, "dropped_records", json_integer((json_int_t)r->dropped));
+    if (ok && r->so_far.runs)
+        ok = set(o, "so_far",
+                 json_pack("{s:o,s:I,s:I,s:I}", "file", text_json(r->so_far.name), "runs",
+                           (json_int_t)r->so_far.runs, "accesses", (json_int_t)r->so_far.accesses, "watched",
+                           (json_int_t)r->so_far.watched));
     if (ok && r->sample[0])
         ok = set(o, "sample",
                  json_pack("{s:o,s:I,s:I,s:I}", "spec", text_json(r->sample), "qualifying",

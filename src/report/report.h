@@ -108,6 +108,11 @@ typedef struct GrReport {
     const char *(*excludes_file)(const void *user, const char *file);
     const void *excludes_user;
     const char *sample; // --sample; "": every access is watched
+    // The file of --coverage, to which the run is added, NULL for none; and what it says of the accesses of this run's modules.
+    struct {
+        const char *path, *name; // name: as the user calls it
+        uint64_t runs, watched, accesses;
+    } so_far;
     uint64_t seed;
     uint64_t replays;                    // that looked for other sides
     bool poisoned;                       // --poison-writes: before each value its complement was stored

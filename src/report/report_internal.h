@@ -14,6 +14,9 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err);
 // The user did not want this place checked. NULL: not known.
 bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
 
+// Adds the run to r->so_far.path.
+gr_status gr_report_cover(GrReport *r, gr_error *err);
+
 // Accesses that --sample could choose.
 static inline uint64_t gr_report_qualifying(const GrReport *r) {
     return r->sites[GR_SITE_CHECKED] + r->sites[GR_SITE_SAMPLED_OUT];

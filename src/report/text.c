@@ -310,6 +310,10 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
             "  sampled   %llu of %llu accesses, by --sample; %llu of them in kernels that were launched\n",
             (unsigned long long)r->sites[GR_SITE_CHECKED], (unsigned long long)gr_report_qualifying(r),
             (unsigned long long)r->watched);
+    if (r->so_far.runs)
+        gr_str_addf(out, "  coverage  %llu of %llu accesses watched so far, in %llu run%s (%s)\n",
+                    (unsigned long long)r->so_far.watched, (unsigned long long)r->so_far.accesses,
+                    (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
     add_list("  remark    ", &r->remarks, out);
     add_suppressions(r->suppressions, out);
 }

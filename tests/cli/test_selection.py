@@ -213,6 +213,116 @@ class Sample(unittest.TestCase):
                 self.assertIn("sample takes a number of accesses", done.stderr)
 
 
+class Coverage(unittest.TestCase):
+    """What was watched over many runs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpurace-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder, self.file = folder.name, os.path.join(folder.name, "coverage of nights")
+
+    def text(self):
+        with open(self.file, encoding="utf-8") as file:
+            return file.read()
+
+    def listing(self, *options):
+        done = call("coverage", *options, self.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_all_are_watched_in_as_few_runs_as_can_be(self):
+        chosen, reports = [], []
+        for night in range(3):  # 8 accesses, 3 of them each time
+            report = run("auto", ["--kernel", "many", "--sample", "3", "--seed", str(100 + night), "--coverage", self.file], "many")
+            self.assertEqual((report["engine"], report["verdict"]), ("collider", "clean"))
+            reports.append(report["coverage"]["so_far"])
+            chosen.append(re.search("--sample ([0-9a-f:,]+)", report["reproduce"])[1].split(","))
+        self.assertEqual(reports, [{"file": self.file, "runs": n, "accesses": 8, "watched": w} for n, w in ((1, 3), (2, 6), (3, 8))])
+        self.assertEqual(len(set(chosen[0]) & set(chosen[1])), 0)
+        self.assertEqual(len(set(sum(chosen, []))), 8)
+        done = json.loads(self.listing("--format", "json"))
+        self.assertEqual([(f["name"], f["launched"], len(f["accesses"])) for f in done["functions"]], [("many(int*)", 3, 8)])
+        self.assertEqual(sorted(a["watched"] for a in done["functions"][0]["accesses"]), [1] * 7 + [2])
+        self.assertTrue(self.listing().startswith(f"{self.file}: 8 of 8 accesses watched, in 3 runs\nwatched:\n"))
+
+    def test_the_last_line_repeats_the_choice(self):
+        options = ["--sample", "4", "--kernel", "adds|many", "--coverage", self.file]
+        for seed in range(1, 4):
+            first = run("collider", [*options, "--seed", str(seed)], "adds")
+            words = first["reproduce"].split()
+            again = run("collider", ["--seed", str(seed), "--kernel", "adds|many", "--sample", words[words.index("--sample") + 1]], "adds")
+            self.assertEqual(again["races"], first["races"])
+            self.assertEqual(again["coverage"]["accesses"], first["coverage"]["accesses"])
+            self.assertNotIn("--coverage", first["reproduce"])
+
+    def test_kernels_that_are_not_launched(self):
+        seen = []
+        for seed in range(1, 6):
+            report = run("collider", ["--kernel", "many|in_header", "--sample", "2", "--seed", str(seed), "--coverage", self.file], "many")
+            seen.append((report["coverage"]["sample"]["watched"], report["coverage"]["so_far"]["watched"]))
+        # Two of the ten are in the other kernel. Each of the ten was chosen once in five runs.
+        self.assertEqual((seen[-1][1], sum(w for w, _ in seen)), (8, 8))
+        listing = self.listing()
+        self.assertIn("8 of 10 accesses watched", listing)
+        self.assertLess(listing.index("never watched:"), listing.index("\nwatched:"))
+        self.assertRegex(listing, r"header.h:9:9: store of 4 bytes in in_header\(int\*\), chosen in 1 run that did not launch it")
+
+    def test_function_counts_with_its_callers(self):
+        for kernel, watched in (("many", 0), ("caller_b", 2)):
+            run("collider", ["--file", "main.cu", "--kernel", "caller|many", "--coverage", self.file], kernel)
+            done = json.loads(self.listing("--format", "json"))
+            step = next(f for f in done["functions"] if f["name"] == "step(int*)")
+            self.assertFalse(step["kernel"])
+            self.assertEqual(sum(a["watched"] for a in step["accesses"]), watched)
+
+    def test_two_at_once(self):
+        words = [GPURACE, "run", "--device", "cpu", "--engine", "collider", "--kernel", "many", "--coverage", self.file, "--", PROGRAM, "many"]
+        children = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                    for _ in range(4)]
+        for child in children:
+            self.assertIn("verdict: clean", child.communicate(timeout=100)[1])
+        self.assertIn("8 of 8 accesses watched, in 4 runs", self.listing())
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(self.file)])
+
+    def test_damaged_file_is_told_and_left_alone(self):
+        run("collider", ["--kernel", "many", "--coverage", self.file], "many")
+        whole = self.text()
+        for text, where in ((whole[:-20], rf"{self.file}:\d+: "), (whole.replace("runs 1", "runs x"), f"{self.file}:2: no number of runs"),
+                            ("int main() {}", f"{self.file}:1: ")):
+            with open(self.file, "w", encoding="utf-8") as file:
+                file.write(text)
+            for command in (["run", "--device", "cpu", "--coverage", self.file, "--", PROGRAM, "many"], ["coverage", self.file]):
+                done = call(*command)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertRegex(done.stderr, where)
+            self.assertEqual(self.text(), text)
+
+    def test_damaged_meanwhile(self):
+        with open(self.file, "w", encoding="utf-8"):
+            pass
+        report = run("collider", ["--kernel", "many", "--coverage", self.file], "many")  # an empty file is none yet
+        self.assertEqual(report["verdict"], "clean")
+        output = os.path.join(self.folder, "report")
+        done = call("run", "--device", "cpu", "--format", "json", "--output", output, "--coverage", self.file, "--", "/bin/sh", "-c",
+                    f"{PROGRAM} many; echo no more > '{self.file}'")
+        with open(output, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["verdict"], "inconclusive", done.stderr)
+        self.assertIn(f"this run is not in the coverage file: {self.file}:1: ", "".join(report["reasons"]))
+        self.assertEqual(self.text(), "no more\n")
+
+    def test_mistakes(self):
+        for command, status, text in ((["coverage"], 2, "one coverage file"), (["coverage", self.file], 2, "there is no file"),
+                                      (["coverage", "--format", "xml", self.file], 2, "format takes one of"),
+                                      (["run", "--coverage", "/no/such/folder/file", "--", PROGRAM], 2, "cannot be made"),
+                                      (["run", "--coverage", self.folder, "--", PROGRAM], 2, "no ordinary file"),
+                                      (["run", "--device", "cpu", "--engine", "exact", "--coverage", self.file, "--", PROGRAM], 2,
+                                       "--coverage is for the engine collider")):
+            done = call(*command)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stderr)
+
+
 class Mistakes(unittest.TestCase):
     def test_no_regular_expression(self):
         for option in ("--kernel", "--not-kernel", "--file", "--not-file"):

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sampling.h"
+
+#include "passes/sample.h"
+#include "report/coverage.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LISTED = 32 };
+
+static gr_status find_file(GrOptions *o, gr_error *err) {
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (!realpath(o->coverage, path)) {
+        // Not there yet: its folder has to be.
+        const char *slash = strrchr(o->coverage, '/'), *name = slash ? slash + 1 : o->coverage;
+        size_t n = slash ? (size_t)(slash - o->coverage) + 1 : 0;
+        snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? o->coverage : ".");
+        if (errno != ENOENT || !*name || !realpath(folder, path) ||
+            strlen(path) + strlen(name) + 2 > sizeof path)
+            return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be made: %s", o->coverage,
+                           strerror(errno));
+        strcat(path, "/");
+        strcat(path, name);
+    }
+    o->coverage = gr_arena_strdup(&o->arena, path);
+    return o->coverage ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+gr_status gr_sampling_check(GrOptions *o, gr_error *err) {
+    SampleSpec sample; // the engine reads it again
+    gr_status st = gr_sample_parse(o->sample, &sample, err);
+    gr_sample_free(&sample);
+    if (st != GR_OK || !o->coverage[0])
+        return st;
+    GrCoverage coverage;
+    gr_coverage_init(&coverage);
+    GR_TRY(gr_coverage_read(o->coverage, &coverage, err));
+    GR_TRY(find_file(o, err));
+done:
+    gr_coverage_free(&coverage);
+    return st;
+}
+
+bool gr_sampling_again(const GrReport *r, StrBuf *out) {
+    unsigned n = 0;
+    for (size_t i = 0; i < r->functions.len; i++) {
+        const GrFunctionCoverage *f = &r->functions.data[i];
+        for (uint32_t s = 0; s < f->n_sites; s++) {
+            if (f->sites[s].status != GR_SITE_CHECKED)
+                continue;
+            if (n++ == MOST_LISTED)
+                return false;
+            gr_str_add(out, out->len ? "," : "");
+            gr_sample_name((SampleSite){f->id, s + 1}, out);
+        }
+    }
+    return n && !out->oom;
+}

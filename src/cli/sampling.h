@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// sampling — what --sample and --coverage ask of the command that runs a program.
+#ifndef GR_CLI_SAMPLING_H
+#define GR_CLI_SAMPLING_H
+
+#include "cli/options.h"
+#include "report/report.h"
+
+// Before the program runs, as a mistake should not cost a run: whether --sample makes sense, and the file of --coverage, which gets
+// its absolute path, since the program may go elsewhere.
+gr_status gr_sampling_check(GrOptions *o, gr_error *err);
+
+// What --sample has to be for the same choice again: with --coverage the file has changed since. Appends a list of the accesses
+// that were chosen, unless they are too many for a command line: false then.
+bool gr_sampling_again(const GrReport *r, StrBuf *out);
+
+#endif
