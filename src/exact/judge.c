@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
 #include "exact/exact_internal.h"
+#include "exact/missing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +69,8 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
 static const char *host_order(const Stamp *host, const Stamp *other) {
     bool reads = host->access == PTX_ACCESS_READ;
     if (other->site)
-        return reads ? "the host did not wait for the launch (cudaDeviceSynchronize, an event or a stream) "
-                       "before it read"
-                     : "the host did not wait for the launch (cudaDeviceSynchronize, an event or a stream) "
-                       "before it wrote";
-    return reads ? "the host did not wait for the copy or memset (cudaDeviceSynchronize, an event or a "
-                   "stream) before it read"
-                 : "the host did not wait for the copy or memset (cudaDeviceSynchronize, an event or a "
-                   "stream) before it wrote";
+        return reads ? MISSING_HOST_READ_LAUNCH : MISSING_HOST_WRITE_LAUNCH;
+    return reads ? MISSING_HOST_READ_COPY : MISSING_HOST_WRITE_COPY;
 }
 
 // What would have ordered the two, whatever they are.
@@ -86,17 +81,16 @@ static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     if (x->order.launches.data[b->at.launch]->host)
         return host_order(b, a);
     if (!a->site || !b->site)
-        return "no stream order, event or synchronization between the two";
+        return MISSING_STREAM;
     if (a->proxy != b->proxy || (a->at.id != b->at.id && r == SAME_BLOCK))
-        return "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between";
+        return MISSING_ASYNC;
     if (a->at.launch != b->at.launch)
-        return "no stream order, event or synchronization between the two launches";
+        return MISSING_LAUNCHES;
     if (r != SAME_BLOCK)
-        return "no release by the one and acquire by the other (fences included) and no barrier of both "
-               "blocks between";
+        return MISSING_BLOCKS;
     if (a->at.warp == b->at.warp)
-        return "both are lanes of one warp, and no __syncwarp() or barrier is between";
-    return "no __syncthreads() or other barrier of both warps between";
+        return MISSING_LANES;
+    return MISSING_WARPS;
 }
 
 // Why the scopes of two strong operations are not enough.

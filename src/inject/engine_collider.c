@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "device/record.h"
 #include "inject/attribution.h"
+#include "inject/collider_watch.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
 #include "passes/collider.h"
@@ -20,6 +21,7 @@ typedef struct Collider {
     GrCoverage coverage; // what earlier runs watched
     uint64_t seed;
     GrAttribution attribution;
+    ColliderWatch *watch; // NULL: none
     bool stop;
 } Collider;
 
@@ -49,6 +51,9 @@ static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint
 
 static void collider_finish(void *self) {
     Collider *c = self;
+    gr_collider_watch_finish(c->watch);
+    if (c->watch) // which may still ask what is selected
+        return;
     gr_selection_free(&c->selection);
     gr_sample_free(&c->sample);
     gr_attribution_free(&c->attribution);
@@ -86,6 +91,8 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
             s->note(s, "the coverage file cannot be read", gr_error_text(&why, where, sizeof where));
     }
     if (st == GR_OK)
+        st = gr_collider_watch_begin(s, o, &c->selection, &c->watch, err);
+    if (st == GR_OK)
         *self = c;
     else
         collider_finish(c);
@@ -104,7 +111,9 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     char suffix[24];
     o.suffix = suffix_of(m, suffix, sizeof suffix);
     m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
-    gr_status st = gr_collider_rewrite(ptx, &o, m->checked_sites, err);
+    gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
+    if (st == GR_OK)
+        st = gr_collider_rewrite(ptx, &o, m->checked_sites, err);
     return st == GR_OK ? gr_attribution_rewrite(&c->attribution, ptx, m, suffix, err) : st;
 }
 

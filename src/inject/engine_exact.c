@@ -1,115 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
 //
-// Each pair of sites that races becomes a record when it is first seen, and its count lives in the results file, so that
-// whatever becomes of the program its races are there. Modules of the device and of the injection are matched by fingerprint.
+// Each pair of sites that races becomes a record when it is first seen (race_writer.h).
 #include "cli/options.h"
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"
+#include "inject/race_writer.h"
 #include "inject/selection.h"
 #include "report/misuse_record.h"
-#include "report/race_record.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { COUNTS = 4096 }; // per area
-
-typedef struct Known {
-    uint64_t fingerprint, number;
-} Known;
 
 typedef struct Listener {
     GrSession *session;
     Exact *exact;
-    VEC(Known) modules;
+    RaceWriter writer;
     GrSelection selection;
     bool listens;
-    uint64_t *counts, counts_at;
-    uint32_t counts_used;
 } Listener;
 
-static uint64_t number_of(const Listener *x, uint64_t fingerprint) {
-    for (size_t k = x->modules.len; k-- > 0;)
-        if (x->modules.data[k].fingerprint == fingerprint)
-            return x->modules.data[k].number;
-    return 0;
-}
-
-// Where an instruction of the host's program is. `symbol` gets the text, if there is one.
-static void place_host(uint64_t pc, GrRaceSide *out, StrBuf *symbol) {
-    Dl_info info = {0};
-    struct link_map *map = NULL;
-    if (!pc || !dladdr1((const void *)(uintptr_t)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return;
-    // The program itself has no name there.
-    static char program[4096];
-    ssize_t n = map->l_name[0] ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
-    out->object = map->l_name[0] ? map->l_name : n > 0 ? program : info.dli_fname;
-    out->at = pc - map->l_addr;
-    if (info.dli_sname)
-        gr_str_addf(symbol, "%s+0x%llx", info.dli_sname,
-                    (unsigned long long)(pc - (uintptr_t)info.dli_saddr));
-    else
-        gr_str_addf(symbol, "%s+0x%llx",
-                    strrchr(out->object, '/') ? strrchr(out->object, '/') + 1 : out->object,
-                    (unsigned long long)out->at);
-    out->symbol = symbol->data;
-}
-
-static GrRaceSide side_of(const Listener *x, const ExactSide *s, StrBuf *symbol) {
-    GrRaceSide side = {.module = number_of(x, s->module),
-                       .site = s->site,
-                       .access = s->access,
-                       .scope = s->strong ? (uint32_t)s->scope : 0,
-                       .marks =
-                           (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
-                       .by = s->by == EXACT_BY_HOST   ? GR_SIDE_HOST
-                             : s->by == EXACT_BY_COPY ? GR_SIDE_COPY
-                             : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
-                             : s->async               ? GR_SIDE_ASYNC
-                                                      : GR_SIDE_THREAD,
-                       .launch = s->launch,
-                       .address = s->address,
-                       .thread = {s->thread[0], s->thread[1], s->thread[2]},
-                       .block = {s->block[0], s->block[1], s->block[2]},
-                       .size = s->size};
-    if (s->by == EXACT_BY_HOST)
-        place_host(s->pc, &side, symbol);
-    return side;
-}
-
-// A word of the results file, and its place there. NULL when there is none.
-static uint64_t *new_count(Listener *x, uint64_t *at) {
-    GrSession *s = x->session;
-    if (!x->counts || x->counts_used == COUNTS) {
-        x->counts = s->area(s, COUNTS * sizeof *x->counts, &x->counts_at);
-        x->counts_used = 0;
-    }
-    if (!x->counts)
-        return NULL;
-    *at = x->counts_at + x->counts_used * sizeof *x->counts;
-    return &x->counts[x->counts_used++];
+static GrRaceSide side_of(const ExactSide *s) {
+    return (GrRaceSide){.module = s->module,
+                        .site = s->site,
+                        .access = s->access,
+                        .scope = s->strong ? (uint32_t)s->scope : 0,
+                        .marks =
+                            (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
+                        .by = s->by == EXACT_BY_HOST   ? GR_SIDE_HOST
+                              : s->by == EXACT_BY_COPY ? GR_SIDE_COPY
+                              : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
+                              : s->async               ? GR_SIDE_ASYNC
+                                                       : GR_SIDE_THREAD,
+                        .launch = s->launch,
+                        .address = s->address,
+                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
+                        .block = {s->block[0], s->block[1], s->block[2]},
+                        .size = s->size};
 }
 
 static void found(void *user, ExactRace *r) {
     Listener *x = user;
-    StrBuf symbol = {0}, b = {0}; // at most one side is the host's
     GrRaceInfo info = {.class = r->class,
                        .space = r->space == PTX_SHARED,
-                       .side = {side_of(x, &r->side[0], &symbol), side_of(x, &r->side[1], &symbol)},
+                       .seen_by = GR_SEEN_BY_CAUSALITY,
+                       .side = {side_of(&r->side[0]), side_of(&r->side[1])},
                        .overlap = r->overlap,
                        .overlap_bytes = r->overlap_bytes,
                        .order = r->order};
-    r->counter = new_count(x, &info.count_at);
-    gr_race_write(&info, &b);
-    x->session->record(x->session, GR_RECORD_RACE, &b);
-    gr_str_free(&b);
-    gr_str_free(&symbol);
+    const uint64_t pc[2] = {r->side[0].pc, r->side[1].pc};
+    r->counter = gr_race_writer_put(&x->writer, &info, pc);
 }
 
 static uint64_t *misused(void *user, const VmMisuseEvent *e) {
@@ -128,7 +69,7 @@ static uint64_t *misused(void *user, const VmMisuseEvent *e) {
                          .thread = {e->thread[0], e->thread[1], e->thread[2]},
                          .block = {e->block[0], e->block[1], e->block[2]},
                          .launch = e->launch};
-    uint64_t *count = new_count(x, &info.count_at);
+    uint64_t *count = gr_race_writer_count(&x->writer, &info.count_at);
     StrBuf b = {0};
     gr_misuse_write(&info, &b);
     x->session->record(x->session, GR_RECORD_MISUSE, &b);
@@ -178,7 +119,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
     Listener *x = calloc(1, sizeof *x);
     if (!x)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    x->session = s;
+    x->session = x->writer.session = s;
     *self = x;
     gr_status st = gr_selection_init(&x->selection, o, err);
     if (st != GR_OK)
@@ -200,7 +141,6 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
 
 static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Listener *x = self;
-    Known k = {gr_exact_fingerprint(ptx), m->number};
     bool *marked = calloc((size_t)ptx->n_funcs + 1, sizeof *marked);
     if (!marked)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -212,7 +152,7 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
         m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
     }
     free(marked);
-    if (!gr_vec_push(&x->modules, k))
+    if (!gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), m->number))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return listen(x, err);
 }

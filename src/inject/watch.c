@@ -27,6 +27,7 @@ enum {
     PATIENCE_S = 10,  // of a fault that gets no answer
     SLOTS = 64,       // threads that wait for one
     LETS = 64,        // threads in system calls
+    WATCHERS = 4,
 };
 
 typedef struct Range {
@@ -42,7 +43,8 @@ typedef struct Slot {
 } Slot;
 
 static struct {
-    GrHostWatcher tell;
+    GrHostWatcher tell[WATCHERS];
+    _Atomic unsigned watchers;
     uint64_t page;
     _Atomic bool runs, on;
     uint64_t libc, libc_size;
@@ -180,9 +182,15 @@ void gr_watch_close(uint64_t page) {
 
 // ---- Answering faults --------------------------------------------------------------------------------------------------
 
+static void tell_touched(const GrHostTouch *t) {
+    for (unsigned k = 0; k < atomic_load(&watch.watchers); k++)
+        watch.tell[k].touched(watch.tell[k].user, t);
+}
+
 static void leave_open(uint64_t at, uint64_t size) {
     (void)set_access(at, size, true);
-    watch.tell.opened(watch.tell.user, at, size);
+    for (unsigned k = 0; k < atomic_load(&watch.watchers); k++)
+        watch.tell[k].opened(watch.tell[k].user, at, size);
     gr_session_remarkf(
         "the host accessed some pages of managed or pinned memory so often while the device worked that "
         "only its first accesses to them were looked at");
@@ -204,7 +212,7 @@ static GrWatchAnswer answer(const GrHostTouch *t) {
     GrHostTouch cut = *t;
     if (cut.size > r->at + r->size - t->address)
         cut.size = r->at + r->size - t->address;
-    watch.tell.touched(watch.tell.user, &cut);
+    tell_touched(&cut);
     seen++;
     watch.faults++;
 #if !defined(__x86_64__)
@@ -354,7 +362,7 @@ static void do_told(void *user) {
     if (c->touch.size > r->at + r->size - c->touch.address)
         c->touch.size = r->at + r->size - c->touch.address;
     if (c->touch.size)
-        watch.tell.touched(watch.tell.user, &c->touch);
+        tell_touched(&c->touch);
     protect(at, end);
 }
 
@@ -410,6 +418,14 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *user) {
 }
 
 bool gr_watch_start(const GrHostWatcher *w) {
+    unsigned n = atomic_load(&watch.watchers);
+    if (n == WATCHERS)
+        return false;
+    watch.tell[n] = *w;
+    if (n) {
+        atomic_store(&watch.watchers, n + 1);
+        return atomic_load(&watch.runs);
+    }
     void *driver = gr_driver_library();
     *(void **)&watch.locked = gr_real_dlsym(driver, "gr_cpu_device_locked");
     *(void **)&watch.lock_is_mine = gr_real_dlsym(driver, "gr_cpu_device_lock_is_mine");
@@ -419,11 +435,11 @@ bool gr_watch_start(const GrHostWatcher *w) {
         return false;
     long page = sysconf(_SC_PAGESIZE);
     watch.page = page > 0 ? (uint64_t)page : 4096;
-    watch.tell = *w;
     dl_iterate_phdr(find_libc, NULL);
     if (sem_init(&watch.asked, 0, 0) || pthread_atfork(NULL, NULL, forget_in_child) || !start_thread() ||
         !gr_watch_signals())
         return false;
+    atomic_store(&watch.watchers, 1);
     atomic_store(&watch.runs, true);
     return true;
 }

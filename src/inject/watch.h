@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// From now on `w` is told. False, and nothing changed, where it cannot be done.
+// From now on `w` is told too. False, and nothing changed, where it cannot be done.
 bool gr_watch_start(const GrHostWatcher *w);
 // Whether device work is under way. With the driver's lock held.
 void gr_watch_set(bool on);

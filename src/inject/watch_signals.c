@@ -164,7 +164,9 @@ static bool may_watch(void) {
     static _Atomic int known;
     if (!known) {
         const char *options = getenv(GR_OPTIONS_ENV);
-        known = getenv(GR_RESULTS_ENV) && options && strstr(options, "exact") ? 1 : -1;
+        known = getenv(GR_RESULTS_ENV) && options && (strstr(options, "exact") || strstr(options, "collider"))
+                    ? 1
+                    : -1;
     }
     return known > 0;
 }

@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The bytes of the following load that the program uses (PTX ISA 11.4, .pragma "used_bytes_mask"): nvcc widens loads over padding
-// and neighbours, and a neighbour's change is no race of this load.
-static uint64_t used_bytes(const PtxStmt *s, PtxStmt **pragma) {
-    for (PtxStmt *p = s->prev; p; p = p->prev) {
-        if (p->kind == PTX_LOC)
-            continue;
-        if (p->kind != PTX_PRAGMA || !p->text)
-            break;
-        const char *at = strstr(p->text, "used_bytes_mask");
-        *pragma = p; // several pragmas may stand before one instruction; code goes before the first
-        if (at)
-            return strtoull(at + strlen("used_bytes_mask"), NULL, 0);
-    }
-    return UINT64_MAX;
-}
-
 static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
     const PtxOperand *list = o->kind == PTX_O_VECTOR ? o->sub : o;
     a->n = o->kind == PTX_O_VECTOR ? o->n_sub : 1;
@@ -88,7 +72,7 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
         a->type = i->type[t];
     a->bytes = gr_ptx_type_bits(a->type) / 8;
     PtxStmt *pragma = NULL;
-    uint64_t used = load ? used_bytes(site->stmt, &pragma) : UINT64_MAX;
+    uint64_t used = load ? gr_ptx_used_bytes(site->stmt, &pragma) : UINT64_MAX;
     if (pragma)
         a->before = pragma;
     a->after = a->report = site->stmt->next;

@@ -476,6 +476,11 @@ void gr_ptx_instr_summarize(PtxInstr *i);
 // the same numbers.
 gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err);
 
+// The bytes of the load `s` that the program uses, a bit for each, all when nothing is said (PTX ISA 11.4, .pragma "used_bytes_mask"): nvcc
+// widens loads over padding and neighbours, and a neighbour's change is no race of this load. *pragma, if not NULL, becomes the first of
+// the pragmas that stand before it; it is left alone when there are none.
+uint64_t gr_ptx_used_bytes(const PtxStmt *s, PtxStmt **pragma);
+
 // The path of file `index`, or NULL.
 const char *gr_ptx_file(const PtxModule *m, uint32_t index);
 

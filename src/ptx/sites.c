@@ -115,3 +115,18 @@ gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err) {
     gr_vec_free(&sites);
     return st;
 }
+
+uint64_t gr_ptx_used_bytes(const PtxStmt *s, PtxStmt **pragma) {
+    for (PtxStmt *p = s->prev; p; p = p->prev) {
+        if (p->kind == PTX_LOC)
+            continue;
+        if (p->kind != PTX_PRAGMA || !p->text)
+            break;
+        const char *at = strstr(p->text, "used_bytes_mask");
+        if (pragma) // several may stand before one instruction; code goes before the first
+            *pragma = p;
+        if (at)
+            return strtoull(at + strlen("used_bytes_mask"), NULL, 0);
+    }
+    return UINT64_MAX;
+}

@@ -489,6 +489,7 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
     }
     const void *count = gr_results_at(b->view, r.count_at, sizeof out->count);
     *out = (GrRace){.class = GR_CLASS_COUNT + r.class,
+                    .seen_by = r.seen_by,
                     .kernel = s[0] && s[0]->kernel ? s[0]->kernel
                               : s[0]               ? kernel_of_launch(b, rec->process, r.side[0].launch)
                                                    : NULL,
@@ -535,7 +536,8 @@ static int compare_races(const GrRace *a, const GrRace *b, bool a_swapped, bool 
     if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
         (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
         (d = compare_texts(x->kernel, y->kernel)) || (d = compare_numbers(a->class, b->class)) ||
-        (d = compare_texts(x->kind, y->kind)) || (d = compare_texts(a->space, b->space)))
+        (d = compare_numbers(a->seen_by, b->seen_by)) || (d = compare_texts(x->kind, y->kind)) ||
+        (d = compare_texts(a->space, b->space)))
         return d;
     if (!x->at.line &&
         ((d = compare_numbers(x->ptx_line, y->ptx_line)) || (d = compare_texts(a->module, b->module))))
@@ -822,6 +824,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     gr_status st;
     GR_TRY(take_records(&b, err));
     GR_TRY(take_races(&b, err));
+    GR_TRY(gr_report_merge(r, err));
     if (r->causal.engine)
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);

@@ -1,33 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one engine saw, held against what the causality engine saw of the same execution.
+// What was seen in one way, held against what was seen in another in the same execution.
 //
-// A race of the collider is confirmed by a race in causality of which the noticing access is one side: that one is its
-// witness and gives it its other side. Witnesses are not listed a second time; what only causality saw is.
+// A value that changed under the collider's eyes, and a watchpoint's meeting of which the same access is one side, are one race: the
+// watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in causality: of which
+// the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
+// does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
 #include "device/record.h"
 #include "exact/exact.h"
+#include "report/race_record.h"
 #include "report/report_internal.h"
 
 #include <string.h>
 
-static bool is_causal(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
+#define WATCHPOINT "conflicting access inside the window"
+
+static bool is_pair(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
+static bool is_causal(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_CAUSALITY; }
+static bool is_watched(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_WATCHPOINT; }
 
 // Such are only looked for as witnesses.
 static bool is_speculated(const GrRace *r) { return r->class == GR_CLASS_COUNT + EXACT_SPECULATED; }
 
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
 static bool same_place(const GrRace *r, const GrAccess *a, const GrRace *s, const GrAccess *b) {
     if (strcmp(a->kind, b->kind) || !a->at.line != !b->at.line)
         return false;
+    if (a->host || !(a->ptx_line | b->ptx_line)) // no access of a kernel's
+        return a->at.line == b->at.line && same_text(a->at.file, b->at.file) &&
+               same_text(a->at.function, b->at.function);
     if (!a->at.line)
         return a->ptx_line == b->ptx_line && r->module && s->module && !strcmp(r->module, s->module);
     return a->at.line == b->at.line && a->at.col == b->at.col && a->at.file && b->at.file &&
            !strcmp(a->at.file, b->at.file);
 }
 
-static bool is_witness(const GrRace *of, const GrRace *w) {
-    const GrAccess *a = &of->accesses[0];
-    return is_causal(w) && !strcmp(of->space, w->space) &&
-           (same_place(of, a, w, &w->accesses[0]) || same_place(of, a, w, &w->accesses[1]));
+// Which side of w is the first one of `of`: 0 or 1; -1: none.
+static int side_at(const GrRace *of, const GrRace *w) {
+    for (int k = 0; k < 2 && !strcmp(of->space, w->space); k++)
+        if (same_place(of, &of->accesses[0], w, &w->accesses[k]))
+            return k;
+    return -1;
 }
+
+static bool same_pair(const GrRace *a, const GrRace *b) {
+    if (strcmp(a->space, b->space))
+        return false;
+    for (unsigned k = 0; k < 2; k++)
+        if (same_place(a, &a->accesses[0], b, &b->accesses[k]) &&
+            same_place(a, &a->accesses[1], b, &b->accesses[!k]))
+            return true;
+    return false;
+}
+
+static bool is_witness(const GrRace *of, const GrRace *w) {
+    return is_causal(w) && (is_pair(of) ? same_pair(of, w) : side_at(of, w) >= 0);
+}
+
+// ---- Values and watchpoints --------------------------------------------------------------------------------
+
+static bool same_thread(const GrAccess *a, const GrAccess *b) {
+    return a->has_thread && b->has_thread && !memcmp(a->thread, b->thread, sizeof a->thread) &&
+           !memcmp(a->block, b->block, sizeof a->block);
+}
+
+// Of those that met at the place of `race` the one that it is most likely to be: of the same thread, or that came most often.
+static size_t best_meeting(const GrReport *r, const GrRace *race) {
+    size_t best = SIZE_MAX;
+    bool exact = false;
+    for (size_t k = 0; k < r->races.len; k++) {
+        const GrRace *w = &r->races.data[k];
+        int side = is_watched(w) ? side_at(race, w) : -1;
+        if (side < 0)
+            continue;
+        bool same = same_thread(&race->accesses[0], &w->accesses[side]);
+        if (best == SIZE_MAX || (same && !exact) || (same == exact && w->count > r->races.data[best].count)) {
+            best = k;
+            exact |= same;
+        }
+    }
+    return best;
+}
+
+gr_status gr_report_merge(GrReport *r, gr_error *err) {
+    size_t n = r->races.len, kept = 0;
+    const char *value = r->first.engine ? r->first.evidence : r->evidence;
+    bool *used = gr_arena_alloc(&r->arena, n + 1);
+    char *both = gr_arena_printf(&r->arena, "%s; %s", value, WATCHPOINT);
+    if (!used || !both)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    memset(used, 0, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        GrRace *race = &r->races.data[i];
+        if (is_watched(race)) {
+            race->engine = r->first.engine;
+            race->evidence = WATCHPOINT;
+        }
+        size_t k = is_pair(race) || race->n_accesses > 1 ? SIZE_MAX : best_meeting(r, race);
+        if (k == SIZE_MAX)
+            continue;
+        GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
+        if (!w)
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        *w = r->races.data[k];
+        if (side_at(race, w) == 1) {
+            w->accesses[0] = r->races.data[k].accesses[1];
+            w->accesses[1] = r->races.data[k].accesses[0];
+            w->launch = w->accesses[0].launch;
+        }
+        used[k] = true;
+        race->watched = w;
+        race->evidence = both;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!used[i])
+            r->races.data[kept++] = r->races.data[i];
+    r->races.len = kept;
+    return GR_OK;
+}
+
+// ---- Causality ---------------------------------------------------------------------------------------------
 
 // Causality was followed everywhere, so that there would be witnesses.
 static bool is_excluded(const GrReport *r, const GrRace *race) {
@@ -53,12 +145,15 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             continue;
         }
         race->engine = r->first.engine;
-        race->evidence = r->first.evidence;
+        if (!race->evidence)
+            race->evidence = r->first.evidence;
         race->judged = true;
+        bool met = !race->watched; // or nothing did
         for (size_t k = 0; k < n; k++) {
             if (!is_witness(race, &r->races.data[k]))
                 continue;
             used[k] = true;
+            met |= race->watched && same_pair(race->watched, &r->races.data[k]);
             if (race->witness && !(is_speculated(race->witness) && !is_speculated(&r->races.data[k])))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
@@ -69,7 +164,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             w->evidence = r->causal.evidence;
             race->witness = w;
         }
-        r->unconfirmed += !race->witness;
+        r->unconfirmed += !race->witness || !met;
     }
     for (size_t i = 0; i < n; i++)
         if (!used[i] && !is_speculated(&r->races.data[i]) && !is_excluded(r, &r->races.data[i]))

@@ -121,10 +121,12 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
         ok = set(o, "lanes",
                  json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->lanes), "stored_expected",
                            lanes_json(race->stored[0]), "stored_seen", lanes_json(race->stored[1])));
-    if (ok && race->order)
-        ok = set(o, "missing_order", text_json(race->order)) && set(o, "sentence", sentence(r, race)) &&
+    const GrRace *pair = race->watched ? race->watched : race;
+    if (ok && pair->order)
+        ok = set(o, "missing_order", text_json(pair->order)) && set(o, "sentence", sentence(r, pair)) &&
              set(o, "overlap",
-                 json_pack("{s:o,s:i}", "address", hex(race->overlap), "bytes", (int)race->overlap_bytes));
+                 json_pack("{s:o,s:I}", "address", hex(pair->overlap), "bytes",
+                           (json_int_t)pair->overlap_bytes));
     for (unsigned i = 0; ok && i < race->n_accesses; i++)
         ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
     if (ok && race->met)
@@ -133,6 +135,9 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
             set(o, "replay",
                 json_pack("{s:i,s:I,s:o}", "number", (int)race->met->replay, "seed",
                           (json_int_t)race->met->seed, "first", access_json(race, &race->met->first, arena)));
+    if (ok && race->watched)
+        ok = json_array_append_new(accesses,
+                                   access_json(race->watched, &race->watched->accesses[1], arena)) == 0;
     ok = ok && set(o, "accesses", json_incref(accesses));
     if (ok && race->judged)
         ok = set(o, "witness", race->witness ? race_json(r, race->witness, arena) : json_null());

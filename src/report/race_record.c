@@ -24,6 +24,7 @@
 #define RACE(N32, N64, TEXT, r)                                                                              \
     N32((r)->class)                                                                                          \
     N32((r)->space)                                                                                          \
+    N32((r)->seen_by)                                                                                        \
     SIDE(N32, N64, TEXT, &(r)->side[0])                                                                      \
     SIDE(N32, N64, TEXT, &(r)->side[1])                                                                      \
     N64((r)->overlap)                                                                                        \

@@ -15,6 +15,11 @@ typedef enum GrSideKind {
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
 } GrSideKind;
 
+typedef enum GrSeenBy {
+    GR_SEEN_BY_CAUSALITY,  // nothing ordered the two
+    GR_SEEN_BY_WATCHPOINT, // the one came while the other was under way
+} GrSeenBy;
+
 enum { GR_SIDE_VOLATILE = 1, GR_SIDE_DISCARDED = 2 };
 
 typedef struct GrRaceSide {
@@ -31,8 +36,9 @@ typedef struct GrRaceSide {
 } GrRaceSide;
 
 typedef struct GrRaceInfo {
-    uint32_t class; // from 0, of the engine's own list
-    uint32_t space; // 0 global, 1 shared
+    uint32_t class;   // from 0, of exact/races.def
+    uint32_t space;   // 0 global, 1 shared
+    uint32_t seen_by; // GrSeenBy
     GrRaceSide side[2];
     uint64_t overlap;
     uint32_t overlap_bytes;

@@ -17,7 +17,7 @@ static const char *kind_of(uint32_t access) {
 
 static bool lacks_a_side(const GrRace *race) {
     return (race->class == GR_CLASS_CLOBBERED_READ || race->class == GR_CLASS_LOST_UPDATE) &&
-           race->n_accesses == 1 && !race->met && !race->witness;
+           race->n_accesses == 1 && !race->watched && !race->met && !race->witness;
 }
 
 static bool same_text(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }

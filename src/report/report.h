@@ -47,6 +47,10 @@ typedef struct GrMet {
 } GrMet;
 
 typedef struct GrRace {
+    unsigned seen_by; // of classes from GR_CLASS_COUNT on: GrSeenBy
+    // Of the collider's own: the race that a watchpoint saw of the same place in the same execution, whose first access is
+    // at that place and whose second is this one's other side. NULL: none.
+    const struct GrRace *watched;
     unsigned class; // GrRaceClass, or GR_CLASS_COUNT and up: those of exact/races.def
     const char *kernel, *module, *space;
     uint64_t launch, count; // launch 0: not known

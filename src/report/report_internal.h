@@ -8,6 +8,9 @@
 // FILE:LINE, relative to the report's folder where it lies below that.
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 
+// Races that the collider saw both ways, by a value that changed and by a watchpoint, are listed once; all of its own get their evidence.
+gr_status gr_report_merge(GrReport *r, gr_error *err);
+
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 

@@ -220,8 +220,8 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
     gr_str_addc(out, '\n');
     add_values(r, race, out);
-    if (race->order)
-        add_pair(r, race, arena, out);
+    if (race->order || race->watched)
+        add_pair(r, race->watched ? race->watched : race, arena, out);
     else if (race->met)
         add_met(r, race, arena, out);
     else if (!race->witness)

@@ -86,8 +86,15 @@ static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32
                       .block = b ? b->linear : 0,
                       .size = bytes,
                       .address = read ? op->src : op->dst,
+                      .partial = op->act == VM_ASYNC_COPY && op->byte_mask != UINT16_MAX,
                       .bar_block = op->bar.block ? op->bar.block->linear : 0,
                       .bar = op->bar.at};
+    if (kind == VM_ASYNC_ISSUE && op->unread) {
+        e.source_space = op->src_block ? PTX_SHARED : PTX_GLOBAL;
+        e.source_block = op->src_block ? op->src_block->linear : 0;
+        e.source = op->src;
+        e.source_bytes = op->bytes <= VM_ASYNC_ALIGN ? op->src_bytes : NULL;
+    }
     gr_vm_report_async(op->warp, op->insn, lanes, &e);
 }
 

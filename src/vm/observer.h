@@ -176,6 +176,13 @@ typedef struct VmAsyncEvent {
     uint64_t block;          // SHARED: linear index of the block whose memory it is
     uint32_t size;           // bytes per lane; lanes whose source was ignored are not in where.mask of READ
     const uint64_t *address; // [32]
+    bool partial;            // writes only some bytes of each 16 (.cp_mask)
+    // ISSUE: the destination as above, and the source, NULL when that is registers. Lanes may read less than `size` when
+    // source_bytes is not NULL.
+    PtxSpace source_space;
+    uint64_t source_block;
+    const uint64_t *source;
+    const uint8_t *source_bytes;
     // mbarriers: where, and in which phase (modulo 4) before the event. One event per lane.
     uint64_t bar_block, bar;
     uint32_t phase;

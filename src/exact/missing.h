@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// missing — what would have ordered two accesses, as the end of a sentence: for those who say which race.
+#ifndef GR_EXACT_MISSING_H
+#define GR_EXACT_MISSING_H
+
+#define MISSING_HOST(did, what)  "the host did not wait for the " what " before it " did
+#define MISSING_HOST_READ_LAUNCH MISSING_HOST("read", "launch (cudaDeviceSynchronize, an event or a stream)")
+#define MISSING_HOST_WRITE_LAUNCH                                                                            \
+    MISSING_HOST("wrote", "launch (cudaDeviceSynchronize, an event or a stream)")
+#define MISSING_HOST_READ_COPY                                                                               \
+    MISSING_HOST("read", "copy or memset (cudaDeviceSynchronize, an event or a stream)")
+#define MISSING_HOST_WRITE_COPY                                                                              \
+    MISSING_HOST("wrote", "copy or memset (cudaDeviceSynchronize, an event or a stream)")
+#define MISSING_STREAM   "no stream order, event or synchronization between the two"
+#define MISSING_LAUNCHES "no stream order, event or synchronization between the two launches"
+#define MISSING_ASYNC                                                                                        \
+    "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between"
+#define MISSING_BLOCKS                                                                                       \
+    "no release by the one and acquire by the other (fences included) and no barrier of both blocks between"
+#define MISSING_LANES "both are lanes of one warp, and no __syncwarp() or barrier is between"
+#define MISSING_WARPS "no __syncthreads() or other barrier of both warps between"
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/collider_watch.h"
+
+#include "driver/cuda/hooks.h"
+#include "exact/exact.h"
+#include "inject/engines.h"
+#include "inject/race_writer.h"
+#include "watch/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ColliderWatch {
+    GrSession *session;
+    const GrSelection *selection;
+    Watch *watch;
+    RaceWriter writer;
+    bool listens;
+};
+
+// ---- What is found -----------------------------------------------------------------------------------------
+
+static GrRaceSide side_of(const WatchSide *s) {
+    return (GrRaceSide){.module = s->module,
+                        .site = s->site,
+                        .access = s->access,
+                        .scope = s->strong ? (uint32_t)s->scope : 0,
+                        .marks = s->is_volatile ? GR_SIDE_VOLATILE : 0,
+                        .by = s->by == WATCH_BY_HOST   ? GR_SIDE_HOST
+                              : s->by == WATCH_BY_COPY ? GR_SIDE_COPY
+                              : s->by == WATCH_BY_FILL ? GR_SIDE_FILL
+                              : s->async               ? GR_SIDE_ASYNC
+                                                       : GR_SIDE_THREAD,
+                        .launch = s->launch,
+                        .address = s->address,
+                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
+                        .block = {s->block[0], s->block[1], s->block[2]},
+                        .size = s->size > UINT32_MAX ? UINT32_MAX : (uint32_t)s->size};
+}
+
+static void found(void *user, WatchRace *r) {
+    ColliderWatch *c = user;
+    GrRaceInfo info = {.class = r->class,
+                       .space = r->space == PTX_SHARED,
+                       .seen_by = GR_SEEN_BY_WATCHPOINT,
+                       .side = {side_of(&r->side[0]), side_of(&r->side[1])},
+                       .overlap = r->overlap,
+                       .overlap_bytes =
+                           r->overlap_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)r->overlap_bytes,
+                       .order = r->order};
+    const uint64_t pc[2] = {r->side[0].pc, r->side[1].pc};
+    r->counter = gr_race_writer_put(&c->writer, &info, pc);
+}
+
+static bool wanted(void *user, const char *kernel) {
+    return !gr_selection_excludes_kernel(((ColliderWatch *)user)->selection, kernel);
+}
+
+static bool wanted_site(void *user, const PtxModule *m, uint32_t site) {
+    return site && site <= m->n_sites &&
+           gr_selection_wants_site(((ColliderWatch *)user)->selection, m, &m->sites[site]);
+}
+
+// ---- What is heard -----------------------------------------------------------------------------------------
+
+static WatchBox box_of(const GrWorkBox *b) {
+    return (WatchBox){b->at, b->width, b->height, b->depth, b->pitch, b->slice};
+}
+
+static void work(void *user, const GrWork *w) {
+    Watch *watch = ((ColliderWatch *)user)->watch;
+    bool fill = w->type == GR_WORK_FILL;
+    if (w->kind == GR_WORK_SUBMITTED)
+        gr_watchpoints_submitted(watch);
+    else if (w->kind == GR_WORK_ENDED)
+        gr_watchpoints_ended(watch, w->item);
+    else if (w->kind == GR_WORK_BEGINS && (fill || w->type == GR_WORK_COPY)) {
+        WatchBox from = box_of(&w->from), to = box_of(&w->to);
+        gr_watchpoints_copy_begins(watch, w->item, fill, &from, &to);
+    }
+}
+
+static void touched(void *user, const GrHostTouch *t) {
+    WatchTouch touch = {t->address, t->size, t->pc, (PtxAccess)t->access, t->is_atomic != 0};
+    gr_watchpoints_host_touched(((ColliderWatch *)user)->watch, &touch);
+}
+
+static void opened(void *user, uint64_t at, uint64_t size) {
+    (void)user; // what the host did there is not known
+    (void)at;
+    (void)size;
+}
+
+static void pending(void *user, bool on) {
+    GrSession *s = ((ColliderWatch *)user)->session;
+    s->watching(s, on);
+}
+
+// From the first call of the driver: a copy may be under way before the first module is loaded.
+static gr_status listen(ColliderWatch *c, gr_error *err) {
+    GrSession *s = c->session;
+    int (*observe)(const struct VmObserver *) =
+        (int (*)(const struct VmObserver *))s->symbol(s, "gr_cpu_device_observe");
+    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
+        (int (*)(void (*)(void *, const GrWork *), void *))s->symbol(s, "gr_cpu_device_observe_work");
+    if (c->listens || !observe || !observe_work)
+        return GR_OK; // another device
+    VmObserver o = gr_watchpoints_observer(c->watch);
+    if (observe(&o) || observe_work(work, c))
+        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
+    c->listens = true;
+    GrHostWatcher w = {c, touched, opened};
+    (void)s->watch(s, &w); // else the host's accesses are not seen, as on a GPU
+    return GR_OK;
+}
+
+// ---- The engine's part -------------------------------------------------------------------------------------
+
+gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSelection *selection,
+                                  ColliderWatch **out, gr_error *err) {
+    *out = NULL;
+    // Several threads run blocks only while nobody listens.
+    if (!s || !o->watchpoints || o->jobs > 1 || !strcmp(o->device, "gpu"))
+        return GR_OK;
+    ColliderWatch *c = calloc(1, sizeof *c);
+    if (!c)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    c->session = c->writer.session = s;
+    c->selection = selection;
+    // Beside causality it is that engine's business when the host is watched.
+    bool both = !strcmp(o->engine, GR_ENGINE_BOTH);
+    WatchOptions options = {.found = found,
+                            .wanted = gr_selection_has_kernels(selection) ? wanted : NULL,
+                            .wanted_site = gr_selection_has_files(selection) ? wanted_site : NULL,
+                            .pending = both ? NULL : pending,
+                            .fingerprint = gr_exact_fingerprint,
+                            .user = c,
+                            .no_same_value = !o->same_value};
+    gr_status st = gr_watchpoints_create(&options, &c->watch, err);
+    if (st != GR_OK) {
+        free(c);
+        return st;
+    }
+    *out = c;
+    (void)listen(c, NULL);
+    return GR_OK;
+}
+
+gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const GrModule *m, gr_error *err) {
+    if (!c)
+        return GR_OK;
+    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), m->number))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return listen(c, err);
+}
+
+void gr_collider_watch_finish(ColliderWatch *c) {
+    if (c && gr_watchpoints_incomplete(c->watch))
+        c->session->note(c->session, "engine collider", "memory ran out, and some windows were not watched");
+    // The device may still run: what it calls stays.
+}
