@@ -80,10 +80,12 @@ static const struct {
 };
 
 static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
-    if (a->site->copy) {
+    if (a->stmt->instr->op == PTX_OP_CP) {
         Copy c;
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
-        return *status == GR_SITE_CHECKED ? gr_collider_copy(w, &c) : GR_OK;
+        return *status != GR_SITE_CHECKED ? GR_OK
+               : c.bulk                   ? gr_collider_bulk(w, &c)
+                                          : gr_collider_copy(w, &c);
     }
     const PtxInstr *i = a->stmt->instr;
     PtxMod first = i->n_mods ? i->mods[0].id : PTX_MOD_UNKNOWN;

@@ -47,11 +47,45 @@ static bool read_copy(const PtxInstr *i, Copy *c) {
     return c->bytes == 4 || c->bytes == 8 || c->bytes == 16;
 }
 
+// A bulk copy in which nothing is unknown, of one destination, and whole.
+// cp.async.bulk.DST.SRC.DONE{.L2::cache_hint} [dst], [src], size{, [mbar]}{, cache-policy} (9.7.9.25.4.1)
+// cp.reduce.async.bulk.DST.SRC.DONE….OP.TYPE, likewise (9.7.9.25.4.2)
+static bool read_bulk(const PtxInstr *i, Copy *c) {
+    c->source_only = gr_ptx_instr_has(i, PTX_MOD_reduce);
+    bool done = false;
+    for (unsigned k = 0; k < i->n_mods; k++)
+        switch (i->mods[k].id) {
+        case PTX_MOD_mbarrier__complete_tx__bytes:
+        case PTX_MOD_bulk_group: done = true; break;
+        case PTX_MOD_reduce:
+        case PTX_MOD_async:
+        case PTX_MOD_bulk:
+        case PTX_MOD_global:
+        case PTX_MOD_shared:
+        case PTX_MOD_shared__cta:
+        case PTX_MOD_shared__cluster:
+        case PTX_MOD_L2__cache_hint: break;
+        default:
+            if (!c->source_only)
+                return false;
+        }
+    const PtxOperand *size = c->size = &i->operands[2];
+    return done && (is_shared(i->space) || i->space == PTX_GLOBAL) &&
+           (is_shared(i->space2) || i->space2 == PTX_GLOBAL) &&
+           (size->kind == PTX_O_INT || size->kind == PTX_O_REG);
+}
+
 GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy *c) {
     const PtxInstr *i = site->stmt->instr;
     *c = (Copy){.bulk = gr_ptx_instr_has(i, PTX_MOD_bulk)};
+    if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_tensor))
+        return GR_SITE_TENSOR_COPY;
+    if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_multicast__cluster))
+        return GR_SITE_MULTICAST;
+    if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_cp_mask))
+        return GR_SITE_BYTE_MASK;
     if (i->op != PTX_OP_CP || i->n_operands < 3 || !is_end(&i->operands[0]) || !is_end(&i->operands[1]) ||
-        c->bulk || !read_copy(i, c))
+        !(c->bulk ? read_bulk(i, c) : read_copy(i, c)))
         return GR_SITE_NOT_UNDERSTOOD;
     fill_end(&c->dst, &c->dst_site, site, &i->operands[0], i->space, PTX_ACCESS_WRITE, nested, err);
     fill_end(&c->src, &c->src_site, site, &i->operands[1], i->space2, PTX_ACCESS_READ, nested, err);
@@ -66,6 +100,10 @@ bool gr_copy_needs_runtime(const PtxModule *m) {
             return true;
     }
     return false;
+}
+
+uint32_t gr_copy_delay_ns(const ColliderWork *w) {
+    return w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
 }
 
 // ---- cp.async ------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ typedef struct Copy {
     PtxSite src_site, dst_site; // the copy's, as a read of its source and a write of its destination
     Access src, dst;
     unsigned bytes; // cp.async: how many are written
-    // How many are read, where that is not the same: `size`, and none where `ignore` is true. NULL: all.
+    // How many are read, where that is not the same: `size`, and none where `ignore` is true. NULL: all. Bulk: the size of both.
     const PtxOperand *size, *ignore;
     bool bulk;
     bool source_only; // the destination is updated atomically
@@ -38,6 +38,9 @@ GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy 
 gr_status gr_collider_copy(ColliderWork *w, Copy *c);
 // collider_bulk.c: the same for bulk copies.
 gr_status gr_collider_bulk(ColliderWork *w, Copy *c);
+
+// The longest delay of a copy, which is a load and a store.
+uint32_t gr_copy_delay_ns(const ColliderWork *w);
 
 // Whether some of the module's copies need the runtime for copies.
 bool gr_copy_needs_runtime(const PtxModule *m);

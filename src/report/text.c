@@ -90,8 +90,9 @@ static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
 }
 
 static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
-    gr_str_addf(out, "%s%s of %u byte%s", a->async ? "asynchronous " : "", a->kind, a->size,
-                a->size == 1 ? "" : "s");
+    gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
+    if (a->size) // else the instruction does not say
+        gr_str_addf(out, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
     if (a->strong)
         gr_str_addf(out, ", %sstrong, scope .%s", a->is_volatile ? "volatile: " : "", a->strong);
     if (a->discarded)

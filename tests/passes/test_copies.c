@@ -29,6 +29,25 @@
 // Shared memory's value there becomes thread's output.
 #define OUT(shared, offset) "ld.shared.u32 %r9, [" shared "]; st.global.u32 [%rd4+" #offset "], %r9;\n"
 
+// The first thread copies: %p3 is false for it. %p2: the thread is of the other warp. %r20: mbarriers, of one arrival.
+#define BULK_INIT                                                                                            \
+    "setp.ne.u32 %p3, %r1, 0; setp.ge.u32 %p2, %r1, 32; mov.u32 %r20, bar;\n"                                \
+    "@!%p3 mbarrier.init.shared.b64 [%r20], 1; @!%p3 mbarrier.init.shared.b64 [%r20+8], 1; "                 \
+    "fence.proxy.async;\n" BAR
+#define BULK_BEGIN BULK_INIT "@%p3 bra AFTER;\n"
+#define LOAD(to, from, bytes)                                                                                \
+    "mbarrier.arrive.expect_tx.shared.b64 _, [%r20], " bytes ";\n"                                           \
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [" to "], [" from "], " bytes             \
+    ", [%r20];\n"
+#define BULK_END                                                                                             \
+    "AFTER: @%p2 bra NOT;\nW: mbarrier.try_wait.parity.shared.b64 %p4, [%r20], 0; @!%p4 bra W;\nNOT:\n"
+#define BULK_FILL                                                                                            \
+    "st.shared.u32 [%r3], %r1; fence.proxy.async.shared::cta; setp.ne.u32 %p3, %r1, 0; setp.ge.u32 %p2, "    \
+    "%r1, 32;\n" BAR
+#define STORE(to, from, bytes)                                                                               \
+    "cp.async.bulk.global.shared::cta.bulk_group [" to "], [" from "], " bytes                               \
+    ";\ncp.async.bulk.commit_group;\n"
+
 enum { THREADS = 64, IN = THREADS * 16 * 16, OUT_BYTES = THREADS * 16, MAX_SITES = 64, SEEDS = 20 };
 
 typedef struct Case {
@@ -76,7 +95,61 @@ static const Case cases[] = {
             "4;\n" WAIT),
      GR_CLASS_INTRA_WARP, 1, true, true},
 
+    {"a bulk load that is not awaited", KERNEL(BULK_BEGIN LOAD("s", "%rd1", "1024") OUT("%r3", 0) BULK_END),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"the source of a bulk load is written by the other warp",
+     KERNEL(BULK_BEGIN LOAD("s", "%rd1", "1024") BULK_END "@%p2 st.global.u8 [%rd3+5], 77;\n"),
+     GR_CLASS_CLOBBERED_READ, 1, false, false},
+    {"the destination of a bulk load is written by the other warp",
+     KERNEL(BULK_BEGIN LOAD("s", "%rd1", "1024") BULK_END "@%p2 st.shared.u8 [%r3+15], 77;\n"),
+     GR_CLASS_LOST_UPDATE, 1, true, false},
+    {"a bulk store that is not awaited",
+     KERNEL(BULK_FILL "@%p3 bra AFTER;\n" STORE("%rd2", "s", "1024") "AFTER: ld.global.u32 %r9, [%rd4]; "
+                                                                     "@!%p3 cp.async.bulk.wait_group 0;\n"),
+     GR_CLASS_CLOBBERED_READ, 3, false, false},
+    {"the source of a bulk store is written by the other warp",
+     KERNEL(BULK_FILL "@%p3 bra AFTER;\n" STORE("%rd2", "s", "1024") "cp.async.bulk.wait_group 0;\n"
+                                                                     "AFTER: @%p2 st.shared.u32 [%r3], 0;\n"),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+    {"the destination of a bulk store is written by the other warp",
+     KERNEL(BULK_FILL
+            "@%p3 bra AFTER;\n" STORE("%rd2", "s", "1024") "cp.async.bulk.wait_group 0;\n"
+                                                           "AFTER: @%p2 st.global.u32 [%rd4], 0;\n"),
+     GR_CLASS_LOST_UPDATE, 2, false, false},
+    {"the source of a bulk reduction is written by the other warp",
+     KERNEL(
+         BULK_FILL
+         "@%p3 bra AFTER;\ncp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [s], 1024;\n"
+         "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nAFTER: @%p2 st.shared.u32 [%r3], 0;\n"),
+     GR_CLASS_CLOBBERED_READ, 2, true, false},
+
     // Nothing is wrong with these.
+    {"a bulk load into one of two buffers while the other is read, eight times",
+     KERNEL(BULK_INIT
+            "mov.u32 %r10, 0; mov.u32 %r11, 0;\n@!%p3 bra.uni L;\n"
+            "L: and.b32 %r12, %r10, 1; shl.b32 %r13, %r12, 10; add.u32 %r14, %r2, %r13; add.u32 %r15, %r4, "
+            "%r13;\n"
+            "mad.lo.u32 %r16, %r12, 8, %r20; shr.u32 %r17, %r10, 1; and.b32 %r17, %r17, 1;\n"
+            "mul.wide.u32 %rd6, %r10, 1024; add.s64 %rd6, %rd1, %rd6; mov.u32 %r18, 1024;\n"
+            "@!%p3 mbarrier.arrive.expect_tx.shared.b64 _, [%r16], 1024;\n"
+            "@!%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd6], %r18, "
+            "[%r16];\n"
+            "W: mbarrier.try_wait.parity.shared.b64 %p4, [%r16], %r17; @!%p4 bra W;\n"
+            "ld.shared.u32 %r19, [%r15+4]; mad.lo.u32 %r11, %r11, 31, %r19;\n" BAR
+            "add.u32 %r10, %r10, 1; setp.lt.u32 %p5, %r10, 8; @%p5 bra L;\nst.global.u32 [%rd4], %r11;\n"),
+     0, 0, false, false},
+    {"bulk stores and reductions by all threads, the source used again",
+     KERNEL("mad.lo.u32 %r5, %r1, 3, 1; st.shared.u32 [%r3], %r5; st.shared.u32 [%r3+4], %r5; st.shared.u64 "
+            "[%r3+8], "
+            "0; fence.proxy.async.shared::cta;\n"
+            "cp.async.bulk.global.shared::cta.bulk_group [%rd4], [%r3], 16;\ncp.async.bulk.commit_group;\n"
+            "cp.async.bulk.wait_group 0;\nst.shared.u32 [%r3], %r1; fence.proxy.async.shared::cta;\n" BAR
+            "setp.lt.u32 %p1, %r1, 32;\n"
+            "@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [s+1008], 16;\n"
+            "@!%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [s+1008], 16;\n"
+            "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nst.shared.u32 [%r4+1024], 5;\n"
+            "cp.async.bulk.wait_group 0;\n"),
+     0, 0, false, false},
     {"every form, awaited",
      KERNEL(
          "and.b32 %r5, %r1, 15; and.b32 %r6, %r1, 7; and.b32 %r7, %r1, 1; setp.ne.u32 %p1, %r7, 0;\n"
