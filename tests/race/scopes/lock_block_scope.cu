@@ -2,8 +2,8 @@
 // A lock whose atomics have block scope guards a sum of all blocks (ScoRD; iGUARD, table 4, type AS). The hardware may
 // keep such a lock in each SM's own cache: two blocks can hold it at once.
 // RACE 1: insufficient scope, global, can-overlap, scope cta -- each block sees a lock of its own
-// RACE 2: read-write race, global, can-overlap -- so nothing excludes or orders the sum
-// RACE 3: write-write race, global, can-overlap -- likewise
+// RACE 2: read-write race, global, missing-order -- so nothing orders the sum, though where atomics work in spite of their scope they keep the blocks apart
+// RACE 3: write-write race, global, missing-order -- likewise
 // RACE 4: insufficient scope, global, can-overlap, scope cta -- two that take it
 // RACE 5: insufficient scope, global, can-overlap, scope cta -- two that give it back
 // FIXED: atomics of the device's scope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuda::atomic as a flag between blocks: release and acquire order the plain data, relaxed does not.
-// RACE 1: read-write race, global, can-overlap -- the flag is stored and loaded relaxed
+// RACE 1: read-write race, global, missing-order -- the flag is stored and loaded relaxed
 // FIXED: memory_order_release and memory_order_acquire
 #include "../corpus.h"
 

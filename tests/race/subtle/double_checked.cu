@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Double-checked initialization: look at a flag first, and take the lock only if it is not set.
 // RACE 1: read-write race, global, can-overlap -- the first look is a plain load, and the flag is stored under the lock
-// RACE 2: read-write race, global, can-overlap -- who sees the flag early has no order to the table's stores
+// RACE 2: read-write race, global, missing-order -- who sees the flag early has no order to the table's stores
 // RACE 3: read-write race, global, can-overlap -- the second look is an atomicAdd of 0, which writes
 // FIXED: the flag is released and acquired
 #include "../corpus.h"

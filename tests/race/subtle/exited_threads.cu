@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that have nothing to do leave early; the barriers that follow are those of the threads that stayed.
-// RACE 1: read-write race, shared, can-overlap -- one who left stored before, and took part in no barrier
+// RACE 1: read-write race, shared, missing-order -- one who left stored before, and took part in no barrier, though that waits until it left
 // FIXED: it stores its cell only if it stays
 #include "../corpus.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // threadFenceReduction of the CUDA samples: the block that counts last sums up what all blocks left.
-// RACE 1: read-write race, global, can-overlap -- without a fence the counter orders nothing
+// RACE 1: read-write race, global, missing-order -- without a fence the counter orders nothing
 // FIXED: __threadfence before counting, and after
 #include "../corpus.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A prefix sum in one pass by decoupled look-back (Merrill and Garland): each block publishes its total, then its prefix, with a flag.
-// RACE 1: read-write race, global, can-overlap -- the totals are published without a fence before the flag
+// RACE 1: read-write race, global, missing-order -- the totals are published without a fence before the flag
 // FIXED: __threadfence on both sides of the flag
 #include "../corpus.h"
 
