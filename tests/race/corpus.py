@@ -53,7 +53,9 @@ class Race:
             return False
         if len(lines) == 2 and len(self.sides) == 2 and set(lines) != self.sides:
             return False  # one of the lines with itself: another race
-        launches = sorted(a["launch"] for a in accesses if a.get("launch"))
+        # The collider says of the record, not of the access, in which launch it noticed.
+        noticed = None if of_host(accesses[0]) else record.get("launch")
+        launches = sorted(n for n in (accesses[0].get("launch") or noticed, accesses[1].get("launch")) if n)
         return not self.launches or not launches or set(launches) == set(self.launches)
 
     def has_side(self, record, program):

@@ -68,7 +68,7 @@ def save(path, schedules):
         file.write("# schedule\tprogram\trace\tseeds\treports by evidence\n")
         for name, m in schedules.items():
             for (program, race), seeds in m.hits.items():
-                evidence = "; ".join(f"{word}: {n}" for word, n in sorted(m.evidence[program, race].items()))
+                evidence = " | ".join(f"{word}: {n}" for word, n in sorted(m.evidence[program, race].items()))
                 file.write("\t".join((name, program, str(race), ranges(seeds), evidence)) + "\n")
 
 
@@ -82,7 +82,7 @@ def load(path):
             name, program, race, seeds, evidence = line.split("\t")
             m = schedules[name]
             m.hits[program, int(race)] = numbers_of(seeds)
-            m.evidence[program, int(race)] = {w: int(n) for w, n in (e.rsplit(": ", 1) for e in evidence.split("; ") if e)}
+            m.evidence[program, int(race)] = {w: int(n) for w, n in (e.rsplit(": ", 1) for e in evidence.split(" | ") if e)}
     return schedules
 
 
@@ -168,7 +168,7 @@ values*, all that a GPU can do, needs moreover that the other side writes, and a
         rows = []
         for name, m in self.schedules.items():
             sums = [sum(e.get(word, 0) for e in m.evidence.values()) for word in words]
-            only = sum(bool(e) and "value changed" not in e and not any("both" in w for w in e) for e in m.evidence.values())
+            only = sum(bool(e) and not any("value changed" in word for word in e) for e in m.evidence.values())
             rows.append([f"`{name}`", m.reports, m.two_sided, *sums, only])
         head = ["schedule", "reports", "two-sided", *words, "races without a changed value"]
         return "## What do the reports rest on?\n\nReports of labelled races, by their evidence:\n\n" + table(head, rows)
