@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws docs/detection.svg: the share of races found over the number of runs, a line for each schedule. Plain SVG."""
 
-WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 64, 190, 52, 56
+WIDTH, HEIGHT = 776, 420
+LEFT, RIGHT, TOP, BOTTOM = 64, 206, 52, 56
 # Told apart by colour, dashes and marks, each alone.
 STYLES = (("a", "", "circle"), ("b", "7 4", "square"), ("c", "2 4", "diamond"), ("d", "", "triangle"))
 STYLE = """
@@ -56,7 +56,7 @@ def svg(curves, races):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
            f'aria-label="Share of the findable races found, by the number of runs and the schedule">',
            f"<style>{STYLE}</style>", f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
-           f'<text class="title" x="{LEFT}" y="26">Findable races of the corpus that were found ({races})</text>']
+           f'<text class="title" x="{LEFT}" y="26">The {races} races of the corpus that a watchpoint can find</text>']
     for percent in range(floor, 101, 10):
         y = at_y(percent / 100)
         out.append(f'<line class="{"axis" if percent == floor else "grid"}" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -66,7 +66,7 @@ def svg(curves, races):
             out.append(f'<line class="axis" x1="{at_x(k):.1f}" x2="{at_x(k):.1f}" y1="{bottom}" y2="{bottom + 5}"/>')
             out.append(f'<text class="small" x="{at_x(k):.1f}" y="{bottom + 20}" text-anchor="middle">{k}</text>')
     out.append(f'<text x="{(LEFT + right) / 2:.1f}" y="{HEIGHT - 14}" text-anchor="middle">runs, each with another seed</text>')
-    out.append(f'<text transform="translate(18 {(TOP + bottom) / 2:.1f}) rotate(-90)" text-anchor="middle">found at least once</text>')
+    out.append(f'<text transform="translate(18 {(TOP + bottom) / 2:.1f}) rotate(-90)" text-anchor="middle">share found at least once</text>')
     places = label_places({name: at_y(c[-1]) for name, c in curves.items()})
     for (name, curve), (css, dash, mark) in zip(curves.items(), STYLES):
         points = [(at_x(k), at_y(share)) for k, share in enumerate(curve, 1)]
