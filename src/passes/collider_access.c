@@ -36,8 +36,9 @@ static uint32_t base_for(uint32_t ns) {
 }
 
 // Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
-// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. The longest is half of
-// the maximum because nanosleep takes up to twice as long as it is told, which also fills the gaps (PTX ISA 9.7.19.2).
+// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes
+// up to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they make
+// the mean a sixteenth of the maximum.
 gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
     if (max_ns <= 1) {
         snprintf(delay, DELAY_TEXT, "%u", max_ns);
@@ -46,7 +47,7 @@ gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char del
     if (!w->random)
         w->random = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
-    uint32_t longest = max_ns / 2, base = base_for(longest);
+    uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
     snprintf(delay, DELAY_TEXT, "%s", drawn->name);
     return gr_access_put(a, a->after, NULL, 0,
                          "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
@@ -366,30 +367,62 @@ gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsig
                          w->o->suffix);
 }
 
+// Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to places of their own.
+// All lanes of a part of a warp say the same. match.all answers at once, match.any takes a step for each different value
+// (docs/performance.md). The low half of the addresses is enough: it differs by less than 32 * 32 between lanes.
+static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, PtxReg **odd) {
+    gr_status st = GR_OK;
+    const PtxOperand *base = &a->address.sub[0];
+    PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *start = gr_ptx_new_reg(a->func, PTX_B32);
+    PtxReg *same = gr_ptx_new_reg(a->func, PTX_PRED), *unused = gr_ptx_new_reg(a->func, PTX_B32);
+    *odd = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_put(a, a->before, base, 1,
+                         gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
+                         start->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;",
+                         lane->name, start->name, lane->name, -(uint32_t)(a->n * a->bytes), start->name));
+    if (a->guard) // the others have nothing to ask
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", same->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%smatch.all.sync.b32 %s|%s, %s, %s; not.pred %s, %s;", g,
+                         unused->name, same->name, start->name, mask->name, (*odd)->name, same->name));
+done:
+    return st;
+}
+
 // The addresses are equal where the base registers are.
 gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
     gr_status st = GR_OK;
     const PtxOperand *base = &a->address.sub[0];
-    PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = gr_ptx_new_reg(a->func, PTX_B32);
+    PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = mask, *odd;
     PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B32), *shared = gr_ptx_new_reg(a->func, PTX_PRED);
     char guard[64];
     const char *g = guard_text(a, guard, sizeof guard);
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
-    if (base->kind == PTX_O_REG)
-        GR_TRY(gr_access_put(a, a->before, base, 1, "%smatch.any.sync.b%u %s, $0, %s;", g,
-                             gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
-    else
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.b32 %s, %s;", peers->name, mask->name));
-    GR_TRY(gr_access_put(a, a->before, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name,
-                         peers->name, rest->name, rest->name, peers->name));
-    if (a->guard)
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name,
-                             rest->name, a->guard->name));
-    else
-        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
-
+    bool asks = base->kind == PTX_O_REG;
     Detour d;
-    GR_TRY(gr_collider_open_detour(a, a->before, shared, &d));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
+    PtxStmt *at = a->before;
+    if (asks) {
+        GR_TRY(put_side_by_side(a, mask, g, &odd));
+        GR_TRY(gr_collider_open_detour(a, a->before, odd, &d));
+        at = d.at;
+        peers = gr_ptx_new_reg(a->func, PTX_B32);
+        GR_TRY(gr_access_put(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;",
+                             gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
+    }
+    GR_TRY(gr_access_put(a, at, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name,
+                         rest->name, rest->name, peers->name));
+    if (asks) {
+        PtxOperand back = gr_ptx_label_operand(d.back);
+        GR_TRY(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
+                             shared->name));
+    } else {
+        if (a->guard)
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name,
+                                 a->guard->name));
+        else
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
+        GR_TRY(gr_collider_open_detour(a, a->before, shared, &d));
+    }
     PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
     GR_TRY(gr_access_address64(a, d.at, &address));
     unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts

@@ -10,8 +10,8 @@
 //
 // Who listens is told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
 //
-// Before a store the collider asks whether lanes of the warp store to one address. They do not where addresses
-// increase from lane to lane.
+// Before a store the collider asks whether lanes of the warp store side by side and, out of line, if not, whether any
+// two store to one address. They do not where addresses increase from lane to lane.
 //
 // Both shortcuts skip instructions that could only have found nothing. The device can be told to execute them all the
 // same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
@@ -48,6 +48,7 @@ static bool same_place(const VmInsn *a, const VmInsn *b) {
 static bool computes(PtxOp op) {
     switch (op) {
     case PTX_OP_MUL:
+    case PTX_OP_MAD:
     case PTX_OP_CVT:
     case PTX_OP_SHR:
     case PTX_OP_SETP:
@@ -225,11 +226,18 @@ VM_HANDLER(gr_vm_x_window) {
 }
 
 VM_HANDLER(gr_vm_x_peers) {
+    enum { OUT_OF_LINE = 16 };
     const VmWindow *k = i->extra;
     if (!gr_vm_mem_kernels()->distinct(w, k->reload))
         return i->body[w->partial](w, i);
     w->left -= (int32_t)k->n - 1;
-    return rest_of(w)->launch->device->config.unfused ? execute(w, i, k->n) : k->next;
+    if (!rest_of(w)->launch->device->config.unfused)
+        return k->next;
+    const VmInsn *at = execute(w, i, k->n);
+    for (unsigned n = 0; n < OUT_OF_LINE && at && at != k->next;
+         n++) // not side by side: leads back all the same
+        at = at->exec[w->partial](w, at);
+    return at;
 }
 
 void gr_vm_wait_in_window(VmWarp *w, const VmInsn *i) {

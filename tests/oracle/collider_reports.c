@@ -29,7 +29,6 @@ static const Mutant mutants[] = {
     {"it reports what is equal", "setp.ne", "setp.ne", "setp.eq"},
     {"it looks at another place", "ld.relaxed.sys.global.u32", "+", "+4+"},
     {"it compares with another place", "ld.relaxed.sys.shared.b32", "+", "+4+"},
-    {"it takes one lane for several", "add.s32", ", -1;", ", 0;"},
 };
 enum { MUTANTS = sizeof mutants / sizeof *mutants };
 

@@ -43,7 +43,7 @@ def kernel(text):
 def orders_of_magnitude(text, most):
     """Draws delays as the inserted code does: every power of two below the maximum must be as likely, whatever was drawn before."""
     longest, step = re.search(r"shr\.u32 (%gr\d+), (\d+), \1;", text), re.search(r"mul\.lo\.u32 (%gr\d+), \1, (\d+);", text)
-    if not longest or not step or int(longest.group(2)) != most // 2:
+    if not longest or not step or int(longest.group(2)) != max(most * 2 // 5, 1):
         return False
     state, base, previous, draws = 0x9E3779B1, int(step.group(2)), 0, 100000
     seen = {}
@@ -52,7 +52,7 @@ def orders_of_magnitude(text, most):
         seen[previous, digit] = seen.get((previous, digit), 0) + 1
         previous = digit
     expected = draws / base**2
-    return (most // 2 >> (base - 1)) <= 1 and len(seen) == base**2 and all(0.6 < n / expected < 1.4 for n in seen.values())
+    return (int(longest.group(2)) >> (base - 1)) <= 1 and len(seen) == base**2 and all(0.6 < n / expected < 1.4 for n in seen.values())
 
 
 def write(folder, name, text):

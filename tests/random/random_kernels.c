@@ -124,6 +124,7 @@ static const Mutant mutants[] = {
     {"it does not leave out local memory", "isspacep.local", "isspacep.local", "isspacep.const"},
     {"it takes shared memory of several blocks for one", "0x9FB21C651E98DF25", "0x9FB21C651E98DF25", "0"},
     {"its windows stay open", "setp.ne.u32", "setp.ne", "setp.lt"},
+    {"it takes all lanes for lanes of one address", "add.s32", ", -1;", ", 0;"},
     {"it asks lanes that are not there", "activemask", "activemask.b32", "mov.b32"}, // likewise
 };
 enum { MUTANTS = sizeof mutants / sizeof *mutants };

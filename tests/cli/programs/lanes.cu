@@ -34,7 +34,7 @@ __global__ void generic(uint32_t *out, int which) {
 __global__ void diverged(uint32_t *out) {
     if (threadIdx.x % 5 == 1) {
         out[32 + threadIdx.x] = 1;
-        __syncwarp(0x42108422 & __activemask());
+        __syncwarp(0x84210842);
         *out = threadIdx.x;
     }
 }
