@@ -11,6 +11,7 @@
 #include "report/coverage.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,10 +94,17 @@ static bool add_sites(const GrCoveredFunction *f, Lines *lines) {
     return true;
 }
 
+// Files below the current folder are named relative to it, as in reports.
+static const char *shown(const char *file) {
+    char folder[PATH_MAX];
+    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+    return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
 static void print_line(const Line *l, Arena *arena) {
     const GrCoveredSite *s = l->least;
     if (s->file && s->line)
-        printf("  %s:%u:%u: ", s->file, s->line, s->col);
+        printf("  %s:%u:%u: ", shown(s->file), s->line, s->col);
     else
         printf("  access %u: ", s->nth);
     printf("%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",

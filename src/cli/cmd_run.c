@@ -307,6 +307,8 @@ static gr_status write_report(const Run *r, const GrReport *report, gr_error *er
         if (report->misuses.len)
             fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
                     report->misuses.len, report->misuses.len == 1 ? "" : "s");
+        if (report->verdict == GR_VERDICT_CLEAN && report->sample[0])
+            fprintf(stderr, " (%llu accesses were watched)", (unsigned long long)report->watched);
         fprintf(stderr, "; the report is in %s\n", o->output);
     } else {
         fputs(out.data, stderr);

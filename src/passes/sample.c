@@ -87,17 +87,51 @@ uint64_t gr_sample_function(const PtxFunc *f) {
 }
 
 typedef struct Candidate {
+    const PtxSite *site;
     uint64_t level, lot;
-    uint32_t site;
+    uint32_t turn; // how many of its line come before it
 } Candidate;
+
+static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+// 0: one line of the source, of one kind; copies of it, as unrolled loops have them. What has no line is alone.
+static int compare_lines(const Candidate *x, const Candidate *y) {
+    const PtxLoc *a = x->site->stmt->loc, *b = y->site->stmt->loc;
+    int d = compare_numbers(x->site->func->index, y->site->func->index);
+    if (d || !a || !b)
+        return d ? d : compare_numbers(a ? 0 : x->site->id, b ? 0 : y->site->id);
+    d = compare_numbers(a->file, b->file);
+    d = d ? d : compare_numbers(a->line, b->line);
+    d = d ? d : compare_numbers(a->col, b->col);
+    return d ? d : compare_numbers(x->site->access, y->site->access);
+}
+
+static int compare_lots(const Candidate *x, const Candidate *y) {
+    int d = compare_numbers(x->lot, y->lot);
+    return d ? d : compare_numbers(x->site->id, y->site->id);
+}
+
+// Line by line, and of each line those first that were chosen more often.
+static int compare_in_lines(const void *a, const void *b) {
+    const Candidate *x = a, *y = b;
+    int d = compare_lines(x, y);
+    d = d ? d : compare_numbers(y->level, x->level);
+    return d ? d : compare_lots(x, y);
+}
 
 static int compare(const void *a, const void *b) {
     const Candidate *x = a, *y = b;
-    if (x->level != y->level)
-        return x->level < y->level ? -1 : 1;
-    if (x->lot != y->lot)
-        return x->lot < y->lot ? -1 : 1;
-    return x->site < y->site ? -1 : x->site > y->site;
+    int d = compare_numbers(x->level, y->level);
+    d = d ? d : compare_numbers(x->turn, y->turn);
+    return d ? d : compare_lots(x, y);
+}
+
+// Of the first ones of all lines each is chosen before the second of any.
+static void sort(Candidate *all, size_t n) {
+    qsort(all, n, sizeof *all, compare_in_lines);
+    for (size_t k = 1; k < n; k++)
+        all[k].turn = compare_lines(&all[k - 1], &all[k]) ? 0 : all[k - 1].turn + 1;
+    qsort(all, n, sizeof *all, compare);
 }
 
 static bool is_listed(const SampleSpec *s, SampleSite site) {
@@ -138,14 +172,15 @@ gr_status gr_sample_choose(const SampleChoice *c, const PtxModule *m, GrSiteStat
         status[k] = GR_SITE_SAMPLED_OUT;
         module += gr_mix64(here.function + here.nth);
         all[n++] = (Candidate){
-            c->level ? c->level(c->user, here) : 0,
-            gr_mix64(gr_mix64(c->seed + 0x9e3779b97f4a7c15u) ^ gr_mix64(here.function + here.nth)), k};
+            .site = &m->sites[k],
+            .level = c->level ? c->level(c->user, here) : 0,
+            .lot = gr_mix64(gr_mix64(c->seed + 0x9e3779b97f4a7c15u) ^ gr_mix64(here.function + here.nth))};
     }
     if (c->spec->kind != SAMPLE_LIST) {
-        qsort(all, n, sizeof *all, compare);
+        sort(all, n);
         uint64_t wanted = quota(c, n, module);
         for (uint64_t k = 0; k < n && k < wanted; k++)
-            status[all[k].site] = GR_SITE_CHECKED;
+            status[all[k].site->id] = GR_SITE_CHECKED;
     }
     free(all);
     return GR_OK;

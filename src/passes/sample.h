@@ -40,7 +40,7 @@ typedef struct SampleChoice {
     const void *user;
 } SampleChoice;
 
-// Of the sites whose status is GR_SITE_CHECKED, sets that of those that are not chosen to GR_SITE_SAMPLED_OUT. Of a fraction
+// Copies of one line and kind (unrolled loops have them) come after the first ones of all other lines. Of the sites whose status is GR_SITE_CHECKED, sets that of those that are not chosen to GR_SITE_SAMPLED_OUT. Of a fraction
 // that is no whole number of sites, the seed decides whether the last one is taken.
 gr_status gr_sample_choose(const SampleChoice *c, const PtxModule *m, GrSiteStatus *status, gr_error *err);
 

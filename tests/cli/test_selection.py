@@ -168,16 +168,16 @@ class Sample(unittest.TestCase):
     def test_verdict_says_how_much(self):
         clean = nothing = 0
         for seed in range(1, 13):
-            report = run("auto", ["--sample", "10", "--seed", str(seed)], "many")
+            report = run("auto", ["--sample", "3", "--seed", str(seed)], "many")
             sample, accesses = report["coverage"]["sample"], report["coverage"]["accesses"]
             self.assertEqual((report["engine"], sample["spec"], sample["chosen"], accesses["checked"]),
-                             ("collider", "10", 10, 10))
-            self.assertEqual(sample["qualifying"], 10 + accesses["sampled_out"])
-            self.assertLess(sample["watched"], sample["chosen"])  # the kernel has fewer
+                             ("collider", "3", 3, 3))
+            self.assertEqual(sample["qualifying"], 3 + accesses["sampled_out"])
+            self.assertLessEqual(sample["watched"], 3)
             self.assertEqual(report["verdict"], "clean" if sample["watched"] else "inconclusive")
             self.assertEqual("nothing was watched" in "".join(report["reasons"]), not sample["watched"])
             clean, nothing = clean + (sample["watched"] > 0), nothing + (sample["watched"] == 0)
-        self.assertGreater(nothing, 0)
+        self.assertTrue(clean and nothing)
         report = run("auto", ["--kernel", "many", "--sample", "2"], "many")
         self.assertEqual((report["verdict"], report["coverage"]["sample"]["watched"]), ("clean", 2))
         done = call("run", "--device", "cpu", "--kernel", "many", "--sample", "2", "--", PROGRAM, "many")

@@ -255,6 +255,41 @@ static void test_least_often_first(void **state) {
     gr_ptx_free(m);
 }
 
+// A loop unrolled 25 times and five lines of one access each: the six lines come first.
+static void test_lines_first(void **state) {
+    (void)state;
+    StrBuf b = head();
+    gr_str_add(
+        &b, ".file 1 \"a.cu\"\n.visible .entry first(.param .u64 p) {\n.reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
+            "ld.param.u64 %rd1, [p]; mov.u32 %r1, 0;\n");
+    for (unsigned k = 0; k < SITES; k++)
+        gr_str_addf(&b, ".loc 1 %u 3\nst.global.u32 [%%rd1+%u], %%r1;\n", k < 25 ? 7 : k, 4 * k);
+    gr_str_add(&b, "ret; }\n");
+    PtxModule *m = parse(&b);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        History h = {.module = m};
+        SampleSpec s;
+        assert_int_equal(gr_sample_parse("3", &s, &err), GR_OK);
+        for (unsigned run = 0; run < SITES / 3; run++) {
+            Chosen c = choose_by(
+                &(SampleChoice){.spec = &s, .seed = seed * 100 + run, .level = level, .user = &h}, m);
+            for (unsigned k = 0; k < c.n; k++)
+                h.times[c.site[k]]++;
+            unsigned unrolled = 0, others = 0;
+            for (uint32_t k = 1; k <= SITES; k++)
+                *(k <= 25 ? &unrolled : &others) += h.times[k];
+            if (run >= 1) {
+                assert_int_equal(others, 5);
+                assert_int_equal(unrolled, 3 * run - 2);
+            }
+        }
+        for (uint32_t k = 1; k <= SITES; k++)
+            assert_int_equal(h.times[k], 1);
+        gr_sample_free(&s);
+    }
+    gr_ptx_free(m);
+}
+
 static void test_list(void **state) {
     (void)state;
     PtxModule *m = two_kernels(false, "%rd");
@@ -273,13 +308,10 @@ static void test_list(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_specifications),
-        cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_by_seed_and_code_alone),
-        cmocka_unit_test(test_names_of_functions),
-        cmocka_unit_test(test_least_often_first),
-        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_specifications),     cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_statistics),         cmocka_unit_test(test_by_seed_and_code_alone),
+        cmocka_unit_test(test_names_of_functions), cmocka_unit_test(test_least_often_first),
+        cmocka_unit_test(test_lines_first),        cmocka_unit_test(test_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
