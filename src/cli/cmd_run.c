@@ -223,7 +223,9 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
         Run replay = *r;
         GrResultsView seen;
         replay.results[0] = 0;
-        replay.targets = targets.data;
+        StrBuf numbered = {0};
+        gr_str_addf(&numbered, "%llu %s", (unsigned long long)k + 1, targets.data);
+        replay.targets = numbered.oom ? "" : numbered.data;
         replay.options.seed += k;
         replay.options.sample = "";  // the targets were among those chosen by the first run's seed
         replay.options.stop = false; // what is looked for may come after the first race
@@ -240,6 +242,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
             gr_results_close(&seen);
         }
         drop_results(&replay);
+        gr_str_free(&numbered);
         report->replays += st == GR_OK;
         stopped = st != GR_OK || replay.ending.signal == SIGINT || replay.ending.signal == SIGTERM;
         if (st != GR_OK)

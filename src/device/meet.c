@@ -94,6 +94,9 @@ uint32_t __gr_publish(uint32_t target, uint32_t what, uint64_t at, uint64_t hash
     // A place has room for one: neighbours in a word take turns. Of a wide access one word is published, another one each time.
     if (bytes != 15 && some >> 31)
         return 0;
+    GR_GLOBAL GrMeeting *m = (GR_GLOBAL GrMeeting *)gr_load64(&t->records[target]);
+    if (!m || gr_load32(&m->state) != GR_SLOT_EMPTY) // met already
+        return 0;
     uint32_t place = ((uint32_t)(at >> 2) + (some >> 20) % n) & 7;
     uint64_t word = (hash & UINT64_C(0xffffffff00000000)) | GR_MEET_PUBLISHED | bytes << GR_MEET_BYTES |
                     target << GR_MEET_TARGET | (uint64_t)(some & 0xffff) << GR_MEET_NUMBER;
@@ -107,7 +110,11 @@ uint32_t __gr_publish(uint32_t target, uint32_t what, uint64_t at, uint64_t hash
 // Closes it. Whether somebody has met it.
 uint32_t __gr_withdraw(uint32_t opened) {
     Table *t = table_of();
-    return t && gr_exchange64(&t->words[0][0] + (opened - 1), 0) & GR_MEET_MET;
+    if (!t)
+        return 0;
+    if (((gr_clock() * 0x9E3779B1) >> 20 & gr_load32(&t->stretch_mask)) == 0)
+        gr_sleep(gr_load32(&t->stretch_ns));
+    return gr_exchange64(&t->words[0][0] + (opened - 1), 0) & GR_MEET_MET ? 1 : 0;
 }
 
 // The window was met: adds this side, or forgets it when the access turned out to be none (`kept` 0).

@@ -60,6 +60,8 @@ typedef struct GrMeeting {
 typedef struct GrMeetTable {
     uint64_t words[GR_MEET_ROWS][GR_MEET_ROW_WORDS];
     uint64_t records[GR_MEET_TARGETS]; // device addresses of the GrMeetings; 0: its module is not loaded
+    uint32_t stretch_ns,
+        stretch_mask; // windows are kept open so much longer, all of them (0) or one in mask + 1
 } GrMeetTable;
 
 // How an access is described to the runtime: its size in bytes, and whether in shared memory.

@@ -9,9 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void gr_attribution_init(GrAttribution *a, GrSession *s) {
+void gr_attribution_init(GrAttribution *a, GrSession *s, uint32_t longest) {
     *a = (GrAttribution){.session = s};
     const char *at = s ? getenv(GR_ATTRIBUTE_ENV) : NULL;
+    if (!at)
+        return;
+    char *number_end;
+    unsigned long way = (strtoul(at, &number_end, 10) + 2) % 3;
+    a->stretch_ns = way ? longest : 0;
+    a->stretch_mask = way == 2 ? 15 : 0;
+    at = number_end + (*number_end == ' ');
     while (at && *at && a->targets.len < GR_MEET_TARGETS) {
         char *end;
         struct GrTarget t = {.module = strtoull(at, &end, 16)};
@@ -69,7 +76,9 @@ static CUdeviceptr table_here(GrAttribution *a) {
     CUresult (*alloc)(CUdeviceptr *, size_t) = (CUresult(*)(CUdeviceptr *, size_t))s->driver(s, "cuMemAlloc");
     CUresult (*fill)(CUdeviceptr, unsigned char, size_t) =
         (CUresult(*)(CUdeviceptr, unsigned char, size_t))s->driver(s, "cuMemsetD8");
-    CUresult rc = current && alloc && fill ? current(&context) : CUDA_ERROR_NOT_FOUND;
+    CUresult (*copy)(CUdeviceptr, const void *, size_t) =
+        (CUresult(*)(CUdeviceptr, const void *, size_t))s->driver(s, "cuMemcpyHtoD");
+    CUresult rc = current && alloc && fill && copy ? current(&context) : CUDA_ERROR_NOT_FOUND;
     for (size_t k = 0; k < a->tables.len; k++)
         if (a->tables.data[k].context == context)
             return a->tables.data[k].at;
@@ -77,6 +86,9 @@ static CUdeviceptr table_here(GrAttribution *a) {
         rc = alloc(&at, sizeof(GrMeetTable));
     if (rc == CUDA_SUCCESS)
         rc = fill(at, 0, sizeof(GrMeetTable));
+    uint32_t stretch[2] = {a->stretch_ns, a->stretch_mask};
+    if (rc == CUDA_SUCCESS)
+        rc = copy(at + offsetof(GrMeetTable, stretch_ns), stretch, sizeof stretch);
     if (rc != CUDA_SUCCESS) {
         complain(a, "no memory for the table of windows", rc);
         return 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // attribution — a replay for `--attribute`: which sites are looked for, and the table in which windows are published (device/meet.h).
 //
-// The command puts the targets into the environment, each as the fingerprint of its module's PTX and a site: "9f3c….12". Without
-// them nothing here does anything.
+// The command puts the number of the replay and the targets into the environment, each as the fingerprint of its module's PTX and a
+// site: "1 9f3c….12". Without them nothing here does anything. Windows that stay open longer meet more, and change more of what
+// would have happened: so the first replay is like the first run, in the second one all windows of targets stay open for the
+// longest delay after the second look, in the third one in 16 of them, and so on from the beginning.
 #ifndef GR_INJECT_ATTRIBUTION_H
 #define GR_INJECT_ATTRIBUTION_H
 
@@ -12,6 +14,7 @@
 
 typedef struct GrAttribution {
     GrSession *session;
+    uint32_t stretch_ns, stretch_mask; // as in GrMeetTable
     VEC(struct GrTarget {
         uint64_t module;
         uint32_t site;
@@ -25,7 +28,8 @@ typedef struct GrAttribution {
     bool failed; // said once
 } GrAttribution;
 
-void gr_attribution_init(GrAttribution *a, GrSession *s);
+// `longest`: the longest delay of the collider, in nanoseconds.
+void gr_attribution_init(GrAttribution *a, GrSession *s, uint32_t longest);
 void gr_attribution_free(GrAttribution *a);
 
 // Behind the collider's rewriting: does its own, and makes room in the records for the module's targets.

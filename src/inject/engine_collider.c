@@ -82,7 +82,8 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         st = gr_sample_parse(o->sample, &c->sample, err);
     if (c->sample.kind != SAMPLE_ALL)
         c->options.choose = choose;
-    gr_attribution_init(&c->attribution, s);
+    gr_attribution_init(&c->attribution, s,
+                        clamp32(o->read_delay > o->write_delay ? o->read_delay : o->write_delay));
     if (st == GR_OK && c->options.choose && o->coverage[0]) {
         gr_error why = {0};
         char where[800];

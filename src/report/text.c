@@ -167,14 +167,30 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     gr_str_addc(out, '\n');
 }
 
+// A lost update may have been lost to another lane of the same instruction, which is a race of its own in the report.
+static bool has_lanes_too(const GrReport *r, const GrRace *race) {
+    const GrFrame *at = &race->accesses[0].at;
+    for (size_t i = 0; i < r->races.len; i++) {
+        const GrRace *o = &r->races.data[i];
+        if (o->class == GR_CLASS_INTRA_WARP && race->class == GR_CLASS_LOST_UPDATE && at->line &&
+            at->line == o->accesses[0].at.line && at->col == o->accesses[0].at.col && at->file &&
+            o->accesses[0].at.file && !strcmp(at->file, o->accesses[0].at.file))
+            return true;
+    }
+    return false;
+}
+
 static void add_other_side(const GrReport *r, const GrRace *race, StrBuf *out) {
     if (race->n_accesses < 2 && r->replays) {
         gr_str_addf(
             out,
             "    other side: not known: in %llu replay%s no store or atomic operation of a kernel touched "
             "the bytes\n    while a thread waited here (copies, asynchronous stores and the host cannot "
-            "be caught)\n",
-            (unsigned long long)r->replays, r->replays == 1 ? "" : "s");
+            "be caught)\n%s",
+            (unsigned long long)r->replays, r->replays == 1 ? "" : "s",
+            has_lanes_too(r, race)
+                ? "    lanes of one warp store here together: see the intra-warp lost update at this line\n"
+                : "");
         return;
     }
     if (race->n_accesses < 2) {
