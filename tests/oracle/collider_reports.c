@@ -19,7 +19,8 @@
 enum { BYTES = 1024, SITES = 256, SHOWN = 10, OFFSET = 0xffffff };
 
 typedef struct Stats {
-    uint64_t kernels, executions, racy, silent, faulted, reports[GR_CLASS_COUNT], confirmed, maybe, wrong;
+    uint64_t kernels, executions, racy, silent, faulted, reports[GR_CLASS_COUNT], confirmed, maybe, unmade,
+        wrong;
 } Stats;
 
 typedef struct Mutant {
@@ -101,7 +102,7 @@ static const RacyByte *find(const RaceSet *set, uint32_t site, unsigned class, c
 }
 
 static void judge(const GrSlot *slots, uint32_t n_sites, const RaceSet *exact, const RaceSet *oracle,
-                  bool show, Stats *st, uint64_t *wrong) {
+                  bool faulted, bool show, Stats *st, uint64_t *wrong) {
     for (uint32_t site = 1; site <= n_sites; site++)
         for (unsigned class = 0; class < GR_CLASS_COUNT; class ++) {
             const GrSlot *slot = &slots[site * GR_CLASS_COUNT + class];
@@ -114,6 +115,8 @@ static void judge(const GrSlot *slots, uint32_t n_sites, const RaceSet *exact, c
                 st->confirmed++;
             else if (true_race && true_race->maybe)
                 st->maybe++;
+            else if (faulted) // it looked before the access, which the fault then prevented
+                st->unmade++;
             else
                 ++*wrong;
             if (show)
@@ -165,7 +168,8 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     st->faulted += faulted;
     st->racy += oracle.bytes.len != 0;
     st->silent += oracle.bytes.len == 0;
-    judge((GrSlot *)gr_vm_mem_view(mem, slots->addr, bytes), ptx->n_sites, &exact, &oracle, show, st, &wrong);
+    judge((GrSlot *)gr_vm_mem_view(mem, slots->addr, bytes), ptx->n_sites, &exact, &oracle, faulted, show, st,
+          &wrong);
     st->wrong += wrong;
     gr_vm_module_unload(m);
     gr_vm_destroy(d);
@@ -258,7 +262,8 @@ int main(int argc, char **argv) {
         printf(" %" PRIu64, st.reports[c]);
         every = every && st.reports[c];
     }
-    printf("; %" PRIu64 " confirmed, %" PRIu64 " that causality may miss, %" PRIu64 " wrong\n", st.confirmed,
-           st.maybe, st.wrong);
+    printf("; %" PRIu64 " confirmed, %" PRIu64 " that causality may miss, %" PRIu64
+           " of accesses that a fault prevented, %" PRIu64 " wrong\n",
+           st.confirmed, st.maybe, st.unmade, st.wrong);
     return st.wrong != 0 || (count >= 200 && !every);
 }
