@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_LISTED = 32 };
 
@@ -25,6 +26,11 @@ static gr_status find_file(GrOptions *o, gr_error *err) {
         strcat(path, "/");
         strcat(path, name);
     }
+    // It is written anew beside itself and renamed.
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
+    if (access(folder, W_OK) || (!access(path, F_OK) && access(path, W_OK)))
+        return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be written: %s", o->coverage,
+                       strerror(errno));
     o->coverage = gr_arena_strdup(&o->arena, path);
     return o->coverage ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
