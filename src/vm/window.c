@@ -13,7 +13,10 @@
 // Before a store the collider asks whether lanes of the warp store side by side and, out of line, if not, whether any
 // two store to one address. They do not where addresses increase from lane to lane.
 //
-// Both shortcuts skip instructions that could only have found nothing. The device can be told to execute them all the
+// Before an asynchronous copy the collider does what the copy does and looks at both ends: windows of the same kind, but then there is
+// no access yet, and all of it is left out.
+//
+// The first two shortcuts skip instructions that could only have found nothing. The device can be told to execute them all the
 // same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
 #include "vm/decode.h"
 #include "vm/exec.h"
@@ -142,6 +145,24 @@ static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
+// What the collider inserts before an asynchronous copy does what the copy does, as ordinary accesses, and waits between them: all of it is
+// left out, but the generator's step (passes/collider_async.h).
+static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
+    const VmInsn *k = i, *last = i;
+    for (; k < limit && (k->exec[0] == gr_vm_x_rejoin || same_place(i, k)); k++)
+        if (k->exec[0] != gr_vm_x_rejoin)
+            last = k;
+    if (i->body[0] || k == limit || k->tagged || k->site != i->stmt->tag.site || !is_op(k, PTX_OP_CP) ||
+        !same_place(i, i + 1) || !is_op(i + 1, PTX_OP_MUL))
+        return true;
+    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    if (!w)
+        return false;
+    *w = (VmWindow){.access = k, .step = i + 1, .next = last + 1, .id = m->n_windows++};
+    wrap(i, gr_vm_x_copy_window, w);
+    return true;
+}
+
 // A wait that is no window above, as its instructions are guarded or unknown, is one for those who listen.
 static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *access = i, *look = i;
@@ -171,6 +192,8 @@ bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
                 return false;
         } else if (i > f->code && (is_op(i, PTX_OP_MUL) || is_op(i, PTX_OP_NANOSLEEP)) &&
                    !fuse_window(m, i, limit, i - 1))
+            return false;
+        if (is_op(i, PTX_OP_MUL) && i->exec[0] != gr_vm_x_window && !fuse_copy(m, i, limit))
             return false;
         if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(m, f, i, limit))
             return false;
@@ -222,6 +245,14 @@ VM_HANDLER(gr_vm_x_window) {
         w->budget -= 1;
     if (k->step)
         (void)k->step->exec[w->partial](w, k->step);
+    return k->next;
+}
+
+VM_HANDLER(gr_vm_x_copy_window) {
+    const VmWindow *k = i->extra;
+    if (opens(rest_of(w)->launch, k->id))
+        return i->body[w->partial](w, i);
+    (void)k->step->exec[w->partial](w, k->step);
     return k->next;
 }
 

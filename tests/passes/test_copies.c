@@ -215,7 +215,8 @@ static char *rewritten(const char *text, uint32_t seed) {
     return out.data;
 }
 
-static void run(const char *name, const char *text, uint64_t seed, Outcome *o) {
+// Yields how many instructions the launch took.
+static uint64_t run(const char *name, const char *text, uint64_t seed, Outcome *o) {
     Rig r;
     VmConfig c = {.seed = seed, .split_one_in = 64};
     rig_open(&r, text, &c);
@@ -233,11 +234,13 @@ static void run(const char *name, const char *text, uint64_t seed, Outcome *o) {
     rig_drain(&r, 100000);
     if (gr_vm_launch_fault(l))
         fail_msg("%s: %s", name, gr_vm_launch_fault(l)->msg);
+    uint64_t instructions = gr_vm_launch_instructions(l);
     gr_vm_launch_free(l);
     memcpy(o->in, rig_view(&r, args[0], IN), IN);
     memcpy(o->out, rig_view(&r, args[1], OUT_BYTES), OUT_BYTES);
     memcpy(o->slots, rig_view(&r, control.slots, sizeof o->slots), sizeof o->slots);
     rig_close(&r);
+    return instructions;
 }
 
 static void check(const Case *c) {
@@ -276,7 +279,26 @@ static void copies(void **state) {
         check(&cases[k]);
 }
 
+// EM-91: what is inserted before copies, too, is executed more and more rarely.
+static void checks_become_rare(void **state) {
+    (void)state;
+#define LOOP(times)                                                                                          \
+    KERNEL("mov.u32 %r10, 0;\nL: cp.async.ca.shared.global [%r3], [%rd3], 4; cp.async.wait_all;\n"           \
+           "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, " times "; @%p1 bra L;\n")
+    static const char *const text[] = {LOOP("32"), LOOP("2048")};
+    uint64_t n[2];
+    Outcome *o = calloc(1, sizeof *o);
+    assert_non_null(o);
+    for (unsigned k = 0; k < 2; k++) {
+        char *with = rewritten(text[k], 1);
+        n[k] = run("loop", with, 1, o) - run("loop", text[k], 1, o);
+        free(with);
+    }
+    assert_true(n[0] > 32 * 2 && n[1] < 16 * n[0]);
+    free(o);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies), cmocka_unit_test(checks_become_rare)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
