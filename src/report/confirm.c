@@ -103,7 +103,14 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         if (!w)
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
         *w = r->races.data[k];
-        if (side_at(race, w) == 1) {
+        // The first side is the one at the place of the race: of two, the one that it is more likely to be.
+        int first = side_at(race, w);
+        if (first == 0 && same_place(race, &race->accesses[0], w, &w->accesses[1]) &&
+            (same_thread(&race->accesses[0], &w->accesses[1]) ||
+             (race->launch && race->launch == w->accesses[1].launch)) &&
+            !same_thread(&race->accesses[0], &w->accesses[0]))
+            first = 1;
+        if (first == 1) {
             w->accesses[0] = r->races.data[k].accesses[1];
             w->accesses[1] = r->races.data[k].accesses[0];
             w->launch = w->accesses[0].launch;

@@ -127,7 +127,10 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
              set(o, "overlap",
                  json_pack("{s:o,s:I}", "address", hex(pair->overlap), "bytes",
                            (json_int_t)pair->overlap_bytes));
-    for (unsigned i = 0; ok && i < race->n_accesses; i++)
+    // Two that met: what the collider noticed itself may have been between others of the same places.
+    if (ok && race->watched)
+        ok = json_array_append_new(accesses, access_json(pair, &pair->accesses[0], arena)) == 0;
+    for (unsigned i = 0; ok && !race->watched && i < race->n_accesses; i++)
         ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
     if (ok && race->met)
         ok =

@@ -425,7 +425,7 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
                      PtxSem sem, PtxScope scope);
 static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,
                                      uint32_t barrier, PtxSem sem, PtxScope scope) {
-    if (r->launch->device->listens_sync)
+    if (r->launch->device->listens_sync || r->holding) // whose loads are settled first
         gr_vm_tell_sync(r, i, mask, kind, barrier, sem, scope);
 }
 
