@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_reports — no report without a race (theorems A.2 to A.6 of the SuperCollider paper's appendix), as a property of random
 // kernels, racy ones and others: what the collider reports of an execution, by the values it saw and nothing else, the
-// causality engine and the oracle (trace.h, model.h) have as a race of the same access, on the same bytes, in that execution.
+// causality engine and the oracle (trace.h, model.h) have as a race of the same access, on the same bytes, in that execution; and so
+// they have what the device's watchpoints meet in its windows: the same two accesses.
 // So that the property is known to be able to fail, it can be tried with damaged checks.
 //
 //     collider_reports [--first N] [--count N] [--seeds N]     exit status 1: some report was not confirmed
@@ -10,6 +11,7 @@
 #include "device/record.h"
 #include "ears.h"
 #include "passes/collider.h"
+#include "watch/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +21,8 @@
 enum { BYTES = 1024, SITES = 256, SHOWN = 10, OFFSET = 0xffffff };
 
 typedef struct Stats {
-    uint64_t kernels, executions, racy, silent, faulted, reports[GR_CLASS_COUNT], confirmed, maybe, unmade,
-        wrong;
+    uint64_t kernels, executions, racy, silent, faulted, reports[GR_CLASS_COUNT], met, confirmed, maybe,
+        unmade, wrong;
 } Stats;
 
 typedef struct Mutant {
@@ -127,6 +129,41 @@ static void judge(const GrSlot *slots, uint32_t n_sites, const RaceSet *exact, c
         }
 }
 
+static const RacyByte *find_pair(const RaceSet *set, const WatchRace *r) {
+    for (size_t k = 0; k < set->bytes.len; k++) {
+        const RacyByte *b = &set->bytes.data[k];
+        bool shared = b->place.space != PTX_GLOBAL;
+        uint64_t at = shared ? b->place.at & OFFSET : b->place.at,
+                 from = shared ? r->overlap & OFFSET : r->overlap;
+        if (((b->site[0] == r->side[0].site && b->site[1] == r->side[1].site) ||
+             (b->site[1] == r->side[0].site && b->site[0] == r->side[1].site)) &&
+            shared == (r->space != PTX_GLOBAL) && at >= from && at < from + r->overlap_bytes)
+            return b;
+    }
+    return NULL;
+}
+
+static void judge_met(const Watch *w, const RaceSet *exact, const RaceSet *oracle, bool faulted, bool show,
+                      Stats *st, uint64_t *wrong) {
+    for (size_t k = 0; k < gr_watchpoints_races(w); k++) {
+        const WatchRace *r = gr_watchpoints_race(w, k);
+        const RacyByte *seen = find_pair(exact, r), *true_race = find_pair(oracle, r);
+        st->met++;
+        if (seen && true_race)
+            st->confirmed++;
+        else if (true_race && true_race->maybe)
+            st->maybe++;
+        else if (faulted)
+            st->unmade++;
+        else
+            ++*wrong;
+        if (show)
+            printf("sites %u and %u met, %" PRIu64 " times, at 0x%" PRIx64 ": exact %s, oracle %s\n",
+                   r->side[0].site, r->side[1].site, r->count, r->overlap, seen ? "yes" : "NO",
+                   true_race ? "yes" : "NO");
+    }
+}
+
 // Runs it; true when everything reported was a race.
 static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show, Stats *st) {
     gr_error err = {0};
@@ -135,6 +172,8 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     VmModule *m;
     VmRange *memory, *slots;
     Exact *x;
+    Watch *w;
+    WatchOptions wo = {0};
     Trace *t = trace_new();
     RaceSet exact = {0}, oracle = {0};
     ColliderOptions o = options[seed % OPTIONS];
@@ -149,7 +188,7 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
         ears_die("memory", &err);
     c.mem = mem;
     if (gr_vm_create(&c, &d, &err) != GR_OK || gr_exact_create(&eo, &x, &err) != GR_OK ||
-        gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
+        gr_watchpoints_create(&wo, &w, &err) != GR_OK || gr_vm_module_load(d, &ptx, 1, &m, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, BYTES, 256, &memory, &err) != GR_OK ||
         gr_vm_mem_alloc(mem, VM_MEM_DEVICE, 0, bytes, 256, &slots, &err) != GR_OK ||
         !gr_vm_module_global(m, gr_collider_control_name("", name, sizeof name), &at, &size, &managed))
@@ -157,11 +196,11 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     GrControl control = {.slots = slots->addr, .n_sites = ptx->n_sites};
     memcpy(gr_vm_mem_view(mem, at, sizeof control), &control, sizeof control);
     Ears ears = {trace_observer(t), gr_exact_observer(x), false};
-    VmObserver both = ears_observer(&ears, false);
-    if (gr_vm_observe(d, &both, &err) != GR_OK)
+    VmObserver both = ears_observer(&ears, false), watch = gr_watchpoints_observer(w);
+    if (gr_vm_observe(d, &both, &err) != GR_OK || gr_vm_observe(d, &watch, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, k, memory->addr, &faulted);
-    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x))
+    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x) || gr_watchpoints_incomplete(w))
         ears_die("out of memory", NULL);
     race_set_sort(&exact);
     st->executions++;
@@ -170,10 +209,12 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     st->silent += oracle.bytes.len == 0;
     judge((GrSlot *)gr_vm_mem_view(mem, slots->addr, bytes), ptx->n_sites, &exact, &oracle, faulted, show, st,
           &wrong);
+    judge_met(w, &exact, &oracle, faulted, show, st, &wrong);
     st->wrong += wrong;
     gr_vm_module_unload(m);
     gr_vm_destroy(d);
     gr_exact_free(x);
+    gr_watchpoints_free(w);
     gr_ptx_free(ptx);
     gr_vm_mem_destroy(mem);
     trace_free(t);
@@ -262,8 +303,8 @@ int main(int argc, char **argv) {
         printf(" %" PRIu64, st.reports[c]);
         every = every && st.reports[c];
     }
-    printf("; %" PRIu64 " confirmed, %" PRIu64 " that causality may miss, %" PRIu64
-           " of accesses that a fault prevented, %" PRIu64 " wrong\n",
-           st.confirmed, st.maybe, st.unmade, st.wrong);
+    printf(" and %" PRIu64 " met in windows; %" PRIu64 " confirmed, %" PRIu64
+           " that causality may miss, %" PRIu64 " of accesses that a fault prevented, %" PRIu64 " wrong\n",
+           st.met, st.confirmed, st.maybe, st.unmade, st.wrong);
     return st.wrong != 0 || (count >= 200 && !every);
 }
