@@ -28,7 +28,7 @@ typedef struct GrSlot {
     uint64_t launch;    // %gridid of the first occurrence
     uint64_t address;   // as the program holds it: generic or global address, or offset in the shared window
     uint32_t thread[3], block[3];
-    uint32_t space;                   // 0 global, 1 shared, 2 local (never reported)
+    uint32_t space;                   // 0 global, 1 shared, 2 local (never reported), 3 tensor memory
     uint32_t size;                    // bytes accessed
     uint8_t expected[GR_VALUE_BYTES]; // little endian bytes, `size` of them
     uint8_t seen[GR_VALUE_BYTES];
@@ -42,7 +42,8 @@ enum {
     GR_META_WANT_SAME = 1 << 24,
     GR_META_GLOBAL = 0, // spaces
     GR_META_SHARED = 1,
-    GR_META_GENERIC = 2
+    GR_META_GENERIC = 2,
+    GR_META_TENSOR = 3
 };
 
 // Generic addresses of the CPU device's shared window, which is where no host or GPU has memory: block r of the cluster has its

@@ -5,6 +5,7 @@
 #include "passes/collider_async.h"
 #include "passes/collider_deferred.h"
 #include "passes/collider_matrix.h"
+#include "passes/collider_tensor.h"
 #include "passes/runtime.h"
 
 #include <stdio.h>
@@ -70,6 +71,10 @@ static const struct {
     {PTX_OP_LDMATRIX, 0, gr_collider_ldmatrix, 0},
     {PTX_OP_STMATRIX, 0, gr_collider_stmatrix, 0},
     {PTX_OP_WMMA, 0, gr_collider_wmma, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_ld, gr_collider_tensor_load, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_st, gr_collider_tensor_store, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_alloc, NULL, GR_SITE_ALLOCATION},
+    {PTX_OP_TCGEN05, 0, NULL, GR_SITE_DESCRIPTOR}, // mma, cp, shift
     {PTX_OP_WGMMA, 0, NULL, GR_SITE_DESCRIPTOR},
     {PTX_OP_MULTIMEM, 0, NULL, GR_SITE_MULTIMEM},
     {PTX_OP_TEX, 0, NULL, GR_SITE_TEXTURE},

@@ -81,7 +81,8 @@ static void repeat_mods(const Access *a, const char *type, char *buf, size_t siz
 }
 
 static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
-    uint32_t space = a->offsets                      ? GR_META_SHARED
+    uint32_t space = a->site->space == PTX_TMEM      ? GR_META_TENSOR
+                     : a->offsets                    ? GR_META_SHARED
                      : a->site->space == PTX_GLOBAL  ? GR_META_GLOBAL
                      : a->site->space == PTX_GENERIC ? GR_META_GENERIC
                                                      : GR_META_SHARED;
@@ -254,11 +255,14 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
         GR_TRY(put_widen(a, d.at, old[k], bits, &x));
         GR_TRY(put_widen(a, d.at, new[k], bits, &y));
-        GR_TRY(put_address(a, d.at, where[k], &z));
-        GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                             "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
                              expected->name, x->name, expected->name, p->name, seen->name, y->name,
-                             seen->name, p->name, address->name, z->name, address->name, p->name));
+                             seen->name, p->name));
+        if (a->at[0] && a->at[where[k]] == a->at[where[n - 1]])
+            continue;
+        GR_TRY(put_address(a, d.at, where[k], &z));
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
+                             address->name, p->name));
     }
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b64 "

@@ -9,7 +9,7 @@
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
 
-enum { EMIT_MAX_ELEMENTS = 8 };
+enum { EMIT_MAX_ELEMENTS = 128 }; // as many as tcgen05.ld loads; ld and st have at most 8
 
 // One memory access under instrumentation.
 typedef struct Access {

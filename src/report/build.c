@@ -359,7 +359,7 @@ static void place_address(const GrSlot *slot, GrRace *race) {
     GrAccess *a = &race->accesses[0];
     uint64_t at = slot->space ? slot->address : slot->address - GR_CPU_SHARED_WINDOW;
     a->address = slot->address;
-    if (at >= (uint64_t)GR_CPU_SHARED_RANKS << GR_CPU_SHARED_SHIFT)
+    if (at >= (uint64_t)GR_CPU_SHARED_RANKS << GR_CPU_SHARED_SHIFT || slot->space == GR_META_TENSOR)
         return;
     race->space = "shared";
     a->rank = (uint32_t)(at >> GR_CPU_SHARED_SHIFT);
@@ -385,7 +385,9 @@ static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsi
                    .accesses = {a},
                    .n_accesses = 1,
                    .launch = launch_number(b, m, slot, kernel),
-                   .space = slot->space == 1 ? "shared" : "global"};
+                   .space = slot->space == GR_META_TENSOR   ? "tensor"
+                            : slot->space == GR_META_SHARED ? "shared"
+                                                            : "global"};
     if (class == GR_CLASS_CLOBBERED_READ &&
         s->access != PTX_ACCESS_READ) { // the source of an asynchronous copy; or the place of st.async
         race.accesses[0].kind = s->before ? "store" : "load";

@@ -16,6 +16,7 @@ gpurace, ptxas, here = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 failures = 0
 GOLDEN = [  # file, target, what standard error must say
     ("accesses", "sm_90", ["28 checked", "2 strong"]),
+    ("tensor", "sm_100a", ["8 checked", "2 not instrumented: memory is named", "2 not instrumented: it is waited for", "allocated"]),
     ("wide", "sm_100", ["17 checked"]),  # .b128, .b8 registers, 256-bit vectors, cache hints
     ("copies", "sm_80", ["; 11 checked"]),  # cp.async
     ("deferred", "sm_100", ["5 checked", "3 strong", "a multimem address"]),  # st.async, st.bulk
