@@ -74,21 +74,20 @@ static CUdeviceptr table_here(GrAttribution *a) {
     GrSession *s = a->session;
     CUresult (*current)(CUcontext *) = (CUresult(*)(CUcontext *))s->driver(s, "cuCtxGetCurrent");
     CUresult (*alloc)(CUdeviceptr *, size_t) = (CUresult(*)(CUdeviceptr *, size_t))s->driver(s, "cuMemAlloc");
-    CUresult (*fill)(CUdeviceptr, unsigned char, size_t) =
-        (CUresult(*)(CUdeviceptr, unsigned char, size_t))s->driver(s, "cuMemsetD8");
-    CUresult (*copy)(CUdeviceptr, const void *, size_t) =
-        (CUresult(*)(CUdeviceptr, const void *, size_t))s->driver(s, "cuMemcpyHtoD");
-    CUresult rc = current && alloc && fill && copy ? current(&context) : CUDA_ERROR_NOT_FOUND;
+    CUresult rc = current && alloc ? current(&context) : CUDA_ERROR_NOT_FOUND;
     for (size_t k = 0; k < a->tables.len; k++)
         if (a->tables.data[k].context == context)
             return a->tables.data[k].at;
     if (rc == CUDA_SUCCESS)
         rc = alloc(&at, sizeof(GrMeetTable));
-    if (rc == CUDA_SUCCESS)
-        rc = fill(at, 0, sizeof(GrMeetTable));
-    uint32_t stretch[2] = {a->stretch_ns, a->stretch_mask};
-    if (rc == CUDA_SUCCESS)
-        rc = copy(at + offsetof(GrMeetTable, stretch_ns), stretch, sizeof stretch);
+    GrMeetTable *table = rc == CUDA_SUCCESS ? calloc(1, sizeof *table) : NULL;
+    if (table) {
+        table->stretch_ns = a->stretch_ns;
+        table->stretch_mask = a->stretch_mask;
+        rc = s->write(s, at, table, sizeof *table);
+    } else if (rc == CUDA_SUCCESS)
+        rc = CUDA_ERROR_OUT_OF_MEMORY;
+    free(table);
     if (rc != CUDA_SUCCESS) {
         complain(a, "no memory for the table of windows", rc);
         return 0;
@@ -103,15 +102,12 @@ void gr_attribution_attach(GrAttribution *a, const GrModule *m, GrControl *contr
     if (!table)
         return;
     control->windows = table;
-    CUresult (*copy)(CUdeviceptr, const void *, size_t) =
-        (CUresult(*)(CUdeviceptr, const void *, size_t))s->driver(s, "cuMemcpyHtoD");
     uint64_t record = m->records_device + slots_end(m);
     for (size_t k = 0; k < a->targets.len; k++) {
         if (a->targets.data[k].module != m->hash || a->targets.data[k].site > m->n_sites)
             continue;
         CUresult rc =
-            copy ? copy(table + offsetof(GrMeetTable, records) + k * sizeof record, &record, sizeof record)
-                 : CUDA_ERROR_NOT_FOUND;
+            s->write(s, table + offsetof(GrMeetTable, records) + k * sizeof record, &record, sizeof record);
         if (rc != CUDA_SUCCESS)
             complain(a, "its table cannot be written", rc);
         record += sizeof(GrMeeting);

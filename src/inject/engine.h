@@ -33,6 +33,8 @@ typedef struct GrHostWatcher {
 typedef struct GrSession {
     // A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
     void *(*driver)(struct GrSession *s, const char *name);
+    // Copies to device memory of the current context, whatever the program's streams and captures are about.
+    CUresult (*write)(struct GrSession *s, CUdeviceptr to, const void *from, size_t size);
     // Something the engine could not do or did not understand: counted and named in the verdict.
     void (*note)(struct GrSession *s, const char *what, const char *text);
     // A function that the driver's library exports besides (driver/cuda/hooks.h), or NULL.

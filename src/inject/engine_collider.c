@@ -138,9 +138,7 @@ static gr_status collider_loaded(void *self, GrModule *m,
                          .stop = c->stop,
                          .module = (uint32_t)m->number};
     gr_attribution_attach(&c->attribution, m, &control);
-    CUresult (*copy)(CUdeviceptr, const void *, size_t) =
-        (CUresult(*)(CUdeviceptr, const void *, size_t))c->session->driver(c->session, "cuMemcpyHtoD");
-    CUresult rc = copy ? copy(at, &control, sizeof control) : CUDA_ERROR_NOT_FOUND;
+    CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
 }
 

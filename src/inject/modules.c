@@ -481,9 +481,11 @@ bool gr_module_attach(LoadedModule *m) {
         if (m->ready.data[i] == ctx)
             return true;
     gr_error err = {0};
+    unsigned aside = gr_aside_begin();
     gr_status st = m->pub.records ? gr_records_map(m, &err) : GR_OK;
     if (st == GR_OK)
         st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
+    gr_aside_end(aside);
     if (st == GR_OK && gr_vec_push(&m->ready, ctx))
         return true;
     if (!m->attach_failed)

@@ -29,6 +29,11 @@ static void *session_driver(GrSession *s, const char *name) {
     return (void *)gr_driver_function(name);
 }
 
+static CUresult session_write(GrSession *s, CUdeviceptr to, const void *from, size_t size) {
+    (void)s;
+    return gr_aside_write(to, from, size);
+}
+
 static void session_note(GrSession *s, const char *what, const char *text) {
     (void)s;
     gr_session_notef("%s: %s", what, text);
@@ -80,8 +85,8 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_find(s->options.engine);
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_note,  session_symbol,  session_record,
-                         session_area,   session_watch, session_watching};
+    s->pub = (GrSession){session_driver, session_write, session_note,  session_symbol,
+                         session_record, session_area,  session_watch, session_watching};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

@@ -121,6 +121,15 @@ bool gr_module_attach(LoadedModule *m);
 // the driver turned out to have it. NULL when there is none.
 LoadedModule *gr_wrapped_module(const char *kernel, CUmodule module);
 
+// ---- aside.c -------------------------------------------------------------------------------------------------------
+
+// Between these two calls the driver does for this thread what it refuses during the capture of a graph. The one yields what the
+// other wants.
+unsigned gr_aside_begin(void);
+void gr_aside_end(unsigned before);
+// Copies from the host to device memory of the current context, apart from the program's streams, and waits for that.
+CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size);
+
 // ---- records.c -----------------------------------------------------------------------------------------------------
 
 // Makes pub.records visible to the device in the current context and sets pub.records_device.
