@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the injection itself asks of the driver in the middle of the program's calls must not show there. The runtime loads
+// modules as late as their first launch, and that may be inside the capture of a graph: allocations, synchronous copies and
+// whatever touches the legacy stream are then refused, and break the capture (CUDA driver API, cuStreamBeginCapture and
+// cuThreadExchangeStreamCaptureMode). So the thread is put into the relaxed mode meanwhile, and copies go through a stream of
+// their own which waits for nobody.
+#include "inject/session.h"
+
+typedef CUresult Exchange(CUstreamCaptureMode *);
+
+unsigned gr_aside_begin(void) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    Exchange *exchange = (Exchange *)gr_driver_function("cuThreadExchangeStreamCaptureMode");
+    return exchange && exchange(&mode) == CUDA_SUCCESS ? (unsigned)mode : CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+void gr_aside_end(unsigned before) {
+    CUstreamCaptureMode mode = (CUstreamCaptureMode)before;
+    Exchange *exchange = (Exchange *)gr_driver_function("cuThreadExchangeStreamCaptureMode");
+    if (exchange && before != CU_STREAM_CAPTURE_MODE_RELAXED)
+        (void)exchange(&mode);
+}
+
+CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size) {
+    CUresult (*create)(CUstream *, unsigned) =
+        (CUresult(*)(CUstream *, unsigned))gr_driver_function("cuStreamCreate");
+    CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream) =
+        (CUresult(*)(CUdeviceptr, const void *, size_t, CUstream))gr_driver_function("cuMemcpyHtoDAsync");
+    CUresult (*wait)(CUstream) = (CUresult(*)(CUstream))gr_driver_function("cuStreamSynchronize");
+    CUresult (*destroy)(CUstream) = (CUresult(*)(CUstream))gr_driver_function("cuStreamDestroy");
+    CUstream s = NULL;
+    if (!create || !copy || !wait || !destroy)
+        return CUDA_ERROR_NOT_FOUND;
+    CUresult rc = create(&s, CU_STREAM_NON_BLOCKING);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    rc = copy(to, from, size, s);
+    CUresult waited = rc == CUDA_SUCCESS ? wait(s) : rc;
+    (void)destroy(s);
+    return waited;
+}
