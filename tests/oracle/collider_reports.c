@@ -83,7 +83,7 @@ static PtxModule *rewritten(const Kernel *k, const ColliderOptions *o, const Mut
     return ptx;
 }
 
-// Whether a report of that site is in the set; place: on those bytes.
+// Whether a report of that site is in the set, on those bytes; of a bulk copy that was hashed, on any.
 static const RacyByte *find(const RaceSet *set, uint32_t site, unsigned class, const GrSlot *slot) {
     bool itself = class == GR_CLASS_INTRA_WARP || class == GR_CLASS_INTRA_WARP_SAME;
     for (size_t k = 0; k < set->bytes.len; k++) {
@@ -95,7 +95,7 @@ static const RacyByte *find(const RaceSet *set, uint32_t site, unsigned class, c
         bool shared = b->place.space != PTX_GLOBAL;
         uint64_t at = shared ? b->place.at & OFFSET : b->place.at,
                  from = shared ? slot->address & OFFSET : slot->address;
-        if (slot->state != GR_SLOT_READY ||
+        if (slot->state != GR_SLOT_READY || !slot->size ||
             (shared == (slot->space == 1 || slot->address >= GR_CPU_SHARED_WINDOW) && at >= from &&
              at < from + slot->size))
             return b;
@@ -209,6 +209,10 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     st->silent += oracle.bytes.len == 0;
     judge((GrSlot *)gr_vm_mem_view(mem, slots->addr, bytes), ptx->n_sites, &exact, &oracle, faulted, show, st,
           &wrong);
+    for (size_t b = 0; show && b < oracle.bytes.len; b++)
+        printf("race of sites %u and %u on byte 0x%" PRIx64 " of space %d, block %" PRIu64 "\n",
+               oracle.bytes.data[b].site[0], oracle.bytes.data[b].site[1], oracle.bytes.data[b].place.at,
+               oracle.bytes.data[b].place.space, oracle.bytes.data[b].place.block);
     judge_met(w, &exact, &oracle, faulted, show, st, &wrong);
     st->wrong += wrong;
     gr_vm_module_unload(m);
