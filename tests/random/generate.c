@@ -311,9 +311,17 @@ static void read_table(Gen *g) {
 static void copy_async(Gen *g) {
     uint32_t size = 4u << below(g, 3);
     address(g, "%table", RANDOM_TABLE, size);
+    emit(g, "and.b32 %t0, $r, 15;");
+    gr_str_addf(g->out, "min.u32 %%t0, %%t0, %u;\n", size);
     if (below(g, 5) == 0)
         emit(g, "@$p");
-    gr_str_addf(g->out, "cp.async.c%c.shared.global [%%slot], [%%t64], %u;\n", size == 16 ? 'g' : 'a', size);
+    gr_str_addf(g->out, "cp.async.c%c.shared.global [%%slot], [%%t64], %u", size == 16 ? 'g' : 'a', size);
+    switch (below(g, 6)) { // a shorter source, or none: the rest is zeros
+    case 0: gr_str_addf(g->out, ", %u;\n", below(g, size + 1)); break;
+    case 1: gr_str_addf(g->out, ", %%t0;\n"); break;
+    case 2: emit(g, ", $p;"); break;
+    default: gr_str_addf(g->out, ";\n");
+    }
     if (below(g, 2))
         emit(g, "xor.b32 $r, $r, $r;");
     emit(g, below(g, 2) ? "cp.async.wait_all;" : "cp.async.commit_group; cp.async.wait_group 0;");
