@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// BECAUSE: were not understood and not checked
 // Asynchronous copies to shared memory: cuda::pipeline with several stages per thread and per block, with producer and
 // consumer warps, cooperative groups' memcpy_async, the __pipeline primitives (cp.async), and cuda::memcpy_async on a barrier
 // (bulk copies where the alignment allows them).
