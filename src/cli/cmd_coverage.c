@@ -3,12 +3,12 @@
 //
 // Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2 when the
 // command line makes no sense or the file is none.
-#include "base/demangle.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "passes/sample.h"
 #include "report/coverage.h"
+#include "report/report.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -108,7 +108,7 @@ static void print_line(const Line *l, Arena *arena) {
     else
         printf("  access %u: ", s->nth);
     printf("%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",
-           gr_demangle(l->function->name, arena));
+           gr_short_name(l->function->name, arena));
     if (l->accesses > 1)
         printf(", %zu of %zu accesses watched", l->watched, l->accesses);
     else if (s->watched)

@@ -33,11 +33,13 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
-// How often it was chosen; of those chosen equally often, the ones in kernels that no run has launched come last.
+// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs see
+// every launch but those of graphs. Such are chosen an eighth as often.
 static uint64_t level(const void *user, SampleSite site) {
     const GrCoveredFunction *f = gr_map_get_u64(&((const GrCoverage *)user)->by_id, site.function);
     const GrCoveredSite *s = f ? gr_coverage_site(f, site.nth) : NULL;
-    return (s ? (uint64_t)s->chosen * 2 : 0) + (f && !f->launched);
+    uint64_t chosen = s ? s->chosen : 0;
+    return f && !f->launched ? 8 * (chosen + 1) : chosen;
 }
 
 static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
