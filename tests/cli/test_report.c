@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report against golden files: a results file made by hand becomes golden/*.txt and *.json, byte for byte, whatever
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
+#include "device/meet.h"
 #include "device/record.h"
 #include "exact/exact.h"
 #include "ptx/ptx.h"
 #include "report/misuse_record.h"
 #include "report/race_record.h"
+#include "report/replay.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -104,6 +106,8 @@ static GrSiteInfo sites[SITES + 1] = {
         {{"plain", NULL, 0, 0}, NULL, 0, "plain", "b8", 61, 1, PTX_ACCESS_WRITE, PTX_LOCAL, GR_SITE_PRIVATE},
 };
 
+static unsigned room; // for meetings, behind a module's slots
+
 static GrSlot *add_module(GrResults *r, uint64_t number, const char *name, const char *unchecked) {
     static const char *kernels[] = {"_Z6reducePf", "plain", "never"};
     GrModuleInfo m = {.number = number,
@@ -116,7 +120,7 @@ static GrSlot *add_module(GrResults *r, uint64_t number, const char *name, const
                       .sites = sites};
     if (unchecked)
         m.n_kernels = m.n_sites = 0;
-    m.slot_bytes = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    m.slot_bytes = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot) + room * sizeof(GrMeeting);
     GrSlot *slots = gr_results_area(r, m.slot_bytes, &m.slots);
     assert_non_null(slots);
     StrBuf b = {0};
@@ -403,6 +407,74 @@ static void test_cluster_addresses(void **state) {
     }
 }
 
+static void expect_targets(const GrReport *report, const GrResultsView *v, size_t races,
+                           const char *targets) {
+    StrBuf out = {0};
+    assert_int_equal(gr_replay_targets(report, v, &out), races);
+    assert_string_equal(out.data, targets);
+    gr_str_free(&out);
+}
+
+// Of what a replay left, only what makes sense gives a race its other side.
+static void test_replay(void **state) {
+    (void)state;
+    GrResults r;
+    GrReport report;
+    GrResultsView first, second;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    make_racy_run(&r);
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    gr_report_init(&report);
+    build(&report, "cpu");
+    char *copy;
+    size_t len;
+    assert_int_equal(gr_file_read(path, &copy, &len, &err), GR_OK);
+    assert_int_equal(gr_results_parse(copy, len, &first, &err), GR_OK);
+    expect_targets(&report, &first, 2, "4e.2 4e.1 4e.3");
+
+    const GrMeetSide reader = {.launch = 3, .address = 0x88, .module = 1, .site = 3, .size = 4, .ready = 1};
+    const GrMeetSide writer = {
+        .launch = 3, .address = 0x89, .module = 1, .site = 5, .thread = {7, 1, 0}, .size = 1, .ready = 1};
+    GrMeeting all[7];
+    for (unsigned k = 0; k < 7; k++)
+        all[k] = (GrMeeting){.state = GR_SLOT_CLAIMED, .space = 1, .first = reader, .other = writer};
+    memset(all[0].other.thread, 0, sizeof all[0].other.thread); // itself
+    all[1].other.address = 0x8c;                                // beside it
+    all[2].other.module = 9;                                    // nobody
+    all[3].other.site = 100;
+    all[4].other.ready = 0;  // was stopped
+    all[5].other.launch = 4; // shared memory of another launch
+    all[6].first.site = 1;   // and this one is right
+    assert_int_equal(gr_results_create(path, &err), GR_OK);
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    room = 7;
+    GrSlot *slots = add_module(&r, 1, "sample.cu", NULL);
+    room = 0;
+    memcpy(slots + ((size_t)SITES + 1) * GR_CLASS_COUNT, all, sizeof all);
+    gr_results_detach(&r);
+    assert_int_equal(gr_results_open(path, &second, &err), GR_OK);
+    assert_int_equal(gr_replay_take(&report, &second, 2, 41, &err), GR_OK);
+    gr_results_close(&second);
+    report.replays = 2;
+    expect_targets(&report, &first, 1, "4e.2");
+
+    StrBuf text = {0}, json = {0};
+    gr_report_text(&report, &text);
+    assert_non_null(strstr(text.data, "other side, caught by a replay: sample.cu, PTX line 60"));
+    assert_non_null(strstr(
+        text.data, "store of 1 byte, thread (7,1,0), block (0,0,0), shared address, offset 0x89, launch 3"));
+    assert_non_null(strstr(text.data, "the two met in replay 2 (seed 41), not in the first run"));
+    assert_non_null(strstr(text.data, "other side: not known: in 2 replays"));
+    assert_int_equal(gr_report_json(&report, &json, &err), GR_OK);
+    assert_non_null(strstr(json.data, "\"seed\": 41"));
+    gr_str_free(&text);
+    gr_str_free(&json);
+    gr_results_release(&first);
+    free(copy);
+    gr_report_free(&report);
+}
+
 static void test_clean(void **state) {
     (void)state;
     GrResults r;
@@ -597,6 +669,7 @@ int main(void) {
         TEST(test_races),
         TEST(test_pairs),
         TEST(test_cluster_addresses),
+        TEST(test_replay),
         TEST(test_clean),
         TEST(test_inconclusive),
         TEST(test_not_understood),

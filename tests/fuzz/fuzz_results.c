@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results files of any bytes: records, modules, counters, slots, up to the finished report in both forms. The input is what
 // follows the header page; the records' hashes are made right first, since no fuzzer would get past them.
-#include "report/report.h"
+#include "report/replay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (gr_results_parse(file, len, &view, NULL) == GR_OK) {
         StrBuf text = {0}, json = {0};
         if (gr_report_build(&report, &view, NULL) == GR_OK) {
+            StrBuf targets = {0}; // the file as a run's and as its replay's
+            gr_replay_targets(&report, &view, &targets);
+            gr_replay_take(&report, &view, 1, 1, NULL);
+            gr_str_free(&targets);
             gr_report_text(&report, &text);
             gr_report_json(&report, &json, NULL);
         }
