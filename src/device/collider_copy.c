@@ -100,15 +100,20 @@ static void report_change(uint32_t site, uint32_t class, uint64_t end, uint64_t 
         __gr_report(site, class | GENERIC, end, 0, 0);
 }
 
-// A bulk copy: of `bytes` bytes, a multiple of 16. Both addresses are multiples of 16, too.
-void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
-    uint64_t before = hash_basis, src_now = hash_basis, dst_now = hash_basis;
+// What a bulk copy does; yields the hash of what was copied. Both addresses, and the size, are multiples of 16.
+static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
+    uint64_t h = hash_basis;
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
         Piece v = load_piece(src + k);
         store_piece(dst + k, v);
-        before = hash(before, v);
+        h = hash(h, v);
     }
-    gr_sleep(delay);
+    return h;
+}
+
+// Holds both ends against what was there `before`, and clobbers the destination.
+static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+    uint64_t src_now = hash_basis, dst_now = hash_basis;
     uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how
     for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
         Piece s = load_piece_again(src + k), d = load_piece_again(dst + k);
@@ -125,6 +130,12 @@ void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, u
         report_change(site, GR_CLASS_CLOBBERED_READ, src, at, d_word, s_word, dst_now == before);
     if (dst_now != before)
         report_change(site, GR_CLASS_LOST_UPDATE, dst, at, s_word, d_word, src_now == before);
+}
+
+void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
+    uint64_t before = emulate(dst, src, bytes);
+    gr_sleep(delay);
+    look_again(site, dst, src, bytes, before);
 }
 
 // A bulk reduction, whose destination others may update meanwhile: the source alone.

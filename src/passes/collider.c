@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char gr_collider_runtime_ptx[], gr_collider_copy_runtime_ptx[];
-
 const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
     return buf;
@@ -195,9 +193,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
         goto done;
     }
     memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
-    GR_TRY(gr_runtime_link(m,
-                           gr_copy_needs_runtime(m) ? gr_collider_copy_runtime_ptx : gr_collider_runtime_ptx,
-                           o->suffix, err));
+    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
     for (uint32_t k = 0; k < n_funcs; k++)
         if (marked[k] && funcs[k]->has_body && !funcs[k]->tag.inserted)
             GR_TRY(rewrite_function(&w, funcs[k], status));

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+extern const char gr_collider_runtime_ptx[], gr_collider_copy_runtime_ptx[],
+    gr_collider_cluster_runtime_ptx[];
+
 // ---- Reading the instruction -----------------------------------------------------------------------------------
 
 static bool is_shared(PtxSpace s) {
@@ -47,8 +50,8 @@ static bool read_copy(const PtxInstr *i, Copy *c) {
     return c->bytes == 4 || c->bytes == 8 || c->bytes == 16;
 }
 
-// A bulk copy in which nothing is unknown, of one destination, and whole.
-// cp.async.bulk.DST.SRC.DONE{.L2::cache_hint} [dst], [src], size{, [mbar]}{, cache-policy} (9.7.9.25.4.1)
+// A bulk copy in which nothing is unknown.
+// cp.async.bulk.DST.SRC.DONE{.multicast::cluster}{.L2::cache_hint} [dst], [src], size{, [mbar]}{, mask}{, cache-policy} (9.7.9.25.4.1)
 // cp.reduce.async.bulk.DST.SRC.DONE….OP.TYPE, likewise (9.7.9.25.4.2)
 static bool read_bulk(const PtxInstr *i, Copy *c) {
     c->source_only = gr_ptx_instr_has(i, PTX_MOD_reduce);
@@ -65,6 +68,11 @@ static bool read_bulk(const PtxInstr *i, Copy *c) {
         case PTX_MOD_shared__cta:
         case PTX_MOD_shared__cluster:
         case PTX_MOD_L2__cache_hint: break;
+        case PTX_MOD_multicast__cluster:
+            if (i->n_operands < 5)
+                return false;
+            c->ranks = &i->operands[4];
+            break;
         default:
             if (!c->source_only)
                 return false;
@@ -80,8 +88,6 @@ GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy 
     *c = (Copy){.bulk = gr_ptx_instr_has(i, PTX_MOD_bulk)};
     if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_tensor))
         return GR_SITE_TENSOR_COPY;
-    if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_multicast__cluster))
-        return GR_SITE_MULTICAST;
     if (i->op == PTX_OP_CP && gr_ptx_instr_has(i, PTX_MOD_cp_mask))
         return GR_SITE_BYTE_MASK;
     if (i->op != PTX_OP_CP || i->n_operands < 3 || !is_end(&i->operands[0]) || !is_end(&i->operands[1]) ||
@@ -92,14 +98,18 @@ GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy 
     return GR_SITE_CHECKED;
 }
 
-bool gr_copy_needs_runtime(const PtxModule *m) {
+const char *gr_copy_runtime(const PtxModule *m) {
+    const char *runtime = gr_collider_runtime_ptx;
     for (uint32_t k = 1; k <= m->n_sites; k++) {
         Copy c;
-        if (m->sites[k].copy && gr_copy_read(&m->sites[k], false, NULL, &c) == GR_SITE_CHECKED &&
-            (c.bulk || c.size))
-            return true;
+        if (!m->sites[k].copy || gr_copy_read(&m->sites[k], false, NULL, &c) != GR_SITE_CHECKED)
+            continue;
+        if (c.ranks)
+            return gr_collider_cluster_runtime_ptx;
+        if (c.bulk || c.size)
+            runtime = gr_collider_copy_runtime_ptx;
     }
-    return false;
+    return runtime;
 }
 
 uint32_t gr_copy_delay_ns(const ColliderWork *w) {

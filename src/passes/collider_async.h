@@ -28,7 +28,8 @@ typedef struct Copy {
     // How many are read, where that is not the same: `size`, and none where `ignore` is true. NULL: all. Bulk: the size of both.
     const PtxOperand *size, *ignore;
     bool bulk;
-    bool source_only; // the destination is updated atomically
+    const PtxOperand *ranks; // bulk: the blocks of the cluster that are written; NULL: one
+    bool source_only;        // the destination is updated atomically
 } Copy;
 
 // Reads the copy at `site` (site->copy). GR_SITE_CHECKED when it can be instrumented; its Access structs point into *c.
@@ -42,7 +43,7 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c);
 // The longest delay of a copy, which is a load and a store.
 uint32_t gr_copy_delay_ns(const ColliderWork *w);
 
-// Whether some of the module's copies need the runtime for copies.
-bool gr_copy_needs_runtime(const PtxModule *m);
+// The runtime that the module needs: its copies are done by inserted code, by collider_copy.c, or by collider_cluster.c.
+const char *gr_copy_runtime(const PtxModule *m);
 
 #endif

@@ -37,6 +37,22 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
         goto done;
     }
     GR_TRY(put_generic(a, at, &dst));
+    if (c->ranks) {
+        PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
+        GR_TRY(gr_access_put(a, at, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
+                             ranks->name, half->name));
+        GR_TRY(
+            gr_access_put(a, at, NULL, 0,
+                          "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
+                          "__gr_a3; .param .b32 __gr_a4; .param .b32 __gr_a5;"
+                          "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], "
+                          "%s; st.param.b32 [__gr_a3], %s; st.param.b32 [__gr_a4], %s; st.param.b32 "
+                          "[__gr_a5], %s;"
+                          "call __gr%s_copy_multicast, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, "
+                          "__gr_a5); }",
+                          a->site->id, dst->name, src->name, size->name, delay, ranks->name, w->o->suffix));
+        goto done;
+    }
     GR_TRY(gr_access_put(a, at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
                          "__gr_a3; .param .b32 __gr_a4;"

@@ -20,7 +20,7 @@ GOLDEN = [  # file, target, what standard error must say
     ("wide", "sm_100", ["17 checked"]),  # .b128, .b8 registers, 256-bit vectors, cache hints
     ("copies", "sm_80", ["; 11 checked"]),  # cp.async
     ("deferred", "sm_100", ["5 checked", "3 strong", "a multimem address"]),  # st.async, st.bulk
-    ("bulk", "sm_90", ["; 7 checked", "1 not instrumented: a copy to several blocks", "1 not instrumented: a tensor copy"]),
+    ("bulk", "sm_90", ["; 8 checked", "1 not instrumented: a tensor copy"]),
     ("matrices", "sm_90", ["20 checked"]),  # ldmatrix, stmatrix, wmma.load, wmma.store
 ]
 
