@@ -14,8 +14,9 @@ The truth stands in comments of examples/*.cu (examples/README.md explains them)
 A racy program passes when every RACE was reported over its seeds and nothing else ever was. A repaired one passes
 when every run is clean, exits with 0 and printed its own PASS.
 
-The classes are the collider's. The engine exact names both sides of a race and has classes of its own, so it is judged by
-lines: every line with RACE must be a side of some race, and no line without a label may be one.
+The classes are the collider's, by changed values. Its watchpoints (--watchpoints yes) and the engine exact name both sides of a race and
+have classes of their own, so they are judged by lines: every line with RACE must be a side of some race, and no line without
+a label may be one.
 """
 import argparse
 import concurrent.futures
@@ -102,6 +103,19 @@ def judge_lines(truth, report):
     return found, problems
 
 
+def judge_watchpoints(truth, report):
+    """The same for what watchpoints met, and what changed values show besides."""
+    met = [race for race in report["races"] if race.get("missing_order")]
+    found, problems = judge_lines(truth, {"races": met})
+    for race in report["races"]:
+        if race not in met:
+            file, line = frames(race["accesses"][0])[-1]
+            if file != truth.file or line not in truth.sides:
+                problems.append(f"reported, but not labelled: {race['class']} at {file}:{line}")
+            found.add((line, EITHER))
+    return found, problems
+
+
 def check_run(truth, run, schema, judge=judge_races):
     """Judges one run: pairs found and problems."""
     try:
@@ -141,7 +155,8 @@ def check_example(args, truth, schema, pool):
     problems, hits, seconds = [], {}, 0.0
     runs = list(pool.map(lambda seed: (seed, start(args, program, seed)), seeds))
     for seed, run in runs:
-        found, wrong = check_run(truth, run, schema, judge_lines if args.engine == "exact" else judge_races)
+        judge = judge_lines if args.engine == "exact" else judge_watchpoints if args.watchpoints == "yes" else judge_races
+        found, wrong = check_run(truth, run, schema, judge)
         seconds += run.seconds
         for where in found:
             hits.setdefault(where, []).append(seed)
@@ -160,6 +175,7 @@ def parse_args(argv):
     p.add_argument("--sources", default=os.path.join(ROOT, "examples"), help="folder of their sources")
     p.add_argument("--schema", default=os.path.join(ROOT, "docs/report.schema.json"))
     p.add_argument("--engine", choices=("collider", "exact"), default="collider")
+    p.add_argument("--watchpoints", choices=("yes", "no"), default="no", help="collider on the CPU device: with watchpoints")
     p.add_argument("--skip", action="append", default=[], help="leave this program out")
     p.add_argument("--device", default="cpu")
     p.add_argument("--racy-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each racy program; 0: none")
@@ -185,7 +201,9 @@ def main(argv=None):
         if unknown:
             sys.exit(f"no such example: {', '.join(sorted(unknown))}")
         truths = [t for t in truths if t.name in args.names or re.sub("_(race|fixed)$", "", t.name) in args.names]
-    if args.engine == "exact":
+    if args.engine == "collider" and args.device == "cpu":
+        os.environ["GPURACE_OPTIONS"] = f"watchpoints={args.watchpoints}"
+    if args.engine == "exact" or args.watchpoints == "yes":
         for truth in truths:
             truth.must, truth.may = {(n, EITHER) for n, _ in truth.must}, {(n, EITHER) for n, _ in truth.may}
     schema = load_schema(args.schema)
