@@ -302,14 +302,21 @@ static void tell_window(const VmDevice *d, const VmWindowEvent *e) {
             d->observers.data[k].window(d->observers.data[k].user, e);
 }
 
-void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look) {
+bool gr_vm_is_matrix(const VmInsn *i) {
+    return i->stmt && i->stmt->kind == PTX_INSTR &&
+           (i->stmt->instr->op == PTX_OP_LDMATRIX || i->stmt->instr->op == PTX_OP_STMATRIX);
+}
+
+void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {
     VmWarpRest *r = rest_of(w);
     VmDevice *d = r->launch->device;
-    const VmMemInfo *info = access->extra, *again = look->extra;
+    // Of a matrix the lanes watch parts, in which they had not always a part themselves (passes/collider_matrix.h).
+    bool matrix = gr_vm_is_matrix(access);
+    const VmMemInfo *again = look->extra, *info = matrix ? again : access->extra;
     uint32_t mask = w->mask;
     if (look->body[0])
         mask &= look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard);
-    if (!mask || info->silent)
+    if (!mask || (info->silent && !matrix))
         return;
     uint64_t address[VM_LANES];
     for (unsigned l = 0; l < VM_LANES; l++) // garbage in lanes that do not take part
@@ -321,10 +328,11 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look) {
     if (!(p.of[0] | p.of[1]))
         return;
     VmSplit *split = split_of(w);
-    split->window = (uint64_t)(uint32_t)d->config.index << 48 | ++d->n_windows;
+    if (first || !split->window)
+        split->window = (uint64_t)(uint32_t)d->config.index << 48 | ++d->n_windows;
     VmWindowEvent e = {.id = split->window,
                        .opens = true,
-                       .access = info->access,
+                       .access = access->stmt->instr->op == PTX_OP_STMATRIX ? PTX_ACCESS_WRITE : info->access,
                        .size = info->size,
                        .address = p.at,
                        .speculated = info->speculated != NULL};

@@ -60,7 +60,8 @@ typedef enum VmShape {
 // whoever accesses the bytes meanwhile comes neither before their access nor after it in any order that synchronization
 // makes. (In between the device may have run others already, if the threads' turn ended right behind the access: the window opens
 // when they wait, and what was said holds all the same.) An access that is generic and reaches several spaces, or the shared memory of
-// several blocks, is several events with one id. Local memory has no windows, nor has a wait that takes no time.
+// several blocks, is several events with one id; so is a store of a matrix, of
+// which a lane has several parts. Local memory has no windows, nor has a wait that takes no time.
 typedef struct VmWindowEvent {
     uint64_t id; // of all windows of the process's devices
     bool opens;  // else it closes: nothing else is set. The end of a launch closes its windows without a word

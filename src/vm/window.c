@@ -31,6 +31,7 @@ enum {
 typedef struct VmWindow {
     const VmInsn *access; // the program's
     const VmInsn *reload; // its address is the access's
+    const VmInsn *more;   // the last of further ones, each with an address of its own; NULL: there is none
     const VmInsn *next;   // where the program goes on when nothing was found
     const VmInsn *step;   // of the random number generator; NULL: the pause is always as long
     uint32_t n;           // instructions from the first to the one that goes to the report
@@ -163,20 +164,27 @@ static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
+static bool is_look(const VmInsn *i) { return i->exec[0] != gr_vm_x_rejoin && is_op(i, PTX_OP_LD); }
+
 // A wait that is no window above, as its instructions are guarded or unknown, is one for those who listen.
 static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *access = i, *look = i;
-    while (access > f->code && same_place(i, access))
+    while (access > f->code && (same_place(i, access) || access->exec[0] == gr_vm_x_rejoin))
         access--;
     while (look < limit && same_place(i, look) && !is_op(look, PTX_OP_LD))
         look++;
     if (access->tagged || !access->stmt || !access->site || access->site != i->stmt->tag.site ||
-        (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST)) || look == limit || !same_place(i, look))
+        (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST) && !gr_vm_is_matrix(access)) ||
+        look == limit || !same_place(i, look))
         return true;
     VmWindow *w = GR_NEW(&m->arena, VmWindow);
     if (!w)
         return false;
     *w = (VmWindow){.access = access, .reload = look};
+    if (gr_vm_is_matrix(access)) // what a lane stored lies in several places
+        for (; look < limit && (same_place(i, look) || look->exec[0] == gr_vm_x_rejoin); look++)
+            if (look != w->reload && is_look(look))
+                w->more = look;
     i->extra = w;
     return true;
 }
@@ -273,5 +281,8 @@ VM_HANDLER(gr_vm_x_peers) {
 
 void gr_vm_wait_in_window(VmWarp *w, const VmInsn *i) {
     const VmWindow *k = i->extra;
-    gr_vm_open_window(w, k->access, k->reload);
+    gr_vm_open_window(w, k->access, k->reload, true);
+    for (const VmInsn *look = k->reload; look != k->more && k->more;)
+        if (is_look(++look))
+            gr_vm_open_window(w, k->access, look, false);
 }

@@ -146,11 +146,15 @@ typedef struct Outcome {
     GrSlot slot; // of the class wanted
 } Outcome;
 
+static const VmObserver *listener;
+
 static Outcome run(const char *text, const char *form, uint64_t seed, bool checked, GrRaceClass class,
                    uint64_t off) {
     Rig r;
-    VmConfig c = {.seed = seed, .split_one_in = 64};
+    VmConfig c = {.seed = seed, .split_one_in = listener ? 0 : 64};
     rig_open(&r, text, &c);
+    if (listener)
+        assert_int_equal(gr_vm_observe(r.dev, listener, NULL), GR_OK);
     uint64_t out = rig_alloc(&r, BYTES), slots = checked ? rig_alloc(&r, SLOTS) : 0;
     if (checked) {
         GrControl control = {.slots = slots, .n_sites = SITES};
@@ -241,10 +245,51 @@ static void within_a_warp(void **state) {
     }
 }
 
+typedef struct Heard {
+    unsigned opened, closed, wrong, size;
+    PtxAccess access;
+} Heard;
+
+static void on_window(void *user, const VmWindowEvent *e) {
+    Heard *h = user;
+    h->closed += !e->opens;
+    if (!e->opens)
+        return;
+    h->opened++;
+    h->wrong += e->where.site != 1 || e->where.mask != 0xffffffff || e->size != h->size ||
+                e->access != h->access || e->space != PTX_SHARED;
+}
+
+// Of a matrix, too, those who listen hear what is watched: the row that a lane names, or each word that it stored.
+static void windows_are_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned size, parts;
+    } cases[] = {
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%s];", 16, 1},
+        {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", 4, 4},
+        {"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%s], {%r1, %r2};", 2, 4},
+    };
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Heard h = {.size = cases[k].size, .access = k ? PTX_ACCESS_WRITE : PTX_ACCESS_READ};
+        VmObserver o = {.user = &h, .window = on_window};
+        listener = &o;
+        char *checked = rewritten(cases[k].text, true);
+        run(checked, cases[k].text, 1, true, GR_CLASS_LOST_UPDATE, 40);
+        free(checked);
+        listener = NULL;
+        assert_true(h.closed > 20); // of 40: some take no time
+        assert_int_equal(h.opened, h.closed * cases[k].parts);
+        assert_int_equal(h.wrong, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form),
         cmocka_unit_test(within_a_warp),
+        cmocka_unit_test(windows_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
