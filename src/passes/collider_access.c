@@ -9,12 +9,6 @@
 
 // ---- Pieces ------------------------------------------------------------------------------------------------
 
-// "@%p3 " or nothing.
-static const char *guard_text(const Access *a, char *buf, size_t size) {
-    snprintf(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
-    return buf;
-}
-
 gr_status gr_collider_own_guard(Access *a) {
     if (!a->guard || a->guard != a->stmt->instr->guard)
         return GR_OK;
@@ -61,7 +55,7 @@ gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
     if (max_ns == 0)
         return GR_OK;
     GR_TRY(gr_collider_draw(w, a, max_ns, delay));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", guard_text(a, guard, sizeof guard),
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
                          delay));
 done:
     return st;
@@ -282,7 +276,7 @@ done:
 
 gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again) {
     char mods[96], guard[64];
-    const char *g = guard_text(a, guard, sizeof guard);
+    const char *g = gr_access_guard(a, guard, sizeof guard);
     repeat_mods(a, type, mods, sizeof mods);
     StrBuf list = {0};
     for (unsigned k = 0; k < a->n; k++) {
@@ -400,7 +394,7 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = mask, *odd;
     PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B32), *shared = gr_ptx_new_reg(a->func, PTX_PRED);
     char guard[64];
-    const char *g = guard_text(a, guard, sizeof guard);
+    const char *g = gr_access_guard(a, guard, sizeof guard);
     bool asks = base->kind == PTX_O_REG;
     Detour d;
     GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
@@ -456,7 +450,7 @@ done:
 static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
                             unsigned bits) {
     char mods[96], guard[64];
-    const char *g = guard_text(a, guard, sizeof guard);
+    const char *g = gr_access_guard(a, guard, sizeof guard);
     repeat_mods(a, type, mods, sizeof mods);
     StrBuf list = {0};
     gr_status st = GR_OK;

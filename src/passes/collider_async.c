@@ -118,11 +118,6 @@ uint32_t gr_copy_delay_ns(const ColliderWork *w) {
 
 // ---- cp.async ------------------------------------------------------------------------------------------------------
 
-static const char *guard_text(const Access *a, char *buf, size_t size) {
-    snprintf(buf, size, "@%s ", a->guard ? a->guard->name : "");
-    return a->guard ? buf : "";
-}
-
 // Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that read nothing stay.
 static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
     gr_status st = GR_OK;
@@ -208,7 +203,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     const char *space = gr_ptx_space_text(dst->site->space);
     const char *type = c->bytes == 4 ? "b32" : c->bytes == 8 ? "b64" : "v2.b64";
     char gs[64], gd[64], list[96];
-    const char *by = guard_text(src, gs, sizeof gs), *all = guard_text(dst, gd, sizeof gd);
+    const char *by = gr_access_guard(src, gs, sizeof gs), *all = gr_access_guard(dst, gd, sizeof gd);
     PtxOperand v[2], s[2], d[2];
     new_values(dst, v, list, sizeof list);
     for (unsigned k = 0; k < dst->n && src->guard != dst->guard; k++) // what is not read is filled with zeros

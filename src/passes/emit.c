@@ -91,6 +91,11 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
     return gr_ptx_insert(a->func, at, a->site->id, text, ops, n_ops, NULL, a->err);
 }
 
+const char *gr_access_guard(const Access *a, char *buf, size_t size) {
+    snprintf(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
+    return buf;
+}
+
 gr_status gr_access_prepare(Access *a) {
     gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;

@@ -42,6 +42,9 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
 gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));
 
+// "@%p3 " or nothing, written to buf.
+const char *gr_access_guard(const Access *a, char *buf, size_t size);
+
 // Makes the address survive until `report`, which is set before this is called, even if the program changes its base register.
 // Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
 // copy of the base register.
