@@ -159,6 +159,21 @@ static gr_status put_widen(Access *a, PtxStmt *at, PtxOperand value, unsigned bi
 
 // ---- Repeat and compare --------------------------------------------------------------------------------------
 
+// Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where a debugger can
+// look. Here and not in the runtime's function, which has no place in the source, and from which debuggers find no way back to
+// its caller. Without line information it may as well stop there. `attached` becomes the guard of the call that reports.
+static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
+                                size_t size) {
+    *attached = 0;
+    if (w->o->suffix[0] || !a->stmt->loc)
+        return GR_OK;
+    PtxReg *slots = gr_ptx_new_reg(a->func, PTX_B64), *alone = gr_ptx_new_reg(a->func, PTX_PRED);
+    snprintf(attached, size, "@!%s ", alone->name);
+    return gr_access_put(a, at, NULL, 0,
+                         "ld.volatile.global.u64 %s, [__gr_control]; setp.eq.u64 %s, %s, 0; @%s brkpt;",
+                         slots->name, alone->name, slots->name, alone->name);
+}
+
 // Narrows `differs` to the lanes that keep the value of a speculated load.
 static gr_status put_kept(Access *a, const Speculation *spec, const PtxReg *differs) {
     gr_status st = GR_OK;
@@ -258,14 +273,16 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
                              address->name, p->name));
     }
+    char attached[64];
+    GR_TRY(put_breakpoint(w, a, d.at, attached, sizeof attached));
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
                          "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b64 "
                          "__gr_a3; .param .b64 __gr_a4;"
                          "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], %s;"
                          "st.param.b64 [__gr_a3], %s; st.param.b64 [__gr_a4], %s;"
-                         "call __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
+                         "%scall __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
                          a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
-                         w->o->suffix));
+                         attached, w->o->suffix));
     if (a->together)
         GR_TRY(gr_collider_close_together(a, &d, others));
     else
@@ -353,16 +370,22 @@ done:
 
 gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
                                   const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
+    gr_status st = GR_OK;
+    char attached[64] = "";
     uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
-    return gr_access_put(a, at, NULL, 0,
-                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-                         "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
-                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
-                         "%s; st.param.b32 [__gr_a3], %s;"
-                         "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
-                         "call __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
-                         a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name,
-                         w->o->suffix);
+    if (w->o->same_value) // else the runtime says whether it is one
+        GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
+    GR_TRY(gr_access_put(
+        a, at, NULL, 0,
+        "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
+        "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
+        "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
+        "%s; st.param.b32 [__gr_a3], %s;"
+        "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
+        "%scall __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
+        a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name, attached, w->o->suffix));
+done:
+    return st;
 }
 
 // Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to places of their own.

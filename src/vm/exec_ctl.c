@@ -101,7 +101,7 @@ VM_HANDLER(gr_vm_x_trap) { return gr_vm_fault(w, i, VM_FAULT_TRAP, -1, 0, "execu
 // No debugger is attached, ever. What a pass inserted stops here when it has found a race and no tool is attached either.
 VM_HANDLER(gr_vm_x_brkpt) {
     return gr_vm_fault(w, i, VM_FAULT_BREAKPOINT, -1, 0,
-                       gr_vm_is_inserted(split_of(w)->act->func)
+                       gr_vm_has_checks(split_of(w)->act->func)
                            ? "noticed a data race, and gpurace is not attached"
                            : "executed brkpt");
 }

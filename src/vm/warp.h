@@ -393,6 +393,8 @@ void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
 // Part of a device runtime, not of the program.
 bool gr_vm_is_inserted(const VmFunc *f);
+// Its module was rewritten to look for races.
+bool gr_vm_has_checks(const VmFunc *f);
 
 // ---- barrier.c, collective.c -----------------------------------------------------------------------------
 
