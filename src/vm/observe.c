@@ -22,11 +22,11 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
     memcpy(out->block, b->ctaid, sizeof out->block);
 }
 
-bool gr_vm_wanted(const VmDevice *d) {
+bool gr_vm_wanted(const VmDevice *d, bool reads) {
     if (d->listens_always)
         return true;
     for (size_t k = 0; k < d->observers.len; k++)
-        if (d->observers.data[k].access && *d->observers.data[k].interest)
+        if (d->observers.data[k].access && d->observers.data[k].interest[!reads])
             return true;
     return false;
 }
@@ -81,7 +81,7 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
             d->observers.data[k].async(d->observers.data[k].user, e);
-    r->hot.listens = d->listens_access && (gr_vm_wanted(d) || r->holding);
+    r->hot.listens = d->listens_access && (gr_vm_wanted(d, false) || r->holding);
 }
 
 // Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
@@ -146,6 +146,11 @@ typedef struct Places {
 static void find_places(Places *p, PtxSpace written, const uint64_t address[VM_LANES], uint32_t mask) {
     memcpy(p->at, address, sizeof p->at);
     memset(p->of, 0, sizeof p->of);
+    if (written == PTX_GLOBAL) {
+        p->of[0] = mask;
+        memset(p->rank, 0, sizeof p->rank);
+        return;
+    }
     for (uint32_t m = mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         p->rank[l] = 0;

@@ -231,7 +231,8 @@ typedef struct VmObserver {
     void (*access)(void *user, const VmAccessEvent *e);
     // Called before `access`, which is then only called when this says false.
     bool (*glance)(void *user, const VmGlance *g);
-    // NULL: all accesses are told. Else they need not be while this is 0; it may change in any callback.
+    // NULL: all accesses are told. Else two numbers that may change in any callback: accesses that read need not be told while the
+    // first is 0, no others either while the second is; the second is not less than the first.
     const uint32_t *interest;
     void (*window)(void *user, const VmWindowEvent *e);
     void (*sync)(void *user, const VmSyncEvent *e);

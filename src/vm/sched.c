@@ -174,7 +174,7 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         uint64_t weight = 0;
         w->left = (int32_t)left;
         w->budget = l->access_countdown;
-        w->listens = l->device->listens_access && (gr_vm_wanted(l->device) || r->holding);
+        w->listens = l->device->listens_access && (gr_vm_wanted(l->device, false) || r->holding);
         r->resumed = i;
         do {
             weight += i->weight;

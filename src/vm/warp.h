@@ -414,7 +414,7 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
 // is among `discards`.
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
 // Whether accesses have to be told now.
-bool gr_vm_wanted(const VmDevice *d);
+bool gr_vm_wanted(const VmDevice *d, bool reads); // reads: such as do nothing else
 // The running lanes wait in a window (window.c), `access` being what they did and `look` what they will do next.
 // `first`: it is not a further part of the one that was opened before.
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first);

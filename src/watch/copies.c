@@ -113,7 +113,7 @@ void gr_watchpoints_ended(Watch *w, uint64_t item) {
 }
 
 void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t) {
-    if (!t->size || !w->interest)
+    if (!t->size || !w->interest[1])
         return;
     Actor a = {.by = WATCH_BY_HOST,
                .access = t->access,

@@ -50,13 +50,13 @@ static bool add_entry(Watch *w, uint32_t window, uint64_t key, uint64_t lo, uint
                                  .lo = lo,
                                  .hi = hi,
                                  .window = window,
-                                 .next = w->heads[head],
+                                 .next = w->heads[writes][head],
                                  .previous = WATCH_NONE,
                                  .sibling = w->windows.data[window].entries,
                                  .writes = writes};
-    if (w->heads[head] != WATCH_NONE)
-        w->entries.data[w->heads[head]].previous = e;
-    w->heads[head] = e;
+    if (w->heads[writes][head] != WATCH_NONE)
+        w->entries.data[w->heads[writes][head]].previous = e;
+    w->heads[writes][head] = e;
     w->windows.data[window].entries = e;
     return true;
 }
@@ -71,7 +71,7 @@ static void free_window(Watch *w, uint32_t n) {
         if (k->previous != WATCH_NONE)
             w->entries.data[k->previous].next = k->next;
         else
-            w->heads[head_of(k->key)] = k->next;
+            w->heads[k->writes][head_of(k->key)] = k->next;
         k->next = w->free_entries;
         w->free_entries = e;
     }
@@ -85,10 +85,36 @@ static void free_window(Watch *w, uint32_t n) {
     x->next = w->free_windows;
     w->free_windows = n;
     w->n_open--;
+    w->n_writing -= x->actor.access != PTX_ACCESS_READ;
     gr_wp_interest(w);
 }
 
-Window *gr_wp_open(Watch *w, uint64_t id, const Actor *a) {
+// Bytes [at, end) belong to the window.
+static void add_bytes(Watch *w, uint32_t n, uint64_t at, uint64_t end) {
+    const Actor *a = &w->windows.data[n].actor;
+    bool writes = a->access != PTX_ACCESS_READ;
+    for (uint64_t from = at, to; from < end; from = to) {
+        to = (from | ((1u << WATCH_LINE) - 1)) + 1;
+        to = to < end ? to : end;
+        if (!add_entry(w, n, key_of(a->space, a->launch, a->owner, from), from, to, writes)) {
+            w->nomem = true; // that part of it will not be found
+            return;
+        }
+    }
+}
+
+// How far each lane of the mask is from the one before it, if that is the same for all; else UINT64_MAX.
+static uint64_t stride_of(const uint64_t address[WATCH_LANES], uint32_t mask) {
+    unsigned first = (unsigned)__builtin_ctz(mask), last = 31 - (unsigned)__builtin_clz(mask);
+    uint64_t stride = last > first ? address[first + 1] - address[first] : 0, wrong = 0;
+    if (last > first && !(mask >> (first + 1) & 1))
+        return UINT64_MAX;
+    for (unsigned l = 0; l < WATCH_LANES; l++)
+        wrong |= mask >> l & 1 ? address[l] ^ (address[first] + (l - first) * stride) : 0;
+    return wrong ? UINT64_MAX : stride;
+}
+
+Window *gr_wp_new(Watch *w) {
     uint32_t n = w->free_windows;
     if (n != WATCH_NONE)
         w->free_windows = w->windows.data[n].next;
@@ -100,9 +126,12 @@ Window *gr_wp_open(Watch *w, uint64_t id, const Actor *a) {
         }
         w->windows.len++;
     }
-    Window *x = &w->windows.data[n];
-    x->actor = *a;
-    x->actor.event = NULL;
+    return &w->windows.data[n];
+}
+
+void gr_wp_open(Watch *w, uint64_t id, Window *x) {
+    uint32_t n = (uint32_t)(x - w->windows.data), mask = x->actor.where.mask;
+    const Actor *a = &x->actor;
     x->id = id;
     x->next = w->ids[chain_of(id)];
     x->previous = x->entries = WATCH_NONE;
@@ -113,21 +142,16 @@ Window *gr_wp_open(Watch *w, uint64_t id, const Actor *a) {
         w->windows.data[x->next].previous = n;
     w->ids[chain_of(id)] = n;
     w->n_open++;
+    w->n_writing += a->access != PTX_ACCESS_READ;
     w->opened++;
-    bool writes = a->access != PTX_ACCESS_READ;
-    for (uint32_t m = a->where.mask; m; m &= m - 1) {
-        uint64_t at = a->address[__builtin_ctz(m)], end = at + a->size;
-        for (uint64_t from = at, to; from < end; from = to) {
-            to = (from | ((1u << WATCH_LINE) - 1)) + 1;
-            to = to < end ? to : end;
-            if (!add_entry(w, n, key_of(a->space, a->launch, a->owner, from), from, to, writes)) {
-                w->nomem = true; // part of it will not be found
-                break;
-            }
-        }
-    }
+    uint64_t stride = stride_of(a->address, mask);
+    unsigned first = (unsigned)__builtin_ctz(mask), last = 31 - (unsigned)__builtin_clz(mask);
+    if (stride == 0 || stride == a->size) // side by side, or all in one place
+        add_bytes(w, n, a->address[first], a->address[last] + a->size);
+    else
+        for (uint32_t m = mask; m; m &= m - 1)
+            add_bytes(w, n, a->address[__builtin_ctz(m)], a->address[__builtin_ctz(m)] + a->size);
     gr_wp_interest(w);
-    return &w->windows.data[n];
 }
 
 void gr_wp_close(Watch *w, uint64_t id) {
@@ -162,11 +186,13 @@ bool gr_wp_meets(const Watch *w, PtxSpace space, uint64_t launch, uint64_t owner
                  bool writes) {
     for (uint64_t line = lo >> WATCH_LINE; line <= (hi - 1) >> WATCH_LINE; line++) {
         uint64_t key = key_of(space, launch, owner, line << WATCH_LINE);
-        for (uint32_t e = w->heads[head_of(key)]; e != WATCH_NONE; e = w->entries.data[e].next) {
-            const Entry *k = &w->entries.data[e];
-            if (k->key == key && k->lo < hi && lo < k->hi && (writes || k->writes))
-                return true;
-        }
+        uint32_t head = head_of(key);
+        for (int of = 1; of >= !writes; of--) // reads meet only what writes
+            for (uint32_t e = w->heads[of][head]; e != WATCH_NONE; e = w->entries.data[e].next) {
+                const Entry *k = &w->entries.data[e];
+                if (k->key == key && k->lo < hi && lo < k->hi)
+                    return true;
+            }
     }
     return false;
 }
@@ -220,14 +246,15 @@ static void ask_lines(Watch *w, const Actor *a, unsigned l) {
     uint64_t lo = a->address[l], hi = lo + a->size, question = ++w->questions;
     for (uint64_t line = lo >> WATCH_LINE; line <= (hi - 1) >> WATCH_LINE; line++) {
         uint64_t key = key_of(a->space, a->launch, a->owner, line << WATCH_LINE);
-        for (uint32_t e = w->heads[head_of(key)]; e != WATCH_NONE; e = w->entries.data[e].next) {
-            const Entry *k = &w->entries.data[e];
-            Window *x = &w->windows.data[k->window];
-            if (k->key != key || k->lo >= hi || lo >= k->hi || x->asked == question)
-                continue;
-            x->asked = question;
-            ask(w, a, l, k->window);
-        }
+        for (int of = 1; of >= (a->access == PTX_ACCESS_READ); of--)
+            for (uint32_t e = w->heads[of][head_of(key)]; e != WATCH_NONE; e = w->entries.data[e].next) {
+                const Entry *k = &w->entries.data[e];
+                Window *x = &w->windows.data[k->window];
+                if (k->key != key || k->lo >= hi || lo >= k->hi || x->asked == question)
+                    continue;
+                x->asked = question;
+                ask(w, a, l, k->window);
+            }
     }
 }
 

@@ -26,7 +26,7 @@ static bool meets(const Watch *w, const VmGlance *g, uint64_t lo, uint64_t hi) {
 static bool on_glance(void *user, const VmGlance *g) {
     const Watch *w = user;
     uint32_t size = g->site->size, half[2] = {g->mask & 0xffff, g->mask & 0xffff0000};
-    if (!w->interest)
+    if (!w->interest[g->site->access != PTX_ACCESS_READ])
         return true;
     bool one = g->shape[0] == VM_STEPS && g->shape[1] == VM_STEPS && g->base[0] == g->base[1];
     for (unsigned h = 0; h < 2; h++) {
@@ -57,8 +57,8 @@ static void on_access(void *user, const VmAccessEvent *e) {
     if (w->pending.len)
         gr_wp_settle(w, e);
     uint32_t mask = e->where.mask & ~e->discards;
-    if (!w->interest || !mask || (e->space != PTX_GLOBAL && e->space != PTX_SHARED) ||
-        !is_wanted(w, e->where.launch))
+    if (!w->interest[e->access != PTX_ACCESS_READ] || !mask ||
+        (e->space != PTX_GLOBAL && e->space != PTX_SHARED) || !is_wanted(w, e->where.launch))
         return;
     Actor a = {.access = e->access,
                .strong = e->sem != PTX_SEM_NONE && e->sem != PTX_WEAK,
@@ -87,16 +87,25 @@ static void on_window(void *user, const VmWindowEvent *e) {
     }
     if (!is_wanted(w, e->where.launch))
         return;
-    Actor a = {.access = e->access,
-               .space = e->space,
-               .speculated = e->speculated,
-               .where = e->where,
-               .owner = e->owner,
-               .launch = e->where.launch,
-               .size = e->size,
-               .used = gr_wp_used_bytes(e->access, e->where.stmt, e->size)};
-    memcpy(a.address, e->address, sizeof a.address);
-    gr_wp_open(w, e->id, &a);
+    Window *x = gr_wp_new(w);
+    if (!x)
+        return;
+    Actor *a = &x->actor;
+    a->by = WATCH_BY_KERNEL;
+    a->access = e->access;
+    a->strong = a->is_volatile = a->async = false;
+    a->speculated = e->speculated;
+    a->scope = PTX_SCOPE_NONE;
+    a->space = e->space;
+    a->where = e->where;
+    a->owner = e->owner;
+    a->launch = e->where.launch;
+    a->op = a->pc = 0;
+    a->size = e->size;
+    a->used = gr_wp_used_bytes(e->access, e->where.stmt, e->size);
+    memcpy(a->address, e->address, sizeof a->address);
+    a->event = NULL;
+    gr_wp_open(w, e->id, x);
 }
 
 // ---- Asynchronous operations -------------------------------------------------------------------------------
@@ -118,6 +127,14 @@ static Actor operation(const VmAsyncEvent *e, PtxAccess access) {
                    .used = WATCH_ALL};
 }
 
+static void open_operation(Watch *w, const VmAsyncEvent *e, const Actor *a) {
+    Window *x = gr_wp_new(w);
+    if (!x)
+        return;
+    x->actor = *a;
+    gr_wp_open(w, op_id(e), x);
+}
+
 // What it will read and write.
 static void issued(Watch *w, const VmAsyncEvent *e) {
     Actor a = operation(e, PTX_ACCESS_READ);
@@ -133,7 +150,7 @@ static void issued(Watch *w, const VmAsyncEvent *e) {
                 a.where.mask &= ~(m & -m);
         memcpy(a.address, e->source, sizeof a.address);
         if (a.size)
-            gr_wp_open(w, op_id(e), &a);
+            open_operation(w, e, &a);
     }
     if (e->partial)
         return;
@@ -142,7 +159,7 @@ static void issued(Watch *w, const VmAsyncEvent *e) {
     a.owner = e->block;
     a.size = e->size;
     memcpy(a.address, e->address, sizeof a.address);
-    gr_wp_open(w, op_id(e), &a);
+    open_operation(w, e, &a);
 }
 
 static void on_async(void *user, const VmAsyncEvent *e) {
@@ -156,7 +173,7 @@ static void on_async(void *user, const VmAsyncEvent *e) {
     }
     PtxAccess access = e->kind == VM_ASYNC_READ ? PTX_ACCESS_READ : e->access;
     gr_wp_leave(w, op_id(e), access, e->where.mask);
-    if (!w->interest || (e->partial && access != PTX_ACCESS_READ))
+    if (!w->interest[1] || (e->partial && access != PTX_ACCESS_READ))
         return;
     Actor a = operation(e, access);
     a.space = e->space;
@@ -232,7 +249,7 @@ VmObserver gr_watchpoints_observer(Watch *w) {
                         .launch_end = on_launch_end,
                         .access = on_access,
                         .glance = on_glance,
-                        .interest = &w->interest,
+                        .interest = w->interest,
                         .window = on_window,
                         .async = on_async};
 }

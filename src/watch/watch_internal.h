@@ -80,11 +80,12 @@ typedef struct Known {
 
 struct Watch {
     WatchOptions options;
-    uint32_t interest; // VmObserver
-    uint32_t heads[WATCH_HEADS], ids[WATCH_IDS];
+    uint32_t interest[2];           // VmObserver
+    uint32_t heads[2][WATCH_HEADS]; // of what reads, of what writes
+    uint32_t ids[WATCH_IDS];
     VEC(Window) windows;
     VEC(Entry) entries;
-    uint32_t free_windows, free_entries, n_open;
+    uint32_t free_windows, free_entries, n_open, n_writing;
     uint64_t questions, opened, submitted;
     VEC(Copy) copies;
     VEC(Launched) launches;
@@ -100,8 +101,9 @@ struct Watch {
 
 // table.c
 void gr_wp_table_init(Watch *w);
-// The actor's accesses can be met from now on, under that id. NULL: out of memory.
-Window *gr_wp_open(Watch *w, uint64_t id, const Actor *a);
+// A window to be filled in (its actor) and opened: from then on its accesses can be met, under that id. NULL: out of memory.
+Window *gr_wp_new(Watch *w);
+void gr_wp_open(Watch *w, uint64_t id, Window *x);
 void gr_wp_close(Watch *w, uint64_t id);
 // The lanes of `lanes` are no longer part of those windows of that id whose access is of this kind.
 void gr_wp_leave(Watch *w, uint64_t id, PtxAccess access, uint32_t lanes);
@@ -128,7 +130,10 @@ void gr_wp_forget_pending(Watch *w, uint64_t launch);
 uint64_t gr_wp_used_bytes(PtxAccess access, const PtxStmt *stmt, uint32_t size);
 PtxScope gr_wp_scope(PtxSem sem, PtxScope scope);
 
-static inline void gr_wp_interest(Watch *w) { w->interest = w->n_open + (uint32_t)w->copies.len; }
+static inline void gr_wp_interest(Watch *w) {
+    w->interest[0] = w->n_writing + (uint32_t)w->copies.len;
+    w->interest[1] = w->n_open + (uint32_t)w->copies.len;
+}
 
 static inline bool gr_wp_may_race(const Actor *a, const Actor *b) {
     return (a->access != PTX_ACCESS_READ || b->access != PTX_ACCESS_READ) && !(a->strong && b->strong);

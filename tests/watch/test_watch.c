@@ -179,7 +179,7 @@ static void open_windows_are_met(void **state) {
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 0);
     window(&g, 1, A, READ, 0x1000, 4);
     assert_int_equal(gr_watchpoints_open(g.watch), 1);
-    assert_int_equal(*g.o.interest, 1);
+    assert_int_equal(g.o.interest[1], 1);
     assert_int_equal(touch(&g, B, READ, 0x1000, 4), 0);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 1);
     assert_int_equal(g.last.class, WATCH_READ_WRITE);
@@ -193,7 +193,7 @@ static void open_windows_are_met(void **state) {
     assert_int_equal(g.last.side[1].access, READ);
     assert_non_null(g.last.order);
     shut(&g, 1);
-    assert_int_equal(*g.o.interest, 0);
+    assert_int_equal(g.o.interest[1], 0);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 0);
     assert_int_equal(gr_watchpoints_races(g.watch), 1);
     close_rig(&g);
@@ -635,7 +635,7 @@ static void copies(void **state) {
     assert_int_equal(g.last.side[1].site, 2);
     assert_int_equal(g.last.overlap, 0x1124);
     shut(&g, 1), shut(&g, 2), shut(&g, 3);
-    assert_int_equal(*g.o.interest, 1);
+    assert_int_equal(g.o.interest[1], 1);
     assert_int_equal(touch(&g, B, READ, 0x1020, 4), 0);
     assert_int_equal(touch(&g, B, WRITE, 0x1008, 4), 0); // between rows
     assert_int_equal(touch(&g, B, WRITE, 0x1020, 4), 1);
@@ -653,7 +653,7 @@ static void copies(void **state) {
     gr_watchpoints_ended(g.watch, 5);
     gr_watchpoints_ended(g.watch, 6);
     assert_false(g.pending);
-    assert_int_equal(*g.o.interest, 0);
+    assert_int_equal(g.o.interest[1], 0);
     assert_int_equal(touch(&g, B, WRITE, 0x9000, 4), 0);
     assert_int_equal(g.found, found);
     close_rig(&g);
