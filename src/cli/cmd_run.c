@@ -227,6 +227,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
         gr_str_addf(&numbered, "%llu %s", (unsigned long long)k + 1, targets.data);
         replay.targets = numbered.oom ? "" : numbered.data;
         replay.options.seed += k;
+        replay.options.coverage = "";
         replay.options.sample = "";  // the targets were among those chosen by the first run's seed
         replay.options.stop = false; // what is looked for may come after the first race
         if (!replay.options.timeout)
