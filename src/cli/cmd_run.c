@@ -142,6 +142,9 @@ static void add_cpu_device(const Run *r, StrBuf *preload) {
 static void add_schedule(const GrOptions *o, StrBuf *device) {
     static const char *const words[] = {"default", "rr", "random", "pct", "directed"};
     const char *word = o->schedule;
+    if (!strcmp(word, "auto")) // what listens to every access sees a race however far apart its sides are
+        word = !strcmp(o->engine, gr_engine_collider.name) || !strcmp(o->engine, GR_ENGINE_BOTH) ? "directed"
+                                                                                                 : "default";
     for (unsigned k = 1; k < sizeof words / sizeof *words; k++)
         if (!strcmp(word, words[k]))
             gr_str_addf(device, ",schedule=%u", k);

@@ -74,31 +74,50 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     return true;
 }
 
+// Lanes that part from a warp that opens a window: none, any, or as programs that work with parts of warps part them, into
+// halves, or groups of 8, 4, 2 or 1 in turn.
+static uint32_t other_lanes(VmLaunch *l, uint32_t mask) {
+    static const uint32_t groups[] = {0x0000ffff, 0x00ff00ff, 0x0f0f0f0f, 0x33333333, 0x55555555};
+    uint32_t how = gr_rng_below(&l->hold_rng, 8);
+    if (how < 2 || !(mask & (mask - 1)))
+        return 0;
+    uint32_t part = mask & groups[gr_rng_below(&l->hold_rng, 4) ? 0 : gr_rng_below(&l->hold_rng, 5)];
+    return how < 6 && part && part != mask ? part : random_part(l, mask);
+}
+
+static bool hold_split(VmWarp *w, const VmInsn *i, uint32_t s, uint32_t lanes) {
+    VmWarpRest *r = rest_of(w);
+    if (!r->launch->device->policy->hold(r, s, true))
+        return false;
+    if (i->extra && r->launch->device->listens_window) { // the window is that split's
+        uint32_t mask = w->mask, runs = r->cur;
+        r->cur = s;
+        w->mask = lanes;
+        gr_vm_wait_in_window(w, i);
+        r->cur = runs;
+        w->mask = mask;
+    }
+    return true;
+}
+
 bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
-    const VmPolicy *policy = l->device->policy;
-    uint32_t mask = split_of(w)->mask, s = r->cur;
-    if (!policy || !policy->hold)
+    uint32_t mask = split_of(w)->mask;
+    if (!l->device->policy->hold)
         return false;
     // Without this lanes would always be held together, and never meet each other.
-    bool part = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 2) == 0;
+    uint32_t part = w->mask == mask ? other_lanes(l, mask) : 0;
     if (part) {
-        gr_vm_diverge(w, random_part(l, mask), i + 1, i + 1, i->rejoin);
-        s = r->n_splits - 1;
+        gr_vm_diverge(w, part, i + 1, i + 1, i->rejoin);
+        (void)hold_split(w, i, r->n_splits - 1, part);
+        if (gr_rng_below(&l->hold_rng, 8)) // else the rest goes on
+            (void)hold_split(w, i, r->cur, mask & ~part);
+        return true;
     }
-    if (!policy->hold(r, s, true))
-        return part;
-    if (i->extra && l->device->listens_window) { // whose is the split's that is held
-        uint32_t lanes = w->mask, runs = r->cur;
-        r->cur = s;
-        w->mask = r->splits[s].mask & lanes;
-        gr_vm_wait_in_window(w, i);
-        r->cur = runs;
-        w->mask = lanes;
-    }
-    if (!part)
-        stop_at(w, i + 1, VM_STOP_WAIT);
+    if (!hold_split(w, i, r->cur, w->mask))
+        return false;
+    stop_at(w, i + 1, VM_STOP_WAIT);
     return true;
 }
 

@@ -161,8 +161,8 @@ typedef enum VmRunResult {
 // VM_FAULT_DEADLOCK.
 VmRunResult gr_vm_run(VmDevice *d, uint64_t steps);
 
-// One of those that are held goes on, the seed says which. False when there is none.
-bool gr_vm_release(VmDevice *d);
+// One of those that are held goes on, the seed says which. Its launch; NULL when there is none.
+VmLaunch *gr_vm_release(VmDevice *d);
 // Whether gr_vm_run would yield VM_RUN_HELD.
 bool gr_vm_all_held(const VmDevice *d);
 

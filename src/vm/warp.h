@@ -105,6 +105,7 @@ typedef struct VmSplit {
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
     uint64_t window;         // that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
+    uint32_t windows;        // hold.c: in how many it has been held
     uint64_t held;           // hold.c: which of those that are held; 0: none
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
 } VmSplit;
@@ -224,6 +225,8 @@ struct VmLaunch {
     Rng rng, sleep_rng, async_rng, hold_rng;
     struct VmHeld *held; // hold.c; NULL: nobody ever was
     uint32_t n_held, held_in_vain;
+    uint8_t way, stay; // hold.c: who is released; of four windows so many stay
+    uint32_t rank;     // among the device's launches
     uint64_t held_ids;
     VmWarp *running;          // by a policy that is strict: whose quantum may be cut short
     uint32_t cut;             // by so many instructions
@@ -276,6 +279,7 @@ struct VmDevice {
     struct VmPct *pct;             // of policy_pct.c
     uint64_t executed,
         held_until; // hold.c: warp instructions, and at which number of them somebody has been held long enough
+    uint64_t quiet_until; // likewise, if nobody was held or released meanwhile
     uint32_t n_held;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };

@@ -20,7 +20,8 @@ static const char held_ptx[] =
 
 static CUmodule module;
 static CUfunction put;
-static unsigned *at, *seen, *done, *source;
+static unsigned *at, *seen, *done;
+static CUdeviceptr on_device, source; // copies between two places of the host wait
 static CUstream one, other;
 
 static int start(void **state) {
@@ -31,7 +32,9 @@ static int start(void **state) {
     OK(cuMemHostAlloc((void **)&at, 4, 0));
     OK(cuMemHostAlloc((void **)&seen, 4, 0));
     OK(cuMemHostAlloc((void **)&done, 4, 0));
-    OK(cuMemHostAlloc((void **)&source, 4, 0));
+    OK(cuMemAlloc(&on_device, 4));
+    OK(cuMemAlloc(&source, 4));
+    OK(cuMemsetD32(source, 9, 1));
     OK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     return 0;
@@ -41,19 +44,19 @@ static int clear(void **state) {
     (void)state;
     OK(cuCtxSynchronize());
     *at = *seen = *done = 0;
-    *source = 9;
+    OK(cuMemsetD32(on_device, 0, 1));
+    OK(cuCtxSynchronize());
     return 0;
 }
 
-static void launch(CUstream s, unsigned value) {
-    CUdeviceptr a = (CUdeviceptr)(uintptr_t)at, b = (CUdeviceptr)(uintptr_t)seen,
-                c = (CUdeviceptr)(uintptr_t)done;
+static void launch_at(CUdeviceptr a, CUstream s, unsigned value) {
+    CUdeviceptr b = (CUdeviceptr)(uintptr_t)seen, c = (CUdeviceptr)(uintptr_t)done;
     OK(cuLaunchKernel(put, 1, 1, 1, 1, 1, 1, 0, s, (void *[]){&a, &b, &c, &value}, NULL));
 }
 
-static void copy(CUstream s) {
-    OK(cuMemcpyDtoDAsync((CUdeviceptr)(uintptr_t)at, (CUdeviceptr)(uintptr_t)source, 4, s));
-}
+static void launch(CUstream s, unsigned value) { launch_at((CUdeviceptr)(uintptr_t)at, s, value); }
+
+static void copy(CUstream s) { OK(cuMemcpyDtoDAsync(on_device, source, 4, s)); }
 
 // [EM-145]: calls that wait for nothing return, and what was submitted is at times under way by then.
 static void test_host_returns(void **state) {
@@ -91,7 +94,7 @@ static void test_copies_come_in_windows(void **state) { // [EM-146], whichever w
         clear(state);
         if (k % 2)
             copy(other);
-        launch(one, 1);
+        launch_at(on_device, one, 1);
         if (k % 2 == 0)
             copy(other);
         OK(cuCtxSynchronize());
@@ -105,9 +108,9 @@ static void test_copies_come_in_windows(void **state) { // [EM-146], whichever w
 static void test_order_of_a_stream(void **state) { // [EM-103]
     for (unsigned k = 0; k < 20; k++) {
         clear(state);
-        launch(one, 1);
+        launch_at(on_device, one, 1);
         copy(one);
-        launch(one, 2);
+        launch_at(on_device, one, 2);
         OK(cuStreamSynchronize(one));
         assert_int_equal(*seen, 0);
     }

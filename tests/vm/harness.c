@@ -107,7 +107,7 @@ void rig_drain(Rig *r, uint64_t budget) {
     VmRunResult got;
     while ((got = gr_vm_run(r->dev, budget)) != VM_RUN_IDLE)
         if (got == VM_RUN_HELD)
-            assert_true(gr_vm_release(r->dev));
+            assert_non_null(gr_vm_release(r->dev));
 }
 
 VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uint64_t *params) {
@@ -116,7 +116,7 @@ VmFaultKind rig_run(Rig *r, const char *kernel, Dims dims, unsigned n, const uin
         VmRunResult got = gr_vm_run(r->dev, 100000);
         assert_int_not_equal(got, VM_RUN_IDLE);
         if (got == VM_RUN_HELD)
-            assert_true(gr_vm_release(r->dev));
+            assert_non_null(gr_vm_release(r->dev));
     }
     memset(&r->fault, 0, sizeof r->fault);
     if (gr_vm_launch_fault(l))

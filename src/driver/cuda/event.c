@@ -123,6 +123,7 @@ CUresult cuEventQuery(CUevent handle) {
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     if (!e || e->captured)
         return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
+    gr_queue_asked();
     if (e->mark && e->mark->done)
         gr_work_waited(0, NULL, e->mark);
     return gr_cu_leave(e->mark && !e->mark->done ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);

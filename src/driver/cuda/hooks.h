@@ -8,6 +8,7 @@
 #define GR_DRIVER_CUDA_HOOKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct VmObserver; // vm/observer.h
@@ -118,6 +119,9 @@ void gr_cpu_device_tool_memory(const void *address);
 
 // How often the device ran on its own because the host was idle, in a way that may depend on real time.
 uint64_t gr_cpu_device_unrepeatable(void);
+
+// Writes to memory of the device at once, whatever is queued: for the tool's own data. A CUresult.
+int gr_cpu_device_write(unsigned long long at, const void *bytes, size_t n);
 
 // How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or why that
 // is not known. -1 when its schedule promises nothing, or no kernel ran.

@@ -243,3 +243,13 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p) {
     *flags = (r->flags & ~TOOL_MEMORY) | CU_MEMHOSTALLOC_DEVICEMAP;
     return gr_cu_leave(CUDA_SUCCESS);
 }
+
+__attribute__((visibility("default"))) int gr_cpu_device_write(unsigned long long at, const void *bytes,
+                                                               size_t n) {
+    gr_cu_lock();
+    void *view = gr_cu.initialized && !gr_cu.forked ? gr_vm_mem_view(gr_cu.mem, at, n) : NULL;
+    if (view)
+        memcpy(view, bytes, n);
+    gr_cu_unlock();
+    return view ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

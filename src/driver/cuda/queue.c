@@ -27,7 +27,10 @@ enum {
     BYTES_PER_STEP = 64,  // of a copy, for one warp instruction
     COST_START = 16,
     LATE_OF = 4,           // copies and memsets of which all but one are put off
-    ASKS = 16,             // calls without new work until they count as polling
+    STARTS_OF = 4,         // calls that submit, after which nothing happens once
+    STAYS = 8,             // releases, of which all but one are of the same device
+    ASKS = 256,            // calls without new work until they count as polling
+    QUERY = 32,            // a query counts as so many
     HELD_BUDGET = 1 << 16, // warp instructions of other devices while one is held
     UNTIL_HELD = 1 << 18,  // at most, in a call that does not wait
 };
@@ -134,8 +137,8 @@ static bool is_directed(void) { return gr_cu.config.schedule == VM_SCHEDULE_DIRE
 
 void gr_queue_submit(Stream *s, Item *it) {
     note_threads();
-    it->late =
-        is_directed() && (it->kind == ITEM_COPY || it->kind == ITEM_FILL) && gr_rng_below(&order, LATE_OF);
+    it->late = is_directed() && (it->kind == ITEM_COPY || it->kind == ITEM_FILL || it->kind == ITEM_HOST) &&
+               gr_rng_below(&order, LATE_OF);
     it->stream = s;
     it->seq = ++next_seq;
     it->rng = gr_rng_fork(gr_cu.config.seed, 0x6974656d, it->seq);
@@ -231,8 +234,9 @@ static bool may_run(const Item *it) {
     return before_legacy(it);
 }
 
-// Items that are put off come only if `late`. Yields how many devices are held.
-static unsigned gather(bool late) {
+// Items that are put off come if `late`, or when nothing else can run and either somebody is held, so that they come in a
+// window, or the host waits. Yields how many devices are held.
+static unsigned gather(bool late, bool waits) {
     unsigned held = 0, put_off = 0;
     actions.len = 0;
     for (size_t i = 0; i < streams.len; i++) {
@@ -250,19 +254,20 @@ static unsigned gather(bool late) {
         else if (dev->running)
             (void)!gr_vec_push(&actions, ((Action){NULL, dev}));
     }
-    return actions.len == 0 && put_off && !late ? gather(true) : held;
+    return actions.len == 0 && put_off && !late && (held || waits) ? gather(true, waits) : held;
 }
 
-// One of the threads that are held goes on.
+// One of the threads that are held goes on: mostly of the device that the last one was of.
 static bool release_one(void) {
-    unsigned n = 0;
+    static int last;
     held_for = 0;
-    for (int i = 0; i < gr_cu.n_devices; i++)
-        n += gr_vm_all_held(gr_cu.devices[i].vm);
-    unsigned k = n > 1 ? gr_rng_below(&order, n) : 0;
-    for (int i = 0; i < gr_cu.n_devices; i++)
-        if (gr_vm_all_held(gr_cu.devices[i].vm) && k-- == 0)
-            return gr_vm_release(gr_cu.devices[i].vm);
+    int n = gr_cu.n_devices,
+        from = n == 1 || gr_rng_below(&order, STAYS) ? last : (int)gr_rng_below(&order, (uint32_t)n);
+    for (int k = 0; k < n; k++) {
+        last = (from + k) % n;
+        if (gr_vm_all_held(gr_cu.devices[last].vm))
+            return gr_vm_release(gr_cu.devices[last].vm) != NULL;
+    }
     return false;
 }
 
@@ -432,7 +437,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
 // Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
 // nothing else until its work has ended. `release`: when nothing else can move, those held may.
 static uint64_t step(uint64_t budget, bool draining, bool release) {
-    unsigned held = gather(false);
+    unsigned held = gather(false, release);
     if (actions.len == 0)
         return release && held && release_one() ? 1 : 0;
     bool alone = actions.len == 1;
@@ -467,7 +472,17 @@ static bool is_polling(void) {
     return ++asked > ASKS;
 }
 
-// As far as it goes until all is held, or not so far.
+void gr_queue_asked(void) { asked += QUERY; }
+
+// What was submitted goes as far as it can until all is held, mostly.
+void gr_queue_leave(void) {
+    if (!is_directed() || left_at == next_seq || pending == 0 || gr_cu.forked)
+        return;
+    left_at = next_seq;
+    if (gr_cu.config.step && gr_rng_below(&quanta, STARTS_OF))
+        run_at_most(UNTIL_HELD, false);
+}
+
 static void advance_directed(void) {
     bool polling = is_polling();
     if (gr_cu.config.step == 0 || gr_rng_below(&quanta, 2) == 0)
@@ -475,13 +490,6 @@ static void advance_directed(void) {
     run_at_most(gr_rng_below(&quanta, 2) ? UNTIL_HELD
                                          : 1 + gr_rng_below(&quanta, (uint32_t)gr_cu.config.step),
                 polling);
-}
-
-void gr_queue_leave(void) {
-    if (!is_directed() || left_at == next_seq || pending == 0 || gr_cu.forked)
-        return;
-    left_at = next_seq;
-    advance_directed();
 }
 
 void gr_queue_advance(void) {

@@ -159,6 +159,7 @@ CUresult cuStreamQuery(CUstream handle) {
     CUresult r = gr_capture_stream_forbids(s);
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
+    gr_queue_asked();
     if (!s->head) {
         gr_print_flush();
         gr_work_waited(s->id, NULL, NULL);
