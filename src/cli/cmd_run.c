@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
+#include "inject/collider_watch.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
 #include "report/replay.h"
@@ -350,6 +351,10 @@ static int report_run(Run *r, gr_error *err) {
         report.first = (struct GrSecondOpinion){gr_engine_collider.name, gr_engine_collider.evidence};
         report.causal = (struct GrSecondOpinion){gr_engine_exact.name, gr_engine_exact.evidence};
     }
+    bool watches = gr_collider_watches(&r->options) && strcmp(r->options.device, "gpu") &&
+                   (!strcmp(r->options.engine, gr_engine_collider.name) || report.causal.engine);
+    if (watches)
+        report.evidence = GR_EVIDENCE_VALUE " or " GR_EVIDENCE_WATCHPOINT;
     report.device = r->options.device;
     report.seed = r->options.seed;
     report.poisoned = r->options.poison_writes;

@@ -116,11 +116,13 @@ static gr_status listen(ColliderWatch *c, gr_error *err) {
 
 // ---- The engine's part -------------------------------------------------------------------------------------
 
+// Several threads run blocks only while nobody listens.
+bool gr_collider_watches(const GrOptions *o) { return o->watchpoints && o->jobs <= 1; }
+
 gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSelection *selection,
                                   ColliderWatch **out, gr_error *err) {
     *out = NULL;
-    // Several threads run blocks only while nobody listens.
-    if (!s || !o->watchpoints || o->jobs > 1 || !strcmp(o->device, "gpu"))
+    if (!s || !gr_collider_watches(o) || !strcmp(o->device, "gpu"))
         return GR_OK;
     ColliderWatch *c = calloc(1, sizeof *c);
     if (!c)

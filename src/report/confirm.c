@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define WATCHPOINT "conflicting access inside the window"
-
 static bool is_pair(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
 static bool is_causal(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_CAUSALITY; }
 static bool is_watched(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_WATCHPOINT; }
@@ -84,18 +82,18 @@ static size_t best_meeting(const GrReport *r, const GrRace *race) {
 
 gr_status gr_report_merge(GrReport *r, gr_error *err) {
     size_t n = r->races.len, kept = 0;
-    const char *value = r->first.engine ? r->first.evidence : r->evidence;
     bool *used = gr_arena_alloc(&r->arena, n + 1);
-    char *both = gr_arena_printf(&r->arena, "%s; %s", value, WATCHPOINT);
-    if (!used || !both)
+    if (!used)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     memset(used, 0, n + 1);
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         if (is_watched(race)) {
             race->engine = r->first.engine;
-            race->evidence = WATCHPOINT;
+            race->evidence = GR_EVIDENCE_WATCHPOINT;
         }
+        if (!is_pair(race))
+            race->evidence = GR_EVIDENCE_VALUE;
         size_t k = is_pair(race) || race->n_accesses > 1 ? SIZE_MAX : best_meeting(r, race);
         if (k == SIZE_MAX)
             continue;
@@ -117,7 +115,7 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         }
         used[k] = true;
         race->watched = w;
-        race->evidence = both;
+        race->evidence = GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT;
     }
     for (size_t i = 0; i < n; i++)
         if (!used[i])
@@ -152,8 +150,6 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             continue;
         }
         race->engine = r->first.engine;
-        if (!race->evidence)
-            race->evidence = r->first.evidence;
         race->judged = true;
         bool met = !race->watched; // or nothing did
         for (size_t k = 0; k < n; k++) {

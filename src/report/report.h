@@ -17,6 +17,10 @@
 
 #include "ptx/site_status.h"
 
+// What a report of the collider's rests on, one of them or both.
+#define GR_EVIDENCE_VALUE      "value changed"
+#define GR_EVIDENCE_WATCHPOINT "conflicting access inside the window"
+
 typedef enum GrVerdict { GR_VERDICT_CLEAN, GR_VERDICT_RACES, GR_VERDICT_INCONCLUSIVE } GrVerdict;
 
 typedef struct GrAccess {
