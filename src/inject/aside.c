@@ -24,7 +24,8 @@ void gr_aside_end(unsigned before) {
 CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size) {
     // The CPU device does other work, too, while somebody waits.
     int (*at_once)(unsigned long long, const void *, size_t) =
-        (int (*)(unsigned long long, const void *, size_t))gr_driver_function("gr_cpu_device_write");
+        (int (*)(unsigned long long, const void *, size_t))gr_real_dlsym(gr_driver_library(),
+                                                                         "gr_cpu_device_write");
     if (at_once)
         return (CUresult)at_once(to, from, size);
     CUresult (*create)(CUstream *, unsigned) =

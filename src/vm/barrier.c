@@ -67,6 +67,7 @@ static void release(VmBlock *blk, uint32_t n) {
     for (uint32_t k = 0; k < blk->n_warps; k++) {
         VmWarpRest *r = &blk->warps[k];
         bool any = false;
+        r->at_barrier[n] = 0;
         for (uint32_t s = 0; r->live && s < r->n_splits; s++) {
             VmSplit *p = &r->splits[s];
             if (p->state != VM_SPLIT_BARRIER || p->barrier != n)
@@ -110,6 +111,14 @@ static uint32_t same_as_first(const VmWarp *w, uint32_t slot, uint32_t *first) {
 #define miscounted(w, i, ...)                                                                                \
     gr_vm_fault_misuse(w, i, VM_MISUSE_BARRIER_COUNT, VM_FAULT_ILLEGAL_INSTRUCTION, -1, 0, __VA_ARGS__)
 
+// As how many threads the lanes count. With a thread count a warp all of whose lanes are there is a full one, be it that they
+// came one after the other, and some have exited since.
+static uint32_t arrive(VmWarpRest *r, uint32_t n, uint32_t mask, bool counted) {
+    uint32_t before = r->at_barrier[n] & mask ? 0 : r->at_barrier[n]; // again in this phase: anew
+    r->at_barrier[n] = before | mask;
+    return counted && !(r->live & ~r->at_barrier[n]) ? VM_LANES - count_lanes(before) : count_lanes(mask);
+}
+
 VM_HANDLER(gr_vm_x_barrier) {
     VmWarpRest *r = rest_of(w);
     const VmBarrierInfo *info = i->extra;
@@ -130,7 +139,7 @@ VM_HANDLER(gr_vm_x_barrier) {
                           count ? count : blk->live_threads, b->expected ? b->expected : blk->live_threads);
     b->used = true;
     b->expected = count;
-    b->arrived += count && w->mask == r->live ? VM_LANES : count_lanes(w->mask);
+    b->arrived += arrive(r, n, w->mask, count != 0);
     if (info->kind == VM_BAR_RED) {
         uint32_t p = VM_PRED(w, i->c);
         b->popc += count_lanes(p & w->mask);

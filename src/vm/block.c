@@ -153,6 +153,7 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->clock_fresh = false;
     r->moving = false;
     r->cluster_arrived = r->cluster_done = 0;
+    memset(r->at_barrier, 0, sizeof r->at_barrier);
     r->root->lanes = r->exists;
     gr_vm_fill(r->root->frame, r->root->func->fills + r->root->func->n_static + r->root->func->n_warp,
                r->root->func->n_block, r, r->root);

@@ -131,6 +131,7 @@ typedef struct VmWarpRest {
     uint64_t executed;   // warp instructions, for the patience of rejoin points
     uint32_t patience;
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
+    uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
     int64_t priority;                       // policy_pct.c
     uint32_t rotate;                        // seeded: lane order of conflicting stores
     bool moving;                            // has splits that are ready or sleep

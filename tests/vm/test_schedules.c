@@ -267,6 +267,28 @@ static void pollers_get_what_they_poll_for(void **state) {
     }
 }
 
+// EM-25: a warp whose lanes are parted in a window, come to a barrier one part after the other, and exit, counts as one warp.
+static void parted_warps_count_once(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED};
+        rig_open(&r,
+                 ".visible .entry k(.param .u64 out) { .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<6>;\n"
+                 "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 63; @%p1 bra WAITS;\n"
+                 "ld.global.u32 %r2, [%rd1]; " WINDOW
+                 "atom.global.add.u32 %r2, [%rd1], 1; barrier.cta.arrive 1, 96; ret;\n"
+                 "WAITS: barrier.cta.sync 1, 96; ld.relaxed.gpu.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, "
+                 "%r2, 64; @%p2 exit;\n"
+                 "mov.u32 %r3, 1; st.global.u32 [%rd1+4], %r3; ret; }\n",
+                 &c);
+        uint64_t out = rig_alloc(&r, 64);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 96, out), VM_FAULT_NONE);
+        assert_int_equal(((uint32_t *)rig_view(&r, out, 8))[1], 0);
+        rig_close(&r);
+    }
+}
+
 // EM-144: blocks beyond the first start while those are held, and so do other launches; then the device says so.
 static void all_are_held_before_one_goes_on(void **state) {
     (void)state;
@@ -305,10 +327,15 @@ static void all_are_held_before_one_goes_on(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_execution),       cmocka_unit_test(nobody_starves),
-        cmocka_unit_test(pct_runs_by_priority),           cmocka_unit_test(pct_states_its_bound),
-        cmocka_unit_test(windows_outlast_others),         cmocka_unit_test(lanes_outlast_lanes),
-        cmocka_unit_test(pollers_get_what_they_poll_for), cmocka_unit_test(all_are_held_before_one_goes_on),
+        cmocka_unit_test(same_seed_same_execution),
+        cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(pct_runs_by_priority),
+        cmocka_unit_test(pct_states_its_bound),
+        cmocka_unit_test(windows_outlast_others),
+        cmocka_unit_test(lanes_outlast_lanes),
+        cmocka_unit_test(pollers_get_what_they_poll_for),
+        cmocka_unit_test(parted_warps_count_once),
+        cmocka_unit_test(all_are_held_before_one_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
