@@ -35,8 +35,11 @@ CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size) {
     CUresult (*wait)(CUstream) = (CUresult(*)(CUstream))gr_driver_function("cuStreamSynchronize");
     CUresult (*destroy)(CUstream) = (CUresult(*)(CUstream))gr_driver_function("cuStreamDestroy");
     CUstream s = NULL;
-    if (!create || !copy || !wait || !destroy)
-        return CUDA_ERROR_NOT_FOUND;
+    if (!create || !copy || !wait || !destroy) {
+        CUresult (*plain)(CUdeviceptr, const void *, size_t) =
+            (CUresult(*)(CUdeviceptr, const void *, size_t))gr_driver_function("cuMemcpyHtoD");
+        return plain ? plain(to, from, size) : CUDA_ERROR_NOT_FOUND;
+    }
     CUresult rc = create(&s, CU_STREAM_NON_BLOCKING);
     if (rc != CUDA_SUCCESS)
         return rc;
