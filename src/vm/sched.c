@@ -21,8 +21,9 @@ enum {
     FAIR_EVERY = 16,
     SPREAD_SLICE = 1 << 14, // warp instructions of a thread, where another launch wants its turn
     START_ONE_IN = 8,
-    ISSUE_PER_SM = 16,  // warp instructions an SM has in flight, for the clock
-    WARP_INSN_PS = 4500 // how long one takes
+    ISSUE_PER_SM = 16,   // warp instructions an SM has in flight, for the clock
+    WARP_INSN_PS = 4500, // how long one takes
+    PUT_OFF = 8 // of so many operations that would be next, all but one come later, if somebody is held
 };
 
 // ---- Sleepers: a heap by time ------------------------------------------------------------------------------
@@ -323,6 +324,16 @@ static VmLaunch *choose_launch(VmDevice *d) {
     return NULL;
 }
 
+// Somebody is held, and otherwise an asynchronous operation would be next: whether that comes later than one who is held, so that
+// it may come while any other is.
+static bool puts_off(VmDevice *d) {
+    VmLaunch *from = NULL;
+    for (VmLaunch *l = d->active; l; l = l->next)
+        if (l->n_sleepers && (!from || l->sleepers[0].until < from->sleepers[0].until))
+            from = l;
+    return from && from->sleepers[0].op && gr_rng_below(&from->hold_rng, PUT_OFF) != 0;
+}
+
 // Nobody is ready: time passes until the first sleeper wakes. False when nobody sleeps either.
 static bool jump(VmDevice *d) {
     uint64_t first = UINT64_MAX;
@@ -354,6 +365,8 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
         }
         VmLaunch *l = choose_launch(d);
         if (!l) {
+            if (d->n_held && puts_off(d) && gr_vm_release(d))
+                continue;
             if (jump(d))
                 continue;
             if (d->n_held)
