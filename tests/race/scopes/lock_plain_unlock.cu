@@ -4,7 +4,7 @@
 // RACE 1: write-write race, global, can-overlap -- a weak store and an atomic that may write
 // RACE 2: read-write race, global, missing-order -- a weak store releases nothing
 // RACE 3: write-write race, global, missing-order -- likewise
-// RACE 4: write-write race|same-value write, global, missing-order -- nothing orders two unlockings either
+// RACE 4: write-write race|same-value write, global, can-overlap -- nothing orders two unlockings either, and who sees the lock free may take it and give it back while the store is under way
 // FIXED: atomicExch
 #include "../corpus.h"
 
