@@ -147,7 +147,8 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
     if (class == EXACT_SAME_VALUE && x->options.no_same_value)
         return;
-    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class;
+    // A copy touches both spaces: the same two instructions may race in either.
+    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0);
     ExactRace *r = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
         ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { LATE_NS = 1 << 14 };
+
 void gr_attribution_init(GrAttribution *a, GrSession *s, uint32_t longest) {
     *a = (GrAttribution){.session = s};
     const char *at = s ? getenv(GR_ATTRIBUTE_ENV) : NULL;
@@ -18,6 +20,7 @@ void gr_attribution_init(GrAttribution *a, GrSession *s, uint32_t longest) {
     unsigned long way = (strtoul(at, &number_end, 10) + 2) % 3;
     a->stretch_ns = way ? longest : 0;
     a->stretch_mask = way == 2 ? 15 : 0;
+    a->late_ns = way ? LATE_NS : 0;
     at = number_end + (*number_end == ' ');
     while (at && *at && a->targets.len < GR_MEET_TARGETS) {
         char *end;
@@ -53,7 +56,7 @@ gr_status gr_attribution_rewrite(GrAttribution *a, PtxModule *ptx, GrModule *m, 
             of_site[a->targets.data[k].site] = (uint16_t)(k + 1);
             m->record_bytes += sizeof(GrMeeting);
         }
-    MeetOptions o = {.suffix = suffix, .targets = of_site};
+    MeetOptions o = {.suffix = suffix, .targets = of_site, .late_ns = a->late_ns};
     gr_status st = gr_meet_rewrite(ptx, &o, err);
     free(of_site);
     return st;

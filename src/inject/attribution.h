@@ -4,7 +4,8 @@
 // The command puts the number of the replay and the targets into the environment, each as the fingerprint of its module's PTX and a
 // site: "1 9f3c….12". Without them nothing here does anything. Windows that stay open longer meet more, and change more of what
 // would have happened: so the first replay is like the first run, in the second one all windows of targets stay open for the
-// longest delay after the second look, in the third one in 16 of them, and so on from the beginning.
+// longest delay after the second look, in the third one in 16 of them, and so on from the beginning. In both of these stores and atomic
+// operations come late besides.
 #ifndef GR_INJECT_ATTRIBUTION_H
 #define GR_INJECT_ATTRIBUTION_H
 
@@ -15,6 +16,7 @@
 typedef struct GrAttribution {
     GrSession *session;
     uint32_t stretch_ns, stretch_mask; // as in GrMeetTable
+    uint32_t late_ns;                  // as in MeetOptions
     VEC(struct GrTarget {
         uint64_t module;
         uint32_t site;

@@ -247,11 +247,23 @@ static gr_status put_caught(const Meet *w, const Access *a, PtxStmt *at, const B
         a->site->id, b->what_text, b->at->name, b->hash->name, word->name, w->o->suffix);
 }
 
+// Any time up to the longest, and of any order of magnitude: a chance for windows that open at about this time.
+static gr_status put_lateness(const Meet *w, const Access *a) {
+    const char *t = gr_ptx_new_reg(a->func, PTX_U32)->name, *s = gr_ptx_new_reg(a->func, PTX_U32)->name;
+    if (!w->o->late_ns)
+        return GR_OK;
+    return gr_access_put(a, a->before, NULL, 0,
+                         "mov.u32 %s, %%clock; mul.lo.u32 %s, %s, 0x9E3779B1; bfe.u32 %s, %s, 12, 3; "
+                         "mul.hi.u32 %s, %s, %u; shr.u32 %s, %s, %s; nanosleep.u32 %s;",
+                         t, t, t, s, t, t, t, w->o->late_ns, t, t, s, t);
+}
+
 static gr_status put_look(Meet *w, Access *a) {
     gr_status st = GR_OK;
     Bytes b;
     PtxReg *seems = gr_ptx_new_reg(a->func, PTX_PRED), *word = gr_ptx_new_reg(a->func, PTX_B64);
     PtxLabel *end = NULL;
+    GR_TRY(put_lateness(w, a));
     GR_TRY(put_bytes(w, a, &b));
     GR_TRY(put_tags(a, &b, seems));
     if (a->site->strong)

@@ -15,6 +15,9 @@ typedef struct MeetOptions {
     const char *suffix; // as ColliderOptions'
     // For each site, 0 or the number of its target + 1.
     const uint16_t *targets;
+    // Stores and atomic operations look, and are made, up to so many nanoseconds late: to publish a window takes longer than to
+    // look, and who is to be met must have done it by then. 0: no delay.
+    uint32_t late_ns;
 } MeetOptions;
 
 // Rewrites all functions of `m`, which gr_collider_rewrite has rewritten. What writes memory in other ways than by stores and atomic

@@ -112,7 +112,8 @@ static const char *no_order(const Actor *a, const Actor *b) {
 
 static void count(Watch *w, const uint32_t id[2], const WatchRace *as) {
     uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
-    uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class;
+    // A copy touches both spaces: the same two instructions may race in either.
+    uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class | (as->space == PTX_SHARED ? 8 : 0);
     WatchRace *r = gr_map_get_u64(&w->pairs, key);
     if (!r) {
         r = malloc(sizeof *r);

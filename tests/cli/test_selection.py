@@ -267,7 +267,7 @@ class Coverage(unittest.TestCase):
         listing = self.listing()
         self.assertIn("8 of 10 accesses watched", listing)
         self.assertLess(listing.index("never watched:"), listing.index("\nwatched:"))
-        self.assertRegex(listing, r"header.h:9:9: store of 4 bytes in in_header\(int\*\), (never launched|chosen in 1 run that did not)")
+        self.assertRegex(listing, r"header.h:8:9: store of 4 bytes in in_header\(int\*\), (never launched|chosen in 1 run that did not)")
         # As soon as it is launched, its turn comes.
         run("collider", ["--kernel", "many|in_header", "--sample", "1", "--coverage", self.file], "in_header")
         for _ in range(2):

@@ -50,7 +50,7 @@ class Poison(unittest.TestCase):
         for seed in range(1, 41):  # somewhat less than every second one finds it
             if found >= 2:
                 return
-            run = Run(kernel, options=["--poison-writes", "--watchpoints", "no", "--seed", str(seed)])
+            run = Run(kernel, options=["--poison-writes", "--watchpoints", "no", "--schedule", "default", "--seed", str(seed)])
             for race in run.report["races"]:
                 self.assertEqual((race["class"], race["accesses"][0]["line"]), ("lost update", line_of(kernel)))
                 self.assertEqual((race["expected"], race["seen"]),
@@ -66,7 +66,7 @@ class Poison(unittest.TestCase):
 
     def test_text_explains_the_value(self):
         for seed in range(1, 41):
-            run = Run("same_shared", options=["--poison-writes", "--seed", str(seed)], text=True)
+            run = Run("same_shared", options=["--poison-writes", "--watchpoints", "no", "--schedule", "default", "--seed", str(seed)], text=True)
             if "which is the complement: another thread was about to store the same value" in run.report:
                 return
         self.fail("no report explains the complement")

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     ColliderOptions o = {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = "3"};
     for (uint32_t k = 1; targets && k <= m->n_sites; k++)
         targets[k] = (uint16_t)(k % 1024 + 1);
-    MeetOptions meet = {.suffix = "3", .targets = targets};
+    MeetOptions meet = {.suffix = "3", .targets = targets, .late_ns = 1 << 14};
     if (st == GR_OK)
         st = status && targets ? gr_collider_rewrite(m, &o, status, &err) : GR_ERR_NOMEM;
     if (st == GR_OK)

@@ -346,7 +346,7 @@ bool gr_queue_fill_rows(FillJob *f, size_t rows);
 
 uint64_t gr_queue_pending(void); // items over all streams
 uint64_t gr_queue_launches(uint64_t *unfinished);
-void gr_queue_asked(void); // the call asks whether work has ended
+void gr_queue_asked(void);   // the call asks whether work has ended
 void gr_queue_leave(void);   // a call that may have submitted something returns
 void gr_queue_advance(void); // the quantum of one API call
 unsigned gr_queue_pending_streams(void);
