@@ -477,6 +477,10 @@ static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const 
     repeat_mods(a, type, mods, sizeof mods);
     StrBuf list = {0};
     gr_status st = GR_OK;
+    Access earlier = *a; // the delays stand before the store
+    earlier.after = a->before;
+    // Threads that come together would all be done with the garbage before the first of them looks.
+    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
     for (unsigned k = 0; k < a->n; k++) {
         PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
         GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
@@ -487,8 +491,6 @@ static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const 
     else
         GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;",
                              g, mods + strlen("ld"), list.data));
-    Access earlier = *a; // the delay stands before the store
-    earlier.after = a->before;
     GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
 done:
     gr_str_free(&list);
