@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the collider costs on the CPU device: slowdown.py BUILD [--rounds N] [--json FILE] [--update-docs FILE]
+"""What the collider costs on the CPU device: slowdown.py BUILD [--rounds N] [--schedule NAME] [--json FILE] [--update-docs FILE]
 
 Each program of tests/programs (build them first: --target complete-programs) runs without an engine and under the collider in the SuperCollider
 paper's three configurations (section 5.3.1), which look at values only, and with the default delays, without and with watchpoints. In every round all of them run once for each program, in turn,
@@ -31,6 +31,7 @@ arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argpars
 arguments.add_argument("build")
 arguments.add_argument("--rounds", type=int, default=5)
 arguments.add_argument("--only", default="", help="programs whose name this regular expression matches")
+arguments.add_argument("--schedule", default="auto", help="of the collider's runs, as in `gpurace run`")
 arguments.add_argument("--json", default="")
 arguments.add_argument("--update-docs", default="")
 args = arguments.parse_args()
@@ -39,7 +40,7 @@ gpurace, folder = os.path.join(args.build, "gpurace"), pathlib.Path(args.build, 
 
 
 def delays(read, write, watchpoints="no"):
-    return ["--engine", "collider", "--read-delay", str(read), "--write-delay", str(write), "--watchpoints", watchpoints]
+    return ["--engine", "collider", "--schedule", args.schedule, "--read-delay", str(read), "--write-delay", str(write), "--watchpoints", watchpoints]
 
 
 variants = {"none": ["--engine", "none"], "fast": delays(1, 1), "balanced": delays(5000, 1), "default": delays(5000, 5000),
