@@ -325,12 +325,18 @@ static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t l
     return NULL;
 }
 
-static const char *access_kind(const GrSiteInfo *s) {
-    switch (s->access) {
-    case PTX_ACCESS_READ: return "load";
-    case PTX_ACCESS_WRITE: return "store";
-    default: return "atomic";
-    }
+const char *gr_report_access_kind(uint32_t access) {
+    return access == PTX_ACCESS_READ ? "load" : access == PTX_ACCESS_WRITE ? "store" : "atomic";
+}
+
+GrAccess gr_report_access(const GrSiteInfo *site, uint32_t size) {
+    return (GrAccess){.kind = gr_report_access_kind(site->access),
+                      .at = site->at,
+                      .inlined = site->inlined,
+                      .n_inlined = site->n_inlined,
+                      .ptx_line = site->ptx_line,
+                      .kernel = site->kernel,
+                      .size = size};
 }
 
 // Only small numbers and the kernel's own can be %gridid as launches are numbered here: a GPU may count otherwise.
@@ -370,13 +376,8 @@ static void place_address(const GrSlot *slot, GrRace *race) {
 static GrRace race_of(Build *b, const GrModuleInfo *m, const GrSiteInfo *s, unsigned class,
                       const GrSlot *slot) {
     const char *kernel = s->kernel ? s->kernel : kernel_of_launch(b, m->process, slot->launch);
-    GrAccess a = {.kind = access_kind(s),
-                  .at = s->at,
-                  .inlined = s->inlined,
-                  .n_inlined = s->n_inlined,
-                  .ptx_line = s->ptx_line,
-                  .kernel = kernel,
-                  .size = s->size};
+    GrAccess a = gr_report_access(s, s->size);
+    a.kernel = kernel;
     GrRace race = {.class = class,
                    .kernel = kernel,
                    .module = m->name,
@@ -446,23 +447,16 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
         return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy",
                           .address = s->address,
                           .did = did_text(s->access)};
-    GrAccess a = {.kind = access_kind(site),
-                  .at = site->at,
-                  .inlined = site->inlined,
-                  .n_inlined = site->n_inlined,
-                  .ptx_line = site->ptx_line,
-                  .kernel = site->kernel,
-                  .size = s->size,
-                  .has_thread = true,
-                  .address = s->address,
-                  .strong = scope_name(s->scope),
-                  .async = s->by == GR_SIDE_ASYNC,
-                  .is_volatile = s->marks & GR_SIDE_VOLATILE,
-                  .discarded = s->marks & GR_SIDE_DISCARDED,
-                  .did = did_text(s->access),
-                  .launch = s->launch};
-    if (site->access != s->access) // a copy reads here and writes there
-        a.kind = s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";
+    GrAccess a = gr_report_access(site, s->size);
+    a.kind = gr_report_access_kind(s->access); // a copy reads here and writes there
+    a.has_thread = true;
+    a.address = s->address;
+    a.strong = scope_name(s->scope);
+    a.async = s->by == GR_SIDE_ASYNC;
+    a.is_volatile = s->marks & GR_SIDE_VOLATILE;
+    a.discarded = s->marks & GR_SIDE_DISCARDED;
+    a.did = did_text(s->access);
+    a.launch = s->launch;
     memcpy(a.thread, s->thread, sizeof a.thread);
     memcpy(a.block, s->block, sizeof a.block);
     return a;

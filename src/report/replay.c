@@ -11,10 +11,6 @@
 
 typedef VEC(GrModuleInfo) Modules;
 
-static const char *kind_of(uint32_t access) {
-    return access == PTX_ACCESS_READ ? "load" : access == PTX_ACCESS_WRITE ? "store" : "atomic";
-}
-
 static bool lacks_a_side(const GrRace *race) {
     return (race->class == GR_CLASS_CLOBBERED_READ || race->class == GR_CLASS_LOST_UPDATE) &&
            race->n_accesses == 1 && !race->watched && !race->met && !race->witness;
@@ -25,7 +21,7 @@ static bool same_text(const char *a, const char *b) { return !strcmp(a ? a : "",
 // Whether the site is one of those that were merged into the race (build.c, compare_races).
 static bool is_site_of(const GrRace *race, const GrModuleInfo *m, const GrSiteInfo *s) {
     const GrAccess *a = &race->accesses[0];
-    if (strcmp(a->kind, kind_of(s->access)) || a->at.line != s->at.line ||
+    if (strcmp(a->kind, gr_report_access_kind(s->access)) || a->at.line != s->at.line ||
         (s->kernel && race->kernel && strcmp(s->kernel, race->kernel)))
         return false;
     if (!a->at.line)
@@ -112,16 +108,10 @@ static bool makes_sense(const GrMeeting *m) {
 
 static GrAccess access_of(const GrReport *r, const GrModuleInfo *m, const GrMeetSide *s, bool shared) {
     const GrSiteInfo *site = &m->sites[s->site];
-    GrAccess a = {.kind = kind_of(site->access),
-                  .at = site->at,
-                  .inlined = site->inlined,
-                  .n_inlined = site->n_inlined,
-                  .ptx_line = site->ptx_line,
-                  .kernel = site->kernel,
-                  .size = s->size,
-                  .has_thread = true,
-                  .address = s->address,
-                  .launch = strcmp(r->device, "cpu") ? 0 : s->launch}; // a GPU may number its grids otherwise
+    GrAccess a = gr_report_access(site, s->size);
+    a.has_thread = true;
+    a.address = s->address;
+    a.launch = strcmp(r->device, "cpu") ? 0 : s->launch; // a GPU may number its grids otherwise
     memcpy(a.thread, s->thread, sizeof a.thread);
     memcpy(a.block, s->block, sizeof a.block);
     if (shared) {

@@ -3,6 +3,7 @@
 #ifndef GR_REPORT_INTERNAL_H
 #define GR_REPORT_INTERNAL_H
 
+#include "report/module_record.h"
 #include "report/report.h"
 
 // FILE:LINE, relative to the report's folder where it lies below that.
@@ -16,6 +17,12 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
 // The user did not want this place checked. NULL: not known.
 bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
+
+// "load", "store", "atomic": of a PtxAccess.
+const char *gr_report_access_kind(uint32_t access);
+
+// An access at that site, of which no more is known than its place.
+GrAccess gr_report_access(const GrSiteInfo *site, uint32_t size);
 
 // Adds the run to r->so_far.path.
 gr_status gr_report_cover(GrReport *r, gr_error *err);
