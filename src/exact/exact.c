@@ -281,7 +281,7 @@ VmObserver gr_exact_observer(Exact *x) {
 }
 
 size_t gr_exact_races(const Exact *x) { return x->races.len; }
-const ExactRace *gr_exact_race(const Exact *x, size_t k) { return x->races.data[k]; }
+const Race *gr_exact_race(const Exact *x, size_t k) { return &x->races.data[k]->race; }
 
 bool gr_exact_incomplete(const Exact *x) {
     return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || gr_clock_starved();

@@ -3,58 +3,20 @@
 //
 // Two accesses race when they overlap, at least one writes, neither happened before the other in causality order, and they are not
 // both strong with scopes that include each other (PTX ISA 9.0, "Memory Consistency Model", "Data races"). Every pair of
-// sites that raced is one ExactRace per class, with the first time it did, and a count. docs/exact.md says how.
+// sites that raced is one Race per class, with the first time it did, and a count. docs/exact.md says how.
 #ifndef GR_EXACT_EXACT_H
 #define GR_EXACT_EXACT_H
 
 #include "base/status.h"
-#include "vm/observer.h"
+#include "exact/race.h"
 
 typedef struct Exact Exact;
 struct GrWork; // driver/cuda/hooks.h, like the next
 struct GrHostTouch;
 
-typedef enum ExactClass {
-#define EXACT_CLASS(id, text, meaning) EXACT_##id,
-#include "exact/races.def"
-#undef EXACT_CLASS
-    EXACT_CLASS_COUNT
-} ExactClass;
-
-typedef struct ExactSide {
-    uint64_t module; // gr_exact_fingerprint
-    uint32_t site;   // within it
-    PtxAccess access;
-    bool strong, async;          // async: done by an asynchronous operation that this thread started
-    bool is_volatile, discarded; // discarded: what was read was not used
-    enum {
-        EXACT_BY_KERNEL,
-        EXACT_BY_COPY,
-        EXACT_BY_FILL,
-        EXACT_BY_HOST
-    } by;           // else site and threads mean nothing
-    uint64_t pc;    // of the host's instruction
-    PtxScope scope; // of strong ones
-    uint64_t launch, block_linear;
-    uint32_t thread[3], block[3];
-    uint64_t address;
-    uint32_t size;
-} ExactSide;
-
-typedef struct ExactRace {
-    ExactClass class;
-    PtxSpace space;
-    ExactSide side[2]; // the later one first: it is the one that noticed
-    uint64_t overlap;  // first byte that both touched, and how many
-    uint32_t overlap_bytes;
-    char order[256];   // what would have ordered them, a sentence's end: "no __syncthreads() … between"
-    uint64_t count;    // words and threads, of those that were remembered
-    uint64_t *counter; // counts too, unless NULL
-} ExactRace;
-
 // Some bytes of one word on which two accesses raced.
 typedef struct ExactOccurrence {
-    ExactClass class;
+    RaceClass class;
     PtxSpace space;
     uint64_t launch, block;  // SHARED: whose memory
     uint64_t at;             // of the word
@@ -63,7 +25,7 @@ typedef struct ExactOccurrence {
 
 typedef struct ExactOptions {
     // Called when a pair of sites is first seen to race; it may set r->counter.
-    void (*found)(void *user, ExactRace *r);
+    void (*found)(void *user, Race *r);
     // Called for every word that races, for every two accesses that are remembered: for tests.
     void (*occurred)(void *user, const ExactOccurrence *o);
     void *user;
@@ -90,7 +52,7 @@ void gr_exact_host_touched(void *exact, const struct GrHostTouch *t);
 void gr_exact_host_opened(void *exact, uint64_t at, uint64_t size);
 
 size_t gr_exact_races(const Exact *x);
-const ExactRace *gr_exact_race(const Exact *x, size_t k);
+const Race *gr_exact_race(const Exact *x, size_t k);
 // Something was forgotten because memory ran out: what was not reported may still be a race.
 bool gr_exact_incomplete(const Exact *x);
 // All the memory that stands for accesses now.

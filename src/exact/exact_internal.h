@@ -33,6 +33,11 @@ typedef struct Kind {
     uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
 } Kind;
 
+typedef struct FoundRace {
+    Race race;
+    char order[256]; // of the race
+} FoundRace;
+
 typedef struct ExactMisuse ExactMisuse; // misuse.c
 
 struct Exact {
@@ -43,8 +48,8 @@ struct Exact {
     Work work;
     VEC(Module) modules;
     uint32_t n_sites, last_module;
-    VEC(ExactRace *) races;
-    Map pairs; // sites and class -> ExactRace
+    VEC(FoundRace *) races;
+    Map pairs; // sites and class -> FoundRace
     VEC(Entry) scratch;
     VEC(Kind) kinds;          // by site
     VEC(bool) passed;         // by site: it is not wanted. Empty: all are

@@ -14,7 +14,7 @@ const char *gr_exact_class_name(unsigned class) {
 #include "exact/races.def"
 #undef EXACT_CLASS
     };
-    return class < EXACT_CLASS_COUNT ? names[class] : "race";
+    return class < RACE_CLASS_COUNT ? names[class] : "race";
 }
 
 const char *gr_exact_class_meaning(unsigned class) {
@@ -23,7 +23,7 @@ const char *gr_exact_class_meaning(unsigned class) {
 #include "exact/races.def"
 #undef EXACT_CLASS
     };
-    return class < EXACT_CLASS_COUNT ? meanings[class] : "";
+    return class < RACE_CLASS_COUNT ? meanings[class] : "";
 }
 
 // ---- Races ---------------------------------------------------------------------------------------------------------
@@ -34,23 +34,23 @@ static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
     out[2] = (uint32_t)(linear / dims[0] / dims[1]);
 }
 
-static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t address, ExactSide *out) {
+static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t address, RaceSide *out) {
     const BlockInfo *b = &x->order.info.data[s->at.id];
     const Launch *l = x->order.launches.data[s->at.launch];
-    *out = (ExactSide){.access = (PtxAccess)s->access,
-                       .strong = s->strong,
-                       .is_volatile = s->mark & STAMP_VOLATILE,
-                       .discarded = s->mark & STAMP_DISCARDED,
-                       .async = s->proxy == VM_PROXY_ASYNC,
-                       .by = l->host   ? EXACT_BY_HOST
-                             : s->site ? EXACT_BY_KERNEL
-                             : s->elem ? EXACT_BY_FILL
-                                       : EXACT_BY_COPY,
-                       .scope = (PtxScope)(s->scope + 1),
-                       .launch = l->number,
-                       .block_linear = b->linear,
-                       .address = address,
-                       .size = s->size};
+    *out = (RaceSide){.access = (PtxAccess)s->access,
+                      .strong = s->strong,
+                      .is_volatile = s->mark & STAMP_VOLATILE,
+                      .discarded = s->mark & STAMP_DISCARDED,
+                      .async = s->proxy == VM_PROXY_ASYNC,
+                      .by = l->host   ? RACE_BY_HOST
+                            : s->site ? RACE_BY_KERNEL
+                            : s->elem ? RACE_BY_FILL
+                                      : RACE_BY_COPY,
+                      .scope = (PtxScope)(s->scope + 1),
+                      .launch = l->number,
+                      .block_linear = b->linear,
+                      .address = address,
+                      .size = s->size};
     for (size_t k = 0; k < x->host_pcs.len && l->host; k++)
         if (x->host_pcs.data[k].site == s->site)
             out->pc = x->host_pcs.data[k].pc;
@@ -111,12 +111,12 @@ static void scope_order(const Exact *x, const Stamp *a, const Stamp *b, char *ou
              r < SAME_SYSTEM ? " or wider" : "");
 }
 
-static void missing(const Exact *x, ExactClass class, const Stamp *a, const Stamp *b, char *out, size_t cap) {
-    if (class == EXACT_SCOPE)
+static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp *b, char *out, size_t cap) {
+    if (class == RACE_SCOPE)
         scope_order(x, a, b, out, cap);
-    else if (class == EXACT_PROXY)
+    else if (class == RACE_PROXY)
         snprintf(out, cap, "they are ordered, but with no fence.proxy.async between");
-    else if (class == EXACT_SIZE)
+    else if (class == RACE_SIZE)
         snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
                  a->elem, no_order(x, a, b));
     else
@@ -128,9 +128,9 @@ static uint64_t base_of(const Stamp *s, uint64_t word) {
 }
 
 // All that the two have in common, as far as it is known where the other began; else the bytes that raced.
-static void overlap(ExactRace *r, uint64_t word, uint32_t bytes, const Stamp *theirs) {
+static void overlap(Race *r, uint64_t word, uint32_t bytes, const Stamp *theirs) {
     uint64_t at = word + (uint64_t)__builtin_ctz(bytes), n = (uint64_t)__builtin_popcount(bytes);
-    const ExactSide *a = &r->side[0], *b = &r->side[1];
+    const RaceSide *a = &r->side[0], *b = &r->side[1];
     uint64_t from = a->address > b->address ? a->address : b->address;
     uint64_t to = a->address + a->size < b->address + b->size ? a->address + a->size : b->address + b->size;
     if (theirs->size && a->size && from <= at && at + n <= to) {
@@ -138,18 +138,18 @@ static void overlap(ExactRace *r, uint64_t word, uint32_t bytes, const Stamp *th
         n = to - from;
     }
     r->overlap = at;
-    r->overlap_bytes = (uint32_t)n;
+    r->overlap_bytes = n;
 }
 
 static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, uint32_t other,
-                   uint32_t other_lane, ExactClass class) {
+                   uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[other];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
-    if (class == EXACT_SAME_VALUE && x->options.no_same_value)
+    if (class == RACE_SAME_VALUE && x->options.no_same_value)
         return;
     // A copy touches both spaces: the same two instructions may race in either.
     uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0);
-    ExactRace *r = gr_map_get_u64(&x->pairs, key);
+    FoundRace *f = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
         ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
         if (a->owner) {
@@ -158,24 +158,26 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         }
         x->options.occurred(x->options.user, &o);
     }
-    if (!r) {
-        r = calloc(1, sizeof *r);
-        if (!r || !gr_map_put_u64(&x->pairs, key, r) || !gr_vec_push(&x->races, r)) {
+    if (!f) {
+        f = calloc(1, sizeof *f);
+        if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {
             x->nomem = true;
             return;
         }
+        Race *r = &f->race;
         r->class = class;
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
+        r->order = f->order;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
         fill_side(x, theirs, other_lane, base_of(theirs, word), &r->side[1]);
         overlap(r, word, bytes, theirs);
-        missing(x, class, mine, theirs, r->order, sizeof r->order);
+        missing(x, class, mine, theirs, f->order, sizeof f->order);
         if (x->options.found)
             x->options.found(x->options.user, r);
     }
-    r->count++;
-    if (r->counter)
-        ++*r->counter;
+    f->race.count++;
+    if (f->race.counter)
+        ++*f->race.counter;
 }
 
 // ---- Judging -------------------------------------------------------------------------------------------------------
@@ -228,10 +230,10 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
 
 // Does the access race with what lane u did under stamp t, and on which of these bytes?
 static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t,
-                  uint32_t u, uint32_t *bytes, ExactClass *class) {
+                  uint32_t u, uint32_t *bytes, RaceClass *class) {
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
-        *class = EXACT_PROXY;
+        *class = RACE_PROXY;
         // What was only read needs none.
         return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
     }
@@ -240,18 +242,18 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     if (!*bytes)
         return false;
     if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile, and it was asked for
-        *class = EXACT_VOLATILE;
+        *class = RACE_VOLATILE;
         return true;
     }
     if ((mine->mark | t->mark) & STAMP_DISCARDED) {
-        *class = EXACT_SPECULATED;
+        *class = RACE_SPECULATED;
         return true;
     }
     *class = mine->strong && t->strong && mine->proxy == t->proxy
-                 ? !same_size(mine, t) ? EXACT_SIZE : EXACT_SCOPE
-             : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? EXACT_WRITE_WRITE
-             : mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ   ? EXACT_WRITE_WRITE
-                                                                                 : EXACT_READ_WRITE;
+                 ? !same_size(mine, t) ? RACE_SIZE : RACE_SCOPE
+             : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? RACE_WRITE_WRITE
+             : mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ   ? RACE_WRITE_WRITE
+                                                                                 : RACE_READ_WRITE;
     return true;
 }
 
@@ -287,12 +289,12 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
         for (uint32_t m = e.lanes; m; m &= m - 1) {
             uint32_t u = (uint32_t)__builtin_ctz(m);
             uint32_t racing = both;
-            ExactClass class;
+            RaceClass class;
             if (!races(x, a, cell, mine, t, u, &racing, &class))
                 continue;
-            if (class == EXACT_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) &&
-                !(changed & racing) && gr_exact_is_silent(a, lane, word, racing))
-                class = EXACT_SAME_VALUE;
+            if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
+                gr_exact_is_silent(a, lane, word, racing))
+                class = RACE_SAME_VALUE;
             report(x, a, lane, word, racing, e.stamp, u, class);
         }
     }

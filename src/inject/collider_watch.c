@@ -20,36 +20,9 @@ struct ColliderWatch {
 
 // ---- What is found -----------------------------------------------------------------------------------------
 
-static GrRaceSide side_of(const WatchSide *s) {
-    return (GrRaceSide){.module = s->module,
-                        .site = s->site,
-                        .access = s->access,
-                        .scope = s->strong ? (uint32_t)s->scope : 0,
-                        .marks = s->is_volatile ? GR_SIDE_VOLATILE : 0,
-                        .by = s->by == WATCH_BY_HOST   ? GR_SIDE_HOST
-                              : s->by == WATCH_BY_COPY ? GR_SIDE_COPY
-                              : s->by == WATCH_BY_FILL ? GR_SIDE_FILL
-                              : s->async               ? GR_SIDE_ASYNC
-                                                       : GR_SIDE_THREAD,
-                        .launch = s->launch,
-                        .address = s->address,
-                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
-                        .block = {s->block[0], s->block[1], s->block[2]},
-                        .size = s->size > UINT32_MAX ? UINT32_MAX : (uint32_t)s->size};
-}
-
-static void found(void *user, WatchRace *r) {
+static void found(void *user, Race *r) {
     ColliderWatch *c = user;
-    GrRaceInfo info = {.class = r->class,
-                       .space = r->space == PTX_SHARED,
-                       .seen_by = GR_SEEN_BY_WATCHPOINT,
-                       .side = {side_of(&r->side[0]), side_of(&r->side[1])},
-                       .overlap = r->overlap,
-                       .overlap_bytes =
-                           r->overlap_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)r->overlap_bytes,
-                       .order = r->order};
-    const uint64_t pc[2] = {r->side[0].pc, r->side[1].pc};
-    r->counter = gr_race_writer_put(&c->writer, &info, pc);
+    r->counter = gr_race_writer_put(&c->writer, r, GR_SEEN_BY_WATCHPOINT);
 }
 
 static bool wanted(void *user, const char *kernel) {

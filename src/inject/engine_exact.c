@@ -21,36 +21,9 @@ typedef struct Listener {
     bool listens;
 } Listener;
 
-static GrRaceSide side_of(const ExactSide *s) {
-    return (GrRaceSide){.module = s->module,
-                        .site = s->site,
-                        .access = s->access,
-                        .scope = s->strong ? (uint32_t)s->scope : 0,
-                        .marks =
-                            (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
-                        .by = s->by == EXACT_BY_HOST   ? GR_SIDE_HOST
-                              : s->by == EXACT_BY_COPY ? GR_SIDE_COPY
-                              : s->by == EXACT_BY_FILL ? GR_SIDE_FILL
-                              : s->async               ? GR_SIDE_ASYNC
-                                                       : GR_SIDE_THREAD,
-                        .launch = s->launch,
-                        .address = s->address,
-                        .thread = {s->thread[0], s->thread[1], s->thread[2]},
-                        .block = {s->block[0], s->block[1], s->block[2]},
-                        .size = s->size};
-}
-
-static void found(void *user, ExactRace *r) {
+static void found(void *user, Race *r) {
     Listener *x = user;
-    GrRaceInfo info = {.class = r->class,
-                       .space = r->space == PTX_SHARED,
-                       .seen_by = GR_SEEN_BY_CAUSALITY,
-                       .side = {side_of(&r->side[0]), side_of(&r->side[1])},
-                       .overlap = r->overlap,
-                       .overlap_bytes = r->overlap_bytes,
-                       .order = r->order};
-    const uint64_t pc[2] = {r->side[0].pc, r->side[1].pc};
-    r->counter = gr_race_writer_put(&x->writer, &info, pc);
+    r->counter = gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
 }
 
 static uint64_t *misused(void *user, const VmMisuseEvent *e) {

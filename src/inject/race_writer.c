@@ -56,16 +56,42 @@ uint64_t *gr_race_writer_count(RaceWriter *w, uint64_t *at) {
     return &w->counts[w->counts_used++];
 }
 
-uint64_t *gr_race_writer_put(RaceWriter *w, GrRaceInfo *race, const uint64_t pc[2]) {
+static uint32_t narrow(uint64_t bytes) { return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes; }
+
+static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol) {
+    GrRaceSide out = {.module = number_of(w, s->module),
+                      .site = s->site,
+                      .access = s->access,
+                      .scope = s->strong ? (uint32_t)s->scope : 0,
+                      .marks =
+                          (s->is_volatile ? GR_SIDE_VOLATILE : 0) | (s->discarded ? GR_SIDE_DISCARDED : 0),
+                      .by = s->by == RACE_BY_HOST   ? GR_SIDE_HOST
+                            : s->by == RACE_BY_COPY ? GR_SIDE_COPY
+                            : s->by == RACE_BY_FILL ? GR_SIDE_FILL
+                            : s->async              ? GR_SIDE_ASYNC
+                                                    : GR_SIDE_THREAD,
+                      .launch = s->launch,
+                      .address = s->address,
+                      .thread = {s->thread[0], s->thread[1], s->thread[2]},
+                      .block = {s->block[0], s->block[1], s->block[2]},
+                      .size = narrow(s->size)};
+    if (s->by == RACE_BY_HOST)
+        place_host(s->pc, &out, symbol);
+    return out;
+}
+
+uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
     StrBuf symbol[2] = {{0}, {0}}, b = {0};
-    for (unsigned k = 0; k < 2; k++) {
-        GrRaceSide *s = &race->side[k];
-        if (s->by == GR_SIDE_HOST)
-            place_host(pc[k], s, &symbol[k]);
-        s->module = number_of(w, s->module);
-    }
-    uint64_t *count = gr_race_writer_count(w, &race->count_at);
-    gr_race_write(race, &b);
+    GrRaceInfo info = {.class = race->class,
+                       .space = race->space == PTX_SHARED,
+                       .seen_by = seen_by,
+                       .overlap = race->overlap,
+                       .overlap_bytes = narrow(race->overlap_bytes),
+                       .order = race->order};
+    for (unsigned k = 0; k < 2; k++)
+        info.side[k] = side_of(w, &race->side[k], &symbol[k]);
+    uint64_t *count = gr_race_writer_count(w, &info.count_at);
+    gr_race_write(&info, &b);
     w->session->record(w->session, GR_RECORD_RACE, &b);
     gr_str_free(&b);
     for (unsigned k = 0; k < 2; k++)

@@ -6,6 +6,7 @@
 #define GR_INJECT_RACE_WRITER_H
 
 #include "base/vec.h"
+#include "exact/race.h"
 #include "inject/engine.h"
 #include "report/race_record.h"
 
@@ -25,7 +26,7 @@ void gr_race_writer_free(RaceWriter *w);
 bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, uint64_t number);
 // A word of the results file, and its place there. NULL when there is none.
 uint64_t *gr_race_writer_count(RaceWriter *w, uint64_t *at);
-// Writes the record. `module` of its sides are fingerprints; pc: of instructions of the host's. What to count further ones in, or NULL.
-uint64_t *gr_race_writer_put(RaceWriter *w, GrRaceInfo *race, const uint64_t pc[2]);
+// Writes the record. What to count further ones in, or NULL.
+uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by);
 
 #endif

@@ -6,7 +6,7 @@
 // the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
 // does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
 #include "device/record.h"
-#include "exact/exact.h"
+#include "exact/race.h"
 #include "report/race_record.h"
 #include "report/report_internal.h"
 
@@ -17,7 +17,7 @@ static bool is_causal(const GrRace *r) { return is_pair(r) && r->seen_by == GR_S
 static bool is_watched(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_WATCHPOINT; }
 
 // Such are only looked for as witnesses.
-static bool is_speculated(const GrRace *r) { return r->class == GR_CLASS_COUNT + EXACT_SPECULATED; }
+static bool is_speculated(const GrRace *r) { return r->class == GR_CLASS_COUNT + RACE_SPECULATED; }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 

@@ -38,7 +38,7 @@ bool gr_wp_meets_copy(const Watch *w, uint64_t lo, uint64_t hi, bool writes) {
 }
 
 static Actor copy_actor(bool fill, PtxAccess access, const WatchBox *b) {
-    return (Actor){.by = fill ? WATCH_BY_FILL : WATCH_BY_COPY,
+    return (Actor){.by = fill ? RACE_BY_FILL : RACE_BY_COPY,
                    .access = access,
                    .space = PTX_GLOBAL,
                    .where = {.mask = 1},
@@ -115,7 +115,7 @@ void gr_watchpoints_ended(Watch *w, uint64_t item) {
 void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t) {
     if (!t->size || !w->interest[1])
         return;
-    Actor a = {.by = WATCH_BY_HOST,
+    Actor a = {.by = RACE_BY_HOST,
                .access = t->access,
                .strong = t->is_atomic,
                .scope = PTX_SCOPE_SYS,

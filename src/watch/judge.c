@@ -40,9 +40,9 @@ static uint64_t fingerprint(Watch *w, const PtxModule *ptx) {
 
 // A number for what the report tells apart; 0: out of memory.
 static uint32_t place_of(Watch *w, const Actor *a) {
-    uint64_t key = a->by == WATCH_BY_HOST     ? a->pc << 2 | 1
-                   : a->by != WATCH_BY_KERNEL ? (uint64_t)a->by << 2 | 2
-                                              : (fingerprint(w, a->where.module) + a->where.site) << 2;
+    uint64_t key = a->by == RACE_BY_HOST     ? a->pc << 2 | 1
+                   : a->by != RACE_BY_KERNEL ? (uint64_t)a->by << 2 | 2
+                                             : (fingerprint(w, a->where.module) + a->where.site) << 2;
     uint32_t n = (uint32_t)(uintptr_t)gr_map_get_u64(&w->places, key);
     if (n)
         return n;
@@ -61,21 +61,21 @@ static const Launched *launch_of(const Watch *w, uint64_t number) {
     return NULL;
 }
 
-static void fill_side(Watch *w, const Actor *a, unsigned lane, WatchSide *out) {
-    *out = (WatchSide){.by = a->by,
-                       .module = fingerprint(w, a->where.module),
-                       .site = a->where.site,
-                       .access = a->access,
-                       .strong = a->strong,
-                       .is_volatile = a->is_volatile,
-                       .async = a->async,
-                       .scope = a->scope,
-                       .pc = a->pc,
-                       .launch = a->where.launch,
-                       .block_linear = a->where.block_linear,
-                       .address = a->address[lane],
-                       .size = a->size};
-    if (a->by != WATCH_BY_KERNEL)
+static void fill_side(Watch *w, const Actor *a, unsigned lane, RaceSide *out) {
+    *out = (RaceSide){.by = a->by,
+                      .module = fingerprint(w, a->where.module),
+                      .site = a->where.site,
+                      .access = a->access,
+                      .strong = a->strong,
+                      .is_volatile = a->is_volatile,
+                      .async = a->async,
+                      .scope = a->scope,
+                      .pc = a->pc,
+                      .launch = a->where.launch,
+                      .block_linear = a->where.block_linear,
+                      .address = a->address[lane],
+                      .size = a->size};
+    if (a->by != RACE_BY_KERNEL)
         return;
     memcpy(out->block, a->where.block, sizeof out->block);
     const Launched *l = launch_of(w, a->where.launch);
@@ -89,15 +89,15 @@ static void fill_side(Watch *w, const Actor *a, unsigned lane, WatchSide *out) {
 
 static const char *host_order(const Actor *host, const Actor *other) {
     bool reads = host->access == PTX_ACCESS_READ;
-    if (other->by == WATCH_BY_KERNEL)
+    if (other->by == RACE_BY_KERNEL)
         return reads ? MISSING_HOST_READ_LAUNCH : MISSING_HOST_WRITE_LAUNCH;
     return reads ? MISSING_HOST_READ_COPY : MISSING_HOST_WRITE_COPY;
 }
 
 static const char *no_order(const Actor *a, const Actor *b) {
-    if (a->by == WATCH_BY_HOST || b->by == WATCH_BY_HOST)
-        return a->by == WATCH_BY_HOST ? host_order(a, b) : host_order(b, a);
-    if (a->by != WATCH_BY_KERNEL || b->by != WATCH_BY_KERNEL)
+    if (a->by == RACE_BY_HOST || b->by == RACE_BY_HOST)
+        return a->by == RACE_BY_HOST ? host_order(a, b) : host_order(b, a);
+    if (a->by != RACE_BY_KERNEL || b->by != RACE_BY_KERNEL)
         return MISSING_STREAM;
     if (a->where.launch != b->where.launch)
         return MISSING_LAUNCHES;
@@ -110,11 +110,11 @@ static const char *no_order(const Actor *a, const Actor *b) {
 
 // ---- Races -------------------------------------------------------------------------------------------------
 
-static void count(Watch *w, const uint32_t id[2], const WatchRace *as) {
+static void count(Watch *w, const uint32_t id[2], const Race *as) {
     uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
     // A copy touches both spaces: the same two instructions may race in either.
     uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class | (as->space == PTX_SHARED ? 8 : 0);
-    WatchRace *r = gr_map_get_u64(&w->pairs, key);
+    Race *r = gr_map_get_u64(&w->pairs, key);
     if (!r) {
         r = malloc(sizeof *r);
         if (!r || !gr_map_put_u64(&w->pairs, key, r) || !gr_vec_push(&w->races, r)) {
@@ -136,22 +136,22 @@ static bool is_same_value(const Actor *a, unsigned l, uint64_t at, uint64_t n) {
 }
 
 static bool is_wanted(const Watch *w, const Actor *a) {
-    return !w->options.wanted_site || a->by != WATCH_BY_KERNEL ||
+    return !w->options.wanted_site || a->by != RACE_BY_KERNEL ||
            w->options.wanted_site(w->options.user, a->where.module, a->where.site);
 }
 
 void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win, uint64_t at,
                uint64_t n) {
-    WatchRace r = {.space = a->space, .overlap = at, .overlap_bytes = n, .order = no_order(a, b)};
+    Race r = {.space = a->space, .overlap = at, .overlap_bytes = n, .order = no_order(a, b)};
     r.class =
-        a->access == PTX_ACCESS_READ || b->access == PTX_ACCESS_READ ? WATCH_READ_WRITE : WATCH_WRITE_WRITE;
+        a->access == PTX_ACCESS_READ || b->access == PTX_ACCESS_READ ? RACE_READ_WRITE : RACE_WRITE_WRITE;
     // Of two plain or strong stores: the bytes are as the window's thread left them, and stay so.
-    bool compares = r.class == WATCH_WRITE_WRITE && win && !b->async && a->access == PTX_ACCESS_WRITE;
+    bool compares = r.class == RACE_WRITE_WRITE && win && !b->async && a->access == PTX_ACCESS_WRITE;
     if (compares && !(win->changed >> k & 1) && is_same_value(a, l, at, n))
-        r.class = WATCH_SAME_VALUE;
+        r.class = RACE_SAME_VALUE;
     else if (win && a->access != PTX_ACCESS_READ)
         win->changed |= UINT32_C(1) << k;
-    if ((r.class == WATCH_SAME_VALUE && w->options.no_same_value) || !is_wanted(w, a) || !is_wanted(w, b))
+    if ((r.class == RACE_SAME_VALUE && w->options.no_same_value) || !is_wanted(w, a) || !is_wanted(w, b))
         return;
     const uint32_t id[2] = {place_of(w, a), place_of(w, b)};
     if (!id[0] || !id[1])

@@ -198,7 +198,7 @@ bool gr_wp_meets(const Watch *w, PtxSpace space, uint64_t launch, uint64_t owner
 }
 
 static bool same_thread(const Actor *a, const Actor *b) {
-    return a->by == b->by && a->by == WATCH_BY_KERNEL && a->where.launch == b->where.launch &&
+    return a->by == b->by && a->by == RACE_BY_KERNEL && a->where.launch == b->where.launch &&
            a->where.block_linear == b->where.block_linear && a->where.warp == b->where.warp;
 }
 

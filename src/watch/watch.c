@@ -91,7 +91,7 @@ static void on_window(void *user, const VmWindowEvent *e) {
     if (!x)
         return;
     Actor *a = &x->actor;
-    a->by = WATCH_BY_KERNEL;
+    a->by = RACE_BY_KERNEL;
     a->access = e->access;
     a->strong = a->is_volatile = a->async = false;
     a->speculated = e->speculated;
@@ -255,7 +255,7 @@ VmObserver gr_watchpoints_observer(Watch *w) {
 }
 
 size_t gr_watchpoints_races(const Watch *w) { return w->races.len; }
-const WatchRace *gr_watchpoints_race(const Watch *w, size_t k) { return w->races.data[k]; }
+const Race *gr_watchpoints_race(const Watch *w, size_t k) { return w->races.data[k]; }
 bool gr_watchpoints_incomplete(const Watch *w) { return w->nomem; }
 uint64_t gr_watchpoints_windows(const Watch *w) { return w->opened; }
 uint64_t gr_watchpoints_open(const Watch *w) { return w->n_open + w->copies.len; }

@@ -24,55 +24,20 @@
 #define GR_WATCH_WATCH_H
 
 #include "base/status.h"
-#include "vm/observer.h"
+#include "exact/race.h"
 
 typedef struct Watch Watch;
 
-// The same as causality's, by the same numbers (exact/races.def).
-typedef enum WatchClass {
-#define EXACT_CLASS(id, text, meaning) WATCH_##id,
-#include "exact/races.def"
-#undef EXACT_CLASS
-    WATCH_CLASS_COUNT
-} WatchClass;
-
-typedef enum WatchBy { WATCH_BY_KERNEL, WATCH_BY_COPY, WATCH_BY_FILL, WATCH_BY_HOST } WatchBy;
-
-typedef struct WatchSide {
-    WatchBy by;      // else site and threads mean nothing
-    uint64_t module; // WatchOptions.fingerprint
-    uint32_t site;   // within it
-    PtxAccess access;
-    bool strong, is_volatile;
-    bool async;     // done by an asynchronous operation that this thread started
-    PtxScope scope; // of strong ones
-    uint64_t pc;    // of the host's instruction
-    uint64_t launch, block_linear;
-    uint32_t thread[3], block[3];
-    uint64_t address, size;
-} WatchSide;
-
-typedef struct WatchRace {
-    WatchClass class;
-    PtxSpace space;
-    WatchSide side[2]; // who came, and whose window, operation or copy it was
-    uint64_t overlap;  // first byte that both touched, and how many
-    uint64_t overlap_bytes;
-    const char *order; // what would have ordered them, a sentence's end
-    uint64_t count;    // pairs of threads
-    uint64_t *counter; // counts too, unless NULL
-} WatchRace;
-
 typedef struct WatchOptions {
     // Called when a pair of places is first seen to race; it may set r->counter.
-    void (*found)(void *user, WatchRace *r);
+    void (*found)(void *user, Race *r);
     // NULL: all kernels are watched. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);
     // NULL: all of their accesses. Else those for which it says so.
     bool (*wanted_site)(void *user, const PtxModule *m, uint32_t site);
     // Whether there is work that the host's own accesses may race with: true with each submission. NULL: nobody sees them.
     void (*pending)(void *user, bool on);
-    // What a module is called in a WatchSide. NULL: where it is.
+    // What a module is called in a side of a race. NULL: where it is.
     uint64_t (*fingerprint)(const PtxModule *m);
     void *user;
     bool no_same_value;
@@ -100,7 +65,7 @@ typedef struct WatchTouch {
 void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t);
 
 size_t gr_watchpoints_races(const Watch *w);
-const WatchRace *gr_watchpoints_race(const Watch *w, size_t k);
+const Race *gr_watchpoints_race(const Watch *w, size_t k);
 // Something was left out because memory ran out.
 bool gr_watchpoints_incomplete(const Watch *w);
 uint64_t gr_watchpoints_windows(const Watch *w); // that were opened

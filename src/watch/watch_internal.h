@@ -21,7 +21,7 @@ enum {
 
 // An access of some lanes of a warp, of an operation that they started, of a copy or of the host.
 typedef struct Actor {
-    WatchBy by;
+    RaceBy by;
     PtxAccess access;
     bool strong, is_volatile, async, speculated;
     PtxScope scope;
@@ -70,7 +70,7 @@ typedef struct Pending {
     const PtxStmt *stmt;
     uint64_t launch, block;
     uint32_t warp, lane, id[2]; // id: of the pair of places
-    WatchRace race;
+    Race race;
 } Pending;
 
 typedef struct Known {
@@ -94,8 +94,8 @@ struct Watch {
     VEC(Known) modules;
     Map places; // -> number, of what can be a side
     uint32_t n_places;
-    Map pairs; // places and class -> WatchRace
-    VEC(WatchRace *) races;
+    Map pairs; // places and class -> Race
+    VEC(Race *) races;
     bool nomem;
 };
 

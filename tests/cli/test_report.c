@@ -3,7 +3,7 @@
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
 #include "device/meet.h"
 #include "device/record.h"
-#include "exact/exact.h"
+#include "exact/race.h"
 #include "ptx/ptx.h"
 #include "report/misuse_record.h"
 #include "report/race_record.h"
@@ -332,7 +332,7 @@ static void test_pairs(void **state) {
                          .address = 0x7f0000001000,
                          .size = 4};
     add_pair(&r,
-             &(GrRaceInfo){.class = EXACT_READ_WRITE,
+             &(GrRaceInfo){.class = RACE_READ_WRITE,
                            .space = 1,
                            .side = {load, store},
                            .overlap_bytes = 4,
@@ -341,7 +341,7 @@ static void test_pairs(void **state) {
     far.scope = PTX_SCOPE_GPU;
     far.block[0] = 3;
     add_pair(&r, &(GrRaceInfo){
-                     .class = EXACT_SCOPE,
+                     .class = RACE_SCOPE,
                      .side = {far, atomic},
                      .overlap = 0x7f0000001000,
                      .overlap_bytes = 4,
@@ -349,7 +349,7 @@ static void test_pairs(void **state) {
     GrRaceSide other = store;
     other.launch = 2;
     add_pair(&r,
-             &(GrRaceInfo){.class = EXACT_SAME_VALUE,
+             &(GrRaceInfo){.class = RACE_SAME_VALUE,
                            .side = {other, store},
                            .overlap = 0x7f0000002000,
                            .overlap_bytes = 4,
@@ -357,19 +357,19 @@ static void test_pairs(void **state) {
     GrRaceSide flag = load, seen = atomic;
     flag.marks = GR_SIDE_VOLATILE;
     flag.scope = seen.scope = PTX_SCOPE_SYS;
-    add_pair(&r, &(GrRaceInfo){.class = EXACT_VOLATILE,
+    add_pair(&r, &(GrRaceInfo){.class = RACE_VOLATILE,
                                .side = {flag, seen},
                                .overlap = 0x7f0000001000,
                                .overlap_bytes = 4,
                                .order = "no __syncthreads() or other barrier of both warps between"});
     GrRaceSide hoisted = load, copy = {.by = GR_SIDE_COPY, .access = PTX_ACCESS_WRITE, .launch = 3};
     hoisted.marks = GR_SIDE_DISCARDED;
-    add_pair(&r, &(GrRaceInfo){.class = EXACT_SPECULATED,
+    add_pair(&r, &(GrRaceInfo){.class = RACE_SPECULATED,
                                .space = 1,
                                .side = {store, hoisted},
                                .overlap_bytes = 4,
                                .order = "no __syncthreads() or other barrier of both warps between"});
-    add_pair(&r, &(GrRaceInfo){.class = EXACT_READ_WRITE,
+    add_pair(&r, &(GrRaceInfo){.class = RACE_READ_WRITE,
                                .side = {copy, load},
                                .overlap = 0x7f0000003000,
                                .overlap_bytes = 2,

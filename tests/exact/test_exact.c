@@ -62,26 +62,26 @@ static char mark_of(const char *text, uint32_t line) {
     return at && at < end ? at[4] : '?';
 }
 
-static void name_race(const Rig *r, const char *text, const ExactRace *race, char out[64]) {
+static void name_race(const Rig *r, const char *text, const Race *race, char out[64]) {
     char a = mark_of(text, r->ptx->sites[race->side[0].site].stmt->line);
     char b = mark_of(text, r->ptx->sites[race->side[1].site].stmt->line);
     snprintf(out, 64, "%c-%c %s", a < b ? a : b, a < b ? b : a, gr_exact_class_name(race->class));
 }
 
 // The order that was missing is named, and fits the class and the two sides.
-static void check_order(const ExactRace *race) {
-    const ExactSide *a = &race->side[0], *b = &race->side[1];
+static void check_order(const Race *race) {
+    const RaceSide *a = &race->side[0], *b = &race->side[1];
     bool one_block = a->launch == b->launch && a->block_linear == b->block_linear,
          one_warp = one_block && a->thread[0] / 32 == b->thread[0] / 32;
-    const char *want = race->class == EXACT_SCOPE            ? "too narrow: they are in two blocks"
-                       : race->class == EXACT_PROXY          ? "fence.proxy.async"
+    const char *want = race->class == RACE_SCOPE             ? "too narrow: they are in two blocks"
+                       : race->class == RACE_PROXY           ? "fence.proxy.async"
                        : strstr(race->order, "asynchronous") ? "no wait"
                        : one_warp                            ? "lanes of one warp"
                        : one_block                           ? "no __syncthreads()"
                                                              : "no release by the one";
     if (!strstr(race->order, want))
         fail_msg("'%s' says nothing of '%s'", race->order, want);
-    if (race->class == EXACT_SCOPE) {
+    if (race->class == RACE_SCOPE) {
         static const char *const names[] = {"", ".cta", ".cluster", ".gpu", ".sys"};
         PtxScope narrow = a->scope < b->scope ? a->scope : b->scope;
         assert_non_null(strstr(race->order, names[narrow]));
@@ -129,7 +129,7 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
         fail_msg("%s, seed %llu: %s", c->name, (unsigned long long)seed, r.fault.msg);
     for (size_t k = 0; k < gr_exact_races(x); k++) {
         char name[64];
-        const ExactRace *race = gr_exact_race(x, k);
+        const Race *race = gr_exact_race(x, k);
         name_race(&r, text.data, race, name);
         add(seen, name);
         assert_true(race->count > 0 && race->overlap_bytes > 0);
@@ -229,7 +229,7 @@ static void launches(void **state) {
         }
         assert_int_equal(gr_exact_races(x), together);
         if (together) {
-            const ExactRace *race = gr_exact_race(x, 0);
+            const Race *race = gr_exact_race(x, 0);
             assert_int_equal(race->count, 32);
             assert_int_equal(race->side[0].launch + race->side[1].launch, 3);
             assert_int_equal(race->overlap_bytes, 4);

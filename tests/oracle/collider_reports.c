@@ -129,7 +129,7 @@ static void judge(const GrSlot *slots, uint32_t n_sites, const RaceSet *exact, c
         }
 }
 
-static const RacyByte *find_pair(const RaceSet *set, const WatchRace *r) {
+static const RacyByte *find_pair(const RaceSet *set, const Race *r) {
     for (size_t k = 0; k < set->bytes.len; k++) {
         const RacyByte *b = &set->bytes.data[k];
         bool shared = b->place.space != PTX_GLOBAL;
@@ -146,7 +146,7 @@ static const RacyByte *find_pair(const RaceSet *set, const WatchRace *r) {
 static void judge_met(const Watch *w, const RaceSet *exact, const RaceSet *oracle, bool faulted, bool show,
                       Stats *st, uint64_t *wrong) {
     for (size_t k = 0; k < gr_watchpoints_races(w); k++) {
-        const WatchRace *r = gr_watchpoints_race(w, k);
+        const Race *r = gr_watchpoints_race(w, k);
         const RacyByte *seen = find_pair(exact, r), *true_race = find_pair(oracle, r);
         st->met++;
         if (seen && true_race)

@@ -71,7 +71,7 @@ static Seen watch(const char *text, const char *sync) {
         gr_vm_launch_free(l);
         assert_int_equal(gr_watchpoints_open(w), 0);
         for (size_t k = 0; k < gr_watchpoints_races(w); k++) {
-            const WatchRace *race = gr_watchpoints_race(w, k);
+            const Race *race = gr_watchpoints_race(w, k);
             seen.classes |= 1u << race->class;
             for (unsigned s = 0; s < 2; s++) {
                 seen.site[s] = race->side[s].site;
@@ -91,7 +91,7 @@ static Seen watch(const char *text, const char *sync) {
     return seen;
 }
 
-#define ONLY(class) (1u << WATCH_##class)
+#define ONLY(class) (1u << RACE_##class)
 
 static void same_value_by_two_warps(void **state) {
     (void)state;

@@ -15,7 +15,7 @@ typedef struct Rig {
     Watch *watch;
     VmObserver o;
     unsigned found;
-    WatchRace last;
+    Race last;
     uint64_t counted;
     bool pending;
     unsigned pendings;
@@ -25,7 +25,7 @@ static PtxModule module;
 static PtxInstr load_instr;
 static PtxStmt load_stmt = {.kind = PTX_INSTR, .instr = &load_instr};
 
-static void on_found(void *user, WatchRace *r) {
+static void on_found(void *user, Race *r) {
     Rig *g = user;
     g->found++;
     g->last = *r;
@@ -182,7 +182,7 @@ static void open_windows_are_met(void **state) {
     assert_int_equal(g.o.interest[1], 1);
     assert_int_equal(touch(&g, B, READ, 0x1000, 4), 0);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_READ_WRITE);
+    assert_int_equal(g.last.class, RACE_READ_WRITE);
     assert_int_equal(g.last.space, PTX_GLOBAL);
     assert_int_equal(g.last.overlap, 0x1000);
     assert_int_equal(g.last.overlap_bytes, 4);
@@ -328,14 +328,14 @@ static void strength_and_classes(void **state) {
     open_rig(&g, false);
     window(&g, 1, A, READ, 0x1000, 4);
     assert_int_equal(touch_in(&g, B, RMW, PTX_RELAXED, PTX_GLOBAL, 0, 0x1000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_READ_WRITE);
+    assert_int_equal(g.last.class, RACE_READ_WRITE);
     assert_true(g.last.side[0].strong);
     assert_int_equal(g.last.side[0].scope, PTX_SCOPE_GPU);
     assert_int_equal(touch_in(&g, (Who){1, 1, 0, 1, 3}, WRITE, PTX_VOLATILE, PTX_GLOBAL, 0, 0x1000, 4), 1);
     assert_true(g.last.side[0].is_volatile);
     window(&g, 2, A, WRITE, 0x2000, 4);
     assert_int_equal(touch_in(&g, (Who){1, 1, 0, 1, 4}, RMW, PTX_RELAXED, PTX_GLOBAL, 0, 0x2000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_WRITE_WRITE);
+    assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     close_rig(&g);
 }
 
@@ -347,13 +347,13 @@ static void same_values(void **state) {
     same_answer = true;
     window(&g, 1, A, WRITE, 0x1000, 4);
     assert_int_equal(touch(&g, B, WRITE, 0x1000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_SAME_VALUE);
+    assert_int_equal(g.last.class, RACE_SAME_VALUE);
     same_answer = false;
     assert_int_equal(touch(&g, (Who){1, 2, 0, 1, 3}, WRITE, 0x1000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_WRITE_WRITE);
+    assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     same_answer = true; // as what the third one left
     assert_int_equal(touch(&g, (Who){1, 3, 0, 1, 4}, WRITE, 0x1000, 4), 1);
-    assert_int_equal(g.last.class, WATCH_WRITE_WRITE);
+    assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     close_rig(&g);
     open_rig(&g, true);
     window(&g, 1, A, WRITE, 0x1000, 4);
@@ -630,7 +630,7 @@ static void copies(void **state) {
     assert_true(g.pending);
     gr_watchpoints_copy_begins(g.watch, 5, false, &from, &to);
     assert_int_equal(g.found, 1);
-    assert_int_equal(g.last.side[0].by, WATCH_BY_COPY);
+    assert_int_equal(g.last.side[0].by, RACE_BY_COPY);
     assert_int_equal(g.last.side[0].access, READ);
     assert_int_equal(g.last.side[1].site, 2);
     assert_int_equal(g.last.overlap, 0x1124);
@@ -646,9 +646,9 @@ static void copies(void **state) {
     const WatchBox fill = {0x9010, 4, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
     gr_watchpoints_copy_begins(g.watch, 6, true, &none, &fill);
-    assert_int_equal(g.last.side[0].by, WATCH_BY_FILL);
-    assert_int_equal(g.last.side[1].by, WATCH_BY_COPY);
-    assert_int_equal(g.last.class, WATCH_WRITE_WRITE);
+    assert_int_equal(g.last.side[0].by, RACE_BY_FILL);
+    assert_int_equal(g.last.side[1].by, RACE_BY_COPY);
+    assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     unsigned found = g.found;
     gr_watchpoints_ended(g.watch, 5);
     gr_watchpoints_ended(g.watch, 6);
@@ -681,12 +681,12 @@ static void the_host(void **state) {
     window(&g, 1, A, WRITE, 0x1000, 4);
     gr_watchpoints_host_touched(g.watch, &reads);
     assert_int_equal(g.found, 1);
-    assert_int_equal(g.last.side[0].by, WATCH_BY_HOST);
+    assert_int_equal(g.last.side[0].by, RACE_BY_HOST);
     assert_int_equal(g.last.side[0].pc, 0x400123);
     assert_true(strstr(g.last.order, "the host did not wait for the launch") != NULL);
     gr_watchpoints_host_touched(g.watch, &writes);
     assert_int_equal(g.found, 2);
-    assert_int_equal(g.last.class, WATCH_WRITE_WRITE);
+    assert_int_equal(g.last.class, RACE_WRITE_WRITE);
     shut(&g, 1);
     window(&g, 2, B, READ, 0x1000, 4);
     gr_watchpoints_host_touched(g.watch, &reads);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// race — a race both of whose sides are known, as those that listen to an execution say it: causality (exact.h), and watchpoints, which
+// find the same classes in another way.
+#ifndef GR_EXACT_RACE_H
+#define GR_EXACT_RACE_H
+
+#include "vm/observer.h"
+
+typedef enum RaceClass {
+#define EXACT_CLASS(id, text, meaning) RACE_##id,
+#include "exact/races.def"
+#undef EXACT_CLASS
+    RACE_CLASS_COUNT
+} RaceClass;
+
+typedef enum RaceBy { RACE_BY_KERNEL, RACE_BY_COPY, RACE_BY_FILL, RACE_BY_HOST } RaceBy;
+
+typedef struct RaceSide {
+    RaceBy by;       // else site and threads mean nothing
+    uint64_t module; // a fingerprint
+    uint32_t site;   // within it
+    PtxAccess access;
+    bool strong, async;          // async: done by an asynchronous operation that this thread started
+    bool is_volatile, discarded; // discarded: what was read was not used
+    PtxScope scope;              // of strong ones
+    uint64_t pc;                 // of the host's instruction
+    uint64_t launch, block_linear;
+    uint32_t thread[3], block[3];
+    uint64_t address, size;
+} RaceSide;
+
+typedef struct Race {
+    RaceClass class;
+    PtxSpace space;
+    RaceSide side[2]; // the later one first: it is the one that noticed
+    uint64_t overlap; // first byte that both touched, and how many
+    uint64_t overlap_bytes;
+    const char *order; // what would have ordered them, a sentence's end: "no __syncthreads() … between"
+    uint64_t count;    // pairs of threads; causality's: words and threads, of those that were remembered
+    uint64_t *counter; // counts too, unless NULL
+} Race;
+
+#endif
