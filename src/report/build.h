@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// build — what the parts that make a report of a results file share: build.c reads the records, build_races.c says what raced,
+// build_coverage.c what ran and was checked, build_verdict.c what that comes to.
+#ifndef GR_REPORT_BUILD_H
+#define GR_REPORT_BUILD_H
+
+#include "report/report_internal.h"
+
+typedef struct KernelInfo {
+    uint64_t process, index, module, done; // done: launches that did not fail
+    const char *name;
+} KernelInfo;
+
+typedef struct LaunchLog {
+    uint64_t process, first, count;
+    const uint32_t *kernels; // of each launch: index of its kernel + 1, 0 when unused
+} LaunchLog;
+
+typedef struct Process {
+    uint64_t number, unfinished;
+    bool ended;
+} Process;
+
+// Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
+typedef struct Unchecked {
+    const char *kernel;
+    const GrSiteInfo *first;
+    uint64_t count;
+} Unchecked;
+
+typedef struct Build {
+    VEC(Unchecked) not_understood; // only what may have run
+    GrReport *report;
+    const GrResultsView *view;
+    VEC(GrModuleInfo) modules;
+    VEC(KernelInfo) kernels;
+    VEC(LaunchLog) logs;
+    VEC(Process) processes;
+    bool nomem;
+} Build;
+
+// `text` lives in the report's arena, or is a constant.
+bool gr_build_count(GrCountedVec *v, const char *text);
+
+// Of that number in that process; NULL: it was not seen.
+const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number);
+
+// build_races.c
+gr_status gr_build_races(Build *b, gr_error *err);
+
+// build_coverage.c
+GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked);
+void gr_build_coverage(Build *b);
+
+// build_verdict.c
+void gr_build_verdict(Build *b);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels ran, which of their accesses were checked, and why others were not.
+#include "report/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked) {
+    GrReport *r = b->report;
+    const char *option = !unchecked && r->excludes_kernel ? r->excludes_kernel(r->excludes_user, name) : NULL;
+    if (option) {
+        unchecked = gr_arena_printf(&r->arena, "excluded by %s", option);
+        b->nomem |= !unchecked;
+    }
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        GrKernelCoverage *k = &r->kernels.data[i];
+        if (!strcmp(k->name, name) && !strcmp(k->module, module) && !k->unchecked == !unchecked)
+            return k;
+    }
+    GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked, .excluded = option != NULL};
+    if (!gr_vec_push(&r->kernels, k)) {
+        b->nomem = true;
+        return NULL;
+    }
+    return &r->kernels.data[r->kernels.len - 1];
+}
+
+static int compare_kernels(const void *a, const void *b) {
+    const GrKernelCoverage *x = a, *y = b;
+    int d = strcmp(x->name, y->name);
+    return d ? d : strcmp(x->module, y->module);
+}
+
+static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo *site) {
+    if (site->kernel) {
+        const GrKernelCoverage *k = gr_build_kernel(b, site->kernel, m->name, m->unchecked);
+        if (!k || !k->launches)
+            return;
+    }
+    for (size_t i = 0; i < b->not_understood.len; i++) {
+        Unchecked *u = &b->not_understood.data[i];
+        if (u->first->status == site->status &&
+            (u->kernel == site->kernel || (u->kernel && site->kernel && !strcmp(u->kernel, site->kernel)))) {
+            u->count++;
+            return;
+        }
+    }
+    if (!gr_vec_push(&b->not_understood, ((Unchecked){site->kernel, site, 1})))
+        b->nomem = true;
+}
+
+// NULL: any kernel of the module's process.
+static bool was_launched(const Build *b, const GrModuleInfo *m, const char *kernel) {
+    for (size_t i = 0; i < b->kernels.len; i++) {
+        const KernelInfo *k = &b->kernels.data[i];
+        if (k->done && k->process == m->process &&
+            (!kernel || (k->module == m->number && !strcmp(k->name, kernel))))
+            return true;
+    }
+    return false;
+}
+
+static bool may_have_run(const Build *b, const GrModuleInfo *m, const GrFunctionInfo *f) {
+    if (f->is_kernel)
+        return was_launched(b, m, f->name);
+    for (uint32_t i = 0; i < f->n_kernels; i++)
+        if (was_launched(b, m, m->kernels[f->kernels[i]]))
+            return true;
+    return !f->n_kernels && was_launched(b, m, NULL); // kernels of other modules may call it (-rdc=true)
+}
+
+// The functions of a module that another process loaded before stand where `first` says.
+static void take_functions(Build *b, const GrModuleInfo *m, size_t first, bool again) {
+    GrReport *r = b->report;
+    for (uint32_t i = 0; i < m->n_functions; i++) {
+        const GrFunctionInfo *f = &m->functions[i];
+        GrFunctionCoverage c = {.name = f->name,
+                                .id = f->id,
+                                .is_kernel = f->is_kernel,
+                                .sites = &m->sites[f->first_site],
+                                .n_sites = f->n_sites};
+        if (!again && !gr_vec_push(&r->functions, c)) {
+            b->nomem = true;
+            return;
+        }
+        if (first + i < r->functions.len && r->functions.data[first + i].id == f->id)
+            r->functions.data[first + i].launched |= may_have_run(b, m, f);
+    }
+}
+
+static void count_watched(GrReport *r) {
+    for (size_t i = 0; i < r->functions.len; i++) {
+        const GrFunctionCoverage *f = &r->functions.data[i];
+        for (uint32_t s = 0; f->launched && s < f->n_sites; s++)
+            r->watched += f->sites[s].status == GR_SITE_CHECKED;
+    }
+}
+
+// Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.
+void gr_build_coverage(Build *b) {
+    GrReport *r = b->report;
+    size_t *first = gr_arena_alloc(&r->arena, (b->modules.len + 1) * sizeof *first);
+    if (!first) {
+        b->nomem = true;
+        return;
+    }
+    for (size_t i = 0; i < b->modules.len; i++) {
+        const GrModuleInfo *m = &b->modules.data[i];
+        bool again = false;
+        first[i] = r->functions.len;
+        for (size_t j = 0; j < i && !again; j++) {
+            again = m->hash && b->modules.data[j].hash == m->hash && b->modules.data[j].process != m->process;
+            if (again)
+                first[i] = first[j];
+        }
+        take_functions(b, m, first[i], again);
+        for (uint32_t k = 0; k < m->n_kernels; k++)
+            gr_build_kernel(b, m->kernels[k], m->name, m->unchecked);
+        if (again)
+            continue;
+        (*(m->unchecked ? &r->modules_unchecked : &r->modules_checked))++;
+        for (uint32_t s = 1; s <= m->n_sites; s++) {
+            r->sites[m->sites[s].status < GR_SITE_STATUS_COUNT ? m->sites[s].status : GR_SITE_UNSEEN]++;
+            if (m->sites[s].status >= GR_SITE_NOT_UNDERSTOOD && m->sites[s].status < GR_SITE_STATUS_COUNT)
+                add_not_understood(b, m, &m->sites[s]);
+        }
+    }
+    count_watched(r);
+    if (r->kernels.len)
+        qsort(r->kernels.data, r->kernels.len, sizeof *r->kernels.data, compare_kernels);
+}
