@@ -55,6 +55,15 @@ static bool is_witness(const GrRace *of, const GrRace *w) {
     return is_causal(w) && (is_pair(of) ? same_pair(of, w) : side_at(of, w) >= 0);
 }
 
+// Those that are part of another, or were looked for as such only, are not listed by themselves.
+static void keep_unused(GrReport *r, const bool *used) {
+    size_t kept = 0;
+    for (size_t i = 0; i < r->races.len; i++)
+        if (!used[i])
+            r->races.data[kept++] = r->races.data[i];
+    r->races.len = kept;
+}
+
 // ---- Values and watchpoints --------------------------------------------------------------------------------
 
 static bool same_thread(const GrAccess *a, const GrAccess *b) {
@@ -81,11 +90,10 @@ static size_t best_meeting(const GrReport *r, const GrRace *race) {
 }
 
 gr_status gr_report_merge(GrReport *r, gr_error *err) {
-    size_t n = r->races.len, kept = 0;
-    bool *used = gr_arena_alloc(&r->arena, n + 1);
+    size_t n = r->races.len;
+    bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
     if (!used)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    memset(used, 0, n + 1);
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         if (is_watched(race)) {
@@ -117,10 +125,7 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         race->watched = w;
         race->evidence = GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT;
     }
-    for (size_t i = 0; i < n; i++)
-        if (!used[i])
-            r->races.data[kept++] = r->races.data[i];
-    r->races.len = kept;
+    keep_unused(r, used);
     return GR_OK;
 }
 
@@ -137,13 +142,13 @@ static bool is_excluded(const GrReport *r, const GrRace *race) {
 }
 
 gr_status gr_report_confirm(GrReport *r, gr_error *err) {
-    size_t n = r->races.len, kept = 0;
-    bool *used = gr_arena_alloc(&r->arena, n + 1);
+    size_t n = r->races.len;
+    bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
     if (!used)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    memset(used, 0, n + 1);
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
+        used[i] |= is_speculated(race) || is_excluded(r, race);
         if (is_causal(race)) {
             race->engine = r->causal.engine;
             race->evidence = r->causal.evidence;
@@ -169,9 +174,6 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         }
         r->unconfirmed += !race->witness || !met;
     }
-    for (size_t i = 0; i < n; i++)
-        if (!used[i] && !is_speculated(&r->races.data[i]) && !is_excluded(r, &r->races.data[i]))
-            r->races.data[kept++] = r->races.data[i];
-    r->races.len = kept;
+    keep_unused(r, used);
     return GR_OK;
 }
