@@ -141,14 +141,17 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, const Stamp *theirs)
     r->overlap_bytes = n;
 }
 
+static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
+
 static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, uint32_t other,
                    uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[other];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
     if (class == RACE_SAME_VALUE && x->options.no_same_value)
         return;
-    // A copy touches both spaces: the same two instructions may race in either.
-    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0);
+    // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
+    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0) |
+                   (is_fill(mine) + is_fill(theirs)) << 4;
     FoundRace *f = gr_map_get_u64(&x->pairs, key);
     if (x->options.occurred) {
         ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
