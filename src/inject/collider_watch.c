@@ -101,6 +101,7 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
     if (!c)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     c->session = c->writer.session = s;
+    c->writer.stop = o->stop;
     c->selection = selection;
     // Beside causality it is that engine's business when the host is watched.
     bool both = !strcmp(o->engine, GR_ENGINE_BOTH);

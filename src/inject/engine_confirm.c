@@ -20,6 +20,7 @@ static gr_status confirm_begin(GrSession *s, const struct GrOptions *o, void **s
     // The collider does not see through every hoisted load: what it says of one is explained, not denied.
     GrOptions own = *o;
     own.speculated = true;
+    own.stop = false; // what it finds alone is not reported
     // Nor can it judge what it was told not to look at. The report leaves out what the user does not want.
     own.kernel = own.not_kernel = own.file = own.not_file = "";
     gr_status st = gr_engine_exact.begin(s, &own, &b->exact, err);

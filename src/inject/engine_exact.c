@@ -93,6 +93,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
     if (!x)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     x->session = x->writer.session = s;
+    x->writer.stop = o->stop;
     *self = x;
     gr_status st = gr_selection_init(&x->selection, o, err);
     if (st != GR_OK)

@@ -80,6 +80,15 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
     return out;
 }
 
+// The launch of who came, else of who was there: one of them may be the host or a copy, or be over.
+static void stop_launch(const RaceWriter *w, const Race *race) {
+    int (*stop)(uint64_t, const char *) =
+        (int (*)(uint64_t, const char *))w->session->symbol(w->session, "gr_cpu_device_stop");
+    for (unsigned k = 0; stop && k < 2; k++)
+        if (race->side[k].launch && stop(race->side[k].launch, "its first race was found (--stop)") == 0)
+            return;
+}
+
 uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
     StrBuf symbol[2] = {{0}, {0}}, b = {0};
     GrRaceInfo info = {.class = race->class,
@@ -96,5 +105,7 @@ uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by) 
     gr_str_free(&b);
     for (unsigned k = 0; k < 2; k++)
         gr_str_free(&symbol[k]);
+    if (w->stop)
+        stop_launch(w, race);
     return count;
 }

@@ -19,6 +19,7 @@ typedef struct RaceWriter {
     VEC(WrittenModule) modules;
     uint64_t *counts, counts_at;
     uint32_t counts_used;
+    bool stop; // --stop: the first race ends its launch
 } RaceWriter;
 
 void gr_race_writer_free(RaceWriter *w);

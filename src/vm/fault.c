@@ -98,6 +98,20 @@ void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...) {
     va_end(ap);
 }
 
+bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why) {
+    VmLaunch *l = d->active;
+    while (l && l->number != launch)
+        l = l->next;
+    if (!l || !l->started || l->done)
+        return false;
+    gr_vm_fault_launch(l, VM_FAULT_TRAP, "%s", why);
+    if (l->turn && l->turn->left > 1) { // what is executed now is its turn's last instruction
+        l->cut += (uint32_t)l->turn->left - 1;
+        l->turn->left = 1;
+    }
+    return true;
+}
+
 static const char *waits_for(const VmSplit *p) {
     switch (p->state) {
     case VM_SPLIT_BARRIER: return "at a barrier";

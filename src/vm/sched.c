@@ -273,6 +273,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     VmBlock *b = r->block;
     const VmPolicy *policy = d->policy;
     uint64_t ran;
+    l->turn = &r->hot;
     if (policy) {
         l->running = policy->strict ? &r->hot : NULL;
         ran = run_warp(
@@ -282,6 +283,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
             policy->ran(l, r, ran, r->hot.stop == VM_STOP_YIELD);
     } else
         ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
+    l->turn = NULL;
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&

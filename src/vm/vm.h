@@ -177,6 +177,12 @@ bool gr_vm_bound(const VmDevice *d, VmBound *out);
 
 bool gr_vm_launch_done(const VmLaunch *l);
 const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
+// Ends the launch of that number as a trap of its own would, at this instruction if one of it is being executed: observers may call it.
+// False: it has not begun, or is over.
+bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);
+// Ends the launch of that number as a trap of its own would, with the instruction if it is executing one: observers may call it. False: it
+// does not run.
+bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);
 uint64_t gr_vm_launch_start_ns(const VmLaunch *l);
 uint64_t gr_vm_launch_end_ns(const VmLaunch *l);
 uint64_t gr_vm_launch_instructions(const VmLaunch *l); // thread instructions executed

@@ -229,6 +229,7 @@ struct VmLaunch {
     uint8_t way, stay; // hold.c: who is released; of four windows so many stay
     uint32_t rank;     // among the device's launches
     uint64_t held_ids;
+    VmWarp *turn;             // whose it is; NULL: nobody's
     VmWarp *running;          // by a policy that is strict: whose quantum may be cut short
     uint32_t cut;             // by so many instructions
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split

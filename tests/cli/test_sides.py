@@ -185,5 +185,34 @@ class Attribution(unittest.TestCase):
         self.assertNotIn("replays", run.report)
 
 
+class Stop(unittest.TestCase):
+    """--stop: the kernel ends at its first race, whoever found it."""
+
+    def check(self, kernel, engine, schedule):
+        run = Run(kernel, options=["--engine", engine, "--schedule", schedule, "--stop"])
+        self.assertEqual((run.status, run.stdout.split(":")[0]), (66, "cudaErrorLaunchFailure"), run.report)
+        self.assertIn("trap", " ".join(run.report["reasons"]))
+        return run.report["races"]
+
+    def test_watchpoint(self):
+        for schedule in ("default", "directed", "rr"):
+            race, = self.check("same", "collider", schedule)
+            self.assertEqual((race["class"], race["evidence"]), ("same-value write", "conflicting access inside the window"))
+            self.assertLess(race["count"], 4)  # of the warps of one block
+
+    def test_causality(self):
+        race, = self.check("same", "exact", "default")
+        self.assertEqual(race["class"], "same-value write")
+
+    def test_both(self):
+        for race in self.check("same", "collider+exact", "default") + self.check("read_store", "collider+exact", "directed"):
+            self.assertTrue(race["witness"], race)
+
+    def test_a_copy_that_meets_a_window(self):
+        """The memset races with the kernel as well: another race, not the witness of this one."""
+        races = [r for r in self.check("copied", "collider+exact", "default") if r["engine"] == "collider"]
+        self.assertTrue(races and all(r["witness"] for r in races), races)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -33,6 +33,13 @@ static unsigned known(VmFaultKind kind) {
 
 CUresult gr_fault_code(VmFaultKind kind) { return faults[known(kind)].code; }
 
+__attribute__((visibility("default"))) int gr_cpu_device_stop(uint64_t launch, const char *why) {
+    for (int i = 0; i < gr_cu.n_devices; i++)
+        if (gr_vm_stop(gr_cu.devices[i].vm, launch, why))
+            return 0;
+    return -1;
+}
+
 void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *f) {
     (void)ctx;
     void (*hook)(const GrApiFault *) = (void (*)(const GrApiFault *))dlsym(RTLD_DEFAULT, "gr_api_fault");

@@ -117,6 +117,10 @@ uint64_t gr_cpu_device_launches(uint64_t *unfinished);
 // writes there matters to nobody.
 void gr_cpu_device_tool_memory(const void *address);
 
+// Ends the launch of that number as a trap of its own would. Only from what observers call; `why` becomes the fault's text. 0 on
+// success, otherwise it does not run.
+int gr_cpu_device_stop(uint64_t launch, const char *why);
+
 // How often the device ran on its own because the host was idle, in a way that may depend on real time.
 uint64_t gr_cpu_device_unrepeatable(void);
 
