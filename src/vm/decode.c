@@ -181,7 +181,8 @@ static bool decode_any(Decoder *d, const PtxInstr *i, bool *control) {
     return gr_vm_decode_ctl(d, i, control) || gr_vm_decode_sync(d, i, control) ||
            gr_vm_decode_async(d, i, control) || gr_vm_decode_mem(d, i) || gr_vm_decode_atom(d, i) ||
            gr_vm_decode_move(d, i) || decode_alu(d, i) || gr_vm_decode_video(d, i) ||
-           gr_vm_decode_matrix(d, i, control);
+           gr_vm_decode_matrix(d, i, control) || gr_vm_decode_wmma(d, i, control) ||
+           gr_vm_decode_product(d, i, control);
 }
 
 // ---- Speculated loads --------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ typedef struct Decoder {
     Map speculated, decides; // load -> VmSpeculated; statement -> VmDecision
     VEC(VmFunc *) callees;
     VEC(const PtxVar *) shared;
+    uint32_t scratch[8]; // wmma.c: 1 + slots of the addresses of a lane's parts of a matrix; 0: none yet
 } Decoder;
 
 // decode_operand.c
@@ -92,7 +93,10 @@ bool gr_vm_decode_atom(Decoder *d, const PtxInstr *i);                // decode_
 bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control);  // decode_ctl.c
 bool gr_vm_decode_sync(Decoder *d, const PtxInstr *i, bool *control); // decode_sync.c
 bool gr_vm_decode_move(Decoder *d, const PtxInstr *i); // decode_move.c: packing, mov of addresses
-bool gr_vm_decode_matrix(Decoder *d, const PtxInstr *i, bool *control); // matrix.c
+bool gr_vm_decode_matrix(Decoder *d, const PtxInstr *i,
+                         bool *control); // matrix.c: ldmatrix, stmatrix, movmatrix
+bool gr_vm_decode_wmma(Decoder *d, const PtxInstr *i, bool *control);    // wmma.c: wmma.load, wmma.store
+bool gr_vm_decode_product(Decoder *d, const PtxInstr *i, bool *control); // decode_mma.c: wmma.mma, mma.sync
 bool gr_vm_decode_video(Decoder *d, const PtxInstr *i); // video.c: what arithmetic has not taken
 
 #endif

@@ -77,13 +77,7 @@ static bool decode_data(Decoder *d, const PtxOperand *o, PtxType t, bool store, 
     return true;
 }
 
-VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access) {
-    PtxType t = i->type[0];
-    for (unsigned k = 1; k < 4 && i->type[k] != PTX_NOTYPE; k++)
-        t = i->type[k]; // the last type written is the element's
-    unsigned bits = gr_ptx_type_bits(t);
-    if (bits < 8 || bits > 128)
-        return NULL;
+VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec) {
     VmMemInfo *info = GR_NEW(&d->m->arena, VmMemInfo);
     if (!info)
         return NULL;
@@ -92,13 +86,25 @@ VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access) {
     info->cluster = i->space == PTX_SHARED_CLUSTER || info->space == PTX_GENERIC;
     info->sem = i->sem == PTX_SEM_NONE ? PTX_WEAK : i->sem;
     info->scope = i->scope;
-    info->vec = i->vec ? i->vec : 1;
-    info->elem = (uint8_t)(bits / 8);
-    info->size = (uint8_t)(info->vec * info->elem);
-    info->sext = gr_ptx_type_is_signed(t);
+    info->vec = (uint8_t)vec;
+    info->elem = (uint8_t)bytes;
+    info->size = (uint8_t)(vec * bytes);
     info->silent = d->stmt->site == 0;
     info->site = (VmSiteInfo){.stmt = d->stmt, .site = d->stmt->site, .access = access};
-    return info->vec <= VM_MAX_VEC ? info : NULL;
+    return info;
+}
+
+VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access) {
+    PtxType t = i->type[0];
+    for (unsigned k = 1; k < 4 && i->type[k] != PTX_NOTYPE; k++)
+        t = i->type[k]; // the last type written is the element's
+    unsigned bits = gr_ptx_type_bits(t), vec = i->vec ? i->vec : 1;
+    if (bits < 8 || bits > 128 || vec > VM_MAX_VEC)
+        return NULL;
+    VmMemInfo *info = gr_vm_mem_elements(d, i, access, bits / 8, vec);
+    if (info)
+        info->sext = gr_ptx_type_is_signed(t);
+    return info;
 }
 
 // ld.param and st.param of a function's own or a call's parameter: bytes in the frame.

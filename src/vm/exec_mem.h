@@ -14,6 +14,8 @@ void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[
 bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,
                           uint64_t *offset);
 VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
+// The same for `vec` elements of `bytes`, whatever the instruction's types say. NULL: out of memory.
+VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec);
 
 // Addresses of the active lanes, and where their bytes are: false when a lane faulted (w->stop is set then).
 bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]);

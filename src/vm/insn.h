@@ -44,7 +44,8 @@ struct VmInsn {
     void *extra;          // wide instructions keep the rest of their operands here
     const VmInsn *rejoin; // where lanes that part here are expected to meet again; NULL: after the function
     uint32_t site;
-    uint32_t pad[5];
+    uint8_t part; // one of several accesses that the statement's instruction is made of
+    uint8_t pad[19];
 };
 
 _Static_assert(sizeof(VmInsn) == 128, "two cache lines");

@@ -5,7 +5,8 @@
 //
 // Lane l holds elements 2 (l mod 4) and the next of row l / 4 of each matrix; the address of row r of matrix k is lane
 // 8 k + r's. Transposed, it holds elements l / 4 of rows 2 (l mod 4) and the next.
-#include "vm/decode.h"
+#include "vm/matrix.h"
+
 #include "vm/exec.h"
 #include "vm/exec_mem.h"
 #include "vm/sync_insn.h"
@@ -41,7 +42,7 @@ static VM_HANDLER(run_add) {
     return i + 1;
 }
 
-static VM_HANDLER(run_join) { // of two registers of 16 bits
+VM_HANDLER(gr_vm_x_join16) { // of two registers of 16 bits
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         VM_U32(w, i->d)[l] = VM_U16(w, i->a)[l] | (uint32_t)VM_U16(w, i->b)[l] << 16;
@@ -49,7 +50,7 @@ static VM_HANDLER(run_join) { // of two registers of 16 bits
     return i + 1;
 }
 
-static VM_HANDLER(run_part) { // d of 16 bits: half imm of a
+VM_HANDLER(gr_vm_x_part16) { // d of 16 bits: half imm of a
     for (uint32_t m = w->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         VM_U16(w, i->d)[l] = (uint16_t)(VM_U32(w, i->a)[l] >> 16 * i->imm);
@@ -68,7 +69,7 @@ static VM_HANDLER(run_transposed) { // half (l / 4) mod 2 of a, and of b above i
 
 // ---- Decoding ------------------------------------------------------------------------------------------------
 
-static void emit3(Decoder *d, VmExec x, uint32_t to, uint32_t a, uint32_t b, uint64_t imm) {
+VmInsn *gr_vm_emit3(Decoder *d, VmExec x, uint32_t to, uint32_t a, uint32_t b, uint64_t imm) {
     VmInsn *n = gr_vm_emit(d, x, x);
     if (n) {
         n->d = to;
@@ -76,11 +77,12 @@ static void emit3(Decoder *d, VmExec x, uint32_t to, uint32_t a, uint32_t b, uin
         n->b = b;
         n->imm = imm;
     }
+    return n;
 }
 
 static uint32_t place(Decoder *d, uint32_t twice_row_step, uint32_t column_step, uint64_t start) {
     uint32_t to = gr_vm_new_slot(d, 4);
-    emit3(d, run_place, to, twice_row_step, column_step, start);
+    gr_vm_emit3(d, run_place, to, twice_row_step, column_step, start);
     return to;
 }
 
@@ -111,33 +113,55 @@ static uint32_t fetch(Decoder *d, uint32_t value, uint32_t from) {
     return to;
 }
 
-// A load or store of `bytes` at the shared address in `address`, of the whole register `reg` of that width.
-static bool access(Decoder *d, const PtxInstr *i, uint32_t address, uint32_t reg, unsigned bytes) {
-    bool store = i->op == PTX_OP_STMATRIX;
-    VmMemInfo *info = gr_vm_mem_insn(d, i, store ? PTX_ACCESS_WRITE : PTX_ACCESS_READ);
-    if (!info)
+bool gr_vm_matrix_meet(Decoder *d) {
+    VmCollectiveInfo *info = GR_NEW(&d->m->arena, VmCollectiveInfo);
+    uint32_t all = gr_vm_const_slot(d, 0xffffffff, 4);
+    VmInsn *n = info ? gr_vm_emit(d, gr_vm_x_collective, gr_vm_x_collective) : NULL;
+    if (!n)
         return false;
-    info->space = PTX_SHARED;
-    info->vec = 1;
-    info->elem = info->size = info->reg_bytes[0] = (uint8_t)bytes;
-    info->address_size = 4;
-    info->slot[0] = reg;
-    VmExec x[2];
-    gr_vm_mem_select(d, info, store, x);
-    VmInsn *n = gr_vm_emit(d, x[0], x[1]);
-    if (n) {
-        n->a = address;
-        n->b = n->d = reg;
-        n->e = d->m->n_caches++;
-        n->extra = info;
-    }
+    *info = (VmCollectiveInfo){.kind = VM_COLL_MATRIX,
+                               .op = VM_COLL_NO_OP,
+                               .type = PTX_B32,
+                               .sync = true,
+                               .bytes = UINT8_MAX,
+                               .constant = true};
+    n->e = all;
+    n->extra = info;
     gr_vm_fix_rejoin(d);
     return true;
 }
 
+bool gr_vm_matrix_access(Decoder *d, VmMemInfo *info, uint32_t address) {
+    VmExec x[2];
+    gr_vm_mem_select(d, info, info->access == PTX_ACCESS_WRITE, x);
+    VmInsn *n = gr_vm_emit(d, x[0], x[1]);
+    if (!n)
+        return false;
+    n->a = address;
+    n->b = n->d = info->slot[0];
+    n->e = d->m->n_caches++;
+    n->part = 1;
+    n->extra = info;
+    gr_vm_fix_rejoin(d);
+    return true;
+}
+
+// A load or store of `bytes` at the shared address in `address`, of the whole register `reg` of that width.
+static bool access(Decoder *d, const PtxInstr *i, uint32_t address, uint32_t reg, unsigned bytes) {
+    VmMemInfo *info =
+        gr_vm_mem_elements(d, i, i->op == PTX_OP_STMATRIX ? PTX_ACCESS_WRITE : PTX_ACCESS_READ, bytes, 1);
+    if (!info)
+        return false;
+    info->space = PTX_SHARED;
+    info->reg_bytes[0] = (uint8_t)bytes;
+    info->address_size = 4;
+    info->slot[0] = reg;
+    return gr_vm_matrix_access(d, info, address);
+}
+
 static uint32_t row_address(Decoder *d, uint32_t rows, uint32_t from, uint32_t offset) {
     uint32_t row = fetch(d, rows, from), to = gr_vm_new_slot(d, 4);
-    emit3(d, run_add, to, row, offset, 0);
+    gr_vm_emit3(d, run_add, to, row, offset, 0);
     return to;
 }
 
@@ -152,12 +176,12 @@ static bool matrix(Decoder *d, const PtxInstr *i, uint32_t rows, unsigned k, boo
         uint32_t from = place(d, 0, 2, 8 * k + h), address = row_address(d, rows, from, offset);
         half[h] = gr_vm_new_slot(d, 2);
         if (store)
-            emit3(d, run_part, half[h], reg, 0, h);
+            gr_vm_emit3(d, gr_vm_x_part16, half[h], reg, 0, h);
         if (!access(d, i, address, half[h], 2))
             return false;
     }
     if (!store)
-        emit3(d, run_join, reg, half[0], half[1], 0);
+        gr_vm_emit3(d, gr_vm_x_join16, reg, half[0], half[1], 0);
     return true;
 }
 
@@ -205,7 +229,7 @@ static bool decode_access(Decoder *d, const PtxInstr *i) {
         uint32_t reg = gr_vm_dst(d, &e[k], PTX_B32);
         if (reg == VM_NO_SLOT)
             return false;
-        emit3(d, gr_vm_x_mov32, reg, loaded[k], 0, 0);
+        gr_vm_emit3(d, gr_vm_x_mov32, reg, loaded[k], 0, 0);
     }
     return true;
 }
@@ -225,7 +249,7 @@ static bool decode_transpose(Decoder *d, const PtxInstr *i) {
         // lane 4 c + r / 2, where r = l / 4 and c = 2 (l mod 4) + h
         got[h] = fetch(d, a, place(d, 1, 8, 4 * h));
     }
-    emit3(d, run_transposed, to, got[0], got[1], 0);
+    gr_vm_emit3(d, run_transposed, to, got[0], got[1], 0);
     return true;
 }
 

@@ -309,7 +309,8 @@ static void tell_window(const VmDevice *d, const VmWindowEvent *e) {
 
 bool gr_vm_is_matrix(const VmInsn *i) {
     return i->stmt && i->stmt->kind == PTX_INSTR &&
-           (i->stmt->instr->op == PTX_OP_LDMATRIX || i->stmt->instr->op == PTX_OP_STMATRIX);
+           (i->stmt->instr->op == PTX_OP_LDMATRIX || i->stmt->instr->op == PTX_OP_STMATRIX ||
+            i->stmt->instr->op == PTX_OP_WMMA);
 }
 
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {

@@ -22,6 +22,7 @@ typedef enum VmCollectiveKind {
     VM_COLL_REDUX,
     VM_COLL_ELECT,
     VM_COLL_BARRIER,
+    VM_COLL_MATRIX, // nothing but the meeting: the lanes of a matrix instruction
 } VmCollectiveKind;
 
 typedef enum VmCollectiveOp {

@@ -424,7 +424,7 @@ bool gr_vm_wanted(const VmDevice *d, bool reads); // reads: such as do nothing e
 // The running lanes wait in a window (window.c), `access` being what they did and `look` what they will do next.
 // `first`: it is not a further part of the one that was opened before.
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first);
-bool gr_vm_is_matrix(const VmInsn *i); // ldmatrix, stmatrix
+bool gr_vm_is_matrix(const VmInsn *i); // ldmatrix, stmatrix, wmma.load, wmma.store
 void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p);
 // The split's lanes go on, or are no more.
 static inline void gr_vm_close_window(VmWarpRest *r, VmSplit *p) {

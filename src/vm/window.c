@@ -164,18 +164,37 @@ static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
-static bool is_look(const VmInsn *i) { return i->exec[0] != gr_vm_x_rejoin && is_op(i, PTX_OP_LD); }
+static bool is_look(const VmInsn *i) {
+    return i->exec[0] != gr_vm_x_rejoin && (i->part || is_op(i, PTX_OP_LD));
+}
+
+// What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known then
+// as those of the store's parts.
+static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
+    const VmInsn *first = access;
+    while (first[-1].stmt == access->stmt && first[-1].part)
+        first--;
+    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    if (!w)
+        return false;
+    *w = (VmWindow){.access = access, .reload = first, .more = access > first ? access : NULL};
+    i->extra = w;
+    return true;
+}
 
 // A wait that is no window above, as its instructions are guarded or unknown, is one for those who listen.
 static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *access = i, *look = i;
     while (access > f->code && (same_place(i, access) || access->exec[0] == gr_vm_x_rejoin))
         access--;
+    if (access->tagged || !access->stmt || !access->site || access->site != i->stmt->tag.site ||
+        (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST) && !gr_vm_is_matrix(access)))
+        return true;
+    if (is_op(access, PTX_OP_WMMA) && access->part && access->stmt->instr->mods[0].id == PTX_MOD_store)
+        return stored_parts(m, i, access);
     while (look < limit && same_place(i, look) && !is_op(look, PTX_OP_LD))
         look++;
-    if (access->tagged || !access->stmt || !access->site || access->site != i->stmt->tag.site ||
-        (!is_op(access, PTX_OP_LD) && !is_op(access, PTX_OP_ST) && !gr_vm_is_matrix(access)) ||
-        look == limit || !same_place(i, look))
+    if (look == limit || !same_place(i, look))
         return true;
     VmWindow *w = GR_NEW(&m->arena, VmWindow);
     if (!w)

@@ -59,6 +59,9 @@ typedef struct Form {
     int hit, miss; // offsets that the access reads or writes, and not
 } Form;
 
+#define R8    "{%r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12}"
+#define F8    "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}"
+#define TILE  "cvt.u64.u32 %d3, %base; cvta.shared.u64 %d3, %d3;" // a warp's in shared memory, generic
 #define READ  GR_CLASS_CLOBBERED_READ
 #define WRITE GR_CLASS_LOST_UPDATE
 
@@ -118,6 +121,24 @@ static const Form forms[] = {
     {"@!%p7 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%s+16], {%r1};", WRITE, 31, 32},
     {"stmatrix.sync.aligned.m8n8.x2.trans.b16 [%c], {%r1, %r2};", WRITE, 0, 16},
     {"{ stmatrix.sync.aligned.m8n8.x2.shared.b16 [%s], {%r1, %r2}; }", WRITE, 12, 16},
+    // Lines of 16 or 32 bytes, one every 64.
+    {"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 " R8 ", [%base], 32;", READ, 31, 32},
+    {"wmma.load.b.sync.aligned.col.m16n16k16.f16 " R8 ", [%out], 32;", READ, 0, 63},
+    {"mov.u32 %r20, 32; wmma.load.b.sync.aligned.row.m32n8k16.global.bf16 {%r5, %r6}, [%out+16], %r20;", READ,
+     17, 15},
+    {"wmma.load.a.sync.aligned.row.m16n16k8.global.tf32 {%r5, %r6, %r7, %r8}, [%out], 16;", READ, 30, 33},
+    {"wmma.load.a.sync.aligned.row.m8n8k4.shared::cta.f64 {%d3}, [%base], 8;", READ, 31, 32},
+    {"wmma.load.b.sync.aligned.col.m32n8k16.shared.u8 {%r5}, [%base], 64;", READ, 15, 16},
+    {"wmma.load.a.sync.aligned.row.m32n8k16.global.s8 {%r5, %r6, %r7, %r8}, [%out], 64;", READ, 8, 16},
+    {"wmma.load.a.sync.aligned.row.m8n8k32.shared.u4 {%r5}, [%base], 128;", READ, 15, 16},
+    {"wmma.load.b.sync.aligned.col.m8n8k128.global.b1 {%r5}, [%out], 512;", READ, 4, 16},
+    {"@!%p7 wmma.load.c.sync.aligned.row.m32n8k16.global.f32 " F8 ", [%out], 16;", READ, 31, 32},
+    {TILE " @!%p7 wmma.load.c.sync.aligned.col.m8n32k16.f16 {%r5, %r6, %r7, %r8}, [%d3], 32;", READ, 2, 16},
+    {"wmma.store.d.sync.aligned.row.m32n8k16.shared.f32 [%base], " F8 ", 16;", WRITE, 31, 32},
+    {"wmma.store.d.sync.aligned.row.m32n8k16.f16 [%out], {%r1, %r2, %r3, %r4}, 32;", WRITE, 15, 16},
+    {TILE " @!%p7 wmma.store.d.sync.aligned.col.m8n32k16.f16 [%d3], {%r1, %r2, %r3, %r4}, 32;", WRITE, 15,
+     16},
+    {"wmma.store.d.sync.aligned.row.m8n8k32.global.s32 [%out+64], {%r1, %r2}, 16;", WRITE, 3, 33},
 };
 
 static char *rewritten(const char *form, bool check) {
@@ -266,13 +287,20 @@ static void windows_are_told(void **state) {
     static const struct {
         const char *text;
         unsigned size, parts;
+        PtxAccess access;
     } cases[] = {
-        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%s];", 16, 1},
-        {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", 4, 4},
-        {"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%s], {%r1, %r2};", 2, 4},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%s];", 16, 1, PTX_ACCESS_READ},
+        {"stmatrix.sync.aligned.m8n8.x4.shared.b16 [%s], {%r1, %r2, %r3, %r4};", 4, 4, PTX_ACCESS_WRITE},
+        {"stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%s], {%r1, %r2};", 2, 4, PTX_ACCESS_WRITE},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 " R8 ", [%base], 32;", 16, 1, PTX_ACCESS_READ},
+        {"wmma.load.c.sync.aligned.row.m32n8k16.shared.f32 " F8 ", [%base], 16;", 16, 2, PTX_ACCESS_READ},
+        {"wmma.store.d.sync.aligned.row.m32n8k16.shared.f32 [%base], " F8 ", 16;", 16, 2, PTX_ACCESS_WRITE},
+        {"wmma.store.d.sync.aligned.col.m8n32k16.shared.f16 [%base], {%r1, %r2, %r3, %r4}, 32;", 2, 8,
+         PTX_ACCESS_WRITE},
+        {"wmma.store.d.sync.aligned.row.m8n8k32.shared.s32 [%base], {%r1, %r2}, 16;", 8, 1, PTX_ACCESS_WRITE},
     };
     for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
-        Heard h = {.size = cases[k].size, .access = k ? PTX_ACCESS_WRITE : PTX_ACCESS_READ};
+        Heard h = {.size = cases[k].size, .access = cases[k].access};
         VmObserver o = {.user = &h, .window = on_window};
         listener = &o;
         char *checked = rewritten(cases[k].text, true);

@@ -72,9 +72,6 @@ static const struct {
     {"sured.b.add.2d.u32.trap [%rd1, {%r1, %r2}], %r3", "sured"},
     {"suq.width.b32 %r1, [%rd1]", "suq"},
     {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1", "clusterlaunchcontrol"},
-    {"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1]",
-     "wmma"},
-    {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd1, %fd2}", "mma"},
     {"wgmma.fence.sync.aligned", "wgmma"},
     {"tcgen05.wait::ld.sync.aligned", "tcgen05"},
 
@@ -86,6 +83,18 @@ static const struct {
      "cp.async.bulk.tensor"},
     {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3]",
      "ldmatrix, stmatrix of 8-bit elements"},
+    {"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4, %f1, %f2, %f3, %f4}, {%r1, %r2}, "
+     "{%r3, "
+     "%r4}, {%f1, %f2, %f3, %f4, %f1, %f2, %f3, %f4}",
+     "mma.m8n8k4 of f16"},
+    {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, "
+     "%r2}, "
+     "{%r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0",
+     "mma of sparse matrices (.sp)"},
+    {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%f1, %f2, %f3, %f4}, "
+     "{%r1, "
+     "%r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4}, {%r7}, {0, 0}, {%r8}, {0, 0}",
+     "mma of scaled blocks, and of .e3m2, .e2m3, .e2m1 (.kind)"},
     {"fence.proxy.tensormap::generic.acquire.gpu.bogus [%rd1], 128",
      "any instruction with a modifier not listed"},
     {"vadd.u32.u32.u32.min %r1, %r2, %r3, %r4",
