@@ -69,8 +69,8 @@ static const struct {
     {PTX_OP_LDMATRIX, 0, gr_collider_ldmatrix, 0},
     {PTX_OP_STMATRIX, 0, gr_collider_stmatrix, 0},
     {PTX_OP_WMMA, 0, gr_collider_wmma, 0},
-    {PTX_OP_TCGEN05, PTX_MOD_ld, gr_collider_tensor_load, 0},
-    {PTX_OP_TCGEN05, PTX_MOD_st, gr_collider_tensor_store, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_ld, gr_collider_tensor, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_st, gr_collider_tensor, 0},
     {PTX_OP_TCGEN05, PTX_MOD_alloc, NULL, GR_SITE_ALLOCATION},
     {PTX_OP_TCGEN05, 0, NULL, GR_SITE_DESCRIPTOR}, // mma, cp, shift
     {PTX_OP_WGMMA, 0, NULL, GR_SITE_DESCRIPTOR},

@@ -49,7 +49,7 @@ static bool leaves(const PtxStmt *s) {
 // *others: whether anything but tensor memory's instructions stands between; *deeper: the wait is in a scope of its own.
 static PtxStmt *find_wait(PtxStmt *access, PtxMod wait, bool *others, bool *deeper) {
     int depth = 0;
-    *others = false;
+    *others = *deeper = false;
     for (PtxStmt *s = access->next; s; s = s->next) {
         if (s->tag.inserted)
             continue;
@@ -125,9 +125,8 @@ done:
 }
 
 // tcgen05.ld of what the access loads or stores, and its wait.
-static gr_status put_again(Access *a, PtxOperand *again) {
+static gr_status put_again(Access *a, bool store, PtxOperand *again) {
     const PtxInstr *i = a->stmt->instr;
-    bool store = i->mods[0].id == PTX_MOD_st;
     StrBuf text = {0};
     PtxOperand ops[2] = {a->address};
     unsigned n_ops = 1;
@@ -165,57 +164,35 @@ static bool start(Access *a, bool store) {
     return read_registers(a, &i->operands[store ? last : 0]);
 }
 
-gr_status gr_collider_tensor_load(ColliderWork *w, Access *a, GrSiteStatus *status) {
+gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
     gr_status st = GR_OK;
-    bool others, deeper;
+    bool store = a->stmt->instr->mods[0].id == PTX_MOD_st, others, deeper;
     *status = GR_SITE_NOT_UNDERSTOOD;
-    if (!start(a, false))
+    if (!start(a, store))
         return GR_OK;
-    PtxStmt *wait = find_wait(a->stmt, PTX_MOD_wait__ld, &others, &deeper);
-    *status = wait ? GR_SITE_CHECKED : GR_SITE_PENDING;
-    bool any = false;
+    PtxStmt *wait = find_wait(a->stmt, store ? PTX_MOD_wait__st : PTX_MOD_wait__ld, &others, &deeper);
+    *status = wait && !(store && loads_pending(wait)) ? GR_SITE_CHECKED : GR_SITE_PENDING;
+    uint64_t used = 0;
     for (unsigned k = 0; k < a->n; k++)
-        any = any || a->used[k];
-    if (!wait || !any)
+        used |= a->used[k];
+    if (*status != GR_SITE_CHECKED || !used)
         return GR_OK;
-    PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
-    for (unsigned k = 0; k < a->n; k++)
-        before[k] = *a->value[k];
-    a->after = a->report = wait->next;
-    a->nested = a->nested || deeper;
-    GR_TRY(prepare(a));
-    GR_TRY(gr_collider_delay(w, a, w->o->read_delay_ns));
-    GR_TRY(put_again(a, again));
-    GR_TRY(gr_collider_compare(w, a, before, again, 32, GR_CLASS_CLOBBERED_READ, NULL));
-done:
-    return st;
-}
-
-gr_status gr_collider_tensor_store(ColliderWork *w, Access *a, GrSiteStatus *status) {
-    gr_status st = GR_OK;
-    bool others, deeper;
-    *status = GR_SITE_NOT_UNDERSTOOD;
-    if (!start(a, true))
-        return GR_OK;
-    PtxStmt *wait = find_wait(a->stmt, PTX_MOD_wait__st, &others, &deeper);
-    *status = wait && !loads_pending(wait) ? GR_SITE_CHECKED : GR_SITE_PENDING;
-    if (*status != GR_SITE_CHECKED)
-        return GR_OK;
-    PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    PtxOperand expected[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     for (unsigned k = 0; k < a->n; k++) {
-        stored[k] = *a->value[k];
-        if (!others || !a->used[k])
+        expected[k] = *a->value[k];
+        if (!store || !others || !a->used[k])
             continue;
         PtxReg *copy = gr_ptx_new_reg(a->func, PTX_B32); // the program may give the register another value
-        GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "mov.b32 %s, $0;", copy->name));
-        stored[k] = gr_ptx_reg_operand(copy);
+        GR_TRY(gr_access_put(a, a->before, &expected[k], 1, "mov.b32 %s, $0;", copy->name));
+        expected[k] = gr_ptx_reg_operand(copy);
     }
     a->after = a->report = wait->next;
     a->nested = a->nested || deeper;
     GR_TRY(prepare(a));
-    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
-    GR_TRY(put_again(a, again));
-    GR_TRY(gr_collider_compare(w, a, stored, again, 32, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(gr_collider_delay(w, a, store ? w->o->write_delay_ns : w->o->read_delay_ns));
+    GR_TRY(put_again(a, store, again));
+    GR_TRY(gr_collider_compare(w, a, expected, again, 32,
+                               store ? GR_CLASS_LOST_UPDATE : GR_CLASS_CLOBBERED_READ, NULL));
 done:
     return st;
 }

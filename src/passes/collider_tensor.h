@@ -6,7 +6,6 @@
 #include "passes/collider_access.h"
 
 // Reads the access at `site`, and inserts its checks where the status is GR_SITE_CHECKED. *a has func, stmt, site, nested and err.
-gr_status gr_collider_tensor_load(ColliderWork *w, Access *a, GrSiteStatus *status);
-gr_status gr_collider_tensor_store(ColliderWork *w, Access *a, GrSiteStatus *status);
+gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status);
 
 #endif
