@@ -142,10 +142,7 @@ static void add_cpu_device(const Run *r, StrBuf *preload) {
 // The words of --schedule, as the device counts them; 0: default.
 static void add_schedule(const GrOptions *o, StrBuf *device) {
     static const char *const words[] = {"default", "rr", "random", "pct", "directed"};
-    const char *word = o->schedule;
-    if (!strcmp(word, "auto")) // what listens to every access sees a race however far apart its sides are
-        word = !strcmp(o->engine, gr_engine_collider.name) || !strcmp(o->engine, GR_ENGINE_BOTH) ? "directed"
-                                                                                                 : "default";
+    const char *word = gr_options_schedule(o);
     for (unsigned k = 1; k < sizeof words / sizeof *words; k++)
         if (!strcmp(word, words[k]))
             gr_str_addf(device, ",schedule=%u", k);
@@ -338,6 +335,10 @@ static const char *excludes_file(const void *selection, const char *file) {
     return gr_selection_excludes_file(selection, file);
 }
 
+static void remark_unheeded(void *report, const char *option, const char *why) {
+    gr_report_remark(report, "%s had no effect: %s", option, why);
+}
+
 static int report_run(Run *r, gr_error *err) {
     const GrEngine *engine = gr_engine_find(r->options.engine);
     GrResultsView view;
@@ -379,6 +380,7 @@ static int report_run(Run *r, gr_error *err) {
     gr_status st = gr_report_build(&report, &view, err);
     if (st == GR_OK && r->options.attribute)
         attribute(r, &report, &view);
+    gr_options_unheeded(&r->options, remark_unheeded, &report);
     gr_results_close(&view);
     bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);

@@ -14,16 +14,17 @@ typedef struct OptRow {
     const char *name, *deflt, *arg, *help;
     size_t offset; // of its field in GrOptions
     OptType type;
-    unsigned commands;
+    unsigned commands, applies;
 } OptRow;
 
 static const OptRow rows[] = {
-#define OPTION(id, name, type, deflt, commands, arg, help)                                                   \
-    {name, deflt, arg, help, offsetof(GrOptions, id), type, commands},
+#define OPTION(id, name, type, deflt, commands, applies, arg, help)                                          \
+    {name, deflt, arg, help, offsetof(GrOptions, id), type, commands, applies},
 #include "cli/options.def"
 #undef OPTION
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
+_Static_assert(NROWS <= 64, "GrOptions.given has a bit for each");
 
 static const OptRow *find_row(const char *name, size_t len) {
     for (size_t i = 0; i < NROWS; i++)
@@ -86,6 +87,11 @@ static gr_status set_option(GrOptions *o, const OptRow *r, const char *value, gr
     return GR_OK;
 }
 
+static gr_status give_option(GrOptions *o, const OptRow *r, const char *value, gr_error *err) {
+    o->given |= UINT64_C(1) << (r - rows);
+    return set_option(o, r, value, err);
+}
+
 gr_status gr_options_init(GrOptions *o, gr_error *err) {
     memset(o, 0, sizeof *o);
     gr_arena_init(&o->arena);
@@ -145,7 +151,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
             st = gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg);
             goto done;
         }
-        GR_TRY(set_option(o, r, value.data ? value.data : "", err));
+        GR_TRY(give_option(o, r, value.data ? value.data : "", err));
     }
 done:
     gr_str_free(&value);
@@ -182,7 +188,7 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
             value = argv[++i];
         if (!value)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s", word, r->arg);
-        gr_status st = set_option(o, r, value, err);
+        gr_status st = give_option(o, r, value, err);
         if (st != GR_OK)
             return st;
     }
@@ -244,6 +250,29 @@ void gr_options_reproduce(const GrOptions *o, StrBuf *out) {
     }
 }
 
+// A value that asks for nothing is heeded everywhere.
+static bool asks(const OptRow *r, const char *value) {
+    return *value && strcmp(value, "no") && strcmp(value, "auto") &&
+           !(r->type == NUMBER && (!strcmp(value, "0") || !strcmp(value, r->deflt)));
+}
+
+void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
+                         void *user) {
+    char buf[32];
+    for (size_t i = 0; i < NROWS; i++) {
+        const OptRow *r = &rows[i];
+        const char *value = value_text(o, r, buf), *why = gr_options_misses(o, r->applies);
+        if (!why || !(o->given >> i & 1) || !asks(r, value))
+            continue;
+        StrBuf option = {0};
+        gr_str_addf(&option, "--%s%s", r->name, r->type != FLAG ? " " : "");
+        if (r->type != FLAG)
+            gr_shell_quote(value, &option);
+        tell(user, option.data ? option.data : r->name, why);
+        gr_str_free(&option);
+    }
+}
+
 void gr_options_help(unsigned command, FILE *out) {
     for (size_t i = 0; i < NROWS; i++) {
         const OptRow *r = &rows[i];
@@ -259,12 +288,15 @@ void gr_options_help(unsigned command, FILE *out) {
 }
 
 void gr_options_markdown(StrBuf *out) {
-    gr_str_add(out, "# Options\n\n"
-                    "<!-- Written from src/cli/options.def: `UPDATE_DOCS=1 build/tests/cli/test_options`; a "
-                    "test compares. -->\n\n"
-                    "On the command line: `--name value` or `--name=value`. In the environment: "
-                    "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
-                    "| option | value | default | commands | meaning |\n|---|---|---|---|---|\n");
+    gr_str_add(out,
+               "# Options\n\n"
+               "<!-- Written from src/cli/options.def: `UPDATE_DOCS=1 build/tests/cli/test_options`; a "
+               "test compares. -->\n\n"
+               "On the command line: `--name value` or `--name=value`. In the environment: "
+               "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
+               "The report of a run names the options that were given and had no effect, because what the "
+               "column *applies to* says did not hold.\n\n"
+               "| option | value | default | commands | applies to | meaning |\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < NROWS; i++) {
         const OptRow *r = &rows[i];
         gr_str_addf(out, "| `--%s` | ", r->name);
@@ -275,6 +307,15 @@ void gr_options_markdown(StrBuf *out) {
         for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)
             if (r->commands >> k & 1)
                 gr_str_addf(out, "%s%s", r->commands & ((1u << k) - 1) ? ", " : "", commands[k]);
+        static const char *const where[] = {
+#define APPLIES(id, text, condition, why) text,
+#include "cli/applies.def"
+#undef APPLIES
+        };
+        gr_str_add(out, " | ");
+        for (unsigned k = 0; k < sizeof where / sizeof *where; k++)
+            if (r->applies >> k & 1)
+                gr_str_addf(out, "%s%s", r->applies & ((1u << k) - 1) ? "; " : "", where[k]);
         gr_str_addf(out, " | %s |\n", r->help);
     }
 }

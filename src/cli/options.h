@@ -17,13 +17,24 @@
 
 enum { OPT_RUN = 1, OPT_PTX = 2, OPT_COVERAGE = 4, OPT_REPRODUCE = 1024 };
 
+// What an option's effect hangs on: a bit for each row of applies.def.
+enum {
+#define APPLIES(id, where, condition, why) OPT_BIT_##id,
+#include "cli/applies.def"
+#undef APPLIES
+#define APPLIES(id, where, condition, why) OPT_ON_##id = 1 << OPT_BIT_##id,
+#include "cli/applies.def"
+#undef APPLIES
+};
+
 typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
 typedef struct GrOptions {
-    Arena arena; // of the texts
-#define OPTION(id, name, type, deflt, commands, arg, help) GrOpt_##type id;
+    Arena arena;    // of the texts
+    uint64_t given; // a bit for each row: by the command line or GPURACE_OPTIONS
+#define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
 #include "cli/options.def"
 #undef OPTION
 } GrOptions;
@@ -56,6 +67,15 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out);
 // Appends ` --name value` for the options that repeat a run: the engine, device and seed always, others when
 // not at their defaults, quoted for a shell.
 void gr_options_reproduce(const GrOptions *o, StrBuf *out);
+
+// Of a device and an engine that are chosen: the word of --schedule that holds; how many threads run the blocks of a kernel at most; and of what
+// an option needs (its row's bits) what does not hold, a sentence without its end, NULL: it has an effect.
+const char *gr_options_schedule(const GrOptions *o);
+uint64_t gr_options_threads(const GrOptions *o);
+const char *gr_options_misses(const GrOptions *o, unsigned needs);
+// Names each option that was given, asks for something ("no", "auto" and a number's default do not) and has no effect.
+void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
+                         void *user);
 
 // Appends `word`, quoted for a POSIX shell where it needs it.
 void gr_shell_quote(const char *word, StrBuf *out);

@@ -90,7 +90,7 @@ static gr_status listen(ColliderWatch *c, gr_error *err) {
 // ---- The engine's part -------------------------------------------------------------------------------------
 
 // Several threads run blocks only while nobody listens.
-bool gr_collider_watches(const GrOptions *o) { return o->watchpoints && o->jobs <= 1; }
+bool gr_collider_watches(const GrOptions *o) { return o->watchpoints && gr_options_threads(o) <= 1; }
 
 gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSelection *selection,
                                   ColliderWatch **out, gr_error *err) {

@@ -175,6 +175,9 @@ typedef struct VmBound {
 } VmBound;
 bool gr_vm_bound(const VmDevice *d, VmBound *out);
 
+// Whether VmConfig.weak was not heeded for some accesses, because memory ran out.
+bool gr_vm_weak_incomplete(const VmDevice *d);
+
 bool gr_vm_launch_done(const VmLaunch *l);
 const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
 // Ends the launch of that number as a trap of its own would, at this instruction if one of it is being executed: observers may call it.

@@ -51,6 +51,7 @@ struct VmWeak {
     Overwritten log[LOG]; // that of moment t at t % LOG
     uint64_t last[FILTER];
     VEC(VmWeakWarp *) warps;
+    bool incomplete; // memory ran out: some accesses were as they always are
 };
 
 VmWeak *gr_vm_weak_new(uint64_t seed, int device) {
@@ -76,6 +77,8 @@ void gr_vm_weak_free(VmWeak *k) {
     free(k);
 }
 
+bool gr_vm_weak_incomplete(const VmDevice *d) { return d->weak && d->weak->incomplete; }
+
 uint64_t gr_vm_weak_now(const VmWeak *k) { return k->now; }
 
 // NULL: out of memory, and then the warp's accesses are as they always are.
@@ -86,6 +89,7 @@ static VmWeakWarp *warp_of(VmWarpRest *r) {
     VmWeakWarp *x = calloc(1, sizeof *x);
     if (!x || !gr_vec_push(&k->warps, x)) {
         free(x);
+        k->incomplete = true;
         return NULL;
     }
     x->rest = r;
@@ -156,6 +160,9 @@ void gr_vm_weak_store(VmWarp *w, unsigned lane, bool global, uint64_t address, u
         .address = address, .host = host, .lane = (uint8_t)lane, .size = (uint8_t)size, .global = global};
     memcpy(p.bytes, bytes, size);
     if (!x || !gr_vec_push(&x->pending, p)) {
+        rest_of(w)->launch->device->weak->incomplete = true;
+        gr_vm_weak_release(rest_of(w), UINT32_C(1)
+                                           << lane); // an older store there must not come after this one
         memcpy(host, bytes, size);
         return;
     }

@@ -132,6 +132,77 @@ static void test_nonsense_is_named(void **state) {
     gr_options_free(&o);
 }
 
+static void collect(void *user, const char *option, const char *why) {
+    gr_str_addf(user, "%s: %s\n", option, why);
+}
+
+static void expect_unheeded(const char *text, const char *expected) {
+    GrOptions o = defaults();
+    StrBuf told = {0};
+    assert_int_equal(gr_options_parse_text(&o, text, &err), GR_OK);
+    gr_options_unheeded(&o, collect, &told);
+    assert_string_equal(told.data ? told.data : "", expected);
+    gr_str_free(&told);
+    gr_options_free(&o);
+}
+
+static void test_options_without_effect(void **state) {
+    (void)state;
+    // All defaults, whatever runs; and what asks for nothing.
+    expect_unheeded("engine=exact device=cpu", "");
+    expect_unheeded("engine=collider device=gpu", "");
+    expect_unheeded("engine=none device=gpu jobs=1 watchdog=0 watchpoints=no weak=no schedule=auto kernel=''",
+                    "");
+    expect_unheeded("engine=exact device=cpu schedule=rr weak kernel=k same-value=no stop volatile=yes "
+                    "speculated=yes cpu-devices=2 shuffle-blocks watchdog=3",
+                    "");
+    expect_unheeded("engine=collider device=cpu schedule=pct pct-depth=2 poison-writes attribute replays=2 "
+                    "watchpoints=yes read-delay=1",
+                    "");
+    expect_unheeded(
+        "engine=collider device=gpu read-delay=1 write-delay=1 attribute stop sample=3 shuffle-blocks", "");
+    expect_unheeded("engine=none device=cpu jobs=4", "");
+    expect_unheeded("engine=collider device=cpu jobs=4 schedule=default", "");
+
+    expect_unheeded("engine=collider device=gpu weak schedule=pct watchdog=3 cpu-devices=2 watchpoints=yes "
+                    "jobs=2 pct-steps=7",
+                    "--watchpoints yes: the program ran on a GPU\n"
+                    "--weak: the program ran on a GPU\n"
+                    "--schedule pct: the program ran on a GPU\n"
+                    "--pct-steps 7: the program ran on a GPU\n"
+                    "--watchdog 3: the program ran on a GPU\n"
+                    "--cpu-devices 2: the program ran on a GPU\n"
+                    "--jobs 2: the program ran on a GPU\n");
+    expect_unheeded("engine=exact device=cpu read-delay=1 poison-writes attribute",
+                    "--read-delay 1: it is for the engine collider\n"
+                    "--poison-writes: it is for the engine collider\n"
+                    "--attribute: it is for the engine collider\n");
+    expect_unheeded("engine=collider device=cpu volatile=yes speculated=yes",
+                    "--volatile yes: it is for the engine exact\n"
+                    "--speculated yes: it is for the engine exact alone\n");
+    expect_unheeded(
+        "engine=none device=cpu kernel='a b' stop",
+        "--kernel 'a b': the engine none checks nothing\n--stop: the engine none checks nothing\n");
+    expect_unheeded("engine=collider+exact device=cpu replays=9 pct-depth=2",
+                    "--replays 9: --attribute was not given\n--pct-depth 2: the schedule is not pct\n");
+    expect_unheeded("engine=collider device=cpu write-delay=0", "");
+    expect_unheeded(
+        "engine=collider device=cpu write-delay=1",
+        "--write-delay 1: under --schedule directed, which holds who has made an access until nobody else "
+        "can move, delays have no length (0 means that there are none)\n");
+    for (unsigned k = 0; k < 2; k++)
+        expect_unheeded(k ? "engine=exact device=cpu jobs=4" : "engine=collider+exact device=cpu jobs=4",
+                        "--jobs 4: the engine listens to the device, which then runs on one thread\n");
+    expect_unheeded("engine=none device=cpu jobs=4 weak",
+                    "--jobs 4: with --weak the device runs on one thread\n");
+    expect_unheeded(
+        "engine=collider device=cpu jobs=4 watchpoints=yes",
+        "--jobs 4: only --schedule default, which is not the collider's own choice, runs on several "
+        "threads\n");
+    expect_unheeded("engine=collider device=cpu jobs=4 schedule=default watchpoints=yes",
+                    "--watchpoints yes: blocks ran on several threads (--jobs), where nobody can listen\n");
+}
+
 // docs/options.md is what the table says; UPDATE_DOCS=1 in the environment writes it.
 static void test_page_is_up_to_date(void **state) {
     (void)state;
@@ -155,6 +226,7 @@ int main(void) {
         cmocka_unit_test(test_environment_then_command_line),
         cmocka_unit_test(test_text_round_trip),
         cmocka_unit_test(test_nonsense_is_named),
+        cmocka_unit_test(test_options_without_effect),
         cmocka_unit_test(test_page_is_up_to_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

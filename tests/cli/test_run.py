@@ -228,6 +228,11 @@ class Statuses(unittest.TestCase):
         self.assertEqual((run.status, run.report["seed"]), (0, 8))
         self.assertIn("--seed 8 -- ", run.report["reproduce"])
 
+    def test_options_without_effect_are_named(self):
+        run = Run(self, "link", "quiet", "sync", env={"GPURACE_OPTIONS": "jobs=4 seed=2"}, options=["--weak"])
+        self.assertEqual([r for r in run.report["coverage"]["remarks"] if "no effect" in r],
+                         ["--weak had no effect: the program ran on a GPU", "--jobs 4 had no effect: the program ran on a GPU"])
+
     def test_text_report(self):
         run = Run(self, "link", "race_it", "sync", json_report=False)
         self.assertIn("data race: lost update in kernel race_it", run.stderr)

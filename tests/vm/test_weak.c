@@ -109,6 +109,44 @@ static void locations_are_coherent(void **state) {
           not_seven);
 }
 
+// Every allocation in turn fails.
+static unsigned allocations, failing;
+
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size) {
+    return failing && ++allocations == failing ? NULL : __real_calloc(n, size);
+}
+
+static void memory_that_runs_out_is_told(void **state) {
+    (void)state;
+    static const char text[] = PROGRAM(STORE(0, 1) STORE(0, 7) LOAD(1, 0), STORE(128, 1) LOAD(2, 128));
+    unsigned told = 0;
+    for (unsigned k = 1; k <= 40; k++) {
+        Rig r;
+        VmConfig c = {.seed = k, .weak = true, .quantum = 2, .split_one_in = 2};
+        rig_open(&r, text, &c);
+        uint64_t m = rig_alloc(&r, BYTES);
+        VmLaunch *l = rig_start(&r, "k", (Dims){2, 1, 0}, 1, &m);
+        allocations = 0;
+        failing = k;
+        while (!gr_vm_launch_done(l))
+            gr_vm_run(r.dev, 100000);
+        bool failed = allocations >= failing;
+        failing = 0;
+        uint32_t x;
+        memcpy(&x, rig_view(&r, m, BYTES), sizeof x);
+        if (!gr_vm_launch_fault(l)) { // which others have
+            assert_int_equal(x, 7);
+            told += gr_vm_weak_incomplete(r.dev);
+        }
+        assert_true(failed || !gr_vm_weak_incomplete(r.dev));
+        gr_vm_launch_free(l);
+        rig_close(&r);
+    }
+    assert_true(told > 0);
+}
+
 // EM-132: a tree of sums in shared memory, one barrier a step, and its result through a flag to the other block.
 static void programs_without_races(void **state) {
     (void)state;
@@ -173,6 +211,7 @@ int main(void) {
         cmocka_unit_test(order_is_kept),
         cmocka_unit_test(locations_are_coherent),
         cmocka_unit_test(programs_without_races),
+        cmocka_unit_test(memory_that_runs_out_is_told),
         cmocka_unit_test(everything_arrives),
         cmocka_unit_test(is_repeatable),
     };

@@ -273,18 +273,13 @@ static bool release_one(void) {
 
 // ---- Doing it ----------------------------------------------------------------------------------------------
 
-// Said once, where kernels may not run as asked or the run may not be repeated as usual.
+// Said once, where the run may not be repeated as usual.
 static void note_jobs(const Dev *dev) {
     static bool noted;
-    if (gr_cu.config.jobs < 2 || noted)
+    if (gr_vm_jobs(dev->vm) < 2 || noted)
         return;
     noted = true;
-    if (gr_vm_jobs(dev->vm) < 2)
-        gr_cu_hook_note("kernels ran on one thread in spite of --jobs: the engine listens to every access, "
-                        "which needs a run that can "
-                        "be repeated");
-    else
-        gr_note_unrepeatable("kernels ran on several threads (--jobs): the run may not be repeatable");
+    gr_note_unrepeatable("kernels ran on several threads (--jobs): the run may not be repeatable");
 }
 
 static void start_kernel(Item *it) {
@@ -313,6 +308,8 @@ static unsigned collect_ended(Dev *dev) {
             !gr_vm_launch_done(it->kernel.launch))
             continue;
         ended++;
+        if (gr_vm_weak_incomplete(dev->vm))
+            gr_cu_hook_note("memory ran out, and some weak accesses were as without --weak");
         const VmFault *fault = gr_vm_launch_fault(it->kernel.launch);
         if (fault) {
             Ctx *ctx = it->stream->ctx;

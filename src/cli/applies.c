@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// applies — which options of a run had no effect, as their rows say where they have one (options.def, applies.def).
+#include "cli/options.h"
+
+#include <string.h>
+
+const char *gr_options_schedule(const GrOptions *o) {
+    if (strcmp(o->schedule, "auto"))
+        return o->schedule;
+    // What listens to every access sees a race however far apart its sides are.
+    return !strcmp(o->engine, "collider+exact") || !strcmp(o->engine, "collider") ? "directed" : "default";
+}
+
+uint64_t gr_options_threads(const GrOptions *o) {
+    unsigned needs = OPT_ON_CPU | OPT_ON_UNHEARD | OPT_ON_UNORDERED | OPT_ON_PLAIN;
+    return gr_options_misses(o, needs) ? 1 : o->jobs;
+}
+
+const char *gr_options_misses(const GrOptions *o, unsigned needs) {
+#define APPLIES(id, where, condition, why)                                                                   \
+    if ((needs & OPT_ON_##id) && !(condition))                                                               \
+        return why;
+#include "cli/applies.def"
+#undef APPLIES
+    return NULL;
+}
