@@ -207,6 +207,14 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *a
     if (!n || !(pointer) || n->type != CU_GRAPH_NODE_TYPE_##wanted)                                          \
     return gr_cu_leave(CUDA_ERROR_INVALID_VALUE)
 
+// Enters, and yields what `value` says of the node n.
+#define GET(handle, wanted, out, value)                                                                      \
+    do {                                                                                                     \
+        NODE_ENTER(handle, wanted, out, n);                                                                  \
+        *(out) = (value);                                                                                    \
+        return gr_cu_leave(CUDA_SUCCESS);                                                                    \
+    } while (0)
+
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS *p) {
     NODE_ENTER(handle, KERNEL, p, n);
     const KernelJob *k = &n->work->kernel;
@@ -224,11 +232,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_PARA
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
-CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *p) {
-    NODE_ENTER(handle, MEMCPY, p, n);
-    *p = n->copy;
-    return gr_cu_leave(CUDA_SUCCESS);
-}
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D *p) { GET(handle, MEMCPY, p, n->copy); }
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS *p) {
     NODE_ENTER(handle, MEMSET, p, n);
@@ -243,39 +247,27 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS 
 }
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS *p) {
-    NODE_ENTER(handle, HOST, p, n);
-    *p = (CUDA_HOST_NODE_PARAMS){.fn = n->work->host.fn, .userData = n->work->host.user};
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, HOST, p, ((CUDA_HOST_NODE_PARAMS){.fn = n->work->host.fn, .userData = n->work->host.user}));
 }
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph *out) {
-    NODE_ENTER(handle, GRAPH, out, n);
-    *out = (CUgraph)n->child;
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, GRAPH, out, (CUgraph)n->child);
 }
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent *out) {
-    NODE_ENTER(handle, EVENT_RECORD, out, n);
-    *out = (CUevent)n->event;
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, EVENT_RECORD, out, (CUevent)n->event);
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent *out) {
-    NODE_ENTER(handle, WAIT_EVENT, out, n);
-    *out = (CUevent)n->event;
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, WAIT_EVENT, out, (CUevent)n->event);
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PARAMS *p) {
-    NODE_ENTER(handle, MEM_ALLOC, p, n);
-    *p = n->memory->params;
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, MEM_ALLOC, p, n->memory->params);
 }
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr *p) {
-    NODE_ENTER(handle, MEM_FREE, p, n);
-    *p = n->address;
-    return gr_cu_leave(CUDA_SUCCESS);
+    GET(handle, MEM_FREE, p, n->address);
 }
 
 // ---- Changing: of a node, or of its copy in an executable graph ----------------------------------------------
