@@ -6,29 +6,15 @@
 #include "vm/alu_video.h"
 #include "vm/alu_kernel.h"
 
-typedef enum VideoOp { V_ADD, V_SUB, V_AVRG, V_ABSDIFF, V_MIN, V_MAX, V_SET } VideoOp;
-
 INLINE int64_t element(uint32_t x, unsigned j, unsigned bits, bool is_signed) {
     int64_t v = x >> bits * j & (((uint64_t)1 << bits) - 1);
     return is_signed && v >> (bits - 1) ? v - ((int64_t)1 << bits) : v;
 }
 
-// Exact; narrowed by the caller.
 INLINE int64_t combine(VideoOp op, int64_t a, int64_t b, uint64_t imm) {
-    switch (op) {
-    case V_ADD: return a + b;
-    case V_SUB: return a - b;
-    case V_AVRG: return (a + b + (a + b >= 0)) >> 1;
-    case V_ABSDIFF: return a < b ? b - a : a - b;
-    case V_MIN: return a < b ? a : b;
-    case V_MAX: return a > b ? a : b;
-    default: return (ALU_VIDEO_RELATIONS(imm) & (a < b ? ALU_LESS : a == b ? ALU_EQUAL : ALU_GREATER)) != 0;
-    }
-}
-
-INLINE int64_t saturate(int64_t t, unsigned bits, bool is_signed) {
-    int64_t max = ((int64_t)1 << (bits - is_signed)) - 1, min = is_signed ? -max - 1 : 0;
-    return t > max ? max : t < min ? min : t;
+    if (op == V_SET)
+        return (ALU_VIDEO_RELATIONS(imm) & (a < b ? ALU_LESS : a == b ? ALU_EQUAL : ALU_GREATER)) != 0;
+    return video_combine(op, a, b);
 }
 
 // SIMD: every element by itself, put back, or (.add) summed onto c.
@@ -38,7 +24,7 @@ INLINE uint32_t simd(VideoOp op, unsigned bits, uint32_t a, uint32_t b, uint32_t
         int64_t t =
             combine(op, element(a, j, bits, imm & ALU_VIDEO_A), element(b, j, bits, imm & ALU_VIDEO_B), imm);
         if (imm & ALU_SAT)
-            t = saturate(t, bits, imm & ALU_VIDEO_D);
+            t = video_saturate(t, bits, imm & ALU_VIDEO_D);
         if (ALU_VIDEO_SECOND(imm))
             c += (uint32_t)t;
         else
@@ -54,7 +40,7 @@ INLINE uint32_t scalar(VideoOp op, uint32_t a, uint32_t b, uint32_t c, uint64_t 
     bool is_signed = imm & ALU_VIDEO_D;
     int64_t t = combine(op, element(a, 0, 32, imm & ALU_VIDEO_A), element(b, 0, 32, imm & ALU_VIDEO_B), imm);
     if (imm & ALU_SAT)
-        t = is_signed ? saturate(t, 32, true) : t < 0 ? 0 : t;
+        t = is_signed ? video_saturate(t, 32, true) : t < 0 ? 0 : t;
     bool keeps = is_signed && (op == V_MIN || op == V_MAX || op == V_ABSDIFF);
     int64_t x = keeps ? t : element((uint32_t)t, 0, 32, is_signed);
     int64_t y = element(c, 0, 32, is_signed || (op == V_SET && imm & ALU_VIDEO_A));

@@ -3,23 +3,11 @@
 // vmad, which alu_video.c leaves over: one lane at a time. Scalar ones select a byte or a half of each source (.b0, .h1),
 // merge the result into a part of c or combine it with c; those on two halves or four bytes choose each element from
 // both sources (.h32 b: .b7610) and write those of a mask.
+#include "vm/alu_video.h"
 #include "vm/decode.h"
 #include "vm/exec.h"
 
 #include <string.h>
-
-typedef enum VideoOp {
-    V_ADD,
-    V_SUB,
-    V_AVRG,
-    V_ABSDIFF,
-    V_MIN,
-    V_MAX,
-    V_SET,
-    V_SHL,
-    V_SHR,
-    V_MAD,
-} VideoOp;
 
 typedef enum VideoSecond { V_NONE, V_PLUS, V_LESSER, V_GREATER, V_MERGE } VideoSecond;
 
@@ -243,11 +231,6 @@ static int64_t part(uint64_t x, VideoPart p, bool is_signed) {
     return is_signed && v >> (p.bits - 1) ? v - (INT64_C(1) << p.bits) : v;
 }
 
-static int64_t saturate(int64_t t, unsigned bits, bool is_signed) {
-    int64_t max = (INT64_C(1) << (bits - is_signed)) - 1, min = is_signed ? -max - 1 : 0;
-    return t > max ? max : t < min ? min : t;
-}
-
 static bool compare(VideoCompare c, int64_t a, int64_t b) {
     switch (c) {
     case V_EQ: return a == b;
@@ -262,19 +245,13 @@ static bool compare(VideoCompare c, int64_t a, int64_t b) {
 // Exact: sources have at most 32 bits, shifts at most 32.
 static int64_t operate(const VideoInfo *v, int64_t a, int64_t b) {
     switch (v->op) {
-    case V_ADD: return a + b;
-    case V_SUB: return a - b;
-    case V_AVRG: return (a + b + (a + b >= 0)) >> 1;
-    case V_ABSDIFF: return a < b ? b - a : a - b;
-    case V_MIN: return a < b ? a : b;
-    case V_MAX: return a > b ? a : b;
     case V_SET: return compare(v->compare, a, b);
     case V_SHL:
     case V_SHR: {
         unsigned n = v->wrap ? (unsigned)b & 31 : (uint64_t)b > 32 ? 32 : (unsigned)b;
         return v->op == V_SHR ? a >> n : (int64_t)((uint64_t)a << n);
     }
-    default: return 0;
+    default: return video_combine(v->op, a, b);
     }
 }
 
@@ -289,7 +266,7 @@ static uint32_t run_simd(const VideoInfo *v, uint32_t a, uint32_t b, uint32_t c)
         VideoPart pb = {(uint8_t)(v->b_of[j] * bits), (uint8_t)bits};
         int64_t t = operate(v, part(both, pa, v->a_signed), part(both, pb, v->b_signed));
         if (v->sat)
-            t = saturate(t, bits, v->d_signed);
+            t = video_saturate(t, bits, v->d_signed);
         uint32_t field = (uint32_t)(((UINT64_C(1) << bits) - 1) << j * bits);
         d = (d & ~field) | ((uint32_t)t << j * bits & field);
         sum += (uint32_t)t;
@@ -310,7 +287,7 @@ static uint32_t run_scalar(const VideoInfo *v, uint32_t a, uint32_t b, uint32_t 
     int64_t t = operate(v, part(a, v->a, v->a_signed),
                         part(b, v->b, v->op == V_SHL || v->op == V_SHR ? false : v->b_signed));
     if (v->sat) // as an H200: u32 is not bounded above
-        t = v->d_signed ? saturate(t, 32, true) : t < 0 ? 0 : t;
+        t = v->d_signed ? video_saturate(t, 32, true) : t < 0 ? 0 : t;
     if (v->second == V_MERGE) {
         uint32_t field = (uint32_t)(((UINT64_C(1) << v->d.bits) - 1) << v->d.at);
         return ((uint32_t)t << v->d.at & field) | (c & ~field);
