@@ -32,6 +32,7 @@ void rows_alu(OnRow on, void *arg);
 void rows_video(OnRow on, void *arg);
 void rows_memory(OnRow on, void *arg);
 void rows_warp(OnRow on, void *arg);
+void rows_matrix(OnRow on, void *arg);
 
 // The kernels' fourth parameter, p_s.
 extern const uint8_t row_param[32];

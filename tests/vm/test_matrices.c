@@ -13,34 +13,6 @@
 
 // ---- wmma ----------------------------------------------------------------------------------------------------
 
-typedef struct Wmma {
-    const char *shape, *a, *c, *d, *mma; // mma: the instruction's types
-    unsigned n[4];                       // registers of d, a, b, c
-    bool rows_and_columns;               // A by rows and B by columns only
-} Wmma;
-
-static const Wmma wmmas[] = {
-    {"m16n16k16", "f16", "f32", "f32", "f32.f32", {8, 8, 8, 8}, false},
-    {"m16n16k16", "f16", "f16", "f32", "f32.f16", {8, 8, 8, 4}, false},
-    {"m16n16k16", "f16", "f32", "f16", "f16.f32", {4, 8, 8, 8}, false},
-    {"m16n16k16", "f16", "f16", "f16", "f16.f16", {4, 8, 8, 4}, false},
-    {"m8n32k16", "f16", "f32", "f32", "f32.f32", {8, 8, 8, 8}, false},
-    {"m8n32k16", "f16", "f16", "f16", "f16.f16", {4, 8, 8, 4}, false},
-    {"m32n8k16", "f16", "f32", "f32", "f32.f32", {8, 8, 8, 8}, false},
-    {"m32n8k16", "f16", "f16", "f16", "f16.f16", {4, 8, 8, 4}, false},
-    {"m16n16k16", "bf16", "f32", "f32", "f32.bf16.bf16.f32", {8, 4, 4, 8}, false},
-    {"m8n32k16", "bf16", "f32", "f32", "f32.bf16.bf16.f32", {8, 2, 8, 8}, false},
-    {"m32n8k16", "bf16", "f32", "f32", "f32.bf16.bf16.f32", {8, 8, 2, 8}, false},
-    {"m16n16k8", "tf32", "f32", "f32", "f32.tf32.tf32.f32", {8, 4, 4, 8}, false},
-    {"m8n8k4", "f64", "f64", "f64", "rn.f64.f64.f64.f64", {2, 1, 1, 2}, false},
-    {"m16n16k16", "s8", "s32", "s32", "s32.s8.s8.s32", {8, 2, 2, 8}, false},
-    {"m8n32k16", "u8", "s32", "s32", "s32.u8.u8.s32", {8, 1, 4, 8}, false},
-    {"m32n8k16", "s8", "s32", "s32", "s32.s8.s8.s32.satfinite", {8, 4, 1, 8}, false},
-    {"m8n8k32", "s4", "s32", "s32", "s32.s4.s4.s32", {2, 1, 1, 2}, true},
-    {"m8n8k32", "u4", "s32", "s32", "s32.u4.u4.s32.satfinite", {2, 1, 1, 2}, true},
-    {"m8n8k128", "b1", "s32", "s32", "s32.b1.b1.s32", {2, 1, 1, 2}, true},
-};
-
 enum { GENERIC, GLOBAL, SHARED, GENERIC_SHARED, SPACES, AREA = 8192 };
 
 // Loads the operands, multiplies, and stores: four matrices, each in an area of its own, by rows or by columns as the bits of
@@ -49,6 +21,7 @@ static void wmma_text(StrBuf *s, const Wmma *x, const char *op, unsigned layouts
                       bool stride) {
     static const char *const names[SPACES] = {"", ".global", ".shared", ""};
     const char *layout[4];
+    char list[64];
     for (unsigned k = 0; k < 4; k++)
         layout[k] = layouts >> k & 1 ? "col" : "row";
     bool shared = space == SHARED || space == GENERIC_SHARED;
@@ -75,22 +48,16 @@ static void wmma_text(StrBuf *s, const Wmma *x, const char *op, unsigned layouts
     if (space == GENERIC_SHARED)
         gr_str_add(s, "cvta.shared.u64 %x0, %x0;\n");
     for (unsigned k = 0; k < 3; k++) {
-        char name[2] = {"abc"[k], 0};
-        gr_str_addf(s, "wmma.load.%s.sync.aligned.%s.%s%s.%s ", name, layout[k], x->shape, names[space],
-                    k < 2 ? x->a : x->c);
-        ref_fragment(s, name, x->n[k + 1]);
-        gr_str_addf(s, ", [%%x0+%u]", k * AREA);
+        gr_str_addf(s, "wmma.load.%c.sync.aligned.%s.%s%s.%s %s, [%%x0+%u]", "abc"[k], layout[k], x -> shape,
+                    names[space], k < 2 ? x -> a : x -> c, ref_fragment(list, "abc"[k], x -> n[k + 1]),
+                    k *AREA);
         gr_str_addf(s, stride ? ", %%t%u;\n" : ";\n", k);
     }
     gr_str_addf(s, "wmma.mma%s.sync.aligned.%s.%s.%s.%s ", op, layout[0], layout[1], x->shape, x->mma);
-    for (unsigned k = 0; k < 4; k++) {
-        char name[2] = {"dabc"[k], 0};
-        ref_fragment(s, name, x->n[k]);
-        gr_str_add(s, k < 3 ? ", " : ";\n");
-    }
-    gr_str_addf(s, "wmma.store.d.sync.aligned.%s.%s%s.%s [%%x0+%u], ", layout[3], x->shape, names[space],
-                x->d, 3 * AREA);
-    ref_fragment(s, "d", x->n[0]);
+    for (unsigned k = 0; k < 4; k++)
+        gr_str_addf(s, "%s%s", ref_fragment(list, "dabc"[k], x -> n[k]), k < 3 ? ", " : ";\n");
+    gr_str_addf(s, "wmma.store.d.sync.aligned.%s.%s%s.%s [%%x0+%u], %s", layout[3], x->shape, names[space],
+                x->d, 3 * AREA, ref_fragment(list, 'd', x->n[0]));
     gr_str_add(s, stride ? ", %t3;\n" : ";\n");
     if (shared)
         gr_str_addf(s,
@@ -108,12 +75,8 @@ static void run_wmma(const Wmma *x, const char *op, unsigned layouts, unsigned s
     Rig r;
     Product *p = calloc(1, sizeof *p);
     assert_non_null(p);
-    p->a = p->b = ref_type(x->a);
-    p->c = ref_type(x->c);
-    p->d = ref_type(x->d);
     p->or_bits = !strcmp(op, ".xor.popc");
-    ref_shape(p, x->shape);
-    ref_choose(p);
+    ref_choose(p, x->shape, x->a, x->a, x->c, x->d, layouts);
     wmma_text(&s, x, op, layouts, space, stride);
     rig_open(&r, s.data, NULL);
     uint64_t at = rig_alloc(&r, 4 * AREA);
@@ -145,17 +108,17 @@ static void run_wmma(const Wmma *x, const char *op, unsigned layouts, unsigned s
 // EM-149: all forms, all layouts, all spaces, with and without a stride: nothing outside the matrix is written.
 static void wmma_multiplies(void **unused) {
     (void)unused;
-    for (size_t k = 0; k < sizeof wmmas / sizeof *wmmas; k++)
+    for (size_t k = 0; k < ref_n_wmmas; k++)
         for (unsigned layouts = 0; layouts < 16; layouts++) {
-            if (wmmas[k].rows_and_columns && (layouts & 3) != 2)
+            if (ref_wmmas[k].rows_and_columns && (layouts & 3) != 2)
                 continue;
-            bool bits = !strcmp(wmmas[k].a, "b1");
+            bool bits = !strcmp(ref_wmmas[k].a, "b1");
             for (unsigned space = 0; space < SPACES; space++) {
-                run_wmma(&wmmas[k], bits ? ".xor.popc" : "", layouts, space, true);
+                run_wmma(&ref_wmmas[k], bits ? ".xor.popc" : "", layouts, space, true);
                 if (bits)
-                    run_wmma(&wmmas[k], ".and.popc", layouts, space, true);
+                    run_wmma(&ref_wmmas[k], ".and.popc", layouts, space, true);
             }
-            run_wmma(&wmmas[k], bits ? ".and.popc" : "", layouts, GLOBAL, false);
+            run_wmma(&ref_wmmas[k], bits ? ".and.popc" : "", layouts, GLOBAL, false);
         }
 }
 

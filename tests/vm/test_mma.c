@@ -14,90 +14,6 @@
 
 // ---- mma.sync ------------------------------------------------------------------------------------------------
 
-typedef struct Mma {
-    const char *shape, *a, *b, *c,
-        *text;     // text: the types of the instruction, what stands before and after them included
-    unsigned n[4]; // registers of d, a, b, c
-} Mma;
-
-static const Mma mmas[] = {
-    {"m16n8k8", "f16", "f16", "f16", "f16.f16.f16.f16", {2, 2, 1, 2}},
-    {"m16n8k8", "f16", "f16", "f32", "f32.f16.f16.f32", {4, 2, 1, 4}},
-    {"m16n8k16", "f16", "f16", "f16", "f16.f16.f16.f16", {2, 4, 2, 2}},
-    {"m16n8k16", "f16", "f16", "f32", "f32.f16.f16.f32", {4, 4, 2, 4}},
-    {"m16n8k8", "bf16", "bf16", "f32", "f32.bf16.bf16.f32", {4, 2, 1, 4}},
-    {"m16n8k16", "bf16", "bf16", "f32", "f32.bf16.bf16.f32", {4, 4, 2, 4}},
-    {"m16n8k4", "tf32", "tf32", "f32", "f32.tf32.tf32.f32", {4, 2, 1, 4}},
-    {"m16n8k8", "tf32", "tf32", "f32", "f32.tf32.tf32.f32", {4, 4, 2, 4}},
-    {"m8n8k4", "f64", "f64", "f64", "f64.f64.f64.f64", {2, 1, 1, 2}},
-    {"m16n8k4", "f64", "f64", "f64", "rz.f64.f64.f64.f64", {4, 2, 1, 4}},
-    {"m16n8k8", "f64", "f64", "f64", "f64.f64.f64.f64.rm", {4, 4, 2, 4}},
-    {"m16n8k16", "f64", "f64", "f64", "f64.f64.f64.f64.rp", {4, 8, 4, 4}},
-    {"m8n8k16", "s8", "u8", "s32", "s32.s8.u8.s32", {2, 1, 1, 2}},
-    {"m16n8k16", "u8", "s8", "s32", "satfinite.s32.u8.s8.s32", {4, 2, 1, 4}},
-    {"m16n8k32", "s8", "s8", "s32", "s32.s8.s8.s32", {4, 4, 2, 4}},
-    {"m16n8k32", "u8", "u8", "s32", "s32.u8.u8.s32", {4, 4, 2, 4}},
-    {"m8n8k32", "s4", "u4", "s32", "s32.s4.u4.s32", {2, 1, 1, 2}},
-    {"m16n8k32", "u4", "s4", "s32", "s32.u4.s4.s32", {4, 2, 1, 4}},
-    {"m16n8k64", "s4", "s4", "s32", "satfinite.s32.s4.s4.s32", {4, 4, 2, 4}},
-    {"m8n8k128", "b1", "b1", "s32", "s32.b1.b1.s32.xor.popc", {2, 1, 1, 2}},
-    {"m16n8k128", "b1", "b1", "s32", "s32.b1.b1.s32.and.popc", {4, 2, 1, 4}},
-    {"m16n8k256", "b1", "b1", "s32", "s32.b1.b1.s32.xor.popc", {4, 4, 2, 4}},
-    {"m16n8k32", "e4m3", "e5m2", "f32", "f32.e4m3.e5m2.f32", {4, 4, 2, 4}},
-    {"m16n8k32", "e5m2", "e4m3", "f16", "f16.e5m2.e4m3.f16", {2, 4, 2, 2}},
-    {"m16n8k16", "e4m3", "e4m3", "f32", "f32.e4m3.e4m3.f32", {4, 2, 1, 4}},
-};
-
-// As PTX ISA 9.7.14.5.2 to 13 write them, element by element: row and column of element i of lane's fragment.
-static void at_a(const Product *p, unsigned lane, unsigned i, unsigned *row, unsigned *col) {
-    unsigned group = lane >> 2, in_group = lane % 4, bits = p->a->bits;
-    bool low = true; // row = groupID, not groupID + 8
-    switch (bits) {
-    case 16:
-        low = i < 2 || (i >= 4 && i < 6);
-        *col = in_group * 2 + (i & 1) + (i < 4 ? 0 : 8);
-        break;
-    case 8:
-        low = i < 4 || (i >= 8 && i < 12);
-        *col = in_group * 4 + (i & 3) + (i < 8 ? 0 : 16);
-        break;
-    case 4:
-        low = i < 8 || (i >= 16 && i < 24);
-        *col = in_group * 8 + (i & 7) + (i < 16 ? 0 : 32);
-        break;
-    case 1:
-        low = i < 32 || (i >= 64 && i < 96);
-        *col = in_group * 32 + (i & 31) + (i < 64 ? 0 : 128);
-        break;
-    default: // tf32, f64
-        low = i % 2 == 0;
-        *col =
-            p->k == 16 ? (i % 2 == 0 ? i * 2 + in_group : i * 2 - 2 + in_group) : in_group + (i < 2 ? 0 : 4);
-    }
-    *row = group + (low ? 0 : 8);
-    if (p->m == 8) { // one register
-        *row = group;
-        *col = bits >= 32 ? in_group : in_group * (32 / bits) + i;
-    }
-}
-
-static void at_b(const Product *p, unsigned lane, unsigned i, unsigned *row, unsigned *col) {
-    unsigned in_group = lane % 4;
-    *col = lane >> 2;
-    switch (p->b->bits) {
-    case 16: *row = in_group * 2 + (i & 1) + (i < 2 ? 0 : 8); break;
-    case 8: *row = in_group * 4 + (i & 3) + (i < 4 ? 0 : 16); break;
-    case 4: *row = in_group * 8 + (i & 7) + (i < 8 ? 0 : 32); break;
-    case 1: *row = in_group * 32 + (i & 31) + (i < 32 ? 0 : 128); break;
-    default: *row = in_group + 4 * i;
-    }
-}
-
-static void at_c(unsigned lane, unsigned i, unsigned *row, unsigned *col) {
-    *row = (lane >> 2) + (i < 2 ? 0 : 8);
-    *col = lane % 4 * 2 + (i & 1);
-}
-
 // Register k of a lane of operand x (d, a, b, c) is at ((x * 8 + k) * 32 + lane) * 8.
 static void mma_text(StrBuf *s, const Mma *x) {
     const Type *t[4] = {ref_type(x->c), ref_type(x->a), ref_type(x->b), ref_type(x->c)};
@@ -112,9 +28,8 @@ static void mma_text(StrBuf *s, const Mma *x) {
             gr_str_addf(s, "ld.global.%s %%%c%u, [%%p0+%u];\n", t[k]->reg, "dabc"[k], e, (k * 8 + e) * 256);
     gr_str_addf(s, "mma.sync.aligned.%s.row.col.%s ", x->shape, x->text);
     for (unsigned k = 0; k < 4; k++) {
-        char name[2] = {"dabc"[k], 0};
-        ref_fragment(s, name, x->n[k]);
-        gr_str_add(s, k < 3 ? ", " : ";\n");
+        char list[64];
+        gr_str_addf(s, "%s%s", ref_fragment(list, "dabc"[k], x -> n[k]), k < 3 ? ", " : ";\n");
     }
     for (unsigned e = 0; e < x->n[0]; e++)
         gr_str_addf(s, "st.global.%s [%%p0+%u], %%d%u;\n", t[0]->reg, e * 256, e);
@@ -130,21 +45,17 @@ static void put_element(const Type *t, void *p, unsigned operand, unsigned lane,
 // EM-151
 static void mma_multiplies(void **unused) {
     (void)unused;
-    for (size_t j = 0; j < sizeof mmas / sizeof *mmas; j++) {
-        const Mma *x = &mmas[j];
+    for (size_t j = 0; j < ref_n_mmas; j++) {
+        const Mma *x = &ref_mmas[j];
         StrBuf s = {0};
         Rig r;
         Product *p = calloc(1, sizeof *p);
         uint64_t *expected = calloc(8 * 32, sizeof *expected);
         assert_true(p && expected);
-        p->a = ref_type(x->a);
-        p->b = ref_type(x->b);
-        p->c = p->d = ref_type(x->c);
         p->or_bits = strstr(x->text, "xor") != NULL;
-        ref_shape(p, x->shape);
         if (strstr(x->text, ".rm"))
             fesetround(FE_DOWNWARD); // nothing is inexact, but x - x is -0
-        ref_choose(p);
+        ref_choose(p, x->shape, x->a, x->b, x->c, x->c, (uint32_t)j);
         fesetround(FE_TONEAREST);
         mma_text(&s, x);
         rig_open(&r, s.data, NULL);
@@ -153,15 +64,15 @@ static void mma_multiplies(void **unused) {
         for (unsigned lane = 0; lane < 32; lane++) {
             unsigned row = 0, col = 0;
             for (unsigned i = 0; i < p->m * p->k / 32; i++) {
-                at_a(p, lane, i, &row, &col);
+                ref_at_a(p, lane, i, &row, &col);
                 put_element(p->a, in, 1, lane, i, p->va[row * p->k + col]);
             }
             for (unsigned i = 0; i < p->k * p->n / 32; i++) {
-                at_b(p, lane, i, &row, &col);
+                ref_at_b(p, lane, i, &row, &col);
                 put_element(p->b, in, 2, lane, i, p->vb[row * p->n + col]);
             }
             for (unsigned i = 0; i < p->m * p->n / 32; i++) {
-                at_c(lane, i, &row, &col);
+                ref_at_c(lane, i, &row, &col);
                 put_element(p->c, in, 3, lane, i, p->vc[row * p->n + col]);
                 put_element(p->d, expected, 0, lane, i, p->vd[row * p->n + col]);
             }
@@ -185,10 +96,10 @@ static void mma_multiplies(void **unused) {
 static uint64_t first_of(const char *name, const char *text, const char *ab, const char *cd,
                          const uint64_t *a, const uint64_t *b, uint64_t c) {
     Mma x = {.text = text, .a = ab, .b = ab, .c = cd, .shape = name};
-    Product p = {.a = ref_type(ab), .b = ref_type(ab), .c = ref_type(cd)};
+    Product p = {0};
     StrBuf s = {0};
     Rig r;
-    ref_shape(&p, name);
+    ref_choose(&p, name, ab, ab, cd, cd, 1);
     unsigned per[3] = {32 / p.c->bits, 32 / p.a->bits, 32 / p.b->bits};
     unsigned n[3] = {p.m * p.n / 32, p.m * p.k / 32, p.k * p.n / 32};
     for (unsigned k = 0; k < 3; k++)
@@ -205,9 +116,9 @@ static uint64_t first_of(const char *name, const char *text, const char *ab, con
                 unsigned reg = per[k] ? i / per[k] : i, shift = per[k] ? i % per[k] * t->bits : 0;
                 uint64_t v = c;
                 if (k == 1)
-                    at_a(&p, lane, i, &row, &col), v = row ? 0 : a[col];
+                    ref_at_a(&p, lane, i, &row, &col), v = row ? 0 : a[col];
                 else if (k == 2)
-                    at_b(&p, lane, i, &row, &col), v = col ? 0 : b[row];
+                    ref_at_b(&p, lane, i, &row, &col), v = col ? 0 : b[row];
                 in[((k ? k : 3) * 8 + reg) * 32 + lane] |= v << shift;
             }
     }
