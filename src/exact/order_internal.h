@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// order_internal — what order.c, launches.c, sync.c and async.c share.
+// order_internal — what order.c, barriers.c, launches.c, sync.c and async.c share.
 #ifndef GR_EXACT_ORDER_INTERNAL_H
 #define GR_EXACT_ORDER_INTERNAL_H
 
@@ -14,13 +14,18 @@ void gr_clock_merge(Clock **to, Clock *c);
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane);
 Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane);
 Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask);
+// What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
+// to know all that the others do: operations of the whole warp are left to the caller, in what is returned.
+Clock *gr_order_flush_waited(Block *b, Warp *w, uint32_t together);
 // The lanes released something: what they do from now on is not part of it.
 void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask);
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 void gr_order_forget_lanes(Warp *w); // their own clocks
-void gr_order_drop_phase(Order *o, size_t k);
 static inline uint64_t gr_launch_key(const Launch *l) { return key_of(BY_LAUNCH, l->index + 1, 0, 0); }
+
+// barriers.c
+void gr_order_drop_phase(Order *o, size_t k);
 
 // sync.c
 LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane);
