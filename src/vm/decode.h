@@ -51,6 +51,7 @@ typedef struct Decoder {
     uint32_t *block_code;    // by block: index of its first instruction
     uint32_t block;          // being decoded
     const PtxStmt *stmt;     // being decoded
+    uint32_t poisoned_site;  // poison.c: whose store comes next
     uint16_t weight;         // instructions that needed none since the last one that did
     Map speculated, decides; // load -> VmSpeculated; statement -> VmDecision
     VEC(VmFunc *) callees;

@@ -3,6 +3,7 @@
 #include "vm/decode.h"
 #include "vm/exec.h"
 #include "vm/exec_mem.h"
+#include "vm/poison.h"
 
 static bool is_param(PtxSpace s) { return s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC; }
 
@@ -187,6 +188,8 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
         info->speculated = gr_map_get_u64(&d->speculated, (uint64_t)(uintptr_t)d->stmt);
     VmExec x[2];
     gr_vm_mem_select(d, info, store, x);
+    if (store)
+        gr_vm_poison_select(d, info, x);
     VmInsn *n = gr_vm_emit(d, x[0], x[1]);
     if (!n)
         return true;

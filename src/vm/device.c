@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — a device as a whole: its properties, its observers, where its output goes.
+#include "vm/poison.h"
 #include "vm/policy.h"
 #include "vm/team.h"
 #include "vm/warp.h"
@@ -86,6 +87,7 @@ void gr_vm_destroy(VmDevice *d) {
         gr_vm_module_unload(d->modules);
     gr_vm_team_free(d->team);
     gr_vm_weak_free(d->weak);
+    gr_vm_poison_forget(d);
     gr_vm_pct_free(d->pct);
     gr_vec_free(&d->observers);
     free(d);

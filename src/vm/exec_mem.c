@@ -5,6 +5,7 @@
 
 #include "vm/exec.h"
 #include "vm/mem_kernels.h"
+#include "vm/poison.h"
 #include "vm/warp.h"
 #include "vm/weak.h"
 
@@ -217,6 +218,11 @@ static void store_lane(const VmWarp *w, const VmMemInfo *info, unsigned e, unsig
     }
 }
 
+void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t *out) {
+    for (unsigned e = 0; e < info->vec; e++)
+        store_lane(w, info, e, lane, out + e * info->elem);
+}
+
 bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n) {
     const VmInsn *i = e->insn;
     const VmMemInfo *info = i->extra;
@@ -226,14 +232,14 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
                                            : VM_U64(w, i->a)[lane] + i->imm;
     if (from + n > info->size)
         return false;
-    memcpy(there, lane_at(w, i, info->space, lane, raw), info->size); // there: it was asked before
+    // There: it was asked before.
+    gr_vm_unpoisoned(rest_of(w)->launch->device, lane_at(w, i, info->space, lane, raw), info->size, there);
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, e->turn);
         uint64_t above = e->address[l] - e->address[lane], below = e->address[lane] - e->address[l];
         if (l != lane && (!(e->where.mask >> l & 1) || (above >= info->size && below >= info->size)))
             continue;
-        for (unsigned x = 0; x < info->vec; x++)
-            store_lane(w, info, x, l, stored + x * info->elem);
+        gr_vm_stored(w, info, l, stored);
         if (l == lane)
             break;
         if (above < info->size)

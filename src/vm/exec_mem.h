@@ -33,6 +33,8 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
 // The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
 // own: event addresses are those above `base`. `to`: a bit for each observer.
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
+// What a store's lane stores, info->size bytes.
+void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t *out);
 // VmAccessEvent.same.
 bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
 // Seeded rotation of lanes for conflicting accesses.

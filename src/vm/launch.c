@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — starting kernels, their limits, and what remains of them afterwards.
+#include "vm/poison.h"
 #include "vm/spread.h"
 #include "vm/weak.h"
 
@@ -251,6 +252,8 @@ void gr_vm_launch_finish(VmLaunch *l) {
     unlink_launch(l);
     if (d->weak)
         gr_vm_weak_launch_end(l);
+    if (!d->active && d->poisoned.len)
+        gr_vm_poison_forget(d); // what a fault has left
     if (l->started) {
         VmLaunchEvent e = gr_vm_launch_event(l);
         for (size_t k = 0; k < d->observers.len; k++)

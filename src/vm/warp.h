@@ -11,6 +11,7 @@
 #ifndef GR_VM_WARP_H
 #define GR_VM_WARP_H
 
+#include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
 #include "ptx/speculate.h"
@@ -277,6 +278,7 @@ struct VmDevice {
     void *print_user;
     uint32_t stack_limit;
     struct VmWeak *weak;           // weak.h; NULL: accesses are sequentially consistent
+    Map poisoned;                  // poison.h: word of memory -> what it was
     const struct VmPolicy *policy; // policy.h; NULL: the default schedule
     struct VmPct *pct;             // of policy_pct.c
     uint64_t executed,

@@ -45,12 +45,12 @@ class Run:
 class Poison(unittest.TestCase):
     """Threads of different warps that store one value."""
 
-    def check(self, kernel, value, width):
+    def check(self, kernel, value, width, schedule="default"):
         found = 0
         for seed in range(1, 41):  # somewhat less than every second one finds it
             if found >= 2:
                 return
-            run = Run(kernel, options=["--poison-writes", "--watchpoints", "no", "--schedule", "default", "--seed", str(seed)])
+            run = Run(kernel, options=["--poison-writes", "--watchpoints", "no", "--schedule", schedule, "--seed", str(seed)])
             for race in run.report["races"]:
                 self.assertEqual((race["class"], race["accesses"][0]["line"]), ("lost update", line_of(kernel)))
                 self.assertEqual((race["expected"], race["seen"]),
@@ -63,6 +63,30 @@ class Poison(unittest.TestCase):
 
     def test_shared_and_narrow(self):
         self.check("same_shared", 1, 4)
+
+    def classes(self, kernel, schedule):
+        """Those that watchpoints and causality give."""
+        for seed in range(1, 4):
+            run = Run(kernel, options=["--poison-writes", "--engine", "collider+exact", "--schedule", schedule, "--seed", str(seed)])
+            for race in run.report["races"]:
+                self.assertEqual(race["accesses"][0]["line"], line_of(kernel))
+                if not race["evidence"].startswith("value changed"):
+                    yield race["class"]
+                if race.get("witness"):
+                    yield race["witness"]["class"]
+
+    def test_same_values_in_every_schedule(self):
+        for schedule in ("default", "directed", "random", "rr", "pct"):
+            for kernel in ("same", "same_shared"):
+                self.assertEqual(set(self.classes(kernel, schedule)), {"same-value write"}, (schedule, kernel))
+
+    def test_opposite_values_are_different(self):
+        for schedule in ("default", "directed"):
+            self.assertEqual(set(self.classes("opposite", schedule)), {"write-write race"}, schedule)
+
+    def test_values_in_every_schedule(self):
+        for schedule in ("directed", "rr", "pct"):
+            self.check("same", 7, 8, schedule)
 
     def test_text_explains_the_value(self):
         for seed in range(1, 41):

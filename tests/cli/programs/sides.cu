@@ -31,6 +31,13 @@ __global__ void same_shared(int *out)
         out[blockIdx.x] = found;
 }
 
+// Values that are each other's complement.
+__global__ void opposite(int *out)
+{
+    if (threadIdx.x % 64 == 0)
+        out[blockIdx.x] = threadIdx.x ? -1 : 0; // opposite
+}
+
 // Neighbours in one word, in vectors and in all widths: no race, and the same memory afterwards.
 __global__ void neighbours(int *out)
 {
@@ -222,7 +229,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*kernel)(int *);
-    } kernels[] = {{"same", same}, {"same_shared", same_shared}, {"neighbours", neighbours}, {"read_store", read_store},
+    } kernels[] = {{"same", same}, {"same_shared", same_shared}, {"opposite", opposite}, {"neighbours", neighbours}, {"read_store", read_store},
                    {"read_atomic", read_atomic}, {"read_exchange", read_exchange}, {"read_volatile", read_volatile},
                    {"store_store", store_store}, {"in_shared", in_shared}, {"generic", generic}, {"narrow", narrow},
                    {"wide", wide}, {"cluster", cluster}};
