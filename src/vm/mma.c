@@ -87,46 +87,68 @@ static void scatter_floats(VmWarp *w, const VmMmaOperand *x, const float *in) {
 
 // ---- Products --------------------------------------------------------------------------------------------------
 
+// sum += a * b, of m by k and k by n elements. wide: products may have an exponent that f32 has not.
+static inline __attribute__((always_inline)) void sum_floats(const VmMma *p, const float *a, const float *b,
+                                                             float *sum, bool wide) {
+    unsigned n = p->b.f.columns, k = p->a.f.columns;
+    for (unsigned r = 0; r < p->a.f.rows; r++)
+        for (unsigned x = 0; x < k; x++) {
+            float u = a[r * k + x];
+            for (unsigned c = 0; c < n; c++)
+                sum[r * n + c] = wide ? __builtin_fmaf(u, b[x * n + c], sum[r * n + c])
+                                      : sum[r * n + c] + u * b[x * n + c];
+        }
+}
+
+static void sum_plain(const VmMma *p, const float *a, const float *b, float *sum, bool wide) {
+    if (wide)
+        sum_floats(p, a, b, sum, true);
+    else
+        sum_floats(p, a, b, sum, false);
+}
+
+// The same bits: a fused product that is exact is no other.
+#ifdef __x86_64__
+static __attribute__((target("avx2,fma"))) void sum_fused(const VmMma *p, const float *a, const float *b,
+                                                          float *sum) {
+    sum_floats(p, a, b, sum, true);
+}
+#endif
+
 static void multiply_floats(VmWarp *w, const VmMma *p) {
     float a[MAX_A], b[MAX_B], sum[MAX_C];
-    unsigned n = p->b.f.columns, k = p->a.f.columns;
     gather_floats(w, &p->a, a);
     gather_floats(w, &p->b, b);
     gather_floats(w, &p->c, sum);
-    // Products of these have an exponent that f32 may not have.
-    bool wide = p->a.f.element == VM_ELEM_BF16 || p->a.f.element == VM_ELEM_TF32;
-    for (unsigned r = 0; r < p->a.f.rows; r++)
-        for (unsigned x = 0; x < k; x++)
-            for (unsigned c = 0; c < n; c++) {
-                float u = a[r * k + x], v = b[x * n + c], *s = &sum[r * n + c];
-                *s = wide ? fmaf(u, v, *s) : *s + u * v;
-            }
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        sum_fused(p, a, b, sum);
+    else
+#endif
+        sum_plain(p, a, b, sum, p->a.f.element == VM_ELEM_BF16 || p->a.f.element == VM_ELEM_TF32);
     scatter_floats(w, &p->d, sum);
 }
 
 static void multiply_ints(VmWarp *w, const VmMma *p) {
-    int32_t a[MAX_A], b[MAX_B], old[MAX_C];
-    uint32_t out[MAX_C];
-    unsigned n = p->b.f.columns, k = p->a.f.columns;
-    bool bits = p->a.f.element == VM_ELEM_B1;
+    int32_t a[MAX_A], b[MAX_B], old[MAX_C], sum[MAX_C] = {0}; // of products alone: at most 2^21
+    unsigned n = p->b.f.columns, k = p->a.f.columns, m = p->a.f.rows;
+    bool differ = p->a.f.element == VM_ELEM_B1 && !p->bit_and;
     gather_ints(w, &p->a, a);
     gather_ints(w, &p->b, b);
     gather_ints(w, &p->c, old);
-    for (unsigned r = 0; r < p->a.f.rows; r++)
-        for (unsigned c = 0; c < n; c++) {
-            int64_t sum = old[r * n + c];
-            for (unsigned x = 0; x < k; x++) {
-                int32_t u = a[r * k + x], v = b[x * n + c];
-                sum += bits && !p->bit_and ? u ^ v : u * v;
-            }
+    for (unsigned r = 0; r < m; r++)
+        for (unsigned x = 0; x < k; x++)
+            for (unsigned c = 0; c < n; c++)
+                sum[r * n + c] += differ ? a[r * k + x] ^ b[x * n + c] : a[r * k + x] * b[x * n + c];
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        for (unsigned e = 0; e < p->d.f.n; e++) {
+            unsigned at = PLACE(&p->d, l, e);
+            int64_t v = (int64_t)old[at] + sum[at];
             if (p->satfinite)
-                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-            out[r * n + c] = (uint32_t)(uint64_t)sum;
+                v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+            VM_U32(w, p->d.slot[e])[l] = (uint32_t)(uint64_t)v;
         }
-    for (uint32_t m = w->mask; m; m &= m - 1) {
-        unsigned l = (unsigned)__builtin_ctz(m);
-        for (unsigned e = 0; e < p->d.f.n; e++)
-            VM_U32(w, p->d.slot[e])[l] = out[PLACE(&p->d, l, e)];
     }
 }
 
