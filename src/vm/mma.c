@@ -46,30 +46,39 @@ static int32_t to_int(VmElement element, uint32_t v) {
     }
 }
 
-// Element number e of lane l.
-static uint32_t field(const VmWarp *w, const VmMmaOperand *x, unsigned l, unsigned e) {
-    uint32_t v = VM_U32(w, x->slot[e / x->f.per_reg])[l];
-    return x->f.bits == 32 ? v : v >> e % x->f.per_reg * x->f.bits & ((UINT32_C(1) << x->f.bits) - 1);
+// The bits of all elements, which become a matrix by rows.
+static void gather(const VmWarp *w, const VmMmaOperand *x, uint32_t *out) {
+    unsigned per = x->f.per_reg, bits = x->f.bits;
+    uint32_t mask = UINT32_MAX >> (32 - bits);
+    for (unsigned r = 0; r < x->f.regs; r++)
+        for (unsigned l = 0; l < VM_LANES; l++) {
+            const uint16_t *place = x->place + (l * x->f.n + r * per);
+            uint32_t v = VM_U32(w, x->slot[r])[l];
+            for (unsigned e = 0; e < per; e++)
+                out[place[e]] = v >> e * bits & mask;
+        }
 }
 
-#define EACH(x, l, e)                                                                                        \
-    for (unsigned l = 0; l < VM_LANES; l++)                                                                  \
-        for (unsigned e = 0; e < (x)->f.n; e++)
-#define PLACE(x, l, e) (x)->place[(l) * (x)->f.n + (e)]
-
 static void gather_floats(const VmWarp *w, const VmMmaOperand *x, float *out) {
-    EACH(x, l, e)
-    out[PLACE(x, l, e)] = to_float(x->f.element, field(w, x, l, e));
+    uint32_t raw[MAX_A];
+    gather(w, x, raw);
+    for (unsigned k = 0; k < (unsigned)x->f.rows * x->f.columns; k++)
+        out[k] = to_float(x->f.element, raw[k]);
 }
 
 static void gather_ints(const VmWarp *w, const VmMmaOperand *x, int32_t *out) {
-    EACH(x, l, e)
-    out[PLACE(x, l, e)] = to_int(x->f.element, field(w, x, l, e));
+    uint32_t raw[MAX_A];
+    gather(w, x, raw);
+    for (unsigned k = 0; k < (unsigned)x->f.rows * x->f.columns; k++)
+        out[k] = to_int(x->f.element, raw[k]);
 }
 
+#define PLACE(x, l, e) (x)->place[(l) * (x)->f.n + (e)]
+
 static void gather_doubles(const VmWarp *w, const VmMmaOperand *x, double *out) {
-    EACH(x, l, e)
-    out[PLACE(x, l, e)] = VM_F64(w, x->slot[e])[l];
+    for (unsigned e = 0; e < x->f.n; e++)
+        for (unsigned l = 0; l < VM_LANES; l++)
+            out[PLACE(x, l, e)] = VM_F64(w, x->slot[e])[l];
 }
 
 static void scatter_floats(VmWarp *w, const VmMmaOperand *x, const float *in) {
@@ -137,9 +146,12 @@ static void multiply_ints(VmWarp *w, const VmMma *p) {
     gather_ints(w, &p->b, b);
     gather_ints(w, &p->c, old);
     for (unsigned r = 0; r < m; r++)
-        for (unsigned x = 0; x < k; x++)
+        for (unsigned x = 0; x < k; x++) {
+            int32_t u = a[r * k + x], *s = sum + r * n;
+            const int32_t *v = b + x * n;
             for (unsigned c = 0; c < n; c++)
-                sum[r * n + c] += differ ? a[r * k + x] ^ b[x * n + c] : a[r * k + x] * b[x * n + c];
+                s[c] += differ ? u ^ v[c] : u * v[c];
+        }
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         for (unsigned e = 0; e < p->d.f.n; e++) {
