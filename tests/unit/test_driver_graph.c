@@ -3,6 +3,8 @@
 // come by, and that branches really run side by side. [EM-127]
 #include "driver_common.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static CUgraph graph;
@@ -206,6 +208,212 @@ static void test_outlives_its_context(void **state) {
     OK(cuGraphDestroy(other));
 }
 
+// ---- What may not be done beside a capture ------------------------------------------------------------------
+
+// What an H200 (driver 580.159) answers: calls that capture does not observe, and those that the others show to be none.
+static CUstream capturing, other;
+static CUevent event;
+static CUmodule module;
+static CUlibrary library;
+static CUgraphExec exec;
+static CUmemoryPool pool;
+static CUdeviceptr memory, managed, queued;
+static void *host;
+static _Alignas(65536) char pages[1 << 16];
+
+#define LOCATION                                                                                             \
+    (CUmemLocation) { .type = CU_MEM_LOCATION_TYPE_DEVICE }
+#define UNSAFE_CALLS                                                                                         \
+    CALL(cuMemAlloc(&p, 64))                                                                                 \
+    CALL(cuMemAllocPitch(&p, &n, 64, 4, 4))                                                                  \
+    CALL(cuMemAllocHost(&at, 64))                                                                            \
+    CALL(cuMemHostAlloc(&at, 64, 0))                                                                         \
+    CALL(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL))                                                    \
+    CALL(cuMemFree(memory))                                                                                  \
+    CALL(cuMemFree(0))                                                                                       \
+    CALL(cuMemFreeHost(host))                                                                                \
+    CALL(cuMemFreeHost(NULL))                                                                                \
+    CALL(cuMemHostRegister(pages, sizeof pages, 0))                                                          \
+    CALL(cuMemAllocAsync(&p, 64, other))                                                                     \
+    CALL(cuMemAllocFromPoolAsync(&p, 64, pool, other))                                                       \
+    CALL(cuMemFreeAsync(queued, other))                                                                      \
+    CALL(cuMemPoolCreate(&q, &props))                                                                        \
+    CALL(cuMemPoolDestroy(pool))                                                                             \
+    CALL(cuMemPoolTrimTo(pool, 0))                                                                           \
+    CALL(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &v))                                 \
+    CALL(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &v))                                 \
+    CALL(cuMemPoolSetAccess(pool, &access, 1))                                                               \
+    CALL(cuDeviceSetMemPool(0, pool))                                                                        \
+    CALL(cuMemAdvise(managed, 64, CU_MEM_ADVISE_SET_READ_MOSTLY, LOCATION))                                  \
+    CALL(cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory))                              \
+    CALL(cuStreamAttachMemAsync(other, managed, 0, CU_MEM_ATTACH_HOST))                                      \
+    CALL(cuStreamQuery(other))                                                                               \
+    CALL(cuStreamSynchronize(other))                                                                         \
+    CALL(cuEventQuery(event))                                                                                \
+    CALL(cuEventSynchronize(event))                                                                          \
+    CALL(cuModuleUnload(module))                                                                             \
+    CALL(cuLibraryUnload(library))                                                                           \
+    CALL(cuGraphInstantiate(&x, graph, 0))                                                                   \
+    CALL(cuGraphExecDestroy(exec))                                                                           \
+    CALL(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048))                                                           \
+    CALL(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE))
+#define SAFE_CALLS                                                                                           \
+    CALL(cuMemGetInfo(&n, &m))                                                                               \
+    CALL(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING))                                                         \
+    CALL(cuEventCreate(&e, 0))                                                                               \
+    CALL(cuEventRecord(event, other))                                                                        \
+    CALL(cuModuleLoadData(&l, driver_ptx))                                                                   \
+    CALL(cuMemcpyDtoD(memory, memory + 32, 16))                                                              \
+    CALL(cuMemsetD8(memory, 0, 16))                                                                          \
+    CALL(cuMemsetD8Async(memory, 0, 16, other))                                                              \
+    CALL(cuGraphLaunch(exec, other))                                                                         \
+    CALL(cuGraphCreate(&g, 0))                                                                               \
+    CALL(cuCtxGetLimit(&n, CU_LIMIT_STACK_SIZE))
+
+typedef struct Try {
+    unsigned k;
+    CUresult result;
+    const char *name;
+} Try;
+
+static void *try_call(void *of) {
+    Try *y = of;
+    CUdeviceptr p;
+    size_t n, m;
+    void *at;
+    CUmemoryPool q;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = LOCATION};
+    CUmemAccessDesc access = {.location = LOCATION, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    cuuint64_t v = 0;
+    int yes = 1;
+    CUgraphExec x;
+    CUgraph g;
+    CUstream t;
+    CUevent e;
+    CUmodule l;
+    unsigned k = 0;
+    OK(cuCtxSetCurrent(driver_context));
+    y->name = NULL;
+#define CALL(call)                                                                                           \
+    if (k++ == y->k) {                                                                                       \
+        y->name = #call;                                                                                     \
+        y->result = call;                                                                                    \
+    }
+    UNSAFE_CALLS
+    unsigned unsafe = k;
+    SAFE_CALLS
+#undef CALL
+    y->k = y->k >= unsafe; // from now on: whether it is safe
+    return NULL;
+}
+
+static void make_all(unsigned flags) {
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = LOCATION};
+    OK(cuStreamCreate(&capturing, flags));
+    OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, 0));
+    OK(cuModuleLoadData(&module, driver_ptx));
+    OK(cuLibraryLoadData(&library, driver_ptx, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuMemPoolCreate(&pool, &props));
+    OK(cuMemAlloc(&memory, 64));
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocAsync(&queued, 64, other));
+    OK(cuMemAllocHost(&host, 64));
+    OK(cuEventRecord(event, other));
+    OK(cuCtxSynchronize());
+}
+
+// Whether all unsafe calls are refused in this thread or another one while one captures.
+static void expect_refusal(CUstreamCaptureMode mode, CUstreamCaptureMode mine, bool elsewhere, bool refused) {
+    for (unsigned k = 0;; k++) {
+        Try y = {.k = k};
+        CUstreamCaptureMode m = mine;
+        CUstreamCaptureStatus status;
+        CUgraph out = NULL;
+        pthread_t thread;
+        make_all(CU_STREAM_NON_BLOCKING);
+        OK(cuStreamBeginCapture(capturing, mode));
+        OK(cuThreadExchangeStreamCaptureMode(&m));
+        if (elsewhere) {
+            assert_int_equal(pthread_create(&thread, NULL, try_call, &y), 0);
+            pthread_join(thread, NULL);
+        } else
+            try_call(&y);
+        OK(cuThreadExchangeStreamCaptureMode(&m));
+        bool expected = refused && !y.k;
+        OK(cuStreamIsCapturing(capturing, &status));
+        CUresult end = cuStreamEndCapture(capturing, &out);
+        (void)cuMemHostUnregister(pages);
+        if (!y.name)
+            return;
+        if (y.result != (expected ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS))
+            fail_msg("%s: %d", y.name, y.result);
+        assert_int_equal(status,
+                         expected ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE);
+        assert_int_equal(end, expected ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
+    }
+}
+
+static void test_unsafe_calls(void **state) {
+    (void)state;
+    const CUstreamCaptureMode global = CU_STREAM_CAPTURE_MODE_GLOBAL,
+                              local = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                              relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+    expect_refusal(global, global, false, true);
+    expect_refusal(global, global, true, true);
+    expect_refusal(local, global, false, true);
+    expect_refusal(local, global, true, false);
+    expect_refusal(relaxed, global, false, false);
+    expect_refusal(global, relaxed, false, false);
+    expect_refusal(global, local, false, true);
+}
+
+// A blocking stream captures: the legacy stream cannot be used, but asking whether it captures spoils nothing.
+static void test_legacy_stream_beside_a_capture(void **state) {
+    (void)state;
+    CUstreamCaptureStatus status;
+    CUgraph out;
+    make_all(0);
+    OK(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+    assert_int_equal(cuStreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(cuStreamEndCapture(capturing, &out));
+    OK(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    assert_int_equal(cuStreamQuery(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_int_equal(cuStreamEndCapture(capturing, &out), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+    assert_int_equal(cuMemAllocAsync(&queued, 64, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_int_equal(cuStreamEndCapture(capturing, &out), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+static void *end_it(void *result) {
+    CUgraph out;
+    OK(cuCtxSetCurrent(driver_context));
+    *(CUresult *)result = cuStreamEndCapture(capturing, &out);
+    return NULL;
+}
+
+static void test_captures_end_where_they_began(void **state) {
+    (void)state;
+    for (unsigned mode = CU_STREAM_CAPTURE_MODE_GLOBAL; mode <= CU_STREAM_CAPTURE_MODE_RELAXED; mode++) {
+        CUresult result;
+        CUgraph out;
+        pthread_t thread;
+        float ms;
+        OK(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+        OK(cuEventCreate(&event, 0));
+        OK(cuStreamBeginCapture(capturing, (CUstreamCaptureMode)mode));
+        OK(cuEventRecord(event, capturing));
+        assert_int_equal(cuEventElapsedTime(&ms, event, event), CUDA_ERROR_CAPTURED_EVENT); // and goes on
+        assert_int_equal(pthread_create(&thread, NULL, end_it, &result), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(result, mode == CU_STREAM_CAPTURE_MODE_RELAXED
+                                     ? CUDA_SUCCESS
+                                     : CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+        assert_int_equal(cuStreamEndCapture(capturing, &out), CUDA_ERROR_ILLEGAL_STATE); // it is over
+    }
+}
+
 static void test_printed(void **state) {
     (void)state;
     char path[] = "/tmp/gpurace-graph-XXXXXX", text[512] = "";
@@ -230,6 +438,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_nodes, fresh, drop),
         cmocka_unit_test_setup_teardown(test_what_is_refused, fresh, drop),
         cmocka_unit_test_setup_teardown(test_outlives_its_context, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_unsafe_calls, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_legacy_stream_beside_a_capture, fresh, drop),
+        cmocka_unit_test_setup_teardown(test_captures_end_where_they_began, fresh, drop),
         cmocka_unit_test_setup_teardown(test_printed, fresh, drop),
     };
     return cmocka_run_group_tests(tests, start, NULL);

@@ -12,11 +12,17 @@ struct Capture {
     bool own_graph; // made for it
     bool invalid;
     Stream *origin;
+    CUstreamCaptureMode mode;
+    const void *thread; // that began it
     VEC(Stream *) streams;
     Capture *next;
 };
 
 static Capture *captures;
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+// Something that no other thread has.
+static const void *this_thread(void) { return &thread_mode; }
 
 static Capture *find(uint64_t id) {
     Capture *c = captures;
@@ -100,17 +106,54 @@ CUresult gr_capture_event_forbids(const Event *e) {
     return CUDA_ERROR_CAPTURED_EVENT;
 }
 
+// The legacy stream stands for all blocking ones of its context.
+static bool includes(const Stream *s, const Capture *c) {
+    for (size_t i = 0; i < c->streams.len && s == s->ctx->legacy; i++)
+        if (c->streams.data[i]->ctx == s->ctx && !(c->streams.data[i]->flags & CU_STREAM_NON_BLOCKING))
+            return true;
+    return false;
+}
+
 CUresult gr_capture_implicit(const Stream *s) {
     CUresult r = CUDA_SUCCESS;
-    for (Capture *c = captures; c && s == s->ctx->legacy; c = c->next) {
-        for (size_t i = 0; i < c->streams.len; i++) {
-            if (c->streams.data[i]->ctx == s->ctx && !(c->streams.data[i]->flags & CU_STREAM_NON_BLOCKING)) {
-                c->invalid = true;
-                r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-            }
+    for (Capture *c = captures; c; c = c->next)
+        if (includes(s, c)) {
+            c->invalid = true;
+            r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+        }
+    return r;
+}
+
+// The thread's mode says which captures it must heed, in words of cuThreadExchangeStreamCaptureMode.
+CUresult gr_capture_unsafe(void) {
+    CUresult r = CUDA_SUCCESS;
+    for (Capture *c = captures; c && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED; c = c->next) {
+        bool heeds = c->thread == this_thread() ? c->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                                                : thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                                                      c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        if (heeds) {
+            c->invalid = true;
+            r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         }
     }
     return r;
+}
+
+CUresult gr_capture_unsafe_in(const Stream *s) {
+    CUresult r = gr_capture_implicit(s);
+    return r == CUDA_SUCCESS ? gr_capture_unsafe() : r;
+}
+
+bool gr_capture_is_unsafe(const char *function) {
+    static const char *const names[] = {
+#define UNSAFE(name) #name,
+#include "driver/cuda/unsafe.def"
+#undef UNSAFE
+    };
+    for (size_t k = 0; captures && k < sizeof names / sizeof *names; k++)
+        if (!strcmp(function, names[k]))
+            return true;
+    return false;
 }
 
 // ---- Nodes -------------------------------------------------------------------------------------------------
@@ -259,7 +302,13 @@ static CUresult begin(CUstream handle, Graph *into, const CUgraphNode *after, si
     Capture *c = calloc(1, sizeof *c);
     if (!c)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *c = (Capture){.id = ++gr_cu.next_id, .graph = into, .own_graph = !into, .origin = s, .next = captures};
+    *c = (Capture){.id = ++gr_cu.next_id,
+                   .graph = into,
+                   .own_graph = !into,
+                   .origin = s,
+                   .mode = mode,
+                   .thread = this_thread(),
+                   .next = captures};
     captures = c;
     if (!c->graph)
         c->graph = gr_graph_new();
@@ -331,7 +380,9 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out) {
         c->invalid = true;
         return gr_cu_leave(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     }
-    if (c->invalid)
+    if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != this_thread())
+        r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD; // but it is over
+    else if (c->invalid)
         r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (!is_joined(c))
         r = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
@@ -354,6 +405,9 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *statu
     CUresult r = gr_stream_get(ctx, handle, &s);
     if (r != CUDA_SUCCESS || !status)
         return gr_cu_leave(r != CUDA_SUCCESS ? r : CUDA_ERROR_INVALID_VALUE);
+    for (const Capture *k = captures; k; k = k->next)
+        if (includes(s, k))
+            return gr_cu_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT); // which goes on
     const Capture *c = s->capture;
     bool active = c && !c->invalid;
     *status = active ? CU_STREAM_CAPTURE_STATUS_ACTIVE
@@ -413,13 +467,11 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream s, CUgraphNode *after, size_
     return cuStreamUpdateCaptureDependencies_v2(s, after, NULL, n, flags);
 }
 
-// What a mode would forbid (cuMemAlloc and the like while another thread captures) does no harm here.
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
     if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
-    CUstreamCaptureMode old = current;
-    current = *mode;
+    CUstreamCaptureMode old = thread_mode;
+    thread_mode = *mode;
     *mode = old;
     return CUDA_SUCCESS;
 }

@@ -205,12 +205,12 @@ typedef enum ApiNeed {
 } ApiNeed;
 
 // Takes the lock unless it returns an error. *ctx (may be NULL) is the current context.
-CUresult gr_cu_enter(ApiNeed need, Ctx **ctx);
+CUresult gr_cu_enter(ApiNeed need, Ctx **ctx, const char *function);
 CUresult gr_cu_leave(CUresult result);
 
 #define API_ENTER(need, ctx)                                                                                 \
     do {                                                                                                     \
-        CUresult enter_ = gr_cu_enter((need), (ctx));                                                        \
+        CUresult enter_ = gr_cu_enter((need), (ctx), __func__);                                              \
         if (enter_ != CUDA_SUCCESS)                                                                          \
             return enter_;                                                                                   \
     } while (0)
@@ -386,6 +386,10 @@ bool gr_capture_forbids(Ctx *ctx);
 CUresult gr_capture_stream_forbids(Stream *s);
 CUresult gr_capture_event_forbids(const Event *e);
 CUresult gr_capture_implicit(const Stream *s);
+// To do anything that capture does not observe; and whether the entry point is always such (unsafe.def).
+CUresult gr_capture_unsafe(void);
+CUresult gr_capture_unsafe_in(const Stream *s); // the same with a stream that does not capture
+bool gr_capture_is_unsafe(const char *function);
 // Nodes of the graph that the stream captures.
 CUresult gr_capture_item(Stream *s, Item *it); // takes the item
 CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);

@@ -123,6 +123,9 @@ CUresult cuEventQuery(CUevent handle) {
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     if (!e || e->captured)
         return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
+    CUresult r = gr_capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return gr_cu_leave(r);
     gr_queue_asked();
     if (e->mark && e->mark->done)
         gr_work_waited(0, NULL, e->mark);
@@ -134,6 +137,9 @@ CUresult cuEventSynchronize(CUevent handle) {
     Event *e = gr_cu_handle(handle, HANDLE_EVENT);
     if (!e || e->captured)
         return gr_cu_leave(e ? gr_capture_event_forbids(e) : CUDA_ERROR_INVALID_HANDLE);
+    CUresult r = gr_capture_unsafe();
+    if (r != CUDA_SUCCESS)
+        return gr_cu_leave(r);
     return gr_cu_leave(e->mark ? gr_queue_drain_mark(e->ctx, e->mark) : CUDA_SUCCESS);
 }
 
@@ -142,6 +148,8 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end) {
     Event *a = gr_cu_handle(start, HANDLE_EVENT), *b = gr_cu_handle(end, HANDLE_EVENT);
     if (!ms)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if ((a && a->captured) || (b && b->captured))
+        return gr_cu_leave(CUDA_ERROR_CAPTURED_EVENT); // the capture goes on
     if (!a || !b || !a->mark || !b->mark || ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) ||
         a->mark->dev != b->mark->dev)
         return gr_cu_leave(CUDA_ERROR_INVALID_HANDLE);

@@ -169,7 +169,7 @@ int gr_cu_start_thread(void *(*body)(void *), const char *name) {
 
 // ---- Entry points ------------------------------------------------------------------------------------------
 
-CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
+CUresult gr_cu_enter(ApiNeed need, Ctx **ctx, const char *function) {
     if (in_callback && need != API_ANY)
         return CUDA_ERROR_NOT_PERMITTED;
     if (gr_cu_lock_is_mine()) // a signal handler that interrupted a call, or what exit called from one runs
@@ -189,6 +189,8 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx) {
             r = CUDA_ERROR_INVALID_CONTEXT;
         else if (need == API_CONTEXT)
             r = current->sticky;
+        if (r == CUDA_SUCCESS && gr_capture_is_unsafe(function))
+            r = gr_capture_unsafe();
     }
     if (ctx)
         *ctx = current;

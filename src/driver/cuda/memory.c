@@ -184,8 +184,8 @@ CUresult cuMemAllocHost_v2(void **out, size_t size) {
 CUresult cuMemFreeHost(void *p) {
     VmRange *r = NULL;
     CUresult st = enter_freeing((uint64_t)(uintptr_t)p, &r);
-    if (st != CUDA_SUCCESS)
-        return st;
+    if (st != CUDA_SUCCESS || !p)
+        return st == CUDA_SUCCESS ? gr_cu_leave(st) : st;
     bool ok = r && r->kind == VM_MEM_PINNED;
     return gr_cu_leave(ok ? gr_mem_free_now(r->addr) : CUDA_ERROR_INVALID_VALUE);
 }

@@ -51,6 +51,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
         st = CUDA_ERROR_INVALID_VALUE;
     if (st == CUDA_SUCCESS && s->capture)
         return gr_cu_leave(gr_capture_alloc(s, size, out));
+    if (st == CUDA_SUCCESS)
+        st = gr_capture_unsafe_in(s);
     return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, pool, size, out) : st);
 }
 
@@ -61,6 +63,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
     CUresult st = gr_stream_get(c, stream, &s);
     if (st == CUDA_SUCCESS && s->capture)
         return gr_cu_leave(gr_capture_alloc(s, size, out));
+    if (st == CUDA_SUCCESS)
+        st = gr_capture_unsafe_in(s);
     return gr_cu_leave(st == CUDA_SUCCESS ? gr_pool_alloc(s->ctx, s->ctx->dev->pool, size, out) : st);
 }
 
@@ -72,6 +76,8 @@ CUresult cuMemFreeAsync(CUdeviceptr addr, CUstream stream) {
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
     if (st == CUDA_SUCCESS && s->capture)
         return gr_cu_leave(gr_capture_free(s, addr));
+    if (st == CUDA_SUCCESS)
+        st = gr_capture_unsafe_in(s);
     if (st == CUDA_SUCCESS && (!r || r->addr != addr || !r->user || r->kind != VM_MEM_DEVICE))
         st = CUDA_ERROR_INVALID_VALUE;
     Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_FREE) : NULL;

@@ -149,6 +149,8 @@ CUresult cuStreamSynchronize(CUstream handle) {
     Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     CUresult r = gr_capture_stream_forbids(s);
+    if (r == CUDA_SUCCESS)
+        r = gr_capture_unsafe_in(s);
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_queue_drain_stream(s) : r);
 }
 
@@ -157,6 +159,8 @@ CUresult cuStreamQuery(CUstream handle) {
     Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
     CUresult r = gr_capture_stream_forbids(s);
+    if (r == CUDA_SUCCESS)
+        r = gr_capture_unsafe_in(s);
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
     gr_queue_asked();
@@ -300,6 +304,11 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t length,
     Ctx *c = NULL;
     Stream *s = NULL;
     STREAM_ENTER(handle, &c, &s);
+    if (s->capture) // no graph has such nodes
+        return gr_cu_leave(gr_capture_stream_forbids(s));
+    CUresult allowed = gr_capture_unsafe_in(s);
+    if (allowed != CUDA_SUCCESS)
+        return gr_cu_leave(allowed);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
     if (!r || r->addr != ptr || (length != 0 && length != r->size) || r->kind == VM_MEM_DEVICE ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE))
