@@ -12,6 +12,8 @@ from truth import read
 
 DATA, PAGE, PLOT = "detection.tsv", "detection.md", "detection.svg"
 SCHEDULES = ("default", "random", "pct", "directed")
+# `directed`, and so many runs in sequence share what they saw: each such group has a file of --coverage of its own.
+REMEMBERED, TOGETHER = "remembered", 5
 AGAIN = "tests/race/gpurace-corpus --update-detection"
 # Table 3 of the SuperCollider paper: the races that it did not find. Those of its rows that are none it was silent about.
 PAPER_MISSES = ("cp.async.bulk (global->shared) GMEM RW", "cudaMemcpyAsync (DtoH) RW", "CPU-GPU UVM RW")
@@ -22,7 +24,7 @@ HEAD = """# How likely is a race found?
 
 
 def options_of(schedule):
-    return ["--schedule", schedule] if schedule else []
+    return ["--schedule", "directed" if schedule == REMEMBERED else schedule] if schedule else []
 
 
 def chance(hits, runs, k):
@@ -44,32 +46,89 @@ class Measured:
     evidence: dict = field(default_factory=dict)  # (program, race) -> {words: reports}
 
 
-def measured(results, runs):
-    m = Measured(runs)
+    numbers = ("runs", "twin_runs", "reports", "two_sided", "false")
+
+    @staticmethod
+    def hits_of(result, race):
+        return result.hits.get(race, [])
+
+    @staticmethod
+    def in_words(hits):
+        return ranges(hits)
+
+    @staticmethod
+    def from_words(text):
+        return numbers_of(text)
+
+    def within(self, key, k):
+        """How likely k runs find a race."""
+        return chance(len(self.hits[key]), self.runs, k)
+
+
+@dataclass
+class Remembered(Measured):
+    """Groups of `runs` runs that share what they saw. hits: (program, race) -> which run of each group was the first to find it; 0: none."""
+
+    groups: int = 0
+
+    numbers = ("groups", *Measured.numbers)
+
+    @staticmethod
+    def hits_of(result, race):
+        return result.first.get(race, [])
+
+    @staticmethod
+    def in_words(hits):
+        return "".join(map(str, hits)) or "-"
+
+    @staticmethod
+    def from_words(text):
+        return [] if text == "-" else list(map(int, text))
+
+    def within(self, key, k):
+        return self.groups_within(key, k) / max(1, self.groups)
+
+    def groups_within(self, key, k):
+        return sum(0 < first <= k for first in self.hits[key])
+
+    def sometimes_missed(self, keys):
+        """The races that not every group found."""
+        return [key for key in keys if self.groups_within(key, self.runs) < self.groups]
+
+
+def share_of(m, keys, k):
+    """The share of these races that k runs find."""
+    return sum(m.within(key, k) for key in keys) / max(1, len(keys))
+
+
+def kind_of(schedule):
+    return Remembered if schedule == REMEMBERED else Measured
+
+
+def measured(results, seeds, schedule):
+    groups = max((len(first) for r in results for first in r.first.values()), default=0)
+    m = Remembered(TOGETHER, groups=groups) if schedule == REMEMBERED else Measured(seeds)
     for r in results:
         m.twin_runs += r.twin_runs
         m.two_sided += r.two_sided
         m.false += len(r.false)
         for race in r.program.races:
-            m.hits[r.program.key, race] = r.hits.get(race, [])
+            m.hits[r.program.key, race] = m.hits_of(r, race)
             m.evidence[r.program.key, race] = r.evidence.get(race, {})
             m.reports += sum(r.evidence.get(race, {}).values())
     return m
-
-
-NUMBERS = ("runs", "twin_runs", "reports", "two_sided", "false")
 
 
 def save(path, schedules):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"# Which seeds found which race of the corpus (tests/race). Made by {AGAIN}\n")
         for name, m in schedules.items():
-            file.write(f"#! {name} " + " ".join(f"{n}={getattr(m, n)}" for n in NUMBERS) + "\n")
-        file.write("# schedule\tprogram\trace\tseeds\treports by evidence\n")
+            file.write(f"#! {name} " + " ".join(f"{n}={getattr(m, n)}" for n in m.numbers) + "\n")
+        file.write(f"# schedule\tprogram\trace\tseeds; {REMEMBERED}: of each group, the first run that found it, 0 for none\treports by evidence\n")
         for name, m in schedules.items():
             for (program, race), seeds in m.hits.items():
                 evidence = " | ".join(f"{word}: {n}" for word, n in sorted(m.evidence[program, race].items()))
-                file.write("\t".join((name, program, str(race), ranges(seeds), evidence)) + "\n")
+                file.write("\t".join((name, program, str(race), m.in_words(seeds), evidence)) + "\n")
 
 
 def load(path):
@@ -77,11 +136,11 @@ def load(path):
     for line in read(path).splitlines():
         if line.startswith("#! "):
             name, *numbers = line[3:].split()
-            schedules[name] = Measured(**{k: int(v) for k, v in (n.split("=") for n in numbers)})
+            schedules[name] = kind_of(name)(**{k: int(v) for k, v in (n.split("=") for n in numbers)})
         elif not line.startswith("#"):
             name, program, race, seeds, evidence = line.split("\t")
             m = schedules[name]
-            m.hits[program, int(race)] = numbers_of(seeds)
+            m.hits[program, int(race)] = m.from_words(seeds)
             m.evidence[program, int(race)] = {w: int(n) for w, n in (e.rsplit(": ", 1) for e in evidence.split(" | ") if e)}
     return schedules
 
@@ -106,22 +165,26 @@ class Page:
     """The labels, what can be found of them, and what was."""
 
     def __init__(self, programs, pairs, schedules):
-        self.programs, self.schedules = programs, schedules
+        self.programs = programs
+        self.schedules = {name: m for name, m in schedules.items() if name != REMEMBERED}  # runs that are each alone
+        self.remembered = schedules.get(REMEMBERED)
         self.races = {(p.key, r.id): (p, r) for p in programs for r in p.races.values()}
         self.able = {key: findable.of_race(r, pairs.get(key, ())) for key, (_, r) in self.races.items()}
         self.watch = [key for key in self.races if not self.able[key].by_watch]
         self.value = [key for key in self.races if not self.able[key].by_value]
-        self.best = list(schedules)[-1]
+        self.best = list(self.schedules)[-1]
 
     def share(self, schedule, keys, k):
-        m = self.schedules[schedule]
-        return sum(chance(len(m.hits[key]), m.runs, k) for key in keys) / max(1, len(keys))
+        return share_of(self.schedules[schedule], keys, k)
 
     def curves(self):
-        return {name: [self.share(name, self.watch, k) for k in range(1, m.runs + 1)] for name, m in self.schedules.items()}
+        """Of each schedule the share of what can be found that 1, 2, ... runs find."""
+        measured = {**self.schedules, **({f"{self.best}, one file": self.remembered} if self.remembered else {})}
+        return {name: [share_of(m, self.watch, k) for k in range(1, m.runs + 1)] for name, m in measured.items()}
 
     def text(self):
-        parts = (self.method, self.by_schedule, self.by_family, self.by_evidence, self.not_findable, self.missed, self.table3)
+        parts = (self.method, self.by_schedule, *([self.memory] if self.remembered else []), self.by_family, self.by_evidence,
+                 self.not_findable, self.missed, self.table3)
         return HEAD.format(again=AGAIN) + "\n" + "\n".join(part() for part in parts)
 
     def method(self):
@@ -148,6 +211,30 @@ values*, all that a GPU can do, needs moreover that the other side writes, and a
         head = ["schedule", "1 run", "2 runs", "5 runs", "10 runs", f"all {m.runs}", "runs of twins", "false reports"]
         return "## By schedule\n\nOf the races that a watchpoint can find:\n\n" + table(head, rows)
 
+    def memory(self):
+        m, ks = self.remembered, range(1, self.remembered.runs + 1)
+        rows = [[f"`{self.best}`, each run alone", *(percent(self.share(self.best, self.watch, k)) for k in ks)],
+                ["`directed`, runs with one file", *(percent(share_of(m, self.watch, k)) for k in ks)]]
+        text = f"""## With what earlier runs saw
+
+With `--coverage FILE` a run notes which accesses of different threads touched the same bytes, and which of these pairs it saw overlap; the
+schedule `directed` of a later run with the same FILE then aims at the pairs that have not met (docs/collider.md). Here each racy program ran in {m.groups}
+groups of {m.runs} runs, one after the other, each with another seed, and each group with a new file. *Within k runs* is the mean over the groups. The twins and
+the clean programs ran {m.twin_runs} times, all runs of one with the same file: {m.false or 'no'} false reports, those of the racy programs among them.
+
+"""
+        text += table(["of what a watchpoint can find", *(f"{k} run{'s' if k > 1 else ''}" for k in ks)], rows)
+        rows = [[*self.of_race(key), percent(self.schedules[self.best].within(key, m.runs)), percent(m.within(key, m.runs)),
+                 "".join(map(str, m.hits[key]))] for key in m.sometimes_missed(self.watch)]
+        text += (f"\n{len(self.watch) - len(rows)} of the {len(self.watch)} races were found within {m.runs} runs by every group" +
+                 (f". The others, with the share of {m.runs} runs that find them, and which run of each group was the first that did (0: none):\n\n" if rows else ".\n"))
+        return text + (table(["program", "race", "what", "each run alone", "one file", "first found by"], rows) if rows else "")
+
+    def of_race(self, key):
+        program, race = self.races[key]
+        lines = " and ".join([str(n) for n in sorted(race.sides)] + list(race.hosts))
+        return program.key, race.id, f"{race.classes[0]}, line {lines}"
+
     def by_family(self):
         m, rows = self.schedules[self.best], []
         for family in families_of(self.programs):
@@ -155,7 +242,7 @@ values*, all that a GPU can do, needs moreover that the other side writes, and a
             can = [key for key in keys if key in set(self.watch)]
             rows.append([f"`{family}`", len(keys), sum(self.races[key][1].order == "can-overlap" for key in keys),
                          sum(key in set(self.value) for key in keys), len(can),
-                         *(f"{sum(chance(len(m.hits[key]), m.runs, k) for key in can):.1f}" for k in (1, 5)),
+                         *(f"{sum(m.within(key, k) for key in can):.1f}" for k in (1, 5)),
                          sum(bool(m.hits[key]) for key in can)])
         total = with_total(rows)
         for i, k in ((5, 1), (6, 5)):
@@ -199,12 +286,9 @@ values*, all that a GPU can do, needs moreover that the other side writes, and a
         m = self.schedules[self.best]
         rows = []
         for key in self.watch:
-            within = chance(len(m.hits[key]), m.runs, 5)
-            if within < 0.99:
-                program, race = self.races[key]
-                lines = " and ".join([str(n) for n in sorted(race.sides)] + list(race.hosts))
+            if m.within(key, 5) < 0.99:
                 rates = [percent(len(s.hits[key]) / s.runs) for s in self.schedules.values()]
-                rows.append([program.key, race.id, f"{race.classes[0]}, line {lines}", *rates])
+                rows.append([*self.of_race(key), *rates])
         head = ["program", "race", "what", *(f"`{name}`" for name in self.schedules)]
         return (f"## Which can be missed?\n\nThe {len(rows)} races that a watchpoint can find and that 5 runs with the schedule `{self.best}` may miss (1 in 100 "
                 f"or more), with the share of the seeds that found them under each schedule:\n\n" + table(head, rows))

@@ -4,7 +4,7 @@
 WIDTH, HEIGHT = 776, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 206, 52, 56
 # Told apart by colour, dashes and marks, each alone.
-STYLES = (("a", "", "circle"), ("b", "7 4", "square"), ("c", "2 4", "diamond"), ("d", "", "triangle"))
+STYLES = (("a", "", "circle"), ("b", "7 4", "square"), ("c", "2 4", "diamond"), ("d", "", "triangle"), ("e", "9 3 2 3", "down"))
 STYLE = """
   text { font: 13px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f2328 }
   .title { font-size: 15px; font-weight: 600 }
@@ -13,12 +13,12 @@ STYLE = """
   .grid { stroke: #d9dee4; stroke-width: 1 }
   .axis { stroke: #59636e; stroke-width: 1.2 }
   .line { fill: none; stroke-width: 2.2; stroke-linejoin: round }
-  .a { stroke: #6e7781; } .b { stroke: #bc6c00 } .c { stroke: #0969da } .d { stroke: #1a7f37 }
-  .ma { fill: #6e7781 } .mb { fill: #bc6c00 } .mc { fill: #0969da } .md { fill: #1a7f37 }
+  .a { stroke: #6e7781; } .b { stroke: #bc6c00 } .c { stroke: #0969da } .d { stroke: #1a7f37 } .e { stroke: #8250df }
+  .ma { fill: #6e7781 } .mb { fill: #bc6c00 } .mc { fill: #0969da } .md { fill: #1a7f37 } .me { fill: #8250df }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .small { fill: #9198a1 } .paper { fill: #0d1117 } .grid { stroke: #2a313a } .axis { stroke: #9198a1 }
-    .a { stroke: #9198a1 } .b { stroke: #f0a03c } .c { stroke: #58a6ff } .d { stroke: #3fb950 }
-    .ma { fill: #9198a1 } .mb { fill: #f0a03c } .mc { fill: #58a6ff } .md { fill: #3fb950 }
+    .a { stroke: #9198a1 } .b { stroke: #f0a03c } .c { stroke: #58a6ff } .d { stroke: #3fb950 } .e { stroke: #bc8cff }
+    .ma { fill: #9198a1 } .mb { fill: #f0a03c } .mc { fill: #58a6ff } .md { fill: #3fb950 } .me { fill: #bc8cff }
   }
 """
 
@@ -27,7 +27,7 @@ def marker(kind, x, y, css):
     if kind == "circle":
         return f'<circle class="{css}" cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
     points = {"square": ((-3.3, -3.3), (3.3, -3.3), (3.3, 3.3), (-3.3, 3.3)), "diamond": ((0, -4.8), (4.8, 0), (0, 4.8), (-4.8, 0)),
-              "triangle": ((0, -4.8), (4.5, 3.4), (-4.5, 3.4))}[kind]
+              "triangle": ((0, -4.8), (4.5, 3.4), (-4.5, 3.4)), "down": ((0, 4.8), (4.5, -3.4), (-4.5, -3.4))}[kind]
     return f'<polygon class="{css}" points="{" ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in points)}"/>'
 
 

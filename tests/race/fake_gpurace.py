@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for gpurace in test_run_examples.py and test_corpus.py: reports what the file PROGRAM.answer (JSON) says, by seed;
-of a twin what its member "twin" says."""
+of a twin what its member "twin" says, and of the Nth run with the same --coverage file what "Nth with file" says, if there."""
 import json
 import os
 import sys
@@ -13,6 +13,10 @@ with open(program + ".answer", encoding="utf-8") as file:
     answer = json.load(file)
 if "fixed" in args:
     answer = answer.get("twin", {"races": []})
+if "--coverage" in args:
+    with open(args[args.index("--coverage") + 1], "a", encoding="utf-8") as file:
+        file.write(".")
+        answer = answer.get(f"{file.tell()} with file", answer)
 answer = answer.get(seed, answer.get("default", answer))
 if answer.get("random"):
     answer["coverage"] = {"noise": os.urandom(8).hex()}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs of the corpus under an engine, and judges its reports by the labels."""
 import os
+import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from corpus import DEFAULT_SEEDS, Program
@@ -41,6 +43,7 @@ class Result:
     hits: dict = field(default_factory=dict)  # race id -> seeds that reported it
     evidence: dict = field(default_factory=dict)  # race id -> what its reports rest on -> how many
     pairs: dict = field(default_factory=dict)  # race id -> {(class, side, side)}
+    first: dict = field(default_factory=dict)  # race id -> of each group of runs, which one found it first, from 1; 0: none
     false: dict = field(default_factory=dict)  # description -> [command]: reports that no label allows
     errors: list = field(default_factory=list)
 
@@ -80,13 +83,36 @@ def side_of(access):
     return f"{strength} {kind}" + (" discarded" if access.get("discarded") else "")
 
 
+class Memory:
+    """What runs share: a file of --coverage that is theirs alone."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="gpurace-memory-")
+        self.options = ["--coverage", os.path.join(self.folder.name, "coverage")]
+        self.seeds = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def again(self, command, seed):
+        """How to run a run again: what went before it counts."""
+        before = f" (after the seeds {', '.join(map(str, self.seeds))}, with the same file)" if self.seeds else ""
+        self.seeds.append(seed)
+        return command + before
+
+
 class Judge:
-    """Runs programs under one engine."""
+    """Runs programs under one engine. With `together`, so many runs in sequence share what they saw, and what twins see is shared by all
+    runs of that twin; else each run is alone."""
 
     def __init__(self, gpurace, folder, engine, options=(), schema=None, seeds=None, twin_seeds=None, all_seeds=False,
-                 timeout=120):
+                 timeout=120, together=0, wanted=None):
         self.gpurace, self.folder, self.engine, self.options, self.schema = gpurace, folder, engine, options, schema
         self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
+        self.together, self.wanted = together, wanted  # wanted: the (program, race) for which runs go on; None: all of them
         self.collides = finder(engine) == COLLIDER
         self.value_classes = words("src/device/races.def", "RACE_CLASS")
 
@@ -106,14 +132,18 @@ class Judge:
             return {r.id for r in races if r.sides_match(record, program)}
         return {r.id for r in races if r.has_side(record, program)}
 
-    def one(self, result, seed, twin, options):
-        """One run; adds what it showed to the result."""
-        program = result.program
+    def memory(self):
+        return Memory() if self.together else nullcontext()
+
+    def one(self, result, seed, twin, options, memory=None):
+        """One run; adds what it showed to the result. The races that it found."""
+        program, found = result.program, set()
         binary = os.path.join(self.folder, program.family, program.name)
         command = [binary] + (["fixed"] if twin else []) + program.args
         devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 else []
-        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options],
+        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options, *(memory.options if memory else ())],
                   timeout=self.timeout)
+        again = memory.again(run.command, seed) if memory else run.command
         result.seconds += run.seconds
         try:
             report = run.report(self.schema)
@@ -126,16 +156,47 @@ class Judge:
             for record in report["races"] + report.get("misuses", []):
                 ids = set() if twin else self.match(program, record, options)
                 if not ids:
-                    result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(run.command)
+                    result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(again)
                 if record["engine"] != finder(self.engine):
                     continue  # what only the confirming engine saw is not found by the other
                 result.confirmed += bool(record.get("witness"))
                 result.two_sided += len(record.get("accesses", ())) == 2
                 for race in ids:
                     result.add(record, race, seed)
+                found |= ids
         except Exception as error:  # whatever a broken report raises is a finding about that run
             problems = [f"{type(error).__name__}: {str(error)[:600]}"]
-        result.errors += [f"seed {seed}: {p}\n      again: {run.command}" for p in problems]
+        result.errors += [f"seed {seed}: {p}\n      again: {again}" for p in problems]
+        return found
+
+    def wrong(self, result):
+        return len(result.errors) + len(result.false) > 8  # it will not get better
+
+    def group(self, result, seeds, options, races):
+        """Runs until what is wanted of these races was found. Notes which run was the first to find each."""
+        wanted = races if self.wanted is None else {r for r in races if (result.program.key, r) in self.wanted}
+        first = {}
+        with self.memory() as memory:
+            for i, seed in enumerate(seeds, 1):
+                result.racy_runs += not options
+                for race in self.one(result, seed, False, options, memory):
+                    first.setdefault(race, i)
+                if self.wrong(result) or (wanted <= set(first) and not self.all_seeds):
+                    break
+        for race in races:
+            result.first.setdefault(race, []).append(first.get(race, 0))
+
+    def twins(self, result, seeds, options):
+        program = result.program
+        with self.memory() as racy, self.memory() as fixed:
+            for seed in seeds:
+                if self.wrong(result):
+                    break
+                for twin in (False, True):
+                    if twin and not program.has_twin or not twin and (not program.clean or program.only_fixed):
+                        continue
+                    result.twin_runs += 1
+                    self.one(result, seed, twin, options, fixed if twin else racy)
 
     def check(self, program):
         groups = {()} | (set() if self.collides else {r.options for r in program.ids.values()})
@@ -147,21 +208,12 @@ class Judge:
             return result
         seeds = self.seeds if self.seeds is not None else range(1, program.seeds + 1)
         twin_seeds = self.twin_seeds if self.twin_seeds is not None else range(1, DEFAULT_SEEDS + 1)
-        wrong = lambda: len(result.errors) + len(result.false) > 8  # it will not get better
+        k = self.together or max(1, len(seeds))
         for options in sorted(groups):
             here = {r for r in result.expected if program.ids[r].options == options}
             if program.racy:
-                for seed in seeds:
-                    result.racy_runs += not options
-                    self.one(result, seed, False, options)
-                    if wrong() or (here <= set(result.hits) and not self.all_seeds):
-                        break
-            for seed in twin_seeds:
-                if wrong():
-                    break
-                for twin in (False, True):
-                    if twin and not program.has_twin or not twin and (not program.clean or program.only_fixed):
-                        continue
-                    result.twin_runs += 1
-                    self.one(result, seed, twin, options)
+                for i in range(0, len(seeds), k):
+                    if not self.wrong(result):
+                        self.group(result, seeds[i:i + k], options, here)
+            self.twins(result, twin_seeds, options)
         return result

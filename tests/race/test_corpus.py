@@ -140,6 +140,36 @@ class Tool(unittest.TestCase):
         self.expect(1, "found, though it cannot be: subtle/x RACE 2", RACY, self.reports(seen("lost update", "global", access(7, launch=2), 7)), *enough)
         self.expect(1, "not found: subtle/x RACE 1, line 4 and 6", RACY, self.reports(), *enough)
 
+    def test_runs_that_share_a_file(self):
+        remembered = ("--engine", "collider", "--schedule", "remembered", "--missed-ok", "--seeds", "1..10")
+        one = self.reports(seen("clobbered read", "shared", 6))
+        late = {"3 with file": one, "default": self.reports()}  # any file that is used for the third time
+        printed = self.expect(0, "within 2 runs:    0.0 of the 1 races that can be found (0.0 %)", RACY, {**late, "twin": self.reports()}, *remembered, "--rates")
+        self.assertIn("within 3 runs:    1.0 of the 1 races that can be found (100.0 %)", printed)
+        once = {**late, "3 with file": {"8": one, "default": self.reports()}, "twin": self.reports()}
+        printed = self.expect(0, "within 5 runs:    0.5 of the 1 races that can be found (50.0 %)", RACY, once, *remembered, "--rates", "--verbose")
+        self.assertIn("x RACE 1: found by 1 of 2 groups, 03", printed)
+        self.expect(0, "10+2 runs", RACY, once, *remembered, "--rates", "--verbose")
+        self.expect(0, "8+2 runs", RACY, once, *remembered, "--verbose")  # each group ends when all was found that can be
+        self.expect(0, "0.5 of the 1 races that can be found (50.00 %, at least 50 %)", RACY, once, *remembered, "--at-least", "50")
+        self.expect(1, "0.5 of the 1 races that can be found (50.00 %, at least 51 %)", RACY, once, *remembered, "--at-least", "51")
+        self.assertEqual(json.loads(self.run_tool(RACY, once, *remembered, "--json")[1])["programs"][0]["first"], {"1": [0, 3], "2": [0, 0]})
+        self.expect(0, "10+2 runs", RACY, {**once, "8 with file": {"races": 3}}, *remembered, "--rates", "--verbose")  # none is used that often
+
+    def test_twins_that_share_a_file(self):
+        remembered = ("--engine", "collider", "--schedule", "remembered", "--missed-ok", "--seeds", "1..5")
+        silent = {"default": self.reports(), "twin": {"3 with file": self.reports(FIRST), "default": self.reports()}}
+        self.expect(0, "5+2 runs", RACY, silent, *remembered, "--verbose")
+        self.expect(1, "false: twin: ", RACY, silent, *remembered, "--twin-seeds", "1..3")
+        printed = self.expect(1, "(after the seeds 1, 2, with the same file)", RACY, silent, *remembered, "--twin-seeds", "1..4")
+        self.assertIn("in 1 runs", printed)
+        self.expect(1, "false: ", CLEAN, silent["twin"], *remembered, "--twin-seeds", "1..3")
+
+    def test_what_sharing_needs(self):
+        self.expect(2, "groups of 5 seeds", RACY, {}, "--engine", "collider", "--schedule", "remembered")
+        self.expect(2, "is the collider's", RACY, {}, "--schedule", "remembered", "--seeds", "1..5")
+        self.expect(2, "groups of 5 seeds", RACY, {}, "--update-detection")
+
     def test_inlined_and_host(self):
         deep = access(9, "atomic.h", inlined_at=[{"file": "/a/x.cu", "line": 4}, {"file": "x.cu", "line": 99}])
         self.expect(0, "2/2 races", RACY, self.reports(race("read-write race", "shared", 6, deep), SECOND), "--verbose")
@@ -199,9 +229,14 @@ class Tool(unittest.TestCase):
             self.assertRegex(read(at("corpus.md")), re.escape("| `subtle` | 2 | 2 | 0 | 0 |"))
             found = self.reports(seen("clobbered read", "shared", 6))
             answer = {"1": found, "default": self.reports(), "twin": self.reports()}
-            self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder)
+            self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder, "--seeds", "1..10")
             self.assertIn("default\tsubtle/x\t1\t1\tvalue changed: 1\n", read(at("detection.tsv")))
-            self.assertIn("| 33.33 % | 66.67 % | 100 % | 100 % | 1 of 1 | 2 | 0 |", read(at("detection.md")))
+            self.assertIn("#! remembered groups=2 runs=5 twin_runs=2 reports=1 two_sided=0 false=0\n", read(at("detection.tsv")))
+            self.assertIn("remembered\tsubtle/x\t1\t10\tvalue changed: 1\n", read(at("detection.tsv")))
+            self.assertIn("| 10 % | 20 % | 50 % | 100 % | 1 of 1 | 2 | 0 |", read(at("detection.md")))
+            self.assertIn("| `directed`, each run alone | 10 % | 20 % | 30 % | 40 % | 50 % |\n"
+                          "| `directed`, runs with one file | 50 % | 50 % | 50 % | 50 % | 50 % |\n", read(at("detection.md")))
+            self.assertIn("| subtle/x | 1 | read-write race, line 4 and 6 | 50 % | 50 % | 10 |\n", read(at("detection.md")))
             self.assertIn("| no schedule makes the accesses overlap (*missing-order*) | 1 | subtle/x (2) |", read(at("detection.md")))
             xml.etree.ElementTree.parse(at("detection.svg"))
             self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
@@ -210,6 +245,13 @@ class Tool(unittest.TestCase):
                 file.write("<!-- -->")
             self.expect(1, "detection.svg is not made of", RACY, {}, "--check-docs", "--docs", folder)
             self.expect(0, "wrote detection.md", RACY, {}, "--redraw", "--docs", folder)
+            self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
+            answer = {"5 with file": found, "default": self.reports(), "twin": self.reports()}
+            before = read(at("detection.tsv")).replace("remembered\tsubtle/x\t1\t10\t", "remembered\tsubtle/x\t1\t55\t")
+            alone = ("--update-detection", "--schedule", "remembered", "--docs", folder, "--seeds", "1..10")
+            self.expect(0, "remembered: 0 false reports", RACY, answer, *alone)
+            self.assertEqual(re.sub("(reports=|changed: )2", r"\g<1>1", read(at("detection.tsv"))), before)  # of the others, everything is kept
+            self.assertIn("1 of the 1 races were found within 5 runs by every group.\n", read(at("detection.md")))
             self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
 
 
