@@ -325,13 +325,19 @@ def made(docs, programs, pairs):
     return {PAGE: page.text(), PLOT: detection_plot.svg(page.curves(), len(page.watch))}
 
 
+def incomplete(docs, programs):
+    """What the data lack, or nothing."""
+    labelled = {(p.key, r) for p in programs for r in p.races}
+    names = [name for name, m in load(os.path.join(docs, DATA)).items() if set(m.hits) != labelled]
+    return f"{DATA} does not have the races that are labelled ({', '.join(names)}); run {AGAIN}" if names else ""
+
+
 def outdated(docs, programs, pairs):
     """What is wrong with the page or the plot, or nothing."""
     try:
-        stored = load(os.path.join(docs, DATA))
-        labelled = {(p.key, r) for p in programs for r in p.races}
-        if any(set(m.hits) != labelled for m in stored.values()):
-            return f"{DATA} does not have the races that are labelled; run {AGAIN}"
+        lacking = incomplete(docs, programs)
+        if lacking:
+            return lacking
         wrong = [name for name, text in made(docs, programs, pairs).items() if read(os.path.join(docs, name)) != text]
     except OSError as error:
         return f"{error}; run {AGAIN}"

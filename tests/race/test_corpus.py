@@ -246,6 +246,8 @@ class Tool(unittest.TestCase):
             self.expect(1, "detection.svg is not made of", RACY, {}, "--check-docs", "--docs", folder)
             self.expect(0, "wrote detection.md", RACY, {}, "--redraw", "--docs", folder)
             self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
+            again = RACY.replace("// RACE 2", "// RACE 3: read-write race, shared, can-overlap -- too\n// RACE 2").replace("SIDE 2", "SIDE 2 3")
+            self.expect(1, "does not have the races that are labelled (default, random, pct, directed, remembered)", again, {}, "--redraw", "--docs", folder)
             answer = {"5 with file": found, "default": self.reports(), "twin": self.reports()}
             before = read(at("detection.tsv")).replace("remembered\tsubtle/x\t1\t10\t", "remembered\tsubtle/x\t1\t55\t")
             alone = ("--update-detection", "--schedule", "remembered", "--docs", folder, "--seeds", "1..10")
