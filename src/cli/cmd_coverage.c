@@ -24,14 +24,6 @@ static void print_help(void) {
     gr_options_help(OPT_COVERAGE, stdout);
 }
 
-// Its code has changed since, as far as can be told: a later run loaded another function of its name.
-static bool is_outdated(const GrCoverage *c, const GrCoveredFunction *f) {
-    for (size_t i = 0; i < c->functions.len; i++)
-        if (c->functions.data[i]->last > f->last && !strcmp(c->functions.data[i]->name, f->name))
-            return true;
-    return false;
-}
-
 typedef struct Total {
     uint64_t accesses, watched, outdated; // outdated: accesses besides
 } Total;
@@ -40,7 +32,7 @@ static Total count(const GrCoverage *c) {
     Total t = {0};
     for (size_t i = 0; i < c->functions.len; i++) {
         const GrCoveredFunction *f = c->functions.data[i];
-        bool outdated = is_outdated(c, f);
+        bool outdated = gr_coverage_outdated(c, f);
         t.outdated += outdated ? f->sites.len : 0;
         t.accesses += outdated ? 0 : f->sites.len;
         for (size_t k = 0; k < f->sites.len && !outdated; k++)
@@ -127,7 +119,7 @@ static gr_status print_text(const GrCoverage *c, const char *path, gr_error *err
     gr_arena_init(&arena);
     bool ok = true;
     for (size_t i = 0; ok && i < c->functions.len; i++)
-        ok = is_outdated(c, c->functions.data[i]) || add_sites(c->functions.data[i], &lines);
+        ok = gr_coverage_outdated(c, c->functions.data[i]) || add_sites(c->functions.data[i], &lines);
     printf("%s: %llu of %llu accesses watched, in %llu run%s\n", path, (unsigned long long)t.watched,
            (unsigned long long)t.accesses, (unsigned long long)c->runs, c->runs == 1 ? "" : "s");
     if (t.outdated)
@@ -167,7 +159,7 @@ static json_t *function_json(const GrCoverage *c, const GrCoveredFunction *f, Ar
     }
     return json_pack("{s:o,s:s,s:b,s:I,s:I,s:b,s:o}", "name", text_or_null(gr_demangle(f->name, arena)), "id",
                      id, "kernel", (int)f->is_kernel, "launched", (json_int_t)f->launched, "last_run",
-                     (json_int_t)f->last, "outdated", (int)is_outdated(c, f), "accesses", sites);
+                     (json_int_t)f->last, "outdated", (int)gr_coverage_outdated(c, f), "accesses", sites);
 }
 
 static gr_status print_json(const GrCoverage *c, gr_error *err) {

@@ -229,6 +229,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
         replay.targets = numbered.oom ? "" : numbered.data;
         replay.options.seed += k;
         replay.options.coverage = "";
+        replay.options.aim = "";
         replay.options.sample = "";  // the targets were among those chosen by the first run's seed
         replay.options.stop = false; // what is looked for may come after the first race
         if (!replay.options.timeout)
@@ -368,6 +369,7 @@ static int report_run(Run *r, gr_error *err) {
         report.excludes_file = excludes_file;
     report.excludes_user = &r->selection;
     report.sample = r->options.sample;
+    report.aim = r->options.aim;
     if (r->coverage[0]) {
         report.so_far.path = r->options.coverage;
         report.so_far.name = r->coverage;
@@ -459,7 +461,8 @@ int gr_cmd_run(int argc, char **argv) {
         goto done;
     }
     status = EXIT_OURS;
-    if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK) {
+    if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK ||
+        gr_sampling_aim(&r.options, &err) != GR_OK) {
         status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
     } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);

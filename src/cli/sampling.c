@@ -2,6 +2,7 @@
 #include "cli/sampling.h"
 
 #include "passes/sample.h"
+#include "report/aims.h"
 #include "report/coverage.h"
 
 #include <errno.h>
@@ -46,6 +47,25 @@ gr_status gr_sampling_check(GrOptions *o, gr_error *err) {
     GR_TRY(gr_coverage_read(o->coverage, &coverage, err));
     GR_TRY(find_file(o, err));
 done:
+    gr_coverage_free(&coverage);
+    return st;
+}
+
+gr_status gr_sampling_aim(GrOptions *o, gr_error *err) {
+    if (o->aim[0] || !o->coverage[0] ||
+        gr_options_misses(o, OPT_ON_COLLIDER | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES))
+        return GR_OK;
+    StrBuf aim = {0};
+    GrCoverage coverage;
+    gr_coverage_init(&coverage);
+    gr_status st;
+    GR_TRY(gr_coverage_read(o->coverage, &coverage, err));
+    GR_TRY(gr_aims_choose(&coverage, o->seed, &aim, err));
+    o->aim = aim.len ? gr_arena_strdup(&o->arena, aim.data) : "";
+    if (!o->aim)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    gr_str_free(&aim);
     gr_coverage_free(&coverage);
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
+#include "inject/aiming.h"
 #include "inject/engines.h"
 #include "inject/race_writer.h"
 #include "watch/watch.h"
@@ -15,6 +16,7 @@ struct ColliderWatch {
     const GrSelection *selection;
     Watch *watch;
     RaceWriter writer;
+    Aiming *aiming; // NULL: none
     bool listens;
 };
 
@@ -22,6 +24,7 @@ struct ColliderWatch {
 
 static void found(void *user, Race *r) {
     ColliderWatch *c = user;
+    gr_aiming_met(c->aiming, r);
     r->counter = gr_race_writer_put(&c->writer, r, GR_SEEN_BY_WATCHPOINT);
 }
 
@@ -78,6 +81,10 @@ static gr_status listen(ColliderWatch *c, gr_error *err) {
         (int (*)(void (*)(void *, const GrWork *), void *))s->symbol(s, "gr_cpu_device_observe_work");
     if (c->listens || !observe || !observe_work)
         return GR_OK; // another device
+    gr_status st =
+        c->aiming ? gr_aiming_listen(c->aiming, err) : GR_OK; // first: what races is an access that it knows
+    if (st != GR_OK)
+        return st;
     VmObserver o = gr_watchpoints_observer(c->watch);
     if (observe(&o) || observe_work(work, c))
         return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
@@ -113,7 +120,10 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
                             .user = c,
                             .no_same_value = !o->same_value};
     gr_status st = gr_watchpoints_create(&options, &c->watch, err);
+    if (st == GR_OK)
+        st = gr_aiming_begin(s, o, &c->aiming, err);
     if (st != GR_OK) {
+        gr_watchpoints_free(c->watch);
         free(c);
         return st;
     }
@@ -125,7 +135,8 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
 gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const GrModule *m, gr_error *err) {
     if (!c)
         return GR_OK;
-    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), m->number))
+    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), m->number) ||
+        !gr_aiming_module(c->aiming, ptx))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return listen(c, err);
 }

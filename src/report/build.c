@@ -2,6 +2,7 @@
 // From the records of a results file to a report.
 #include "report/build.h"
 #include "device/record.h"
+#include "report/conflict_record.h"
 #include "report/misuse_record.h"
 #include "report/suppress.h"
 
@@ -20,6 +21,7 @@ void gr_report_init(GrReport *r) {
 
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
+    gr_vec_free(&r->conflicts);
     gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
     gr_vec_free(&r->functions);
@@ -209,6 +211,14 @@ static void take_misuse(Build *b, const GrRecord *rec) {
     b->nomem |= !gr_vec_push(&r->misuses, m);
 }
 
+static void take_conflict(Build *b, const GrRecord *rec) {
+    Conflict c;
+    if (gr_conflict_read(rec, &c, NULL) != GR_OK)
+        b->report->damaged++;
+    else
+        b->nomem |= !gr_vec_push(&b->report->conflicts, c);
+}
+
 static gr_status take_records(Build *b, gr_error *err) {
     GrReport *r = b->report;
     // Modules first: kernels refer to them, and another thread may have written its kernel record before.
@@ -234,6 +244,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
         case GR_RECORD_MISUSE: take_misuse(b, rec); break;
+        case GR_RECORD_CONFLICT: take_conflict(b, rec); break;
         case GR_RECORD_MODULE:
         case GR_RECORD_RACE: // build_races.c
         case GR_RECORD_AREA: break;

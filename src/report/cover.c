@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cover — adds a run to the file of --coverage, and says how much all runs have watched of what this one loaded.
 #include "ptx/ptx.h"
+#include "report/aims.h"
 #include "report/coverage.h"
 #include "report/report_internal.h"
 
@@ -41,7 +42,15 @@ static gr_status note_run(void *user, GrCoverage *c, gr_error *err) {
     for (size_t i = 0; i < r->functions.len; i++)
         if (!note_function(&r->functions.data[i], c))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < r->conflicts.len; i++)
+        if (!gr_aims_note(c, &r->conflicts.data[i]))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (r->aim)
+        gr_aims_count(c, r->aim);
     r->so_far.runs = c->runs;
+    r->so_far.conflicts = c->conflicts.len;
+    for (size_t i = 0; i < c->conflicts.len; i++)
+        r->so_far.met += c->conflicts.data[i].met;
     for (size_t i = 0; i < c->functions.len; i++) {
         GrCoveredFunction *f = c->functions.data[i];
         if (f->last != c->runs)

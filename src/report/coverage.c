@@ -23,6 +23,7 @@ void gr_coverage_free(GrCoverage *c) {
     for (size_t i = 0; i < c->functions.len; i++)
         gr_vec_free(&c->functions.data[i]->sites);
     gr_vec_free(&c->functions);
+    gr_vec_free(&c->conflicts);
     gr_map_free(&c->by_id);
     gr_arena_free(&c->arena);
 }
@@ -36,6 +37,13 @@ GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *
         return NULL;
     *f = (GrCoveredFunction){.id = id, .name = gr_arena_strdup(&c->arena, name)};
     return f->name && gr_map_put_u64(&c->by_id, id, f) && gr_vec_push(&c->functions, f) ? f : NULL;
+}
+
+bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f) {
+    for (size_t i = 0; i < c->functions.len; i++)
+        if (c->functions.data[i]->last > f->last && !strcmp(c->functions.data[i]->name, f->name))
+            return true;
+    return false;
 }
 
 // Where site `nth` is, or would be.
@@ -184,6 +192,34 @@ static gr_status read_site(Reading *r) {
     return gr_vec_push(&r->function->sites, s) ? GR_OK : no_memory(r->err);
 }
 
+static bool read_side(Reading *r, char after, ConflictSide *s) {
+    uint64_t aimed = 0, launch = 0, block = 0, warp = 0;
+    bool known = (take(r, "w") && (s->waits = true)) || take(r, "-");
+    known = known && ((take(r, "f") && (s->first = true)) || take(r, "-")) && take(r, ":");
+    known = known && number(r, 10, r->c->runs, ':', &aimed) && number(r, 10, UINT64_MAX, '.', &launch) &&
+            number(r, 10, UINT64_MAX, '.', &block) && number(r, 10, UINT32_MAX, after, &warp);
+    s->aimed = (uint32_t)aimed;
+    s->launch = launch;
+    s->block = block;
+    s->warp = (uint32_t)warp;
+    return known;
+}
+
+static gr_status read_conflict(Reading *r) {
+    Conflict c = {.met = false};
+    uint64_t nth[2] = {0, 0};
+    bool ok = true;
+    for (unsigned k = 0; ok && k < 2; k++) {
+        ok = number(r, 16, UINT64_MAX, ':', &c.side[k].function) && number(r, 10, UINT32_MAX, ' ', &nth[k]);
+        c.side[k].nth = (uint32_t)nth[k];
+    }
+    ok = ok && ((take(r, "likely ") && (c.likely = true)) || take(r, "ordered "));
+    ok = ok && ((take(r, "met ") && (c.met = true)) || take(r, "open "));
+    if (!ok || !nth[0] || !nth[1] || !read_side(r, ' ', &c.side[0]) || !read_side(r, 0, &c.side[1]))
+        return complain(r, "no conflict as gpurace writes them");
+    return gr_vec_push(&r->c->conflicts, c) ? GR_OK : no_memory(r->err);
+}
+
 static gr_status read_line(Reading *r) {
     if (r->line == 1)
         return take(r, magic) && r->p == r->end ? GR_OK
@@ -193,17 +229,20 @@ static gr_status read_line(Reading *r) {
             return complain(r, "a control character");
     if (r->ended)
         return complain(r, "something behind the end");
-    uint64_t n;
+    uint64_t n, conflicts;
     if (r->line == 2)
         return take(r, "runs ") && number(r, 10, UINT32_MAX, 0, &r->c->runs)
                    ? GR_OK
                    : complain(r, "no number of runs");
     if (take(r, "function "))
         return read_function(r);
+    if (take(r, "conflict "))
+        return read_conflict(r);
     if (!take(r, "end "))
         return read_site(r);
-    if (!number(r, 10, UINT64_MAX, 0, &n) || n != r->n_sites)
-        return complain(r, "the end counts other accesses than there are: something is missing");
+    if (!number(r, 10, UINT64_MAX, ' ', &n) || n != r->n_sites || !number(r, 10, UINT64_MAX, 0, &conflicts) ||
+        conflicts != r->c->conflicts.len)
+        return complain(r, "the end counts other accesses or conflicts than there are: something is missing");
     r->ended = true;
     return GR_OK;
 }
@@ -276,7 +315,19 @@ void gr_coverage_print(const GrCoverage *c, StrBuf *out) {
         }
         n += f->sites.len;
     }
-    gr_str_addf(out, "end %llu\n", n);
+    for (size_t i = 0; i < c->conflicts.len; i++) {
+        const Conflict *f = &c->conflicts.data[i];
+        gr_str_addf(out, "conflict %016llx:%u %016llx:%u %s %s", (unsigned long long)f->side[0].function,
+                    f->side[0].nth, (unsigned long long)f->side[1].function, f->side[1].nth,
+                    f->likely ? "likely" : "ordered", f->met ? "met" : "open");
+        for (unsigned k = 0; k < 2; k++) {
+            const ConflictSide *s = &f->side[k];
+            gr_str_addf(out, " %c%c:%u:%llu.%llu.%u", s->waits ? 'w' : '-', s->first ? 'f' : '-', s->aimed,
+                        (unsigned long long)s->launch, (unsigned long long)s->block, s->warp);
+        }
+        gr_str_addc(out, '\n');
+    }
+    gr_str_addf(out, "end %llu %zu\n", n, c->conflicts.len);
 }
 
 // Opens the file, made if need be, and locks it: the one that has the name, as another run may have put a new one there meanwhile.

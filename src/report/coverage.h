@@ -5,7 +5,11 @@
 //     runs 17
 //     function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf      of 17 runs, 12 launched it; the last to load it was number 17
 //     3 2 1 load 4 17:9 /home/me/matmul.cu                    its 3rd access: chosen in 2 runs, watched in 1; what, and where
-//     end 1                                                   so many accesses; what is cut off has no end
+//     conflict 9f3c0e5d1a2b4c6d:2 9f3c0e5d1a2b4c6d:3 likely open wf:3:1.0.4 w-:0:1.7.0
+//     end 1 1                                                 so many accesses and conflicts; what is cut off has no end
+//
+// A conflict (aim/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
+// runs it was aimed at, and launch, block and warp where it was seen.
 //
 // A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is
 // the same, whatever happens around it. `device` instead of `kernel`: a function that kernels call. Chosen is what was instrumented;
@@ -15,6 +19,7 @@
 #ifndef GR_REPORT_COVERAGE_H
 #define GR_REPORT_COVERAGE_H
 
+#include "aim/conflict.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/status.h"
@@ -44,6 +49,7 @@ typedef struct GrCoverage {
     uint64_t runs;
     VEC(GrCoveredFunction *) functions; // in the order in which they were first seen
     Map by_id;
+    VEC(Conflict) conflicts; // by their first two numbers none is twice
 } GrCoverage;
 
 void gr_coverage_init(GrCoverage *c);
@@ -57,6 +63,9 @@ void gr_coverage_print(const GrCoverage *c, StrBuf *out);
 // Adds one run to the file: `add` is given what it says, with `runs` already one more, while no other run can change it.
 gr_status gr_coverage_update(const char *path, gr_status (*add)(void *user, GrCoverage *c, gr_error *err),
                              void *user, gr_error *err);
+
+// Its code has changed since, as far as can be told: a later run loaded another function of its name.
+bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f);
 
 // NULL: not there; with `name` it is added, and NULL means that memory is out.
 GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *name);

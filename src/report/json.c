@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON: docs/report.schema.json describes it.
+#include "report/aims.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
@@ -236,9 +237,11 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
               set(o, "dropped_records", json_integer((json_int_t)r->dropped));
     if (ok && r->so_far.runs)
         ok = set(o, "so_far",
-                 json_pack("{s:o,s:I,s:I,s:I}", "file", text_json(r->so_far.name), "runs",
+                 json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:I}", "file", text_json(r->so_far.name), "runs",
                            (json_int_t)r->so_far.runs, "accesses", (json_int_t)r->so_far.accesses, "watched",
-                           (json_int_t)r->so_far.watched));
+                           (json_int_t)r->so_far.watched, "conflicts", (json_int_t)r->so_far.conflicts, "met",
+                           (json_int_t)r->so_far.met, "aimed_at",
+                           (json_int_t)(r->aim ? gr_aims_waiting(r->aim) : 0)));
     if (ok && r->sample[0])
         ok = set(o, "sample",
                  json_pack("{s:o,s:I,s:I,s:I}", "spec", text_json(r->sample), "qualifying",

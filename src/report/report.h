@@ -8,6 +8,7 @@
 #ifndef GR_REPORT_REPORT_H
 #define GR_REPORT_REPORT_H
 
+#include "aim/conflict.h"
 #include "base/arena.h"
 #include "base/demangle.h"
 #include "base/status.h"
@@ -120,7 +121,10 @@ typedef struct GrReport {
     struct {
         const char *path, *name; // name: as the user calls it
         uint64_t runs, watched, accesses;
+        uint64_t conflicts,
+            met; // pairs of accesses that touched the same bytes; those that were seen to overlap
     } so_far;
+    const char *aim; // what the schedule was told to bring together (aim/aim.h); "": nothing
     uint64_t seed;
     uint64_t replays;                    // that looked for other sides
     bool poisoned;                       // --poison-writes: before each value its complement was stored
@@ -139,7 +143,8 @@ typedef struct GrReport {
     VEC(GrFunctionCoverage) functions;
     uint64_t watched; // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
-    GrCountedVec reasons; // why the verdict is not clean (when there are no races: inconclusive)
+    GrCountedVec reasons;    // why the verdict is not clean (when there are no races: inconclusive)
+    VEC(Conflict) conflicts; // that this run noted, some of them several times
     uint64_t processes, dropped, damaged, unconfirmed;
 } GrReport;
 

@@ -2,6 +2,7 @@
 // The report as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, both
 // sides where they are known, what the verdict covers, and how to see it again.
 #include "device/record.h"
+#include "report/aims.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
@@ -305,6 +306,19 @@ static void add_suppressions(const GrSuppressions *s, StrBuf *out) {
     }
 }
 
+static void add_conflicts(const GrReport *r, StrBuf *out) {
+    uint64_t n = r->aim ? gr_aims_waiting(r->aim) : 0;
+    gr_str_add(out, "  conflicts ");
+    if (r->so_far.conflicts)
+        gr_str_addf(out, "%llu pair%s of accesses touched the same bytes so far; %llu %s seen to overlap",
+                    (unsigned long long)r->so_far.conflicts, r->so_far.conflicts == 1 ? "" : "s",
+                    (unsigned long long)r->so_far.met, r->so_far.met == 1 ? "was" : "were");
+    if (n)
+        gr_str_addf(out, "%sthis run aimed at %llu access%s", r->so_far.conflicts ? "; " : "",
+                    (unsigned long long)n, n == 1 ? "" : "es");
+    gr_str_addc(out, '\n');
+}
+
 static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     static const char *const texts[] = {
 #define SITE_STATUS(id, text) text,
@@ -331,6 +345,8 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
         gr_str_addf(out, "  coverage  %llu of %llu accesses watched so far, in %llu run%s (%s)\n",
                     (unsigned long long)r->so_far.watched, (unsigned long long)r->so_far.accesses,
                     (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
+    if (r->so_far.conflicts || (r->aim && r->aim[0]))
+        add_conflicts(r, out);
     add_list("  remark    ", &r->remarks, out);
     add_suppressions(r->suppressions, out);
 }

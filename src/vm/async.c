@@ -4,10 +4,12 @@
 // A warp's operations stand in a list in order of issue, because groups and cp.async.mbarrier.arrive speak of "all
 // before"; otherwise PTX promises no order between two of them, and there is none (PTX ISA 9.0, 9.7.9.25.3).
 #include "vm/async.h"
+#include "vm/policy.h"
 
 #include <string.h>
 
 enum { CHUNK = 8, DELAY_NS = 8192, DELAY_SHIFTS = 12, LONG_ONE_IN = 8, LONG_FACTOR = 16, AT_ONCE_ONE_IN = 8 };
+enum { LATE_ONE_IN = 4, LATE_NS = 1000000 };
 
 // ---- Records -------------------------------------------------------------------------------------------------------
 
@@ -258,6 +260,9 @@ static uint64_t draw_delay(VmLaunch *l) {
     uint64_t bits = gr_rng_next(&l->async_rng);
     if (bits % AT_ONCE_ONE_IN == 0)
         return 0;
+    // Where threads are held, those who are not go far in no time.
+    if (l->device->policy && l->device->policy->hold && (bits >> 50) % LATE_ONE_IN == 0)
+        return LATE_NS * UINT64_C(1000);
     uint64_t ns = (bits >> 8) % DELAY_NS >> (bits >> 32) % DELAY_SHIFTS;
     return ns * 1000 * ((bits >> 40) % LONG_ONE_IN ? 1 : LONG_FACTOR);
 }

@@ -166,6 +166,8 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
         b->launch->device->policy->started(r);
     r->splits[0].state = VM_SPLIT_BARRIER; // so that the change of state counts it
     gr_vm_split_set_state(r, 0, VM_SPLIT_READY);
+    if (b->launch->device->policy && b->launch->device->policy->begins)
+        b->launch->device->policy->begins(r);
 }
 
 // Where the block is that has rank `rank` in the cluster that starts next: clusters start in the order of their linear

@@ -8,7 +8,9 @@
 //
 // Which one decides which pairs of accesses meet. A launch takes one of three ways, so that five seeds in a row take them all: anybody; who
 // has been held for longest, but for some who stay until only such are left, so that distant accesses meet too; or who
-// has been held least often, so that all advance together.
+// has been held least often, so that all advance together. When an observer knows what should meet (VmWish) a launch takes a fourth way:
+// only those are held of whom it says so, and some of the others now and then, and those come back last who are
+// to wait for everybody.
 //
 // A warp that opens a window together may part, so that lanes meet lanes: into halves and the like, as programs part warps, or
 // any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX
@@ -28,10 +30,14 @@ enum {
     IN_VAIN = 64,      // after so many of either all that is halved
     SAME = 8,          // a launch that one is released from is so again, but once in so many times
     NS_SHIFT = 4,      // 16 ns that everybody sleeps count as one instruction
+    PASS_ONE_IN = 8,   // of those who should go on so many are held all the same
+    LATE_MOST = 16,    // nobody begins late while so many are held
 };
 
-enum { ANYBODY, QUEUE, TOGETHER };
+enum { ANYBODY, QUEUE, TOGETHER, AIMED };
 #define STAYS (UINT32_C(1) << 31) // in a key: until only such are left
+// In keys of an aimed launch: who comes back before whom.
+enum { RANK_SHIFT = 30, RANK_PASSES = 1, RANK_STOPS, RANK_STAYS };
 
 typedef struct VmHeld {
     VmWarpRest *warp;
@@ -67,6 +73,24 @@ static uint32_t next(VmLaunch *l) {
     return low;
 }
 
+static VmWish wish(const VmLaunch *l, const VmWarpRest *r, uint32_t site) {
+    const VmDevice *d = l->device;
+    VmWish most = VM_WISH_NONE;
+    VmWhere where = {.launch = l->number, .site = site};
+    if (r) {
+        const VmFunc *f = site ? r->splits[r->cur].act->func : l->kernel;
+        where.block_linear = r->block->linear;
+        where.warp = r->index;
+        where.module = f->ptx ? f->ptx->module : NULL;
+    }
+    for (size_t k = 0; k < d->observers.len; k++) {
+        const VmObserver *o = &d->observers.data[k];
+        VmWish w = o->wish ? o->wish(o->user, &where) : VM_WISH_NONE;
+        most = w > most ? w : most;
+    }
+    return most;
+}
+
 static void begin(VmLaunch *l) {
     static const struct {
         uint8_t way, stay;
@@ -76,10 +100,36 @@ static void begin(VmLaunch *l) {
     l->way = ways[k].way;
     l->stay = ways[k].stay;
     l->rank = (uint32_t)gr_rng_next(&l->hold_rng);
+    VmWish w = wish(l, NULL, 0);
+    if (w == VM_WISH_NEW) {
+        static const uint8_t late[] = {1, 4, 4, 8};
+        l->late = late[gr_rng_below(&l->hold_rng, 4)];
+        l->late_stay = gr_rng_below(&l->hold_rng, 2);
+    } else if (w != VM_WISH_NONE) {
+        l->way = AIMED;
+        l->late = w == VM_WISH_STAYS && gr_rng_below(&l->hold_rng, 4) ? 8 : 0;
+    }
 }
 
-static uint32_t key_of(VmLaunch *l, const VmSplit *p) {
+static bool has_begun(VmLaunch *l) {
+    if (l->held)
+        return true;
+    l->held = calloc(HELD_MAX, sizeof *l->held);
+    if (!l->held)
+        return false;
+    begin(l);
+    return true;
+}
+
+static uint32_t ranked(uint32_t rank, uint32_t chance) { return rank << RANK_SHIFT | chance >> 2; }
+
+static uint32_t key_of(VmLaunch *l, const VmSplit *p, VmWish wish) {
     uint32_t chance = (uint32_t)(gr_rng_next(&l->hold_rng) >> 32), most = (1 << 20) - 1;
+    if (l->way == AIMED)
+        return ranked(wish == VM_WISH_STAYS   ? RANK_STAYS
+                      : wish == VM_WISH_STOPS ? RANK_STOPS
+                                              : RANK_PASSES,
+                      chance);
     if (l->way == TOGETHER)
         return (p->windows < most ? p->windows : most) << 12 | chance >> 20;
     if (gr_rng_below(&l->hold_rng, 4) < l->stay)
@@ -87,33 +137,45 @@ static uint32_t key_of(VmLaunch *l, const VmSplit *p) {
     return (uint32_t)l->held_ids & ~STAYS;
 }
 
-static bool hold(VmWarpRest *r, uint32_t s, bool window) {
+static void put(VmWarpRest *r, uint32_t s, uint32_t key) {
     VmLaunch *l = r->launch;
     VmDevice *d = l->device;
-    if (!window && gr_rng_below(&l->hold_rng, BEFORE_ONE_IN) == 0)
-        return false;
-    if (!l->held) {
-        l->held = calloc(HELD_MAX, sizeof *l->held);
-        if (!l->held)
-            return false;
-        begin(l);
-    }
     if (l->n_held == HELD_MAX)
         release(l, next(l));
-    VmSplit *p = &r->splits[s];
     uint64_t n = quiet(l);
-    VmHeld h = {
-        .warp = r, .id = ++l->held_ids, .deadline = d->executed + (n << LONGEST_SHIFT), .key = key_of(l, p)};
+    VmHeld h = {.warp = r, .id = ++l->held_ids, .deadline = d->executed + (n << LONGEST_SHIFT), .key = key};
     l->held[l->n_held++] = h;
     d->n_held++;
     d->quiet_until = d->executed + n;
     if (h.deadline < d->held_until)
         d->held_until = h.deadline;
-    p->held = h.id;
-    p->windows += window;
-    p->until = UINT64_MAX;
+    r->splits[s].held = h.id;
+    r->splits[s].until = UINT64_MAX;
     gr_vm_split_set_state(r, s, VM_SPLIT_SLEEP);
+}
+
+static bool hold(VmWarpRest *r, uint32_t s, uint32_t site, bool window) {
+    VmLaunch *l = r->launch;
+    if (!window && gr_rng_below(&l->hold_rng, BEFORE_ONE_IN) == 0)
+        return false;
+    if (!has_begun(l))
+        return false;
+    VmWish w = l->way == AIMED ? wish(l, r, site) : VM_WISH_NONE;
+    if (w == VM_WISH_PASSES && gr_rng_below(&l->hold_rng, PASS_ONE_IN))
+        return false;
+    put(r, s, key_of(l, &r->splits[s], w));
+    r->splits[s].windows += window;
     return true;
+}
+
+static void begins(VmWarpRest *r) {
+    VmLaunch *l = r->launch;
+    if (l->device->n_held) // that blocks begin is progress
+        l->device->quiet_until = l->device->executed + quiet(l);
+    if (!has_begun(l) || gr_rng_below(&l->hold_rng, 8) >= l->late || l->n_held >= LATE_MOST)
+        return;
+    uint32_t chance = (uint32_t)(gr_rng_next(&l->hold_rng) >> 32);
+    put(r, 0, l->way == AIMED ? ranked(RANK_STOPS, chance) : l->late_stay ? STAYS | chance : chance & ~STAYS);
 }
 
 // Those who have been held for longest come back.
@@ -158,10 +220,18 @@ static bool leave_behind(VmLaunch *l) { return gr_rng_below(&l->hold_rng, 2) == 
 
 bool gr_vm_holds(const VmDevice *d) { return d->n_held != 0; }
 
+// Launches in which somebody need not wait for everybody come before those in which all do.
+static uint64_t turn_of(const VmLaunch *l) {
+    uint32_t first = l->way == AIMED ? RANK_STAYS : 0;
+    for (uint32_t k = 0; k < l->n_held && l->way == AIMED; k++)
+        first = l->held[k].key >> RANK_SHIFT < first ? l->held[k].key >> RANK_SHIFT : first;
+    return (uint64_t)first << 32 | l->rank;
+}
+
 VmLaunch *gr_vm_release(VmDevice *d) {
     VmLaunch *from = NULL;
     for (VmLaunch *l = d->active; l; l = l->next)
-        if (l->n_held && (!from || l->rank < from->rank))
+        if (l->n_held && (!from || turn_of(l) < turn_of(from)))
             from = l;
     if (!from)
         return NULL;
@@ -169,6 +239,14 @@ VmLaunch *gr_vm_release(VmDevice *d) {
         from->rank = (uint32_t)gr_rng_next(&from->hold_rng);
     release(from, next(from));
     return from;
+}
+
+bool gr_vm_all_stay(const VmDevice *d) {
+    for (const VmLaunch *l = d->active; l; l = l->next)
+        for (uint32_t k = 0; k < l->n_held; k++)
+            if (l->way != AIMED || l->held[k].key >> RANK_SHIFT != RANK_STAYS)
+                return false;
+    return true;
 }
 
 void gr_vm_hold_end(VmLaunch *l) {
@@ -179,4 +257,4 @@ void gr_vm_hold_end(VmLaunch *l) {
 }
 
 const VmPolicy gr_vm_policy_directed = {
-    .ran = ran, .hold = hold, .leave_behind = leave_behind, .jumped = jumped};
+    .ran = ran, .hold = hold, .begins = begins, .leave_behind = leave_behind, .jumped = jumped};

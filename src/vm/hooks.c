@@ -33,15 +33,23 @@ static uint32_t random_part(VmLaunch *l, uint32_t mask) {
     return part;
 }
 
+// A part as programs that work with parts of warps part them, into halves, or groups of 8, 4, 2 or 1 in turn; or any.
+static uint32_t usual_part(VmLaunch *l, uint32_t mask) {
+    static const uint32_t groups[] = {0x0000ffff, 0x00ff00ff, 0x0f0f0f0f, 0x33333333, 0x55555555};
+    uint32_t how = gr_rng_below(&l->hold_rng, 8);
+    uint32_t part = mask & groups[gr_rng_below(&l->hold_rng, 4) ? 0 : gr_rng_below(&l->hold_rng, 5)];
+    return how < 6 && part && part != mask ? part : random_part(l, mask);
+}
+
 // The running split stays away for a while, of any order of magnitude: whoever is parted only for a moment catches up
 // before anybody notices.
-static void hold(VmWarp *w) {
+static void hold(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
     const VmPolicy *policy = l->device->policy;
     if (policy && policy->strict)
         return;
-    if (policy && policy->hold && policy->hold(r, r->cur, false)) {
+    if (policy && policy->hold && policy->hold(r, r->cur, i->site, false)) {
         w->stop = VM_STOP_WAIT;
         return;
     }
@@ -62,32 +70,22 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
         return false;
     uint32_t mask = split_of(w)->mask;
     if ((mask & (mask - 1)) && gr_rng_below(&l->rng, 2) == 0) {
-        gr_vm_diverge(w, random_part(l, mask), i, i, i->rejoin);
-        hold(w);
+        bool holds = l->device->policy && l->device->policy->hold;
+        gr_vm_diverge(w, holds ? usual_part(l, mask) : random_part(l, mask), i, i, i->rejoin);
+        hold(w, i);
         return true;
     }
     if (l->device->policy && l->device->policy->strict)
         return false;
     stop_at(w, i, VM_STOP_YIELD);
     if (gr_rng_below(&l->rng, 2) == 0)
-        hold(w);
+        hold(w, i);
     return true;
-}
-
-// Lanes that part from a warp that opens a window: none, any, or as programs that work with parts of warps part them, into
-// halves, or groups of 8, 4, 2 or 1 in turn.
-static uint32_t other_lanes(VmLaunch *l, uint32_t mask) {
-    static const uint32_t groups[] = {0x0000ffff, 0x00ff00ff, 0x0f0f0f0f, 0x33333333, 0x55555555};
-    uint32_t how = gr_rng_below(&l->hold_rng, 8);
-    if (how < 2 || !(mask & (mask - 1)))
-        return 0;
-    uint32_t part = mask & groups[gr_rng_below(&l->hold_rng, 4) ? 0 : gr_rng_below(&l->hold_rng, 5)];
-    return how < 6 && part && part != mask ? part : random_part(l, mask);
 }
 
 static bool hold_split(VmWarp *w, const VmInsn *i, uint32_t s, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
-    if (!r->launch->device->policy->hold(r, s, true))
+    if (!r->launch->device->policy->hold(r, s, i->stmt->tag.site, true))
         return false;
     if (i->extra && r->launch->device->listens_window) { // the window is that split's
         uint32_t mask = w->mask, runs = r->cur;
@@ -107,7 +105,8 @@ bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
     if (!l->device->policy->hold)
         return false;
     // Without this lanes would always be held together, and never meet each other.
-    uint32_t part = w->mask == mask ? other_lanes(l, mask) : 0;
+    bool parts = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 8);
+    uint32_t part = parts ? usual_part(l, mask) : 0;
     if (part) {
         gr_vm_diverge(w, part, i + 1, i + 1, i->rejoin);
         (void)hold_split(w, i, r->n_splits - 1, part);

@@ -222,6 +222,15 @@ typedef struct VmMisuseEvent {
     const char *detail; // "thread (0,0,0) of block (0,0,0) …", a sentence without its end
 } VmMisuseEvent;
 
+// What threads that come to an access should do, under a schedule that can make them (VM_SCHEDULE_DIRECTED).
+typedef enum VmWish {
+    VM_WISH_NONE,   // nobody wishes anything of this run
+    VM_WISH_NEW,    // nor now, but what was tried before need not be tried again
+    VM_WISH_PASSES, // go on: others are waited for
+    VM_WISH_STOPS,  // wait, but not for those who stay
+    VM_WISH_STAYS,  // wait for everybody else
+} VmWish;
+
 typedef struct VmObserver {
     void *user;
     void (*launch_begin)(void *user, const VmLaunchEvent *e);
@@ -238,6 +247,8 @@ typedef struct VmObserver {
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
     void (*misuse)(void *user, const VmMisuseEvent *e);
+    // Of a warp at an access, which it has made or is about to make; site 0: that begins. Of several observers the highest goes.
+    VmWish (*wish)(void *user, const VmWhere *where);
 } VmObserver;
 
 #endif

@@ -16,9 +16,10 @@ typedef struct VmPolicy {
     void (*started)(VmWarpRest *r); // a warp of a block that begins
     // The warp ran n warp instructions. `yields`: it said that it polls in vain.
     void (*ran)(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields);
-    // Split `s` should stay away for a while: at one of the collider's windows, or just so (hooks.c). True when it
+    // Split `s` should stay away for a while: at one of the collider's windows, or just so (hooks.c); of what access. True when it
     // will, until something else than time brings it back.
-    bool (*hold)(VmWarpRest *r, uint32_t s, bool window);
+    bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool window);
+    void (*begins)(VmWarpRest *r); // it is ready, and may be held at once
     // Everybody who is ready or sleeps in the warp is held, and others wait to rejoin them: whether those go on alone.
     bool (*leave_behind)(VmLaunch *l);
     void (*jumped)(VmDevice *d, uint64_t ns); // everybody slept, and the clock jumped
@@ -43,5 +44,7 @@ void gr_vm_pct_preempts(VmLaunch *l, const VmWarpRest *woken); // it became read
 
 // Whether somebody is held.
 bool gr_vm_holds(const VmDevice *d);
+// Whether all who are held wait for everybody else.
+bool gr_vm_all_stay(const VmDevice *d);
 
 #endif

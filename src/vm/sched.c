@@ -333,7 +333,7 @@ static bool puts_off(VmDevice *d) {
     for (VmLaunch *l = d->active; l; l = l->next)
         if (l->n_sleepers && (!from || l->sleepers[0].until < from->sleepers[0].until))
             from = l;
-    return from && from->sleepers[0].op && gr_rng_below(&from->hold_rng, PUT_OFF) != 0;
+    return from && from->sleepers[0].op && !gr_vm_all_stay(d) && gr_rng_below(&from->hold_rng, PUT_OFF) != 0;
 }
 
 // Nobody is ready: time passes until the first sleeper wakes. False when nobody sleeps either.

@@ -227,8 +227,10 @@ struct VmLaunch {
     Rng rng, sleep_rng, async_rng, hold_rng;
     struct VmHeld *held; // hold.c; NULL: nobody ever was
     uint32_t n_held, held_in_vain;
-    uint8_t way, stay; // hold.c: who is released; of four windows so many stay
-    uint32_t rank;     // among the device's launches
+    uint8_t way, stay,
+        late; // hold.c: who is released; of four windows so many stay; of eight warps so many begin late
+    bool late_stay;
+    uint32_t rank; // among the device's launches
     uint64_t held_ids;
     VmWarp *turn;             // whose it is; NULL: nobody's
     VmWarp *running;          // by a policy that is strict: whose quantum may be cut short

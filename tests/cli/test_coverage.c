@@ -32,14 +32,17 @@ static int remove_folder(void **state) {
     return rmdir(folder); // fails when something was left behind
 }
 
-static const char sample[] = "gpurace coverage 1\n"
-                             "runs 17\n"
-                             "function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf\n"
-                             "1 3 2 load 4 17:9 /home/me/mat mul.cu\n"
-                             "3 0 0 store 16 0:0\n"
-                             "4294967295 17 17 atomic 8 4294967295:1 x\n"
-                             "function 0000000000000000 device 0 1 f(int, float)\n"
-                             "end 3\n";
+static const char sample[] =
+    "gpurace coverage 1\n"
+    "runs 17\n"
+    "function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf\n"
+    "1 3 2 load 4 17:9 /home/me/mat mul.cu\n"
+    "3 0 0 store 16 0:0\n"
+    "4294967295 17 17 atomic 8 4294967295:1 x\n"
+    "function 0000000000000000 device 0 1 f(int, float)\n"
+    "conflict 0000000000000002:1 0000000000000002:3 likely open wf:3:1.0.4 w-:0:18446744073709551615.7.0\n"
+    "conflict 0000000000000002:3 9f3c0e5d1a2b4c6d:1 ordered met --:0:0.0.0 wf:17:2.0.4294967295\n"
+    "end 3 2\n";
 
 static gr_status parse(const char *text, size_t len, StrBuf *again) {
     GrCoverage c;
@@ -94,23 +97,33 @@ static void test_nonsense(void **state) {
         unsigned line;
     } cases[] = {
         {"something else\n", "no coverage file", 1},
-        {"gpurace coverage 2\nruns 1\nend 0\n", "no coverage file of this version", 1},
-        {"gpurace coverage 1\nruns -1\nend 0\n", "no number of runs", 2},
-        {"gpurace coverage 1\nruns 1\n1 1 1 load 4 1:1 a\nend 1\n", "before any function", 3},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 2 1 k\nend 0\n", "no function", 3},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\nfunction 1 kernel 1 1 l\nend 0\n",
+        {"gpurace coverage 2\nruns 1\nend 0 0\n", "no coverage file of this version", 1},
+        {"gpurace coverage 1\nruns -1\nend 0 0\n", "no number of runs", 2},
+        {"gpurace coverage 1\nruns 1\n1 1 1 load 4 1:1 a\nend 1 0\n", "before any function", 3},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 2 1 k\nend 0 0\n", "no function", 3},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\nfunction 1 kernel 1 1 l\nend 0 0\n",
          "a second time", 4},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 load 4 1:1\n1 1 1 load 4 1:1\nend 2\n",
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 load 4 1:1\n1 1 1 load 4 1:1\nend 2 0\n",
          "not in order", 5},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n0 1 1 load 4 1:1\nend 1\n", "not in order", 4},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 0 1 load 4 1:1\nend 1\n", "more often", 4},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 2 1 load 4 1:1\nend 1\n", "more often", 4},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 look 4 1:1\nend 1\n", "no access", 4},
-        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 load 4 1:1 \x1b[2J\nend 1\n",
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n0 1 1 load 4 1:1\nend 1 0\n", "not in order",
+         4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 0 1 load 4 1:1\nend 1 0\n", "more often", 4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 2 1 load 4 1:1\nend 1 0\n", "more often", 4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 look 4 1:1\nend 1 0\n", "no access", 4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 load 4 1:1 \x1b[2J\nend 1 0\n",
          "control character", 4},
-        {"gpurace coverage 1\nruns 1\nend 1\n", "something is missing", 3},
-        {"gpurace coverage 1\nruns 1\nend 0\nend 0\n", "behind the end", 4},
-        {"gpurace coverage 1\nruns 99999999999999999999\nend 0\n", "no number of runs", 2},
+        {"gpurace coverage 1\nruns 1\nend 1 0\n", "something is missing", 3},
+        {"gpurace coverage 1\nruns 1\nend 0 0\nend 0 0\n", "behind the end", 4},
+        {"gpurace coverage 1\nruns 1\nend 0\n", "something is missing", 3},
+        {"gpurace coverage 1\nruns 1\nend 0 1\n", "something is missing", 3},
+        {"gpurace coverage 1\nruns 1\nconflict 1:1 1:2 likely open wf:0:1.0.4\nend 0 1\n", "no conflict", 3},
+        {"gpurace coverage 1\nruns 1\nconflict 1:1 1:0 likely open wf:0:1.0.4 wf:0:1.0.4\nend 0 1\n",
+         "no conflict", 3},
+        {"gpurace coverage 1\nruns 1\nconflict 1:1 1:2 maybe open wf:0:1.0.4 wf:0:1.0.4\nend 0 1\n",
+         "no conflict", 3},
+        {"gpurace coverage 1\nruns 1\nconflict 1:1 1:2 likely met wf:2:1.0.4 wf:0:1.0.4\nend 0 1\n",
+         "no conflict", 3},
+        {"gpurace coverage 1\nruns 99999999999999999999\nend 0 0\n", "no number of runs", 2},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         assert_int_equal(parse(cases[k].text, strlen(cases[k].text), NULL), GR_ERR_FORMAT);

@@ -237,7 +237,8 @@ class Coverage(unittest.TestCase):
             self.assertEqual((report["engine"], report["verdict"]), ("collider", "clean"))
             reports.append(report["coverage"]["so_far"])
             chosen.append(re.search("--sample ([0-9a-f:,]+)", report["reproduce"])[1].split(","))
-        self.assertEqual(reports, [{"file": self.file, "runs": n, "accesses": 8, "watched": w} for n, w in ((1, 3), (2, 6), (3, 8))])
+        self.assertEqual(reports, [{"file": self.file, "runs": n, "accesses": 8, "watched": w, "conflicts": 0, "met": 0, "aimed_at": 0}
+                                   for n, w in ((1, 3), (2, 6), (3, 8))])
         self.assertEqual(len(set(chosen[0]) & set(chosen[1])), 0)
         self.assertEqual(len(set(sum(chosen, []))), 8)
         done = json.loads(self.listing("--format", "json"))
@@ -250,7 +251,9 @@ class Coverage(unittest.TestCase):
         for seed in range(1, 4):
             first = run("collider", [*options, "--seed", str(seed)], "adds")
             words = first["reproduce"].split()
-            again = run("collider", ["--seed", str(seed), "--kernel", "adds|many", "--sample", words[words.index("--sample") + 1]], "adds")
+            same = sum((words[words.index(o):][:2] for o in ("--sample", "--aim") if o in words), [])
+            self.assertEqual("--aim" in words, seed > 1)  # the first run knew of no conflict
+            again = run("collider", ["--seed", str(seed), "--kernel", "adds|many", *same], "adds")
             self.assertEqual(again["races"], first["races"])
             self.assertEqual(again["coverage"]["accesses"], first["coverage"]["accesses"])
             self.assertNotIn("--coverage", first["reproduce"])

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// aim — the second step: what a run is to bring together, and what threads should therefore do where.
+#include "aim/aim_internal.h"
+
+#include "base/rng.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Names of accesses -------------------------------------------------------------------------------------
+
+static uint32_t place_named(Aim *a, SampleSite s) {
+    uint64_t key = gr_mix64(s.function + 0x9e3779b97f4a7c15u * s.nth);
+    uint32_t n = (uint32_t)(uintptr_t)gr_map_get_u64(&a->names, key);
+    if (n)
+        return n;
+    n = (uint32_t)a->places.len;
+    Place p = {.name = s, .wish = a->otherwise};
+    return gr_vec_push(&a->places, p) && gr_map_put_u64(&a->names, key, (void *)(uintptr_t)n) ? n : 0;
+}
+
+static uint64_t known_key(uint64_t fingerprint, uint32_t site) { return gr_mix64(fingerprint) + site; }
+
+static uint32_t known(const Aim *a, uint64_t fingerprint, uint32_t site) {
+    return (uint32_t)(uintptr_t)gr_map_get_u64(&a->known, known_key(fingerprint, site));
+}
+
+bool gr_aim_module(Aim *a, const PtxModule *m) {
+    uint64_t fingerprint = a->options.fingerprint(m);
+    const PtxFunc *f = NULL;
+    SampleSite here = {.nth = 0};
+    for (uint32_t k = 1; k <= m->n_sites; k++) { // functions one after the other
+        if (m->sites[k].func != f) {
+            f = m->sites[k].func;
+            here = (SampleSite){.function = gr_sample_function(f)};
+        }
+        here.nth++;
+        uint32_t n = place_named(a, here);
+        if (!n || !gr_map_put_u64(&a->known, known_key(fingerprint, k), (void *)(uintptr_t)n))
+            return false;
+    }
+    return true;
+}
+
+uint32_t gr_aim_place(Aim *a, const PtxModule *m, uint32_t site) {
+    if (!m || !site)
+        return 0;
+    uint64_t key = (uint64_t)(uintptr_t)m;
+    void *fingerprint = gr_map_get_u64(&a->modules, key);
+    if (!fingerprint) {
+        fingerprint = (void *)(uintptr_t)a->options.fingerprint(m);
+        (void)gr_map_put_u64(&a->modules, key, fingerprint);
+    }
+    return known(a, (uintptr_t)fingerprint, site);
+}
+
+// ---- What to aim at ----------------------------------------------------------------------------------------
+
+static bool number(const char **p, int base, uint64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoull(*p, &end, base);
+    bool ok = end > *p && !errno && **p != '-' && **p != '+' && **p != ' ';
+    *p = end;
+    return ok;
+}
+
+static bool take(const char **p, char c) {
+    if (**p != c)
+        return false;
+    ++*p;
+    return true;
+}
+
+static bool read_word(Aim *a, const char **p) {
+    uint64_t function, nth, warp = 0;
+    Place at = {.wish = VM_WISH_STOPS};
+    if (!number(p, 16, &function) || !take(p, ':') || !number(p, 10, &nth) || nth > UINT32_MAX)
+        return false;
+    if (!nth)
+        return gr_vec_push(&a->late, function);
+    if (take(p, '@')) {
+        at.wish = VM_WISH_STAYS;
+        if (!number(p, 10, &at.launch) || !take(p, '.') || !number(p, 10, &at.block) || !take(p, '.') ||
+            !number(p, 10, &warp) || warp > UINT32_MAX)
+            return false;
+    }
+    at.warp = (uint32_t)warp;
+    at.name = (SampleSite){function, (uint32_t)nth};
+    uint32_t n = place_named(a, at.name);
+    if (n && a->places.data[n].wish < at.wish)
+        a->places.data[n] = at;
+    return n != 0;
+}
+
+static gr_status read_aim(Aim *a, gr_error *err) {
+    const char *p = a->options.at;
+    if (!*p)
+        return GR_OK;
+    if (!strcmp(p, "new")) {
+        a->otherwise = VM_WISH_NEW;
+        return GR_OK;
+    }
+    a->otherwise = VM_WISH_PASSES;
+    do {
+        const char *word = p;
+        if (!read_word(a, &p) || (*p && *p != ','))
+            return gr_fail(
+                err, GR_ERR_ARGUMENT,
+                "--aim takes accesses as FUNCTION:NTH or FUNCTION:NTH@LAUNCH.BLOCK.WARP, or the word "
+                "new, not '%.60s'",
+                word);
+    } while (take(&p, ','));
+    return GR_OK;
+}
+
+// ---- What threads should do --------------------------------------------------------------------------------
+
+static bool is_late(const Aim *a, uint64_t launch) {
+    for (size_t k = 0; k < a->late_launches.len; k++)
+        if (a->late_launches.data[k] == launch)
+            return true;
+    return false;
+}
+
+static VmWish wish(void *user, const VmWhere *w) {
+    Aim *a = user;
+    if (a->otherwise < VM_WISH_PASSES)
+        return a->otherwise;
+    if (!w->site)
+        return is_late(a, w->launch) ? VM_WISH_STAYS : VM_WISH_PASSES;
+    const Place *p = &a->places.data[gr_aim_place(a, w->module, w->site)];
+    bool elsewhere = p->launch != w->launch || p->block != w->block_linear || p->warp != w->warp;
+    return p->wish == VM_WISH_STAYS && elsewhere ? VM_WISH_STOPS : p->wish;
+}
+
+// The kernel, as its accesses are called; 0: it has none.
+static uint64_t function_of(Aim *a, const VmLaunchEvent *e) {
+    for (uint32_t k = 1; k <= e->module->n_sites; k++)
+        if (e->module->sites[k].func == e->kernel)
+            return a->places.data[gr_aim_place(a, e->module, k)].name.function;
+    return 0;
+}
+
+static void launch_begin(void *user, const VmLaunchEvent *e) {
+    Aim *a = user;
+    if (!a->running++)
+        gr_map_free(&a->modules); // they may have come and gone
+    uint64_t kernel = a->late.len ? function_of(a, e) : 0;
+    for (size_t k = 0; k < a->late.len; k++)
+        if (a->late.data[k] == kernel)
+            (void)gr_vec_push(&a->late_launches, e->launch); // else it does not begin late
+}
+
+static void launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
+    Aim *a = user;
+    (void)faulted;
+    a->running--;
+    for (size_t k = 0; k < a->late_launches.len; k++)
+        if (a->late_launches.data[k] == e->launch)
+            a->late_launches.data[k] = a->late_launches.data[--a->late_launches.len];
+}
+
+// ---- Creation ----------------------------------------------------------------------------------------------
+
+gr_status gr_aim_create(const AimOptions *o, Aim **out, gr_error *err) {
+    gr_status st = GR_OK;
+    Aim *a = calloc(1, sizeof *a);
+    if (!a)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    a->options = *o;
+    bool ok = gr_vec_push(&a->places, (Place){.wish = VM_WISH_PASSES}) && // what is not known
+              (!o->notes || (a->conflicts = gr_conflicts_new(a)));
+    if (!ok)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    else
+        st = read_aim(a, err);
+    if (st == GR_OK)
+        *out = a;
+    else
+        gr_aim_free(a);
+    return st;
+}
+void gr_aim_free(Aim *a) {
+    if (!a)
+        return;
+    gr_conflicts_free(a->conflicts);
+    gr_map_free(&a->modules);
+    gr_map_free(&a->known);
+    gr_map_free(&a->names);
+    gr_vec_free(&a->places);
+    gr_vec_free(&a->late);
+    gr_vec_free(&a->late_launches);
+    free(a);
+}
+
+VmObserver gr_aim_observer(Aim *a) {
+    VmObserver o = {.user = a, .launch_begin = launch_begin, .launch_end = launch_end, .wish = wish};
+    if (a->conflicts)
+        gr_conflicts_listen(a->conflicts, &o);
+    return o;
+}
+
+void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream) {
+    if (a->conflicts)
+        gr_conflicts_launch(a->conflicts, launch, stream);
+}
+
+void gr_aim_waited(Aim *a, uint64_t stream) {
+    if (a->conflicts)
+        gr_conflicts_waited(a->conflicts, stream);
+}
+
+static uint32_t side_of(const Aim *a, const RaceSide *s) {
+    return s->by == RACE_BY_KERNEL ? known(a, s->module, s->site) : 0;
+}
+
+void gr_aim_met(Aim *a, const Race *r) {
+    uint32_t x = side_of(a, &r->side[0]), y = side_of(a, &r->side[1]);
+    if (a->conflicts && x && y)
+        gr_conflicts_met(a->conflicts, x, y);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// aim — race-directed testing in two steps (Sen, PLDI 2008): a run notes which accesses conflict, by whatever threads and however
+// far apart in time; the next ones make who comes to one of the two wait until somebody comes to the other.
+//
+// The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported for that.
+// Noted are accesses of different threads to the same bytes, one of which writes and one of which is weak. Not
+// when a barrier of the block was between them, a __syncwarp() of both lanes, a wait for the asynchronous operation that is one
+// of them, or, from launch to launch, the order of a stream or the host's waiting. What atomics and fences order is noted
+// (Conflict.likely is false then). Of each four bytes the last few accesses are remembered, so not all conflicts are seen.
+//
+// What to aim at is a text, which a report repeats: words separated by commas.
+//
+//     FUNCTION:NTH                      an access (passes/sample.h) of a pair that has not met: who comes there may wait
+//     FUNCTION:NTH@LAUNCH.BLOCK.WARP    who comes there, in that warp, waits until nobody else can go on
+//     FUNCTION:0                        this kernel's threads begin late
+//     new                               nothing is left to aim at: try something new
+#ifndef GR_AIM_AIM_H
+#define GR_AIM_AIM_H
+
+#include "aim/conflict.h"
+#include "base/status.h"
+#include "exact/race.h"
+#include "vm/observer.h"
+
+typedef struct Aim Aim;
+
+typedef struct AimOptions {
+    const char *at; // what to aim at, as above; "": nothing
+    bool notes;     // conflicts are noted
+    // Called when this run first sees a pair conflict, and again when it knows more of it.
+    void (*noted)(void *user, const Conflict *c);
+    void *user;
+    // What a module is called in a RaceSide, and what it has in common with the device's.
+    uint64_t (*fingerprint)(const PtxModule *m);
+} AimOptions;
+
+// GR_ERR_ARGUMENT says what is wrong with `at`.
+gr_status gr_aim_create(const AimOptions *o, Aim **out, gr_error *err);
+void gr_aim_free(Aim *a);
+VmObserver gr_aim_observer(Aim *a);
+
+// A module as the program has it: accesses are named after its functions. The device's is another one, with the same fingerprint. False: memory
+// is out.
+bool gr_aim_module(Aim *a, const PtxModule *m);
+
+// The device begins a launch of a stream.
+void gr_aim_launch(Aim *a, uint64_t launch, uint64_t stream);
+// The host has waited for a stream's launches; 0: for all.
+void gr_aim_waited(Aim *a, uint64_t stream);
+// Two accesses overlapped.
+void gr_aim_met(Aim *a, const Race *r);
+
+#endif

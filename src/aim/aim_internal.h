@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// aim_internal — what the two steps share: how accesses are named from run to run (aim.c), and what is noted of them (conflicts.c).
+#ifndef GR_AIM_INTERNAL_H
+#define GR_AIM_INTERNAL_H
+
+#include "aim/aim.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "passes/sample.h"
+
+typedef struct Place {
+    SampleSite name;
+    VmWish wish;
+    uint64_t launch, block; // with STAYS: where
+    uint32_t warp;
+} Place;
+
+typedef struct Conflicts Conflicts;
+
+struct Aim {
+    AimOptions options;
+    Map modules;        // the device's -> fingerprint
+    Map known;          // fingerprint and number -> place
+    Map names;          // -> place
+    VEC(Place) places;  // from 1; 0 is none
+    VEC(uint64_t) late; // kernels that begin late
+    VEC(uint64_t) late_launches;
+    VmWish otherwise;     // of accesses that nobody named; NONE: there is no aim
+    uint32_t running;     // launches
+    Conflicts *conflicts; // NULL: none are noted
+};
+
+// 0: not known, or memory is out.
+uint32_t gr_aim_place(Aim *a, const PtxModule *m, uint32_t site);
+
+// conflicts.c
+Conflicts *gr_conflicts_new(Aim *a);
+void gr_conflicts_free(Conflicts *c);
+void gr_conflicts_listen(Conflicts *c, VmObserver *o);
+void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream);
+void gr_conflicts_waited(Conflicts *c, uint64_t stream);
+void gr_conflicts_met(Conflicts *c, uint32_t x, uint32_t y);
+
+#endif

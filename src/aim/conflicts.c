@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// conflicts — the first step: which accesses touch the same bytes, and whether anything may have ordered them.
+//
+// All tables are of a fixed size and hashed: what falls together makes a conflict be overlooked, or one that is ordered be
+// noted, and neither is worse than time.
+#include "aim/aim_internal.h"
+
+#include "base/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRAIN = 2,       // bytes that are looked at together, as a power of two
+    CELLS = 1 << 16, // of one grain each
+    READS = 2,       // that are remembered of each
+    BLOCKS = 4096,
+    WARPS = 4096,
+    LAUNCHES = 1024,
+    MOST = 2048, // conflicts
+    LANES = 32,
+    GRAINS = 1024, // of one access
+};
+
+// Who made an access.
+typedef struct Actor {
+    uint64_t launch, block, time;
+    uint32_t thread, place; // of the block; place 0: nobody
+    bool strong, async;
+} Actor;
+
+typedef struct Cell {
+    uint64_t key;
+    Actor wrote[2], read[READS]; // wrote: by weak and by strong accesses
+    uint32_t turn;
+} Cell;
+
+typedef struct WarpTimes {
+    uint64_t waited;         // for asynchronous operations, last
+    uint64_t ordered[LANES]; // when a lane last did anything that orders
+    uint64_t met[LANES];     // when it last met other lanes, and which
+    uint32_t with[LANES];
+} WarpTimes;
+
+typedef struct LaunchOf {
+    uint64_t launch, stream;
+    bool waited;
+} LaunchOf;
+
+typedef struct Noted {
+    Conflict is;
+    uint32_t place[2];
+    unsigned told; // a bit for each of what was said of it
+} Noted;
+
+struct Conflicts {
+    Aim *aim;
+    uint64_t now;
+    Map pairs;
+    VEC(Noted) noted;
+    uint64_t barrier[BLOCKS], ordered[BLOCKS]; // when the block's threads last did that
+    LaunchOf launches[LAUNCHES];
+    WarpTimes warps[WARPS];
+    Cell cells[CELLS];
+};
+
+#define PART 0x9e3779b97f4a7c15u
+
+static size_t block_of(uint64_t launch, uint64_t block) { return gr_mix64(launch * PART + block) % BLOCKS; }
+
+static WarpTimes *warp_of(Conflicts *c, uint64_t launch, uint64_t block, uint32_t warp) {
+    return &c->warps[gr_mix64((launch * PART + block) * PART + warp) % WARPS];
+}
+
+static WarpTimes *warp_of_actor(Conflicts *c, const Actor *a) {
+    return warp_of(c, a->launch, a->block, a->thread / LANES);
+}
+
+// ---- Pairs -------------------------------------------------------------------------------------------------
+
+static Noted *pair_of(Conflicts *c, uint32_t x, uint32_t y, bool add) {
+    uint64_t key = (uint64_t)(x < y ? x : y) << 32 | (x < y ? y : x);
+    uintptr_t n = (uintptr_t)gr_map_get_u64(&c->pairs, key);
+    if (n)
+        return &c->noted.data[n - 1];
+    if (!add || c->noted.len == MOST)
+        return NULL;
+    SampleSite a = c->aim->places.data[x].name, b = c->aim->places.data[y].name;
+    bool turned = a.function != b.function ? a.function > b.function : a.nth > b.nth;
+    Noted p = {.place = {turned ? y : x, turned ? x : y}};
+    for (unsigned k = 0; k < 2; k++) {
+        p.is.side[k].function = c->aim->places.data[p.place[k]].name.function;
+        p.is.side[k].nth = c->aim->places.data[p.place[k]].name.nth;
+    }
+    if (!gr_vec_push(&c->noted, p) || !gr_map_put_u64(&c->pairs, key, (void *)(uintptr_t)c->noted.len))
+        return NULL;
+    return &c->noted.data[c->noted.len - 1];
+}
+
+static void tell(Conflicts *c, Noted *p, unsigned what) {
+    if ((p->told | what) == p->told)
+        return;
+    p->told |= what;
+    if (c->aim->options.noted)
+        c->aim->options.noted(c->aim->options.user, &p->is);
+}
+
+void gr_conflicts_met(Conflicts *c, uint32_t x, uint32_t y) {
+    Noted *p = pair_of(c, x, y, true);
+    if (!p)
+        return;
+    p->is.met = true;
+    tell(c, p, 1);
+}
+
+// ---- Orders ------------------------------------------------------------------------------------------------
+
+// Whether nothing orders them that a look at barriers and waits tells.
+static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
+    if (first->launch != later->launch) {
+        const LaunchOf *a = &c->launches[first->launch % LAUNCHES],
+                       *b = &c->launches[later->launch % LAUNCHES];
+        return a->launch == first->launch && b->launch == later->launch && a->stream != b->stream &&
+               !a->waited;
+    }
+    if (first->block != later->block)
+        return true;
+    if (c->barrier[block_of(first->launch, first->block)] > first->time)
+        return false;
+    bool one_warp = first->thread / LANES == later->thread / LANES;
+    if (first->async)
+        return warp_of_actor(c, later)->waited < first->time;
+    if (later->async)
+        return !one_warp; // what its own thread did before it was issued comes before it
+    if (!one_warp)
+        return true;
+    const WarpTimes *w = warp_of_actor(c, later);
+    unsigned lane = later->thread % LANES;
+    bool met = w->met[lane] > first->time && (w->with[lane] >> first->thread % LANES & 1);
+    return first->thread != later->thread && !met;
+}
+
+// Whether somebody on that side did anything since that atomics and fences are for: in another block anybody may have.
+static bool ordered_since(Conflicts *c, const Actor *a, bool one_block, uint64_t time) {
+    uint64_t last = one_block ? warp_of_actor(c, a)->ordered[a->thread % LANES]
+                              : c->ordered[block_of(a->launch, a->block)];
+    return last > time;
+}
+
+static void conflict(Conflicts *c, const Actor *first, const Actor *later) {
+    if (!first->place || (first->strong && later->strong) || !apart(c, first, later))
+        return;
+    Noted *p = pair_of(c, first->place, later->place, true);
+    if (!p)
+        return;
+    bool one_block = first->launch == later->launch && first->block == later->block;
+    bool likely =
+        !ordered_since(c, first, one_block, first->time) || !ordered_since(c, later, one_block, first->time);
+    for (unsigned k = 0; k < 2; k++) {
+        bool same = p->place[0] == p->place[1];
+        const Actor *a = same ? (k ? later : first) : p->place[k] == first->place ? first : later;
+        ConflictSide *s = &p->is.side[k];
+        s->waits |= !a->strong && !a->async;
+        s->first |= same || a == first;
+        s->launch = a->launch;
+        s->block = a->block;
+        s->warp = a->thread / LANES;
+    }
+    p->is.likely |= likely;
+    tell(c, p, (likely ? 2u : 4u) | (p->place[0] == first->place ? 8u : 16u));
+}
+
+// ---- Accesses ----------------------------------------------------------------------------------------------
+
+static void touch(Conflicts *c, uint64_t key, const Actor *by, PtxAccess access) {
+    Cell *cell = &c->cells[gr_mix64(key) % CELLS];
+    if (cell->key != key)
+        *cell = (Cell){.key = key};
+    for (unsigned k = 0; k < 2; k++)
+        conflict(c, &cell->wrote[k], by);
+    if (access != PTX_ACCESS_READ) {
+        for (unsigned k = 0; k < READS; k++)
+            conflict(c, &cell->read[k], by);
+        cell->wrote[by->strong] = *by;
+    }
+    if (access == PTX_ACCESS_WRITE)
+        return;
+    // Of each instruction the last one, if it is not the oldest that is remembered.
+    for (unsigned k = 0; k < READS; k++)
+        if (cell->read[k].place == by->place && k != cell->turn % READS) {
+            cell->read[k] = *by;
+            return;
+        }
+    cell->read[cell->turn++ % READS] = *by;
+}
+
+static void touch_all(Conflicts *c, const VmWhere *w, uint32_t mask, Actor by, PtxAccess access,
+                      PtxSpace space, uint64_t owner, const uint64_t *address, uint32_t size) {
+    by.launch = w->launch;
+    by.block = w->block_linear;
+    by.time = ++c->now;
+    by.place = gr_aim_place(c->aim, w->module, w->site);
+    if (!by.place || !size)
+        return;
+    uint64_t memory = space == PTX_SHARED ? gr_mix64(w->launch * PART + owner + 1) : 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(m);
+        by.thread = w->warp * LANES + lane;
+        uint64_t from = address[lane] >> GRAIN, n = ((address[lane] + size - 1) >> GRAIN) - from + 1;
+        for (uint64_t g = 0; g < n && g < GRAINS; g++)
+            touch(c, memory + from + g + 1, &by, access);
+    }
+}
+
+// These lanes did something that may order what they did before with what others do later, or the other way round.
+static void order(Conflicts *c, const VmWhere *w) {
+    WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
+    ++c->now;
+    for (uint32_t m = w->mask; m; m &= m - 1)
+        t->ordered[__builtin_ctz(m)] = c->now;
+    c->ordered[block_of(w->launch, w->block_linear)] = c->now;
+}
+
+static void on_access(void *user, const VmAccessEvent *e) {
+    Conflicts *c = ((Aim *)user)->conflicts;
+    if (e->space != PTX_GLOBAL && e->space != PTX_SHARED)
+        return;
+    Actor by = {.strong = e->sem != PTX_SEM_NONE && e->sem != PTX_WEAK};
+    if (by.strong)
+        order(c, &e->where);
+    touch_all(c, &e->where, e->where.mask & ~e->discards, by, e->access, e->space, e->owner, e->address,
+              e->size);
+}
+
+static void on_async(void *user, const VmAsyncEvent *e) {
+    Conflicts *c = ((Aim *)user)->conflicts;
+    const VmWhere *w = &e->where;
+    if (e->kind == VM_ASYNC_WAIT || e->kind == VM_MBAR_WAIT)
+        warp_of(c, w->launch, w->block_linear, w->warp)->waited = ++c->now;
+    if ((e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE) ||
+        (e->space != PTX_GLOBAL && e->space != PTX_SHARED))
+        return;
+    PtxAccess access = e->kind == VM_ASYNC_READ ? PTX_ACCESS_READ : e->access;
+    touch_all(c, w, w->mask, (Actor){.async = true, .strong = access == PTX_ACCESS_RMW}, access, e->space,
+              e->block, e->address, e->size);
+}
+
+static void on_sync(void *user, const VmSyncEvent *e) {
+    Conflicts *c = ((Aim *)user)->conflicts;
+    const VmWhere *w = &e->where;
+    if (e->kind == VM_SYNC_BARRIER_RELEASE)
+        c->barrier[block_of(w->launch, w->block_linear)] = ++c->now;
+    else if (e->kind == VM_SYNC_FENCE)
+        order(c, w);
+    else if (e->kind == VM_SYNC_WARP) {
+        WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
+        ++c->now;
+        for (uint32_t m = w->mask; m; m &= m - 1) {
+            t->met[__builtin_ctz(m)] = c->now;
+            t->with[__builtin_ctz(m)] = e->barrier;
+        }
+    }
+}
+
+// ---- Launches, creation ------------------------------------------------------------------------------------
+
+void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream) {
+    c->launches[launch % LAUNCHES] = (LaunchOf){launch, stream, false};
+}
+
+void gr_conflicts_waited(Conflicts *c, uint64_t stream) {
+    for (size_t k = 0; k < LAUNCHES; k++)
+        c->launches[k].waited |= !stream || c->launches[k].stream == stream;
+}
+
+Conflicts *gr_conflicts_new(Aim *a) {
+    Conflicts *c = calloc(1, sizeof *c);
+    if (c)
+        c->aim = a;
+    return c;
+}
+
+void gr_conflicts_free(Conflicts *c) {
+    if (!c)
+        return;
+    gr_map_free(&c->pairs);
+    gr_vec_free(&c->noted);
+    free(c);
+}
+
+void gr_conflicts_listen(Conflicts *c, VmObserver *o) {
+    (void)c;
+    o->access = on_access;
+    o->async = on_async;
+    o->sync = on_sync;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/aims.h"
+
+#include "base/rng.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST = 2048,    // conflicts that are kept
+    MOST_WORDS = 64 // accesses that a run aims at: they stand in the command that repeats it
+};
+
+// An access that is a side of conflicts that have not met.
+typedef struct Candidate {
+    uint64_t function, lot;
+    uint32_t nth, aimed, seen; // seen: conflicts that it comes first in
+    bool likely, first, waits, chosen;
+    const ConflictSide *at; // one of them
+} Candidate;
+typedef VEC(Candidate) Candidates;
+
+static bool is_side(const Candidate *k, const ConflictSide *s) {
+    return k->function == s->function && k->nth == s->nth;
+}
+
+static Candidate *candidate(Candidates *all, const ConflictSide *s) {
+    for (size_t k = 0; k < all->len; k++)
+        if (is_side(&all->data[k], s))
+            return &all->data[k];
+    return gr_vec_push(all, ((Candidate){.function = s->function, .nth = s->nth})) ? &all->data[all->len - 1]
+                                                                                   : NULL;
+}
+
+static bool is_open(const Conflict *f) { return !f->met && (f->side[0].waits || f->side[1].waits); }
+
+static bool exists(const GrCoverage *c, const ConflictSide *s) {
+    const GrCoveredFunction *f = gr_map_get_u64(&c->by_id, s->function);
+    return f && !gr_coverage_outdated(c, f);
+}
+
+// Who waits must be there before the other side comes; if only one of the two can wait, it has to be that one.
+static bool may_wait(const Conflict *f, unsigned k) {
+    return f->side[k].waits && (f->side[k].first || !f->side[!k].waits);
+}
+
+static bool collect(const GrCoverage *c, Rng *rng, Candidates *all) {
+    for (size_t i = 0; i < c->conflicts.len; i++) {
+        const Conflict *f = &c->conflicts.data[i];
+        for (unsigned k = 0; k < 2 && is_open(f); k++) {
+            const ConflictSide *s = &f->side[k];
+            if (!exists(c, s))
+                continue;
+            Candidate *to = candidate(all, s);
+            if (!to)
+                return false;
+            to->waits |= s->waits;
+            to->likely |= f->likely;
+            to->aimed = s->aimed > to->aimed ? s->aimed : to->aimed;
+            if (!may_wait(f, k))
+                continue;
+            to->first = true;
+            if (gr_rng_below(rng, ++to->seen) == 0)
+                to->at = s;
+        }
+    }
+    return true;
+}
+
+static int compare(const void *x, const void *y) {
+    const Candidate *a = x, *b = y;
+    int d = b->first - a->first;
+    d = d ? d : b->likely - a->likely;
+    d = d ? d : (a->aimed > b->aimed) - (a->aimed < b->aimed);
+    return d ? d : (a->lot > b->lot) - (a->lot < b->lot);
+}
+
+// The other side of what waits comes first, and cannot wait behind its access: its kernel begins late.
+static uint64_t late_kernel(const GrCoverage *c, const Candidate *waits) {
+    for (size_t i = 0; i < c->conflicts.len; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            const ConflictSide *s = &c->conflicts.data[i].side[k], *o = &c->conflicts.data[i].side[!k];
+            if (is_open(&c->conflicts.data[i]) && is_side(waits, s) && !o->waits && o->first && !s->first)
+                return o->function;
+        }
+    return 0;
+}
+
+static void word(StrBuf *out, size_t start, uint64_t function, uint32_t nth) {
+    gr_str_addf(out, "%s%016" PRIx64 ":%u", out->len > start ? "," : "", function, nth);
+}
+
+gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err) {
+    Candidates all = {0};
+    Rng rng = gr_rng_fork(seed, 11, c->runs);
+    size_t start = out->len, n = 0, likely = 0;
+    bool ok = collect(c, &rng, &all);
+    for (size_t k = 0; k < all.len; k++) {
+        all.data[k].lot = gr_rng_next(&rng);
+        n += all.data[k].first;
+        likely += all.data[k].first && all.data[k].likely;
+    }
+    n = ((likely ? likely : n) + 1) / 2;
+    if (ok && !n && c->conflicts.len)
+        gr_str_add(out, "new");
+    if (n)
+        qsort(all.data, all.len, sizeof *all.data, compare);
+    for (size_t k = 0; n && k < all.len && k < MOST_WORDS; k++) {
+        Candidate *a = &all.data[k];
+        if (!a->waits)
+            continue;
+        word(out, start, a->function, a->nth);
+        if (k >= n)
+            continue;
+        gr_str_addf(out, "@%" PRIu64 ".%" PRIu64 ".%u", a->at->launch, a->at->block, a->at->warp);
+        uint64_t late = late_kernel(c, a);
+        if (late)
+            word(out, start, late, 0);
+    }
+    gr_vec_free(&all);
+    return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+bool gr_aims_note(GrCoverage *c, const Conflict *seen) {
+    for (size_t i = 0; i < c->conflicts.len; i++) {
+        Conflict *f = &c->conflicts.data[i];
+        if (f->side[0].function == seen->side[0].function && f->side[0].nth == seen->side[0].nth &&
+            f->side[1].function == seen->side[1].function && f->side[1].nth == seen->side[1].nth) {
+            gr_conflict_add(f, seen);
+            return true;
+        }
+    }
+    return c->conflicts.len >= MOST || gr_vec_push(&c->conflicts, *seen);
+}
+
+void gr_aims_count(GrCoverage *c, const char *aim) {
+    for (size_t i = 0; i < c->conflicts.len; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            ConflictSide *s = &c->conflicts.data[i].side[k];
+            char text[48];
+            snprintf(text, sizeof text, "%016" PRIx64 ":%u@", s->function, s->nth);
+            s->aimed += strstr(aim, text) && s->aimed < UINT32_MAX;
+        }
+}
+
+uint64_t gr_aims_waiting(const char *aim) {
+    uint64_t n = 0;
+    for (const char *p = aim; *p; p++)
+        n += *p == '@';
+    return n;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// aims — what earlier runs noted of conflicting accesses, and what the next run should therefore aim at (aim/aim.h).
+#ifndef GR_REPORT_AIMS_H
+#define GR_REPORT_AIMS_H
+
+#include "report/coverage.h"
+
+// Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose sides
+// have not met, and of those what was aimed at least. Nothing when no conflict is known.
+gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err);
+
+// Adds a conflict that a run noted. False: memory is out.
+bool gr_aims_note(GrCoverage *c, const Conflict *seen);
+// Counts a run that had those words.
+void gr_aims_count(GrCoverage *c, const char *aim);
+
+// How many accesses the words make wait for everybody.
+uint64_t gr_aims_waiting(const char *aim);
+
+#endif
