@@ -20,7 +20,7 @@ typedef struct ConflictSide {
 // The sides are in order: by function, then by number.
 typedef struct Conflict {
     ConflictSide side[2];
-    bool likely; // it was seen when neither thread had done anything in between that may order the two
+    bool likely; // it was seen when not both sides had done something in between that may order the two
     bool met;    // they were seen to overlap
 } Conflict;
 

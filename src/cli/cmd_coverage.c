@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace coverage — what is in the file of --coverage: which accesses no run has watched so far, and which some did.
+// gpurace coverage — what is in the file of --coverage: which accesses no run has watched so far, and which some did; which pairs of
+// them touched the same bytes and were never seen to overlap (coverage_conflicts.c).
 //
 // Accesses of one place and kind (copies made by unrolling) are one line of the text; JSON has each. Exit status: 0; 2 when the
 // command line makes no sense or the file is none.
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/coverage_list.h"
 #include "cli/options.h"
 #include "passes/sample.h"
 #include "report/coverage.h"
 #include "report/report.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,10 @@ static void print_help(void) {
     puts("usage: gpurace coverage [options] FILE\n\n"
          "Lists the accesses in a file of `gpurace run --coverage FILE`: first the lines that no run has "
          "watched. What\n"
-         "stands behind a line names its first access that was watched least, for --sample.\n\noptions:");
+         "stands behind a line names its first access that was watched least, for --sample. Then the pairs "
+         "of\n"
+         "accesses that touched the same bytes and no run has seen overlap, which later runs aim at "
+         "(--aim).\n\noptions:");
     gr_options_help(OPT_COVERAGE, stdout);
 }
 
@@ -52,7 +56,7 @@ typedef VEC(Line) Lines;
 
 static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
 
-static int compare_places(const GrCoveredSite *a, const GrCoveredSite *b) {
+int gr_covered_compare(const GrCoveredSite *a, const GrCoveredSite *b) {
     int d = compare_texts(a->file, b->file);
     d = d ? d : (a->line > b->line) - (a->line < b->line);
     d = d ? d : (a->col > b->col) - (a->col < b->col);
@@ -63,7 +67,7 @@ static int compare_places(const GrCoveredSite *a, const GrCoveredSite *b) {
 static int compare_lines(const void *a, const void *b) {
     const Line *x = a, *y = b;
     int d = (x->watched > 0) - (y->watched > 0);
-    d = d ? d : compare_places(x->least, y->least);
+    d = d ? d : gr_covered_compare(x->least, y->least);
     d = d ? d : strcmp(x->function->name, y->function->name);
     return d ? d : (x->least->nth > y->least->nth) - (x->least->nth < y->least->nth);
 }
@@ -73,7 +77,7 @@ static bool add_sites(const GrCoveredFunction *f, Lines *lines) {
     for (size_t k = 0; k < f->sites.len; k++) {
         const GrCoveredSite *s = &f->sites.data[k];
         size_t i = first;
-        while (i < lines->len && (!s->line || compare_places(lines->data[i].least, s)))
+        while (i < lines->len && (!s->line || gr_covered_compare(lines->data[i].least, s)))
             i++;
         if (i == lines->len && !gr_vec_push(lines, ((Line){.function = f, .least = s})))
             return false;
@@ -93,14 +97,18 @@ static const char *shown(const char *file) {
     return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
+void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena) {
+    if (s->file && s->line)
+        printf("%s:%u:%u: ", shown(s->file), s->line, s->col);
+    else
+        printf("access %u: ", s->nth);
+    printf("%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s", gr_short_name(f->name, arena));
+}
+
 static void print_line(const Line *l, Arena *arena) {
     const GrCoveredSite *s = l->least;
-    if (s->file && s->line)
-        printf("  %s:%u:%u: ", shown(s->file), s->line, s->col);
-    else
-        printf("  access %u: ", s->nth);
-    printf("%s of %u byte%s in %s", s->kind, s->size, s->size == 1 ? "" : "s",
-           gr_short_name(l->function->name, arena));
+    printf("  ");
+    gr_covered_print(l->function, s, arena);
     if (l->accesses > 1)
         printf(", %zu of %zu accesses watched", l->watched, l->accesses);
     else if (s->watched)
@@ -133,6 +141,7 @@ static gr_status print_text(const GrCoverage *c, const char *path, gr_error *err
             puts(watched ? "watched:" : "never watched:");
         print_line(&lines.data[i], &arena);
     }
+    ok = ok && gr_coverage_print_conflicts(c, &arena);
     gr_vec_free(&lines);
     gr_arena_free(&arena);
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -140,7 +149,7 @@ static gr_status print_text(const GrCoverage *c, const char *path, gr_error *err
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
 
-static json_t *text_or_null(const char *s) {
+json_t *gr_covered_text(const char *s) {
     json_t *j = s ? json_string(s) : json_null();
     return j ? j : json_string("?"); // a name that is no UTF-8
 }
@@ -154,11 +163,11 @@ static json_t *function_json(const GrCoverage *c, const GrCoveredFunction *f, Ar
         json_array_append_new(sites, json_pack("{s:I,s:I,s:I,s:s,s:I,s:o,s:I,s:I}", "number",
                                                (json_int_t)s->nth, "chosen", (json_int_t)s->chosen, "watched",
                                                (json_int_t)s->watched, "kind", s->kind, "size",
-                                               (json_int_t)s->size, "file", text_or_null(s->file), "line",
+                                               (json_int_t)s->size, "file", gr_covered_text(s->file), "line",
                                                (json_int_t)s->line, "column", (json_int_t)s->col));
     }
-    return json_pack("{s:o,s:s,s:b,s:I,s:I,s:b,s:o}", "name", text_or_null(gr_demangle(f->name, arena)), "id",
-                     id, "kernel", (int)f->is_kernel, "launched", (json_int_t)f->launched, "last_run",
+    return json_pack("{s:o,s:s,s:b,s:I,s:I,s:b,s:o}", "name", gr_covered_text(gr_demangle(f->name, arena)),
+                     "id", id, "kernel", (int)f->is_kernel, "launched", (json_int_t)f->launched, "last_run",
                      (json_int_t)f->last, "outdated", (int)gr_coverage_outdated(c, f), "accesses", sites);
 }
 
@@ -170,9 +179,10 @@ static gr_status print_json(const GrCoverage *c, gr_error *err) {
     bool ok = functions != NULL;
     for (size_t i = 0; ok && i < c->functions.len; i++)
         ok = json_array_append_new(functions, function_json(c, c->functions.data[i], &arena)) == 0;
-    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:o}", "runs", (json_int_t)c->runs, "accesses",
+    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "runs", (json_int_t)c->runs, "accesses",
                           (json_int_t)t.accesses, "watched", (json_int_t)t.watched, "outdated",
-                          (json_int_t)t.outdated, "functions", functions);
+                          (json_int_t)t.outdated, "functions", functions, "conflicts",
+                          gr_coverage_conflicts_json(c, &arena));
     char *text = ok && o ? json_dumps(o, JSON_INDENT(2)) : NULL;
     if (text)
         puts(text);

@@ -36,9 +36,10 @@ static Candidate *candidate(Candidates *all, const ConflictSide *s) {
 
 static bool is_open(const Conflict *f) { return !f->met && (f->side[0].waits || f->side[1].waits); }
 
+// Who waits, does so in a window that the collider may open there.
 static bool exists(const GrCoverage *c, const ConflictSide *s) {
     const GrCoveredFunction *f = gr_map_get_u64(&c->by_id, s->function);
-    return f && !gr_coverage_outdated(c, f);
+    return f && !gr_coverage_outdated(c, f) && (!s->waits || gr_coverage_site(f, s->nth));
 }
 
 // Who waits must be there before the other side comes; if only one of the two can wait, it has to be that one.

@@ -5,8 +5,27 @@
 #include "report/coverage.h"
 #include "report/report_internal.h"
 
+#include <string.h>
+
 static const char *site_kind(const GrSiteInfo *s) {
     return s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";
+}
+
+// atomicAdd() and the like are inlined from headers of CUDA, which say nothing of the program.
+static const GrFrame *frame_of(const GrSiteInfo *s) {
+    const GrFrame *at = &s->at;
+    for (uint32_t k = 0; k < s->n_inlined && at->file && strstr(at->file, "_atomic_functions.h"); k++)
+        at = &s->inlined[k];
+    return at;
+}
+
+static void place(GrCoveredSite *to, const GrSiteInfo *s) {
+    const GrFrame *at = frame_of(s);
+    to->kind = site_kind(s);
+    to->size = s->size;
+    to->file = at->file; // it moves when code before it does
+    to->line = at->line;
+    to->col = at->col;
 }
 
 // One function as this run saw it; several modules may have it.
@@ -21,11 +40,7 @@ static bool note_function(const GrFunctionCoverage *f, GrCoverage *c) {
         GrCoveredSite *site = gr_coverage_add_site(to, i + 1);
         if (!site)
             return false;
-        site->kind = site_kind(s);
-        site->size = s->size;
-        site->file = s->at.file; // it moves when code before it does
-        site->line = s->at.line;
-        site->col = s->at.col;
+        place(site, s);
         site->chosen_now |= s->status == GR_SITE_CHECKED;
         site->watched_now |= s->status == GR_SITE_CHECKED && f->launched;
     }
@@ -37,6 +52,35 @@ static bool note_function(const GrFunctionCoverage *f, GrCoverage *c) {
     return true;
 }
 
+static const GrFunctionCoverage *function_of(const GrReport *r, const ConflictSide *s) {
+    for (size_t i = 0; i < r->functions.len; i++)
+        if (r->functions.data[i].id == s->function)
+            return &r->functions.data[i];
+    return NULL;
+}
+
+// Where a conflict's side is that is no access which could be watched: an atomic one, for example. Else there is nothing to do.
+static bool note_side(const GrReport *r, GrCoverage *c, const ConflictSide *s) {
+    const GrFunctionCoverage *f = function_of(r, s);
+    if (!f || s->nth > f->n_sites)
+        return true;
+    GrCoveredFunction *to = gr_coverage_function(c, f->id, f->name);
+    if (!to)
+        return false;
+    if (gr_coverage_site(to, s->nth))
+        return true;
+    GrCoveredSite *other = gr_coverage_other(to, s->nth);
+    if (!other && gr_vec_push(&to->others, ((GrCoveredSite){.nth = s->nth})))
+        other = &to->others.data[to->others.len - 1];
+    if (!other)
+        return false;
+    place(other, &f->sites[s->nth - 1]);
+    to->is_kernel = f->is_kernel;
+    to->last = c->runs;
+    to->launched_now |= f->launched;
+    return true;
+}
+
 static gr_status note_run(void *user, GrCoverage *c, gr_error *err) {
     GrReport *r = user;
     for (size_t i = 0; i < r->functions.len; i++)
@@ -44,6 +88,9 @@ static gr_status note_run(void *user, GrCoverage *c, gr_error *err) {
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < r->conflicts.len; i++)
         if (!gr_aims_note(c, &r->conflicts.data[i]))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < 2 * c->conflicts.len; i++)
+        if (!note_side(r, c, &c->conflicts.data[i / 2].side[i % 2]))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (r->aim)
         gr_aims_count(c, r->aim);

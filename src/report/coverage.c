@@ -20,8 +20,10 @@ void gr_coverage_init(GrCoverage *c) {
 }
 
 void gr_coverage_free(GrCoverage *c) {
-    for (size_t i = 0; i < c->functions.len; i++)
+    for (size_t i = 0; i < c->functions.len; i++) {
         gr_vec_free(&c->functions.data[i]->sites);
+        gr_vec_free(&c->functions.data[i]->others);
+    }
     gr_vec_free(&c->functions);
     gr_vec_free(&c->conflicts);
     gr_map_free(&c->by_id);
@@ -62,6 +64,13 @@ static size_t position(const GrCoveredFunction *f, uint32_t nth) {
 GrCoveredSite *gr_coverage_site(const GrCoveredFunction *f, uint32_t nth) {
     size_t at = position(f, nth);
     return at < f->sites.len && f->sites.data[at].nth == nth ? &f->sites.data[at] : NULL;
+}
+
+GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth) {
+    for (size_t k = 0; k < f->others.len; k++)
+        if (f->others.data[k].nth == nth)
+            return &f->others.data[k];
+    return NULL;
 }
 
 GrCoveredSite *gr_coverage_add_site(GrCoveredFunction *f, uint32_t nth) {
@@ -163,14 +172,39 @@ static const char *read_kind(Reading *r) {
     return NULL;
 }
 
-static gr_status read_site(Reading *r) {
-    uint64_t nth, chosen, watched, size, line, col;
-    GrCoveredSite s = {.kind = NULL};
-    bool ok = number(r, 10, UINT32_MAX, ' ', &nth) && number(r, 10, UINT32_MAX, ' ', &chosen) &&
-              number(r, 10, UINT32_MAX, ' ', &watched) && (s.kind = read_kind(r)) &&
-              number(r, 10, UINT32_MAX, ' ', &size) && number(r, 10, UINT32_MAX, ':', &line) &&
+// What an access is, and where: the end of its line. The caller looks for the file.
+static bool read_place(Reading *r, GrCoveredSite *s) {
+    uint64_t size = 0, line = 0, col = 0;
+    bool ok = (s->kind = read_kind(r)) && number(r, 10, UINT32_MAX, ' ', &size) &&
+              number(r, 10, UINT32_MAX, ':', &line) &&
               number(r, 10, UINT32_MAX, r->p < r->end && memchr(r->p, ' ', (size_t)(r->end - r->p)) ? ' ' : 0,
                      &col);
+    s->size = (uint32_t)size;
+    s->line = (uint32_t)line;
+    s->col = (uint32_t)col;
+    return ok;
+}
+
+static gr_status read_other(Reading *r) {
+    uint64_t nth = 0;
+    GrCoveredSite s = {.kind = NULL};
+    if (!number(r, 10, UINT32_MAX, ' ', &nth) || !nth || !read_place(r, &s))
+        return complain(r, "no access as gpurace writes them");
+    s.nth = (uint32_t)nth;
+    if (!r->function)
+        return complain(r, "an access before any function");
+    if (gr_coverage_other(r->function, s.nth))
+        return complain(r, "the function's access %u a second time", s.nth);
+    if (r->p < r->end && !(s.file = rest(r)))
+        return no_memory(r->err);
+    return gr_vec_push(&r->function->others, s) ? GR_OK : no_memory(r->err);
+}
+
+static gr_status read_site(Reading *r) {
+    uint64_t nth, chosen, watched;
+    GrCoveredSite s = {.kind = NULL};
+    bool ok = number(r, 10, UINT32_MAX, ' ', &nth) && number(r, 10, UINT32_MAX, ' ', &chosen) &&
+              number(r, 10, UINT32_MAX, ' ', &watched) && read_place(r, &s);
     if (!ok)
         return complain(r, "no access as gpurace writes them");
     if (!r->function)
@@ -183,9 +217,6 @@ static gr_status read_site(Reading *r) {
     s.nth = (uint32_t)nth;
     s.chosen = (uint32_t)chosen;
     s.watched = (uint32_t)watched;
-    s.size = (uint32_t)size;
-    s.line = (uint32_t)line;
-    s.col = (uint32_t)col;
     if (r->p < r->end && !(s.file = rest(r)))
         return no_memory(r->err);
     r->n_sites++;
@@ -236,6 +267,8 @@ static gr_status read_line(Reading *r) {
                    : complain(r, "no number of runs");
     if (take(r, "function "))
         return read_function(r);
+    if (take(r, "other "))
+        return read_other(r);
     if (take(r, "conflict "))
         return read_conflict(r);
     if (!take(r, "end "))
@@ -300,6 +333,11 @@ gr_status gr_coverage_read(const char *path, GrCoverage *c, gr_error *err) {
 
 // ---- Writing -------------------------------------------------------------------------------------------------------
 
+static void print_place(const GrCoveredSite *s, StrBuf *out) {
+    gr_str_addf(out, "%s %u %u:%u%s%s\n", s->kind, s->size, s->line, s->col, s->file ? " " : "",
+                s->file ? s->file : "");
+}
+
 void gr_coverage_print(const GrCoverage *c, StrBuf *out) {
     unsigned long long n = 0;
     gr_str_addf(out, "%s\nruns %llu\n", magic, (unsigned long long)c->runs);
@@ -310,8 +348,12 @@ void gr_coverage_print(const GrCoverage *c, StrBuf *out) {
                     (unsigned long long)f->last, f->name);
         for (size_t k = 0; k < f->sites.len; k++) {
             const GrCoveredSite *s = &f->sites.data[k];
-            gr_str_addf(out, "%u %u %u %s %u %u:%u%s%s\n", s->nth, s->chosen, s->watched, s->kind, s->size,
-                        s->line, s->col, s->file ? " " : "", s->file ? s->file : "");
+            gr_str_addf(out, "%u %u %u ", s->nth, s->chosen, s->watched);
+            print_place(s, out);
+        }
+        for (size_t k = 0; k < f->others.len; k++) {
+            gr_str_addf(out, "other %u ", f->others.data[k].nth);
+            print_place(&f->others.data[k], out);
         }
         n += f->sites.len;
     }

@@ -5,8 +5,9 @@
 //     runs 17
 //     function 9f3c0e5d1a2b4c6d kernel 12 17 _Z6matmulPf      of 17 runs, 12 launched it; the last to load it was number 17
 //     3 2 1 load 4 17:9 /home/me/matmul.cu                    its 3rd access: chosen in 2 runs, watched in 1; what, and where
+//     other 2 atomic 4 16:9 /home/me/matmul.cu                no access that can be watched, but a side of a conflict
 //     conflict 9f3c0e5d1a2b4c6d:2 9f3c0e5d1a2b4c6d:3 likely open wf:3:1.0.4 w-:0:1.7.0
-//     end 1 1                                                 so many accesses and conflicts; what is cut off has no end
+//     end 1 1                                                 so many accesses (the others apart) and conflicts; what is cut off has no end
 //
 // A conflict (aim/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
 // runs it was aimed at, and launch, block and warp where it was seen.
@@ -40,7 +41,8 @@ typedef struct GrCoveredFunction {
     bool is_kernel;
     uint64_t launched,
         last; // runs that launched it (or a kernel that may call it); the last run that loaded it
-    VEC(GrCoveredSite) sites; // by number
+    VEC(GrCoveredSite) sites;  // by number
+    VEC(GrCoveredSite) others; // sides of conflicts that are none of these: where they are, and no more
     bool launched_now;
 } GrCoveredFunction;
 
@@ -70,6 +72,8 @@ bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f);
 // NULL: not there; with `name` it is added, and NULL means that memory is out.
 GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *name);
 GrCoveredSite *gr_coverage_site(const GrCoveredFunction *f, uint32_t nth);
+// One of the others.
+GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth);
 // The same, added if need be. Pointers to the function's other sites are stale then.
 GrCoveredSite *gr_coverage_add_site(GrCoveredFunction *f, uint32_t nth);
 

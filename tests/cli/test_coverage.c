@@ -39,7 +39,9 @@ static const char sample[] =
     "1 3 2 load 4 17:9 /home/me/mat mul.cu\n"
     "3 0 0 store 16 0:0\n"
     "4294967295 17 17 atomic 8 4294967295:1 x\n"
+    "other 2 atomic 4 3:1 x\n"
     "function 0000000000000000 device 0 1 f(int, float)\n"
+    "other 7 load 16 0:0\n"
     "conflict 0000000000000002:1 0000000000000002:3 likely open wf:3:1.0.4 w-:0:18446744073709551615.7.0\n"
     "conflict 0000000000000002:3 9f3c0e5d1a2b4c6d:1 ordered met --:0:0.0.0 wf:17:2.0.4294967295\n"
     "end 3 2\n";
@@ -112,6 +114,14 @@ static void test_nonsense(void **state) {
         {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 look 4 1:1\nend 1 0\n", "no access", 4},
         {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\n1 1 1 load 4 1:1 \x1b[2J\nend 1 0\n",
          "control character", 4},
+        {"gpurace coverage 1\nruns 1\nother 1 load 4 1:1 a\nend 0 0\n", "before any function", 3},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\nother 0 load 4 1:1\nend 0 0\n", "no access",
+         4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\nother 1 1 1 load 4 1:1\nend 0 0\n",
+         "no access", 4},
+        {"gpurace coverage 1\nruns 1\nfunction 1 kernel 1 1 k\nother 2 load 4 1:1\nother 2 load 4 1:1\nend 0 "
+         "0\n",
+         "a second time", 5},
         {"gpurace coverage 1\nruns 1\nend 1 0\n", "something is missing", 3},
         {"gpurace coverage 1\nruns 1\nend 0 0\nend 0 0\n", "behind the end", 4},
         {"gpurace coverage 1\nruns 1\nend 0\n", "something is missing", 3},

@@ -258,6 +258,78 @@ class Coverage(unittest.TestCase):
             self.assertEqual(again["coverage"]["accesses"], first["coverage"]["accesses"])
             self.assertNotIn("--coverage", first["reproduce"])
 
+    def test_conflicts_are_listed(self):
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write("""gpurace coverage 1
+runs 9
+function 1 kernel 9 9 k(int*)
+1 9 9 store 4 10:5 /a.cu
+2 9 9 load 4 20:5 /a.cu
+3 9 9 load 4 20:5 /a.cu
+4 9 9 load 1 30:5 /a.cu
+other 5 atomic 4 40:5 /a.cu
+function 2 kernel 2 2 old(int*)
+1 2 2 store 4 50:5 /a.cu
+function 3 kernel 9 9 old(int*)
+1 9 9 store 4 51:5 /a.cu
+conflict 1:1 1:1 ordered open wf:0:1.0.0 wf:0:1.1.0
+conflict 1:1 1:2 ordered open wf:1:1.0.0 w-:0:1.1.0
+conflict 1:1 1:3 likely open wf:0:1.0.0 w-:4:1.1.0
+conflict 1:1 1:5 ordered open wf:0:1.0.0 --:0:1.1.0
+conflict 1:2 1:4 likely open wf:0:1.0.0 w-:0:1.1.0
+conflict 1:3 1:4 likely met wf:0:1.0.0 w-:0:1.1.0
+conflict 1:1 2:1 likely open wf:0:1.0.0 w-:0:1.1.0
+conflict 1:5 3:1 ordered open -f:0:1.0.0 --:0:1.1.0
+conflict 1:1 4:7 likely open wf:0:1.0.0 w-:0:1.1.0
+end 6 9
+""")
+        listing = self.listing()
+        store = "/a.cu:10:5: store of 4 bytes in k(int*)"
+        self.assertEqual(listing[listing.index("touched"):], f"""touched the same bytes, never seen to overlap:
+  {store}  [0000000000000001:1]
+    and the same by another thread
+    atomics or fences of both were between
+  {store}  [0000000000000001:1]
+    and /a.cu:20:5: load of 4 bytes in k(int*), aimed at in 4 runs  [0000000000000001:3]
+    likely: no atomics or fences of both were between; 2 pairs of instructions
+  {store}  [0000000000000001:1]
+    and /a.cu:40:5: atomic of 4 bytes in k(int*)  [0000000000000001:5]
+    atomics or fences of both were between
+  {store}  [0000000000000001:1]
+    and access 7 of a function that no run has checked  [0000000000000004:7]
+    likely: no atomics or fences of both were between
+  /a.cu:40:5: atomic of 4 bytes in k(int*)  [0000000000000001:5]
+    and /a.cu:51:5: store of 4 bytes in old(int*)  [0000000000000003:1]
+    atomics or fences of both were between; none of them can be made to wait
+touched the same bytes and overlapped: 1 pair (and 1 more of the same lines did not)
+(and 1 pair of functions whose code has changed since)
+""")
+        self.assertTrue(listing.startswith(f"{self.file}: 5 of 5 accesses watched, in 9 runs\n"))
+        conflicts = json.loads(self.listing("--format", "json"))["conflicts"]
+        self.assertEqual([(c["met"], c["likely"], c["outdated"]) for c in conflicts],
+                         [(n == 5, n not in (0, 1, 3, 7), n == 6) for n in range(9)])
+        self.assertEqual(conflicts[2]["sides"][1],
+                         {"function": "0000000000000001", "name": "k(int*)", "number": 3, "waits": True, "first": False, "aimed": 4,
+                          "kind": "load", "size": 4, "file": "/a.cu", "line": 20, "column": 5})
+        self.assertEqual(conflicts[8]["sides"][1], {"function": "0000000000000004", "name": None, "number": 7, "waits": True,
+                                                    "first": False, "aimed": 0})
+
+    def test_conflicts_of_runs(self):
+        for seed in range(1, 4):
+            report = run("collider", ["--kernel", "ordered|adds|mixed", "--seed", str(seed), "--coverage", self.file],
+                         "ordered", "adds", "mixed")
+        so_far, listing = report["coverage"]["so_far"], self.listing()
+        conflicts = json.loads(self.listing("--format", "json"))["conflicts"]
+        self.assertEqual((len(conflicts), sum(c["met"] for c in conflicts)), (so_far["conflicts"], so_far["met"]))
+        self.assertIn(f"\ntouched the same bytes and overlapped: {so_far['met']} pair", listing)
+        # Who comes second reads what the first one wrote, after both made atomic operations: in no run they overlap.
+        self.assertRegex(listing, rf"main.cu:{line_of('GIVEN')}:\d+: store of 4 bytes in ordered\(int\*\), aimed at in [12] runs?  .*\n"
+                                  rf"    and .*main.cu:{line_of('TAKEN')}:\d+: load of 4 bytes in ordered\(int\*\).*\n    atomics or fences of both")
+        # Atomic operations are where the program has them, not in CUDA's headers, and are no accesses that could be watched.
+        sides = [{(s["kind"], os.path.basename(s["file"]), s["line"]) for s in c["sides"]} for c in conflicts]
+        self.assertIn({("store", "main.cu", line_of("PLAIN")), ("atomic", "main.cu", line_of("ATOMIC"))}, sides)
+        self.assertNotIn(f"main.cu:{line_of('ATOMIC')}:", listing[:listing.index("\ntouched")])
+
     def test_kernels_that_are_not_launched(self):
         for night in range(12):
             report = run("collider", ["--kernel", "many|in_header", "--sample", "2", "--seed", str(night), "--coverage", self.file], "many")

@@ -32,11 +32,11 @@ __global__ void two_files(int *p)
 __global__ void ordered(int *p)
 {
     if (threadIdx.x == 0 && blockIdx.x == 0) {
-        p[1] = 7;
+        p[1] = 7; // GIVEN
         give(p);
     } else if (threadIdx.x == 0) {
         take(p);
-        p[2] = p[1];
+        p[2] = p[1]; // TAKEN
     }
 }
 
@@ -62,6 +62,15 @@ __global__ void many(int *p)
     p[t] -= 2;
 }
 
+// A plain access, and an atomic one.
+__global__ void mixed(int *p)
+{
+    if (threadIdx.x == 0)
+        p[3] = 1; // PLAIN
+    else if (threadIdx.x == 40)
+        atomicAdd(p + 3, 1); // ATOMIC
+}
+
 int main(int argc, char **argv)
 {
     int *p;
@@ -76,6 +85,7 @@ int main(int argc, char **argv)
         LAUNCH(in_header, 1, in_header)
         LAUNCH(two_files, 1, two_files)
         LAUNCH(ordered, 2, ordered)
+        LAUNCH(mixed, 1, mixed)
         LAUNCH(caller_a, 1, caller_a)
         LAUNCH(caller_b, 1, caller_b)
         LAUNCH(many, 1, many)

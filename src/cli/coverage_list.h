@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// coverage_list — what the lists of `gpurace coverage` have in common: how an access is shown (cmd_coverage.c), and the list of conflicts
+// (coverage_conflicts.c).
+#ifndef GR_CLI_COVERAGE_LIST_H
+#define GR_CLI_COVERAGE_LIST_H
+
+#include "report/coverage.h"
+
+#include <jansson.h>
+
+// By place, kind and size; copies of one access are equal.
+int gr_covered_compare(const GrCoveredSite *a, const GrCoveredSite *b);
+// "FILE:LINE:COLUMN: store of 4 bytes in f(int*)", to standard output.
+void gr_covered_print(const GrCoveredFunction *f, const GrCoveredSite *s, Arena *arena);
+json_t *gr_covered_text(const char *s); // or null
+
+// Conflicts that were never seen to overlap, one for all copies of two lines, and the number of the rest. False: memory is out.
+bool gr_coverage_print_conflicts(const GrCoverage *c, Arena *arena);
+// Each of them.
+json_t *gr_coverage_conflicts_json(const GrCoverage *c, Arena *arena);
+
+#endif
