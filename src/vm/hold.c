@@ -8,14 +8,24 @@
 //
 // Which one decides which pairs of accesses meet. A launch takes one of three ways, so that five seeds in a row take them all: anybody; who
 // has been held for longest, but for some who stay until only such are left, so that distant accesses meet too; or who
-// has been held least often, so that all advance together. When an observer knows what should meet (VmWish) a launch takes a fourth way:
-// only those are held of whom it says so, and some of the others now and then, and those come back last who are
-// to wait for everybody.
+// has been held least often, so that all advance together.
 //
-// A warp that opens a window together may part, so that lanes meet lanes: into halves and the like, as programs part warps, or
+// When an observer knows what should meet (VmWish, src/aim) a launch takes a fourth way, AIMED. Held is who comes to an access where the observer
+// wishes that somebody waits; who comes to another one goes on, but for one in eight: else threads that nobody aims at would always
+// run in the same order. First of all those come back who need not wait; then who was to wait (STOPS), as the two sides of a pair may
+// come in either order; last, and in no launch before all others, who was to wait for everybody else (STAYS): when that
+// one looks again, all who can come have come. The order among equals is chance. The limits below hold here too, so
+// a wish for what cannot happen ends.
+//
+// Warps may also be held before their first instruction: some pairs do not meet because the side that cannot be held, an atomic operation or a
+// copy, is always first. They are in an aimed launch when the observer wishes that its kernel begins late, three times in four; and in some launches, some
+// warps or all, when it says that what was tried before need not be tried again (NEW), in which case the ways are the three usual ones.
+//
+// A warp that opens a window together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps, or
 // any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX
 // promises no reconvergence. A split may also be held before an access (hooks.c): who opens no windows, because its accesses
-// are strong, must be late at times, too.
+// are strong, must be late at times, too. Asynchronous operations are held in their way: one that would be next, when everybody is held, mostly comes
+// after somebody, though not when all of these wait for everybody else (sched.c); and some take so long that sleepers cannot wait for them (async.c).
 #include "vm/policy.h"
 
 #include <stdlib.h>

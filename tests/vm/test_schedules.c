@@ -352,6 +352,130 @@ static void operations_come_late(void **state) {
     assert_in_range(late, SEEDS / 2, SEEDS - 1); // else only where it takes longer than the window
 }
 
+// EM-157: whether a copy has arrived after 200 µs or more that its thread sleeps.
+static unsigned late_copies(VmSchedule s, unsigned seeds) {
+    unsigned late = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .schedule = s};
+        rig_open(&r,
+                 ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .shared .b32 s;\n"
+                 "ld.param.u64 %rd1, [out]; mov.u32 %r1, s; mov.u32 %r2, 0; st.shared.u32 [%r1], %r2;\n"
+                 "cp.async.ca.shared.global [%r1], [%rd1], 4; nanosleep.u32 400000;\n"
+                 "ld.shared.u32 %r2, [%r1]; st.global.u32 [%rd1+4], %r2; cp.async.wait_all; ret; }\n",
+                 &c);
+        uint64_t out = rig_alloc(&r, 64);
+        uint32_t *words = rig_view(&r, out, 8);
+        words[0] = 77;
+        assert_int_equal(RIG_RUN(&r, "k", 1, 1, out), VM_FAULT_NONE);
+        late += words[1] == 0;
+        rig_close(&r);
+    }
+    return late;
+}
+
+static void operations_outlast_sleepers(void **state) {
+    (void)state;
+    assert_int_equal(late_copies(VM_SCHEDULE_DEFAULT, 40), 0);
+    assert_in_range(late_copies(VM_SCHEDULE_DIRECTED, 80), 10,
+                    50); // the source may come late, or the destination
+}
+
+// ---- What an observer wishes ---------------------------------------------------------------------------------
+
+typedef struct Wishes {
+    VmWish kernel, first, others; // of accesses 1, and of all else
+} Wishes;
+
+static VmWish wish(void *user, const VmWhere *w) {
+    const Wishes *x = user;
+    return !w->site ? x->kernel : w->site == 1 ? x->first : x->others;
+}
+
+// Warp 0 stores, waits in its window, and says how many of the others have ended. They wait in some windows themselves.
+static const char counts_ended[] =
+    ".visible .entry k(.param .u64 out) {\n"
+    ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<6>;\n"
+    "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 31; mov.u32 %r2, 0; @%p1 bra L;\n"
+    "st.global.u32 [%rd1], %r1; " WINDOW "ld.relaxed.gpu.global.u32 %r3, [%rd1+4];\n"
+    "st.relaxed.gpu.global.u32 [%rd1+8], %r3; ret;\n"
+    "L: st.global.u32 [%rd1+16], %r1; /*@gr:2*/ nanosleep.u32 100;\n"
+    "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 4; @%p2 bra L;\n"
+    "and.b32 %r4, %r1, 31; setp.ne.u32 %p3, %r4, 0; @%p3 exit; atom.global.add.u32 %r3, [%rd1+4], 1; ret; "
+    "}\n";
+
+// Runs with the seeds 1 to 40; how many of three warps had ended, at least and at most.
+static void ended(Wishes *wishes, uint32_t *least, uint32_t *most) {
+    *least = 3;
+    *most = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED, .split_one_in = 0};
+        rig_open(&r, counts_ended, &c);
+        uint64_t out = rig_alloc(&r, 64);
+        VmObserver o = {.user = wishes, .wish = wish};
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 128, out), VM_FAULT_NONE);
+        uint32_t n = ((uint32_t *)rig_view(&r, out, 12))[2];
+        *least = n < *least ? n : *least;
+        *most = n > *most ? n : *most;
+        rig_close(&r);
+    }
+}
+
+// EM-155
+static void who_is_aimed_at_waits(void **state) {
+    (void)state;
+    uint32_t least, most;
+    ended(&(Wishes){VM_WISH_NONE, VM_WISH_NONE, VM_WISH_NONE}, &least, &most);
+    assert_true(least == 0 && most == 3);
+    ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STAYS, VM_WISH_PASSES}, &least, &most);
+    assert_true(least == 3);
+    ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STAYS, VM_WISH_STOPS}, &least, &most);
+    assert_true(least == 3);
+    ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STOPS, VM_WISH_STAYS}, &least, &most);
+    assert_true(most == 0);
+}
+
+// EM-156: how many of 40 seeds hold a warp of a kernel without any windows.
+static unsigned begin_late(VmWish kernel) {
+    Wishes wishes = {kernel, VM_WISH_PASSES, VM_WISH_PASSES};
+    unsigned n = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        Rig r;
+        VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED};
+        rig_open(&r,
+                 ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [out]; mov.u32 %r1, 1; red.global.add.u32 [%rd1], %r1; ret; }\n",
+                 &c);
+        uint64_t out = rig_alloc(&r, 64);
+        VmObserver o = {.user = &wishes, .wish = wish};
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+        VmLaunch *l = rig_start(&r, "k", (Dims){40, 64, 0}, 1, &out);
+        bool holds = false;
+        for (VmRunResult was = VM_RUN_PROGRESS; was != VM_RUN_IDLE && was != VM_RUN_ENDED;) {
+            was = gr_vm_run(r.dev, 1);
+            if (was != VM_RUN_HELD)
+                continue;
+            holds = true;
+            assert_non_null(gr_vm_release(r.dev));
+        }
+        assert_int_equal(*(uint32_t *)rig_view(&r, out, 4), 40 * 64);
+        n += holds;
+        gr_vm_launch_free(l);
+        rig_close(&r);
+    }
+    return n;
+}
+
+static void warps_begin_late(void **state) {
+    (void)state;
+    assert_int_equal(begin_late(VM_WISH_NONE), 0);
+    assert_int_equal(begin_late(VM_WISH_PASSES), 0);
+    assert_in_range(begin_late(VM_WISH_NEW), 5, 40);
+    assert_in_range(begin_late(VM_WISH_STAYS), 10, 39);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_seed_same_execution),
@@ -364,6 +488,9 @@ int main(void) {
         cmocka_unit_test(parted_warps_count_once),
         cmocka_unit_test(all_are_held_before_one_goes_on),
         cmocka_unit_test(operations_come_late),
+        cmocka_unit_test(operations_outlast_sleepers),
+        cmocka_unit_test(who_is_aimed_at_waits),
+        cmocka_unit_test(warps_begin_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
