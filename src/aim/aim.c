@@ -29,6 +29,7 @@ static uint32_t known(const Aim *a, uint64_t fingerprint, uint32_t site) {
 bool gr_aim_module(Aim *a, const PtxModule *m) {
     uint64_t fingerprint = a->options.fingerprint(m);
     const PtxFunc *f = NULL;
+    gr_map_free(&a->modules); // where one was that is gone, this one may come to lie
     SampleSite here = {.nth = 0};
     for (uint32_t k = 1; k <= m->n_sites; k++) { // functions one after the other
         if (m->sites[k].func != f) {
@@ -145,8 +146,6 @@ static uint64_t function_of(Aim *a, const VmLaunchEvent *e) {
 
 static void launch_begin(void *user, const VmLaunchEvent *e) {
     Aim *a = user;
-    if (!a->running++)
-        gr_map_free(&a->modules); // they may have come and gone
     uint64_t kernel = a->late.len ? function_of(a, e) : 0;
     for (size_t k = 0; k < a->late.len; k++)
         if (a->late.data[k] == kernel)
@@ -156,7 +155,6 @@ static void launch_begin(void *user, const VmLaunchEvent *e) {
 static void launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Aim *a = user;
     (void)faulted;
-    a->running--;
     for (size_t k = 0; k < a->late_launches.len; k++)
         if (a->late_launches.data[k] == e->launch)
             a->late_launches.data[k] = a->late_launches.data[--a->late_launches.len];

@@ -13,6 +13,7 @@ typedef struct Place {
     VmWish wish;
     uint64_t launch, block; // with STAYS: where
     uint32_t warp;
+    uint32_t touched; // grains, up to a limit (conflicts.c)
 } Place;
 
 typedef struct Conflicts Conflicts;
@@ -26,7 +27,6 @@ struct Aim {
     VEC(uint64_t) late; // kernels that begin late
     VEC(uint64_t) late_launches;
     VmWish otherwise;     // of accesses that nobody named; NONE: there is no aim
-    uint32_t running;     // launches
     Conflicts *conflicts; // NULL: none are noted
 };
 

@@ -20,6 +20,9 @@ enum {
     MOST = 2048, // conflicts
     LANES = 32,
     GRAINS = 1024, // of one access
+    OFTEN =
+        4096, // grains that one place has touched: from then on only some grains are looked at, the same of all places
+    SOME = 16, // one in so many
 };
 
 // Who made an access.
@@ -173,7 +176,12 @@ static void conflict(Conflicts *c, const Actor *first, const Actor *later) {
 // ---- Accesses ----------------------------------------------------------------------------------------------
 
 static void touch(Conflicts *c, uint64_t key, const Actor *by, PtxAccess access) {
-    Cell *cell = &c->cells[gr_mix64(key) % CELLS];
+    uint64_t hash = gr_mix64(key);
+    Place *p = &c->aim->places.data[by->place];
+    if (p->touched >= OFTEN && (hash >> 32) % SOME)
+        return;
+    p->touched++;
+    Cell *cell = &c->cells[hash % CELLS];
     if (cell->key != key)
         *cell = (Cell){.key = key};
     for (unsigned k = 0; k < 2; k++)
