@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 
-#include <errno.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,13 +58,17 @@ uint32_t gr_aim_place(Aim *a, const PtxModule *m, uint32_t site) {
 
 // ---- What to aim at ----------------------------------------------------------------------------------------
 
-static bool number(const char **p, int base, uint64_t *out) {
-    char *end;
-    errno = 0;
-    *out = strtoull(*p, &end, base);
-    bool ok = end > *p && !errno && **p != '-' && **p != '+' && **p != ' ';
-    *p = end;
-    return ok;
+// Digits and nothing else: strtoull would take blanks, signs and "0x" before them.
+static bool number(const char **p, unsigned base, uint64_t *out) {
+    const char *from = *p;
+    for (*out = 0; isxdigit((unsigned char)**p); ++*p) {
+        unsigned digit = isdigit((unsigned char)**p) ? (unsigned)(**p - '0')
+                                                     : (unsigned)(tolower((unsigned char)**p) - 'a') + 10;
+        if (digit >= base || *out > (UINT64_MAX - digit) / base)
+            return false;
+        *out = *out * base + digit;
+    }
+    return *p > from;
 }
 
 static bool take(const char **p, char c) {
@@ -148,8 +152,10 @@ static void launch_begin(void *user, const VmLaunchEvent *e) {
     Aim *a = user;
     uint64_t kernel = a->late.len ? function_of(a, e) : 0;
     for (size_t k = 0; k < a->late.len; k++)
-        if (a->late.data[k] == kernel)
+        if (a->late.data[k] == kernel) {
             (void)gr_vec_push(&a->late_launches, e->launch); // else it does not begin late
+            break;
+        }
 }
 
 static void launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
@@ -180,6 +186,14 @@ gr_status gr_aim_create(const AimOptions *o, Aim **out, gr_error *err) {
         gr_aim_free(a);
     return st;
 }
+
+gr_status gr_aim_check(const char *at, gr_error *err) {
+    Aim *a = NULL;
+    gr_status st = gr_aim_create(&(AimOptions){.at = at}, &a, err);
+    gr_aim_free(a);
+    return st;
+}
+
 void gr_aim_free(Aim *a) {
     if (!a)
         return;

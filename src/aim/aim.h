@@ -38,6 +38,8 @@ typedef struct AimOptions {
 gr_status gr_aim_create(const AimOptions *o, Aim **out, gr_error *err);
 void gr_aim_free(Aim *a);
 VmObserver gr_aim_observer(Aim *a);
+// What gr_aim_create says of `at`.
+gr_status gr_aim_check(const char *at, gr_error *err);
 
 // A module as the program has it: accesses are named after its functions. The device's is another one, with the same fingerprint. False: memory
 // is out.

@@ -39,15 +39,15 @@ typedef struct Cell {
 } Cell;
 
 typedef struct WarpTimes {
-    uint64_t waited;         // for asynchronous operations, last
+    uint64_t issued, waited; // asynchronous operations, last; for them
+    uint64_t shared;         // `waited` when it last left a barrier of the block: others know since
     uint64_t ordered[LANES]; // when a lane last did anything that orders
     uint64_t met[LANES];     // when it last met other lanes, and which
     uint32_t with[LANES];
 } WarpTimes;
 
 typedef struct LaunchOf {
-    uint64_t launch, stream;
-    bool waited;
+    uint64_t launch, stream, began, waited; // when; 0: never
 } LaunchOf;
 
 typedef struct Noted {
@@ -123,18 +123,18 @@ static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
     if (first->launch != later->launch) {
         const LaunchOf *a = &c->launches[first->launch % LAUNCHES],
                        *b = &c->launches[later->launch % LAUNCHES];
-        return a->launch == first->launch && b->launch == later->launch && a->stream != b->stream &&
-               !a->waited;
+        bool waited = a->waited && a->waited < b->began;
+        return a->launch == first->launch && b->launch == later->launch && a->stream != b->stream && !waited;
     }
     if (first->block != later->block)
         return true;
+    bool one_warp = first->thread / LANES == later->thread / LANES;
+    if (first->async) // a barrier alone says nothing of it
+        return warp_of_actor(c, later)->waited < first->time && warp_of_actor(c, first)->shared < first->time;
     if (c->barrier[block_of(first->launch, first->block)] > first->time)
         return false;
-    bool one_warp = first->thread / LANES == later->thread / LANES;
-    if (first->async)
-        return warp_of_actor(c, later)->waited < first->time;
-    if (later->async)
-        return !one_warp; // what its own thread did before it was issued comes before it
+    if (later->async && one_warp) // what its own thread did before it was issued comes before it
+        return warp_of_actor(c, later)->issued < first->time;
     if (!one_warp)
         return true;
     const WarpTimes *w = warp_of_actor(c, later);
@@ -243,8 +243,13 @@ static void on_access(void *user, const VmAccessEvent *e) {
 static void on_async(void *user, const VmAsyncEvent *e) {
     Conflicts *c = ((Aim *)user)->conflicts;
     const VmWhere *w = &e->where;
+    WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
+    if (e->kind == VM_MBAR_ARRIVE || e->kind == VM_MBAR_DROP || e->kind == VM_MBAR_WAIT)
+        order(c, w);
     if (e->kind == VM_ASYNC_WAIT || e->kind == VM_MBAR_WAIT)
-        warp_of(c, w->launch, w->block_linear, w->warp)->waited = ++c->now;
+        t->waited = ++c->now;
+    if (e->kind == VM_ASYNC_ISSUE)
+        t->issued = ++c->now;
     if ((e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE) ||
         (e->space != PTX_GLOBAL && e->space != PTX_SHARED))
         return;
@@ -256,12 +261,14 @@ static void on_async(void *user, const VmAsyncEvent *e) {
 static void on_sync(void *user, const VmSyncEvent *e) {
     Conflicts *c = ((Aim *)user)->conflicts;
     const VmWhere *w = &e->where;
-    if (e->kind == VM_SYNC_BARRIER_RELEASE)
+    WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
+    if (e->kind == VM_SYNC_BARRIER_RELEASE) {
         c->barrier[block_of(w->launch, w->block_linear)] = ++c->now;
-    else if (e->kind == VM_SYNC_FENCE)
+        t->shared = t->waited;
+    } else if (e->kind == VM_SYNC_FENCE || e->kind == VM_SYNC_CLUSTER_ARRIVE ||
+               e->kind == VM_SYNC_CLUSTER_RELEASE)
         order(c, w);
     else if (e->kind == VM_SYNC_WARP) {
-        WarpTimes *t = warp_of(c, w->launch, w->block_linear, w->warp);
         ++c->now;
         for (uint32_t m = w->mask; m; m &= m - 1) {
             t->met[__builtin_ctz(m)] = c->now;
@@ -273,12 +280,14 @@ static void on_sync(void *user, const VmSyncEvent *e) {
 // ---- Launches, creation ------------------------------------------------------------------------------------
 
 void gr_conflicts_launch(Conflicts *c, uint64_t launch, uint64_t stream) {
-    c->launches[launch % LAUNCHES] = (LaunchOf){launch, stream, false};
+    c->launches[launch % LAUNCHES] = (LaunchOf){.launch = launch, .stream = stream, .began = ++c->now};
 }
 
 void gr_conflicts_waited(Conflicts *c, uint64_t stream) {
+    ++c->now;
     for (size_t k = 0; k < LAUNCHES; k++)
-        c->launches[k].waited |= !stream || c->launches[k].stream == stream;
+        if (!c->launches[k].waited && (!stream || c->launches[k].stream == stream))
+            c->launches[k].waited = c->now;
 }
 
 Conflicts *gr_conflicts_new(Aim *a) {

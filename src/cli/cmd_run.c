@@ -369,7 +369,8 @@ static int report_run(Run *r, gr_error *err) {
         report.excludes_file = excludes_file;
     report.excludes_user = &r->selection;
     report.sample = r->options.sample;
-    report.aim = r->options.aim;
+    if (!gr_options_misses(&r->options, GR_AIM_NEEDS))
+        report.aim = r->options.aim;
     if (r->coverage[0]) {
         report.so_far.path = r->options.coverage;
         report.so_far.name = r->coverage;

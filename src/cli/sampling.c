@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sampling.h"
 
+#include "aim/aim.h"
 #include "passes/sample.h"
 #include "report/aims.h"
 #include "report/coverage.h"
@@ -40,6 +41,8 @@ gr_status gr_sampling_check(GrOptions *o, gr_error *err) {
     SampleSpec sample; // the engine reads it again
     gr_status st = gr_sample_parse(o->sample, &sample, err);
     gr_sample_free(&sample);
+    if (st == GR_OK)
+        st = gr_aim_check(o->aim, err);
     if (st != GR_OK || !o->coverage[0])
         return st;
     GrCoverage coverage;
@@ -52,8 +55,7 @@ done:
 }
 
 gr_status gr_sampling_aim(GrOptions *o, gr_error *err) {
-    if (o->aim[0] || !o->coverage[0] ||
-        gr_options_misses(o, OPT_ON_COLLIDER | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES))
+    if (o->aim[0] || !o->coverage[0] || gr_options_misses(o, GR_AIM_NEEDS))
         return GR_OK;
     StrBuf aim = {0};
     GrCoverage coverage;

@@ -10,7 +10,7 @@
 
 enum {
     MOST = 2048,    // conflicts that are kept
-    MOST_WORDS = 64 // accesses that a run aims at: they stand in the command that repeats it
+    MOST_WORDS = 64 // of what a run aims at: they stand in the command that repeats it
 };
 
 // An access that is a side of conflicts that have not met.
@@ -95,8 +95,9 @@ static void word(StrBuf *out, size_t start, uint64_t function, uint32_t nth) {
 
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err) {
     Candidates all = {0};
+    VEC(uint64_t) late = {0};
     Rng rng = gr_rng_fork(seed, 11, c->runs);
-    size_t start = out->len, n = 0, likely = 0;
+    size_t start = out->len, n = 0, likely = 0, words = 0;
     bool ok = collect(c, &rng, &all);
     for (size_t k = 0; k < all.len; k++) {
         all.data[k].lot = gr_rng_next(&rng);
@@ -108,18 +109,26 @@ gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_err
         gr_str_add(out, "new");
     if (n)
         qsort(all.data, all.len, sizeof *all.data, compare);
-    for (size_t k = 0; n && k < all.len && k < MOST_WORDS; k++) {
+    for (size_t k = 0; n && k < all.len && words < MOST_WORDS; k++) {
         Candidate *a = &all.data[k];
         if (!a->waits)
             continue;
         word(out, start, a->function, a->nth);
+        words++;
         if (k >= n)
             continue;
         gr_str_addf(out, "@%" PRIu64 ".%" PRIu64 ".%u", a->at->launch, a->at->block, a->at->warp);
-        uint64_t late = late_kernel(c, a);
-        if (late)
-            word(out, start, late, 0);
+        uint64_t kernel = late_kernel(c, a);
+        bool told = !kernel || words == MOST_WORDS;
+        for (size_t i = 0; i < late.len; i++)
+            told |= late.data[i] == kernel;
+        if (told)
+            continue;
+        word(out, start, kernel, 0);
+        words++;
+        ok &= gr_vec_push(&late, kernel);
     }
+    gr_vec_free(&late);
     gr_vec_free(&all);
     return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }

@@ -308,6 +308,8 @@ static void add_suppressions(const GrSuppressions *s, StrBuf *out) {
 
 static void add_conflicts(const GrReport *r, StrBuf *out) {
     uint64_t n = r->aim ? gr_aims_waiting(r->aim) : 0;
+    if (!n && !r->so_far.conflicts)
+        return;
     gr_str_add(out, "  conflicts ");
     if (r->so_far.conflicts)
         gr_str_addf(out, "%llu pair%s of accesses touched the same bytes so far; %llu %s seen to overlap",
@@ -345,8 +347,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
         gr_str_addf(out, "  coverage  %llu of %llu accesses watched so far, in %llu run%s (%s)\n",
                     (unsigned long long)r->so_far.watched, (unsigned long long)r->so_far.accesses,
                     (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
-    if (r->so_far.conflicts || (r->aim && r->aim[0]))
-        add_conflicts(r, out);
+    add_conflicts(r, out);
     add_list("  remark    ", &r->remarks, out);
     add_suppressions(r->suppressions, out);
 }
