@@ -72,9 +72,9 @@ bool gr_coverage_outdated(const GrCoverage *c, const GrCoveredFunction *f);
 // NULL: not there; with `name` it is added, and NULL means that memory is out.
 GrCoveredFunction *gr_coverage_function(GrCoverage *c, uint64_t id, const char *name);
 GrCoveredSite *gr_coverage_site(const GrCoveredFunction *f, uint32_t nth);
-// One of the others.
-GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth);
 // The same, added if need be. Pointers to the function's other sites are stale then.
 GrCoveredSite *gr_coverage_add_site(GrCoveredFunction *f, uint32_t nth);
+// One of the others.
+GrCoveredSite *gr_coverage_other(const GrCoveredFunction *f, uint32_t nth);
 
 #endif

@@ -43,6 +43,10 @@ static ConflictSide side(uint64_t function, uint32_t nth, const char *how) {
 
 static Conflict *add(GrCoverage *c, ConflictSide a, ConflictSide b, bool likely) {
     Conflict f = {.side = {a, b}, .likely = likely};
+    for (unsigned k = 0; k < 2; k++) { // what waits is an access that can be watched
+        GrCoveredFunction *g = gr_coverage_function(c, f.side[k].function, NULL);
+        assert_true(!g || !f.side[k].waits || gr_coverage_add_site(g, f.side[k].nth));
+    }
     size_t n = c->conflicts.len;
     assert_true(gr_aims_note(c, &f));
     assert_int_equal(c->conflicts.len, n + 1);
@@ -109,6 +113,11 @@ static void nothing_left(void **state) {
     chooses(&c, "new"); // its code is another one
     add(&c, side(7, 1, "wf"), side(7, 2, "wf"), true);
     chooses(&c, "new"); // never heard of
+    Conflict unwatched = {.side = {side(K, 77, "wf"), side(K, 78, "wf")}, .likely = true};
+    assert_true(gr_aims_note(&c, &unwatched));
+    chooses(&c, "new"); // no run may watch them
+    add(&c, side(K, 79, "w"), side(K, 80, ""), true);
+    chooses(&c, WORD("1", "79") "@790.80.81");
     gr_coverage_free(&c);
 }
 
