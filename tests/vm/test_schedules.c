@@ -433,8 +433,167 @@ static void who_is_aimed_at_waits(void **state) {
     assert_true(least == 3);
     ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STAYS, VM_WISH_STOPS}, &least, &most);
     assert_true(least == 3);
+    ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STOPS, VM_WISH_PASSES}, &least, &most);
+    assert_true(least == 3); // those who are held by chance come back before it
     ended(&(Wishes){VM_WISH_PASSES, VM_WISH_STOPS, VM_WISH_STAYS}, &least, &most);
     assert_true(most == 0);
+}
+
+// EM-155: of two launches, in one of which all are to wait for everybody else, that one comes last.
+static const char takes_numbers[] = ".visible .entry k(.param .u64 out, .param .u64 counter) {\n"
+                                    ".reg .b32 %r<8>; .reg .b64 %rd<8>;\n"
+                                    "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [counter]; mov.u32 %r1, "
+                                    "%ctaid.x; mul.wide.u32 %rd3, %r1, 4;\n"
+                                    "add.s64 %rd3, %rd3, %rd1; st.global.u32 [%rd3], %r1; " WINDOW
+                                    "atom.global.add.u32 %r2, [%rd2], 1; st.global.u32 [%rd3], %r2; ret; }\n";
+
+static VmWish wish_of_launch(void *user, const VmWhere *w) {
+    const uint64_t *stays = user;
+    return !w->site ? VM_WISH_PASSES : w->launch == *stays ? VM_WISH_STAYS : VM_WISH_STOPS;
+}
+
+// How many of 2 x 4 blocks of the launch `stays` come after all of the other; 0: nobody wishes anything, and it is the first one.
+static unsigned last_ones(uint64_t stays, uint64_t seed) {
+    enum { BLOCKS = 4 };
+    Rig r;
+    VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED, .split_one_in = 0};
+    rig_open(&r, takes_numbers, &c);
+    uint64_t counter = rig_alloc(&r, 64), out[2] = {rig_alloc(&r, 256), rig_alloc(&r, 256)};
+    VmObserver o = {.user = &stays, .wish = wish_of_launch};
+    if (stays)
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+    VmLaunch *l[2];
+    for (unsigned k = 0; k < 2; k++)
+        l[k] = rig_start(&r, "k", (Dims){BLOCKS, 1, 0}, 2, (uint64_t[]){out[k], counter});
+    rig_drain(&r, 100000);
+    unsigned n = 0;
+    for (unsigned k = 0; k < BLOCKS; k++)
+        n += ((uint32_t *)rig_view(&r, out[stays == 2], 64))[k] >= BLOCKS;
+    for (unsigned k = 0; k < 2; k++)
+        gr_vm_launch_free(l[k]);
+    rig_close(&r);
+    return n;
+}
+
+static void launches_that_stay_come_last(void **state) {
+    (void)state;
+    unsigned usual = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        assert_int_equal(last_ones(1, seed), 4);
+        assert_int_equal(last_ones(2, seed), 4);
+        usual += last_ones(0, seed);
+    }
+    assert_in_range(usual, 20, 140);
+}
+
+typedef struct Places {
+    const PtxModule *module;
+    VmWish wish;
+    unsigned asked;
+} Places;
+
+// Who comes to the window as warp 2 of block 1, and nobody else.
+static VmWish wish_of_place(void *user, const VmWhere *w) {
+    Places *x = user;
+    if (!w->site)
+        return VM_WISH_PASSES;
+    bool there =
+        w->module == x->module && w->launch == 1 && w->block_linear == 1 && w->warp == 2 && w->site == 1;
+    x->asked += there;
+    return there ? x->wish : VM_WISH_PASSES;
+}
+
+// EM-155: it is asked of each; and of what several observers wish the strongest goes.
+static void one_of_them_waits(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        for (unsigned first = 0; first < 2; first++) {
+            Rig r;
+            VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED, .split_one_in = 0};
+            rig_open(
+                &r,
+                ".visible .entry k(.param .u64 out) { .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31; setp.ne.u32 %p1, %r2, "
+                "0;\n"
+                "@%p1 exit; shr.u32 %r1, %r1, 5; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r1, %r2, 4, %r1;\n"
+                "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd2, %rd1; st.global.u32 [%rd2+4], %r1; " WINDOW
+                "atom.global.add.u32 %r3, [%rd1], 1; st.global.u32 [%rd2+4], %r3; ret; }\n",
+                &c);
+            uint64_t out = rig_alloc(&r, 256);
+            Places x = {.module = r.ptx, .wish = VM_WISH_STAYS};
+            Wishes none = {VM_WISH_NONE, VM_WISH_NONE, VM_WISH_NONE};
+            for (unsigned k = 0; k < 2; k++) {
+                VmObserver strong = {.user = &x, .wish = wish_of_place}, weak = {.user = &none, .wish = wish};
+                assert_int_equal(gr_vm_observe(r.dev, k == first ? &strong : &weak, NULL), GR_OK);
+            }
+            assert_int_equal(RIG_RUN(&r, "k", 2, 128, out), VM_FAULT_NONE);
+            assert_int_equal(x.asked, 1);
+            assert_int_equal(((uint32_t *)rig_view(&r, out, 64))[1 + 6], 7); // of eight it is the last
+            rig_close(&r);
+        }
+}
+
+// EM-155: how often the only thread is held, of 400 windows.
+static unsigned held_of(VmWish others, uint64_t seed) {
+    Rig r;
+    VmConfig c = {.seed = seed, .schedule = VM_SCHEDULE_DIRECTED, .split_one_in = 0};
+    rig_open(&r,
+             ".visible .entry k(.param .u64 out) { .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+             "ld.param.u64 %rd1, [out]; mov.u32 %r1, 0;\n"
+             "L: st.global.u32 [%rd1], %r1; " WINDOW
+             "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 400; @%p1 bra L; ret; }\n",
+             &c);
+    uint64_t out = rig_alloc(&r, 64);
+    Wishes wishes = {VM_WISH_PASSES, others, others};
+    VmObserver o = {.user = &wishes, .wish = wish};
+    assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+    VmLaunch *l = rig_start(&r, "k", (Dims){1, 1, 0}, 1, &out);
+    unsigned n = 0;
+    for (VmRunResult was; (was = gr_vm_run(r.dev, 100000)) != VM_RUN_IDLE;)
+        if (was == VM_RUN_HELD) {
+            assert_non_null(gr_vm_release(r.dev));
+            n++;
+        }
+    gr_vm_launch_free(l);
+    rig_close(&r);
+    return n;
+}
+
+static void who_should_go_on_does(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        assert_in_range(held_of(VM_WISH_PASSES, seed), 20, 100); // one in eight
+        assert_int_equal(held_of(VM_WISH_STOPS, seed), 400);
+        assert_int_equal(held_of(VM_WISH_STAYS, seed), 400);
+    }
+}
+
+// EM-155: a copy comes before who waits for everybody else, where it would mostly come after somebody.
+static void operations_come_before_who_stays(void **state) {
+    (void)state;
+    enum { SEEDS = 80 };
+    unsigned late[2] = {0, 0};
+    for (uint64_t k = 0; k < 2 * SEEDS; k++) {
+        Rig r;
+        VmConfig c = {.seed = 1 + k / 2, .schedule = VM_SCHEDULE_DIRECTED, .split_one_in = 0};
+        rig_open(&r,
+                 ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .shared .b32 s;\n"
+                 "ld.param.u64 %rd1, [out]; mov.u32 %r1, s; mov.u32 %r2, 0; st.shared.u32 [%r1], %r2;\n"
+                 "cp.async.ca.shared.global [%r1], [%rd1], 4; ld.global.u32 %r3, [%rd1+4]; " WINDOW
+                 "ld.shared.u32 %r2, [%r1]; st.global.u32 [%rd1+4], %r2; cp.async.wait_all; ret; }\n",
+                 &c);
+        uint64_t out = rig_alloc(&r, 64);
+        uint32_t *words = rig_view(&r, out, 8);
+        words[0] = 77;
+        Wishes wishes = {VM_WISH_PASSES, k % 2 ? VM_WISH_STAYS : VM_WISH_STOPS, VM_WISH_PASSES};
+        VmObserver o = {.user = &wishes, .wish = wish};
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 1, out), VM_FAULT_NONE);
+        late[k % 2] += words[1] == 0;
+        rig_close(&r);
+    }
+    assert_in_range(late[0], SEEDS / 2, SEEDS - 1);
+    assert_in_range(late[1], 0, SEEDS / 3); // EM-143
 }
 
 // EM-156: how many of 40 seeds hold a warp of a kernel without any windows.
@@ -457,6 +616,8 @@ static unsigned begin_late(VmWish kernel) {
             was = gr_vm_run(r.dev, 1);
             if (was != VM_RUN_HELD)
                 continue;
+            if (!holds) // at most 16 of the 80 warps have not begun
+                assert_in_range(*(uint32_t *)rig_view(&r, out, 4), 64 * 32, 80 * 32);
             holds = true;
             assert_non_null(gr_vm_release(r.dev));
         }
@@ -490,6 +651,10 @@ int main(void) {
         cmocka_unit_test(operations_come_late),
         cmocka_unit_test(operations_outlast_sleepers),
         cmocka_unit_test(who_is_aimed_at_waits),
+        cmocka_unit_test(launches_that_stay_come_last),
+        cmocka_unit_test(one_of_them_waits),
+        cmocka_unit_test(who_should_go_on_does),
+        cmocka_unit_test(operations_come_before_who_stays),
         cmocka_unit_test(warps_begin_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
