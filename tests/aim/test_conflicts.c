@@ -278,6 +278,27 @@ static void blocks(void **state) {
     nothing("@%p0 st.shared.u32 [%r9], 7; @%p9 st.shared.u32 [%r9], 7;", "", 2, 32);
 }
 
+// Of an access that has touched much, some bytes are looked at, and of the other side the same.
+static void busy_accesses(void **state) {
+    (void)state;
+    // Each block stores 8192 words of its own, and then 1024 that the other one stores too.
+    Notes n = {0};
+    Bed b;
+    open_bed(
+        &b,
+        "mov.u32 %r5, 0; mul.lo.u32 %r6, %r2, 32768; L: setp.lt.u32 %p5, %r5, 8192; selp.b32 %r7, %r6, "
+        "65536, %p5;\n"
+        "shl.b32 %r8, %r5, 2; @!%p5 sub.u32 %r8, %r8, 32768; add.u32 %r7, %r7, %r8; cvt.u64.u32 %rd2, %r7;\n"
+        "add.s64 %rd2, %rd2, %rd1; st.global.u32 [%rd2], %r5; add.u32 %r5, %r5, 1; setp.lt.u32 %p6, %r5, "
+        "9216;\n"
+        "@%p6 bra L;",
+        "", NULL, &n);
+    uint64_t out = rig_alloc(&b.rig, 1 << 17);
+    assert_int_equal(RIG_RUN(&b.rig, "k", 2, 1, out), VM_FAULT_NONE);
+    close_bed(&b);
+    assert_true(n.n == 1 && pair(&n, 1, 1));
+}
+
 // ---- Asynchronous copies -------------------------------------------------------------------------------------
 
 #define COPY   "@%p0 cp.async.ca.shared.global [%r9], [%rd1], 4;"
@@ -384,6 +405,7 @@ int main(void) {
         cmocka_unit_test(behind_a_barrier),
         cmocka_unit_test(readers_and_neighbours),
         cmocka_unit_test(lanes),
+        cmocka_unit_test(busy_accesses),
         cmocka_unit_test(now_this_now_that),
         cmocka_unit_test(other_barriers),
         cmocka_unit_test(strong),
