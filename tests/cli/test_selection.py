@@ -405,6 +405,97 @@ touched the same bytes and overlapped: 1 pair (and 1 more of the same lines did 
             self.assertIn(text, done.stderr)
 
 
+class Aims(unittest.TestCase):
+    """Runs with one file of --coverage bring together what earlier ones saw touch the same bytes."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpurace-test-")
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "coverage")
+
+    def conflicts(self):
+        with open(self.file, encoding="utf-8") as file:
+            return [line.split() for line in file if line.startswith("conflict ")]
+
+    def aimed(self):
+        return sum(int(side.split(":")[1]) for line in self.conflicts() for side in line[5:])
+
+    def five(self, seed):
+        """The first report with a race of five runs with one file."""
+        if os.path.exists(self.file):
+            os.unlink(self.file)
+        for run_of_five in range(5):
+            report = run("collider", ["--kernel", "rare", "--seed", str(seed + run_of_five), "--coverage", self.file], "rare")
+            self.assertEqual(bool(report["coverage"]["so_far"]["aimed_at"]), run_of_five > 0)
+            self.assertEqual("--aim" in report["reproduce"], run_of_five > 0)
+            if report["races"]:
+                return report
+        return None
+
+    def test_five_runs_find_what_one_seldom_finds(self):
+        alone = [run("collider", ["--kernel", "rare", "--seed", str(seed)], "rare")["races"] for seed in range(1, 31)]
+        self.assertLess(sum(map(bool, alone)), 6)
+        found = [report for report in map(self.five, range(1, 31, 5)) if report]
+        self.assertGreater(len(found), 1)
+        for report in found[:2]:
+            self.assertEqual(places(report), {("main.cu", line_of("RARE"))})
+            # What the last line says needs no file.
+            words = report["reproduce"].split()
+            again = run("collider", ["--kernel", "rare", "--seed", str(report["seed"]), "--aim", words[words.index("--aim") + 1]], "rare")
+            self.assertEqual(again["races"], report["races"])
+            self.assertNotIn("so_far", again["coverage"])
+
+    def test_what_met_is_no_more_aimed_at(self):
+        for seed in range(1, 31, 5):
+            if self.five(seed):
+                break
+        self.assertEqual([line[4] for line in self.conflicts()], ["met"])
+        report = run("collider", ["--kernel", "rare", "--coverage", self.file], "rare")
+        self.assertIn("--aim new ", report["reproduce"])
+        so_far = report["coverage"]["so_far"]
+        self.assertEqual((so_far["conflicts"], so_far["met"], so_far["aimed_at"]), (1, 1, 0))
+
+    def test_where_nobody_can_aim_nothing_is_noted(self):
+        for options in (["--schedule", "default"], ["--schedule", "rr"], ["--watchpoints", "no"]):
+            report = run("collider", [*options, "--kernel", "rare", "--coverage", self.file], "rare")
+            self.assertEqual((report["coverage"]["so_far"]["conflicts"], self.conflicts()), (0, []), options)
+        run("collider", ["--kernel", "rare", "--coverage", self.file], "rare")
+        self.assertEqual(len(self.conflicts()), 1)
+        report = run("collider", ["--kernel", "rare", "--coverage", self.file], "rare")
+        before, words = self.aimed(), report["reproduce"].split()
+        self.assertEqual(before, 1)
+        # It is not counted where it had no effect, and its choice is not made.
+        words = words[words.index("--aim"):][:2]
+        report = run("collider", [*words, "--schedule", "rr", "--kernel", "rare", "--coverage", self.file], "rare")
+        self.assertEqual((report["coverage"]["so_far"]["aimed_at"], self.aimed()), (0, before))
+        report = run("collider", ["--schedule", "rr", "--kernel", "rare", "--coverage", self.file], "rare")
+        self.assertNotIn("--aim", report["reproduce"])
+
+    def test_no_effect_is_told(self):
+        for engine, options, why in (("exact", [], "it is for the engine collider"), ("none", [], "it is for the engine collider"),
+                                     ("collider", ["--schedule", "rr"], "the schedule is not directed"),
+                                     ("collider", ["--watchpoints", "no"], "there are no watchpoints")):
+            remarks = run(engine, ["--aim", "1:1@1.0.0", *options], "many")["coverage"]["remarks"]
+            self.assertIn(f"--aim 1:1@1.0.0 had no effect: {why}", remarks)
+        for engine in ("collider", "collider+exact"):
+            report = run(engine, ["--aim", "1:1@1.0.0"], "many")
+            self.assertFalse([r for r in report["coverage"]["remarks"] if "--aim" in r])
+            self.assertIn("--aim 1:1@1.0.0 ", report["reproduce"])
+
+    def test_text(self):
+        for aim, text in (("1:1@1.0.0,2:2@1.0.0", "  conflicts this run aimed at 2 accesses\n"), ("1:1,2:0", None), ("new", None)):
+            done = call("run", "--device", "cpu", "--engine", "collider", "--aim", aim, "--", PROGRAM, "many")
+            self.assertEqual("  conflicts" in done.stderr, text is not None, done.stderr)
+            self.assertIn(text or "verdict: clean", done.stderr)
+
+    def test_mistakes_cost_no_run(self):
+        for aim in ("nonsense", "1:1,", "1:1@1.2", "0x1:1", "1:99999999999", "new,new"):
+            for words in (["--device", "cpu"], ["--device", "cpu", "--engine", "exact"], []):
+                done = call("run", *words, "--aim", aim, "--", PROGRAM, "many")
+                self.assertEqual((done.returncode, done.stdout), (2, ""), aim)
+                self.assertIn("--aim takes accesses as FUNCTION:NTH", done.stderr)
+
+
 class Mistakes(unittest.TestCase):
     def test_no_regular_expression(self):
         for option in ("--kernel", "--not-kernel", "--file", "--not-file"):

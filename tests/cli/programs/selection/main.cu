@@ -71,6 +71,20 @@ __global__ void mixed(int *p)
         atomicAdd(p + 3, 1); // ATOMIC
 }
 
+// What the second block reads at last the first one has changed long ago, mostly.
+__global__ void rare(int *p)
+{
+    if (threadIdx.x != 0)
+        return;
+    if (blockIdx.x == 0)
+        atomicAdd(p + 5, 1); // EARLY
+    else {
+        for (int i = 0; i < 40; i++)
+            p[64 + i] = i;
+        p[6] = p[5]; // RARE
+    }
+}
+
 int main(int argc, char **argv)
 {
     int *p;
@@ -86,6 +100,7 @@ int main(int argc, char **argv)
         LAUNCH(two_files, 1, two_files)
         LAUNCH(ordered, 2, ordered)
         LAUNCH(mixed, 1, mixed)
+        LAUNCH(rare, 2, rare)
         LAUNCH(caller_a, 1, caller_a)
         LAUNCH(caller_b, 1, caller_b)
         LAUNCH(many, 1, many)
