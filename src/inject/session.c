@@ -282,6 +282,7 @@ HOOK_EXPORT void gr_api_fault(const GrApiFault *f) {
     StrBuf b = {0};
     gr_put_str(&b, f->kernel);
     gr_put_str(&b, text);
+    gr_put_u64(&b, f->launch);
     gr_results_append(&gr_session.results, GR_RECORD_FAULT, &b);
     gr_str_free(&b);
 }

@@ -22,6 +22,7 @@ void gr_report_init(GrReport *r) {
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
     gr_vec_free(&r->conflicts);
+    gr_vec_free(&r->faulted);
     gr_vec_free(&r->misuses);
     gr_vec_free(&r->kernels);
     gr_vec_free(&r->functions);
@@ -155,10 +156,11 @@ static void take_fault(Build *b, const GrRecord *rec) {
     Arena *arena = &b->report->arena;
     GrCursor c = gr_cursor(rec);
     const char *kernel = gr_get_str(&c, arena), *what = gr_get_str(&c, arena);
+    uint64_t launch = gr_get_u64(&c);
     char *text = gr_arena_printf(arena, "kernel %s %s", gr_short_name(kernel, arena), what);
     if (c.bad)
         b->report->damaged++;
-    else if (!text || !gr_build_count(&b->report->faults, text))
+    else if (!text || !gr_build_count(&b->report->faults, text) || !gr_vec_push(&b->report->faulted, launch))
         b->nomem = true;
 }
 

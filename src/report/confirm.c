@@ -141,8 +141,20 @@ static bool is_excluded(const GrReport *r, const GrRace *race) {
     return false;
 }
 
+// In a launch that a fault ended. The collider may have seen a race before what it is a race with was performed: an asynchronous operation under
+// way, of which causality then never heard.
+static bool was_cut_short(const GrReport *r, const GrRace *race) {
+    for (size_t k = 0; k < r->faulted.len; k++) {
+        uint64_t launch = r->faulted.data[k];
+        if (race->launch == launch || race->accesses[0].launch == launch ||
+            (race->n_accesses > 1 && race->accesses[1].launch == launch))
+            return true;
+    }
+    return false;
+}
+
 gr_status gr_report_confirm(GrReport *r, gr_error *err) {
-    size_t n = r->races.len;
+    size_t n = r->races.len, cut = 0;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
     if (!used)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -172,8 +184,19 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             w->evidence = r->causal.evidence;
             race->witness = w;
         }
-        r->unconfirmed += !race->witness || !met;
+        bool unconfirmed = !race->witness || !met;
+        if (unconfirmed && was_cut_short(r, race)) {
+            race->judged = false;
+            cut++;
+        } else
+            r->unconfirmed += unconfirmed;
     }
+    if (cut &&
+        gr_report_remark(r,
+                         "%zu race%s of the collider in a launch that a fault ended: causality may not have "
+                         "come to hear of both accesses, and is not asked",
+                         cut, cut == 1 ? " is" : "s are") != GR_OK)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     keep_unused(r, used);
     return GR_OK;
 }

@@ -144,6 +144,7 @@ typedef struct GrReport {
     uint64_t watched; // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
     GrCountedVec reasons;    // why the verdict is not clean (when there are no races: inconclusive)
+    VEC(uint64_t) faulted;   // numbers of launches that a fault ended
     VEC(Conflict) conflicts; // that this run noted, some of them several times
     uint64_t processes, dropped, damaged, unconfirmed;
 } GrReport;

@@ -383,6 +383,54 @@ static void test_pairs(void **state) {
                       "gpurace run --engine exact --device cpu --seed 1 -- ./sample");
 }
 
+// A race that a watchpoint saw in launch 1, and causality did not; a fault ends launch `faulted`, 0: none. How many races are said not to be confirmed.
+static uint64_t unconfirmed(uint64_t faulted, bool *judged, bool *remarked) {
+    GrResults r;
+    GrReport report;
+    assert_int_equal(gr_results_create(path, &err), GR_OK);
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    append_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    add_module(&r, 1, "sample.cu", NULL);
+    GrRaceSide load = {.module = 1, .site = 1, .access = PTX_ACCESS_READ, .launch = 1, .size = 4},
+               store = {.module = 1, .site = 2, .access = PTX_ACCESS_WRITE, .launch = 1, .size = 4};
+    add_pair(&r, &(GrRaceInfo){.class = RACE_READ_WRITE,
+                               .seen_by = GR_SEEN_BY_WATCHPOINT,
+                               .side = {load, store},
+                               .overlap_bytes = 4,
+                               .order = "nothing"});
+    if (faulted) {
+        StrBuf b = {0};
+        gr_put_str(&b, "_Z6reducePf");
+        gr_put_str(&b, "was stopped by the device: illegal address");
+        gr_put_u64(&b, faulted);
+        append(&r, GR_RECORD_FAULT, &b);
+    }
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    gr_report_init(&report);
+    report.engine = report.evidence = report.reproduce = "";
+    report.first = (struct GrSecondOpinion){"collider", "value changed"};
+    report.causal = (struct GrSecondOpinion){"exact", "unordered by causality"};
+    build(&report, "cpu");
+    assert_int_equal(report.races.len, 1);
+    *judged = report.races.data[0].judged;
+    *remarked = report.remarks.len == 1 && strstr(report.remarks.data[0].text, "a fault ended") != NULL;
+    uint64_t n = report.unconfirmed;
+    gr_report_free(&report);
+    return n;
+}
+
+static void test_cut_short_by_a_fault(void **state) {
+    (void)state;
+    bool judged, remarked;
+    assert_int_equal(unconfirmed(0, &judged, &remarked), 1);
+    assert_true(judged && !remarked);
+    assert_int_equal(unconfirmed(2, &judged, &remarked), 1); // another launch
+    assert_true(judged && !remarked);
+    assert_int_equal(unconfirmed(1, &judged, &remarked), 0);
+    assert_true(!judged && remarked);
+}
+
 // Shared memory of other blocks, by its place in the cluster's window.
 static void test_cluster_addresses(void **state) {
     (void)state;
@@ -517,6 +565,7 @@ static void test_inconclusive(void **state) {
     StrBuf b = {0};
     gr_put_str(&b, "_Z4coldi");
     gr_put_str(&b, "was stopped by the device: illegal address");
+    gr_put_u64(&b, 1);
     append(&r, GR_RECORD_FAULT, &b);
     gr_results_count_dropped(&r);
     end_process(&r, 1);
@@ -689,6 +738,7 @@ int main(void) {
         TEST(test_not_understood),
         TEST(test_nothing_happened),
         TEST(test_processes_merge),
+        TEST(test_cut_short_by_a_fault),
         cmocka_unit_test(test_hostile_payloads),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_names),
