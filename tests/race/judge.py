@@ -63,7 +63,7 @@ class Result:
 
     def add(self, record, race, seed):
         seeds = self.hits.setdefault(race, [])
-        if not seeds or seeds[-1] != seed:
+        if seed not in seeds:  # with other options, perhaps
             seeds.append(seed)
         if "accesses" in record:
             counts = self.evidence.setdefault(race, {})

@@ -14,6 +14,7 @@ import corpus
 import detection
 import detection_plot
 import findable
+from judge import Result
 from truth import read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -125,6 +126,12 @@ class Tool(unittest.TestCase):
         self.expect(1, "x RACE 1: read-write race, cta load and weak store", RACY, self.reports(strong, SECOND), "--check-sides")
         with tempfile.TemporaryDirectory() as folder:
             self.expect(0, "wrote sides.tsv", RACY, self.reports(FIRST, SECOND), "--update-sides", "--docs", folder)
+
+    def test_a_seed_counts_once(self):
+        result = Result(None, {1})
+        for seed in (1, 2, 1):  # the second time with other options
+            result.add({}, 1, seed)
+        self.assertEqual(result.hits, {1: [1, 2]})
 
     def test_confirmed(self):
         confirmed = {**seen("clobbered read", "shared", 6), "witness": FIRST}
