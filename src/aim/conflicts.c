@@ -39,7 +39,8 @@ typedef struct Cell {
 } Cell;
 
 typedef struct WarpTimes {
-    uint64_t issued, waited; // asynchronous operations, last; for them
+    uint64_t issued, waited; // asynchronous operations, last; for its own, or an mbarrier
+    uint64_t told;           // by an mbarrier, of anybody's
     uint64_t shared;         // `waited` when it last left a barrier of the block: others know since
     uint64_t ordered[LANES]; // when a lane last did anything that orders
     uint64_t met[LANES];     // when it last met other lanes, and which
@@ -129,18 +130,21 @@ static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
     if (first->block != later->block)
         return true;
     bool one_warp = first->thread / LANES == later->thread / LANES;
-    if (first->async) // a barrier alone says nothing of it
-        return warp_of_actor(c, later)->waited < first->time && warp_of_actor(c, first)->shared < first->time;
-    if (c->barrier[block_of(first->launch, first->block)] > first->time)
-        return false;
-    if (later->async && one_warp) // what its own thread did before it was issued comes before it
-        return warp_of_actor(c, later)->issued < first->time;
-    if (!one_warp)
-        return true;
     const WarpTimes *w = warp_of_actor(c, later);
     unsigned lane = later->thread % LANES;
-    bool met = w->met[lane] > first->time && (w->with[lane] >> first->thread % LANES & 1);
-    return first->thread != later->thread && !met;
+    uint64_t since = first->time;
+    if (first->async) { // a barrier alone says nothing of it
+        if (w->told > since || warp_of_actor(c, first)->shared > since)
+            return false;
+        if (!one_warp || w->waited < since)
+            return true;
+        since = w->waited;
+    } else if (later->async && w->issued < since)
+        return true; // it may have come at any time since it was issued
+    if (c->barrier[block_of(first->launch, first->block)] > since)
+        return false;
+    bool met = w->met[lane] > since && (w->with[lane] >> first->thread % LANES & 1);
+    return !one_warp || (first->thread != later->thread && !met);
 }
 
 // Whether somebody on that side did anything since that atomics and fences are for: in another block anybody may have.
@@ -248,6 +252,8 @@ static void on_async(void *user, const VmAsyncEvent *e) {
         order(c, w);
     if (e->kind == VM_ASYNC_WAIT || e->kind == VM_MBAR_WAIT)
         t->waited = ++c->now;
+    if (e->kind == VM_MBAR_WAIT)
+        t->told = c->now;
     if (e->kind == VM_ASYNC_ISSUE)
         t->issued = ++c->now;
     if ((e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE) ||

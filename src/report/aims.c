@@ -9,7 +9,10 @@
 #include <string.h>
 
 enum {
-    MOST = 2048,    // conflicts that are kept
+    MOST = 2048, // conflicts that are kept
+    PATIENCE =
+        4, // likely ones come first for so many runs that aim at them: something may order them after all
+    NEW_ONE_IN = 4, // runs that try something new although likely ones are left, of which no side can wait
     MOST_WORDS = 64 // of what a run aims at: they stand in the command that repeats it
 };
 
@@ -40,6 +43,16 @@ static bool is_open(const Conflict *f) { return !f->met && (f->side[0].waits || 
 static bool exists(const GrCoverage *c, const ConflictSide *s) {
     const GrCoveredFunction *f = gr_map_get_u64(&c->by_id, s->function);
     return f && !gr_coverage_outdated(c, f) && (!s->waits || gr_coverage_site(f, s->nth));
+}
+
+// Whether a likely one is left that nobody can aim at: it meets by chance if at all, and best when nobody meddles.
+static bool is_left_to_chance(const GrCoverage *c) {
+    for (size_t i = 0; i < c->conflicts.len; i++) {
+        const Conflict *f = &c->conflicts.data[i];
+        if (f->likely && !f->met && !is_open(f) && exists(c, &f->side[0]) && exists(c, &f->side[1]))
+            return true;
+    }
+    return false;
 }
 
 // Who waits must be there before the other side comes; if only one of the two can wait, it has to be that one.
@@ -101,11 +114,12 @@ gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_err
     bool ok = collect(c, &rng, &all);
     for (size_t k = 0; k < all.len; k++) {
         all.data[k].lot = gr_rng_next(&rng);
+        all.data[k].likely &= all.data[k].aimed < PATIENCE;
         n += all.data[k].first;
         likely += all.data[k].first && all.data[k].likely;
     }
     n = ((likely ? likely : n) + 1) / 2;
-    if (ok && !n && c->conflicts.len)
+    if (ok && !n && c->conflicts.len && (!is_left_to_chance(c) || gr_rng_below(&rng, NEW_ONE_IN) == 0))
         gr_str_add(out, "new");
     if (n)
         qsort(all.data, all.len, sizeof *all.data, compare);

@@ -6,7 +6,8 @@
 #include "report/coverage.h"
 
 // Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose sides
-// have not met, and of those what was aimed at least. Nothing when no conflict is known.
+// have not met, and of those what was aimed at least. Nothing when no conflict is known, and
+// mostly when what has not met is such that nobody can wait.
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err);
 
 // Adds a conflict that a run noted. False: memory is out.

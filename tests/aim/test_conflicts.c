@@ -21,7 +21,7 @@ static uint64_t fingerprint(const PtxModule *m) { return (void)m, 1; }
 typedef struct Notes {
     Conflict pair[PAIRS];
     size_t n;
-    unsigned told;
+    unsigned told, runs; // runs that noted something
 } Notes;
 
 // As the file of --coverage keeps them.
@@ -92,10 +92,12 @@ static Notes note(const char *text, const char *order, uint32_t grid, uint32_t b
     for (uint64_t k = 0; k < 2 * SEEDS; k++) {
         VmConfig c = {.seed = 1 + k / 2, .schedule = schedules[k % 2]};
         Bed b;
+        unsigned told = n.told;
         open_bed(&b, text, order, &c, &n);
         if (RIG_RUN(&b.rig, "k", grid, block, b.out))
             fail_msg("%s", b.rig.fault.msg);
         close_bed(&b);
+        n.runs += n.told > told;
     }
     return n;
 }
@@ -105,6 +107,14 @@ static void nothing(const char *text, const char *order, uint32_t grid, uint32_t
     if (n.n)
         fail_msg("%u and %u are noted, with '%s' in %s", n.pair[0].side[0].nth, n.pair[0].side[1].nth, order,
                  text);
+}
+
+// The only one; each run notes it.
+static Conflict always(const char *text, uint32_t grid, uint32_t block, uint32_t x, uint32_t y) {
+    Notes n = note(text, "", grid, block);
+    if (n.n != 1 || !pair(&n, x, y) || n.runs != 2 * SEEDS)
+        fail_msg("%zu are noted by %u runs in %s", n.n, n.runs, text);
+    return n.pair[0];
 }
 
 // The only one.
@@ -304,6 +314,9 @@ static void busy_accesses(void **state) {
 #define COPY   "@%p0 cp.async.ca.shared.global [%r9], [%rd1], 4;"
 #define WAIT   "cp.async.wait_all;"
 #define SETTLE " cp.async.wait_all;"
+// Thread 0 says that it has come here, and the first one of the other warp waits for that; orders nothing.
+#define TELL "@%p0 st.relaxed.cta.global.u32 [%rd1+8], 1; @!%p32 bra DONE;\n"
+#define HEAR "L: ld.relaxed.cta.global.u32 %r3, [%rd1+8]; setp.eq.u32 %p5, %r3, 0; @%p5 bra L;\n"
 
 static void copies(void **state) {
     (void)state;
@@ -317,9 +330,32 @@ static void copies(void **state) {
     static const char other[] = COPY "ORDER @%p32 ld.shared.u32 %r3, [%r9];" SETTLE;
     one(other, "", 1, 64, 1, 2);
     one(other, WAIT, 1, 64, 1, 2);
-    one(other, "bar.sync 0;", 1, 64, 1, 2);
+    c = one(other, "bar.sync 0;", 1, 64, 1, 2);
+    assert_true(c.side[0].first && c.side[1].first);
     one(other, "bar.sync 0;" WAIT, 1, 64, 1, 2);
     nothing(other, WAIT "bar.sync 0;", 1, 64);
+    // Who waits, waits for copies of its own: not those of another warp, nor those of another lane.
+    c = always(COPY WAIT TELL HEAR WAIT "ld.shared.u32 %r3, [%r9]; DONE:", 1, 64, 1, 4);
+    assert_true(c.side[0].first && !c.side[1].first);
+    always(COPY TELL HEAR WAIT "ld.shared.u32 %r3, [%r9]; DONE: bar.sync 0;" SETTLE, 1, 64, 1,
+           4); // may come after the barrier
+    always(COPY "setp.lt.u32 %p21, %r1, 32; @%p21 bra M; cp.async.wait_all; M: bar.sync 0; @%p32 "
+                "ld.shared.u32 %r3, [%r9];" SETTLE,
+           1, 64, 1, 2);
+    always(COPY "bar.warp.sync -1;" WAIT "@%p1 ld.shared.u32 %r3, [%r9];", 1, 32, 1, 2);
+    static const char before[] = "@%p1 st.shared.u32 [%r9], 7; ORDER " COPY SETTLE;
+    one(before, "", 1, 32, 1, 2);
+    nothing(before, "bar.warp.sync -1;", 1, 32);
+    static const char lane[] = COPY WAIT "ORDER @%p1 ld.shared.u32 %r3, [%r9];";
+    one(lane, "", 1, 32, 1, 2);
+    nothing(lane, "bar.warp.sync -1;", 1, 32);
+    nothing(lane, "bar.sync 0;", 1, 32);
+    // An mbarrier tells everybody.
+    nothing("@%p0 mbarrier.init.shared.b64 [%r9+8], 1; bar.sync 0; " COPY
+            "@%p0 cp.async.mbarrier.arrive.noinc.shared.b64 [%r9+8]; @!%p32 bra DONE;\n"
+            "L: mbarrier.test_wait.parity.shared.b64 %p5, [%r9+8], 0; @!%p5 bra L; ld.shared.u32 %r3, [%r9]; "
+            "DONE:" SETTLE,
+            "", 1, 64);
     // Its source.
     one(COPY "ORDER @%p0 st.global.u32 [%rd1], 7;" SETTLE, "", 1, 32, 1, 2);
     nothing(COPY "ORDER @%p0 st.global.u32 [%rd1], 7;" SETTLE, WAIT, 1, 32);

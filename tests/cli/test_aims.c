@@ -106,7 +106,18 @@ static void nothing_left(void **state) {
     GrCoverage c = file();
     add(&c, side(K, 1, "wf"), side(K, 2, "w"), true)->met = true;
     chooses(&c, "new");
-    add(&c, side(K, 3, "f"), side(K, 4, ""), true); // nobody can wait
+    Conflict *f = add(&c, side(K, 3, "f"), side(K, 4, ""), false);
+    chooses(&c, "new"); // nobody can wait
+    f->likely = true;
+    assert_int_equal(has(&c, "new"), SOMETIMES); // but they may meet
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        char *got = choose(&c, seed);
+        assert_true(!*got || !strcmp(got, "new"));
+        free(got);
+    }
+    f->met = true;
+    chooses(&c, "new");
+    add(&c, side(K, 3, "f"), side(OLD, 4, ""), true);
     chooses(&c, "new");
     add(&c, side(OLD, 1, "wf"), side(K, 5, "wf"), true)->met = true;
     add(&c, side(OLD, 1, "wf"), side(OLD, 2, "wf"), true);
@@ -224,7 +235,7 @@ static void likely_first(void **state) {
     (void)state;
     GrCoverage c = file();
     for (uint32_t k = 1; k <= 6; k++)
-        add(&c, side(K, k, "wf"), side(L, k, ""), k > 4)->side[0].aimed = k > 4 ? 5 : 0;
+        add(&c, side(K, k, "wf"), side(L, k, ""), k > 4)->side[0].aimed = k > 4 ? 3 : 0;
     assert_int_equal(has(&c, WORD("1", "5") "@50.6.7"), SOMETIMES);
     assert_int_equal(has(&c, WORD("1", "6") "@60.7.8"), SOMETIMES);
     assert_int_equal(has(&c, WORD("1", "1") "@10.2.3"), NEVER);
@@ -233,6 +244,12 @@ static void likely_first(void **state) {
         assert_int_equal(gr_aims_waiting(got), 1);
         free(got);
     }
+    // Not for ever.
+    c.conflicts.data[4].side[0].aimed = 4;
+    assert_int_equal(has(&c, WORD("1", "6") "@60.7.8"), ALWAYS);
+    c.conflicts.data[5].side[0].aimed = 4;
+    assert_int_equal(has(&c, WORD("1", "1") "@10.2.3"), SOMETIMES);
+    assert_int_equal(has(&c, WORD("1", "6") "@60.7.8"), NEVER);
     c.conflicts.data[4].met = c.conflicts.data[5].met = true;
     assert_int_equal(has(&c, WORD("1", "1") "@10.2.3"), SOMETIMES);
     assert_int_equal(has(&c, WORD("1", "5")), NEVER);
