@@ -147,6 +147,23 @@ gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_err
     return ok && !out->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
+static bool is_outdated(const GrCoverage *c, const ConflictSide *s) {
+    const GrCoveredFunction *f = gr_map_get_u64(&c->by_id, s->function);
+    return f && gr_coverage_outdated(c, f);
+}
+
+void gr_aims_make_room(GrCoverage *c) {
+    size_t n = 0;
+    if (c->conflicts.len < MOST)
+        return;
+    for (size_t i = 0; i < c->conflicts.len; i++) {
+        Conflict f = c->conflicts.data[i];
+        if (!is_outdated(c, &f.side[0]) && !is_outdated(c, &f.side[1]))
+            c->conflicts.data[n++] = f;
+    }
+    c->conflicts.len = n;
+}
+
 bool gr_aims_note(GrCoverage *c, const Conflict *seen) {
     for (size_t i = 0; i < c->conflicts.len; i++) {
         Conflict *f = &c->conflicts.data[i];

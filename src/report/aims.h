@@ -10,7 +10,9 @@
 // mostly when what has not met is such that nobody can wait.
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err);
 
-// Adds a conflict that a run noted. False: memory is out.
+// If the file is full, forgets what was known of code that has changed since.
+void gr_aims_make_room(GrCoverage *c);
+// Adds a conflict that a run noted, unless the file is full. False: memory is out.
 bool gr_aims_note(GrCoverage *c, const Conflict *seen);
 // Counts a run that had those words.
 void gr_aims_count(GrCoverage *c, const char *aim);

@@ -86,6 +86,7 @@ static gr_status note_run(void *user, GrCoverage *c, gr_error *err) {
     for (size_t i = 0; i < r->functions.len; i++)
         if (!note_function(&r->functions.data[i], c))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_aims_make_room(c);
     for (size_t i = 0; i < r->conflicts.len; i++)
         if (!gr_aims_note(c, &r->conflicts.data[i]))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");

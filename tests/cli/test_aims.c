@@ -341,6 +341,20 @@ static void limit(void **state) {
     Conflict known = {.side = {side(K, 2048, "w"), side(L, 2048, "w")}, .met = true};
     assert_true(gr_aims_note(&c, &known));
     assert_true(c.conflicts.data[2047].met);
+    gr_aims_make_room(&c);
+    assert_int_equal(c.conflicts.len, 2048); // nothing is outdated
+    c.conflicts.data[3].side[0].function = c.conflicts.data[2046].side[1].function = OLD;
+    c.conflicts.data[4].side[0].function = 99; // not known
+    gr_aims_make_room(&c);
+    assert_int_equal(c.conflicts.len, 2046);
+    assert_int_equal(c.conflicts.data[2].side[0].nth, 3);
+    assert_int_equal(c.conflicts.data[3].side[0].nth, 5);
+    assert_true(c.conflicts.data[2045].met);
+    assert_true(gr_aims_note(&c, &more));
+    assert_int_equal(c.conflicts.len, 2047);
+    c.conflicts.data[0].side[0].function = OLD;
+    gr_aims_make_room(&c);
+    assert_int_equal(c.conflicts.len, 2047); // there is room
     gr_coverage_free(&c);
 }
 
