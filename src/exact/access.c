@@ -48,8 +48,32 @@ bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool re
     return true;
 }
 
+// What became of a word before in the same line, which the same lanes accessed. A word with the same history comes to the same,
+// without anything being looked at again: the elements of a vector mostly have one, or two if only some of them change.
+typedef struct Twin {
+    bool asked, silent; // Access.asked, silent
+    Cell was, is;
+} Twin;
+
+typedef struct Twins {
+    Twin of[2];
+    unsigned n; // all there have been: the last two count
+} Twins;
+
+static bool touch_as(Exact *x, Access *a, const Twin *t, Cell *cell, uint32_t lanes, uint64_t word) {
+    if (cell->writes != t->was.writes || cell->reads != t->was.reads ||
+        (t->asked && t->silent != gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, ALL_BYTES)))
+        return false;
+    Shadow *s = &x->shadow;
+    Cell old = *cell;
+    *cell = (Cell){gr_history_retain(s, t->is.writes), gr_history_retain(s, t->is.reads)};
+    gr_history_release(s, old.writes);
+    gr_history_release(s, old.reads);
+    return true;
+}
+
 // All of `lanes` access the same bytes.
-static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
+static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes, Twins *twins) {
     Line *line = gr_shadow_line(&x->shadow, a->owner, word);
     Cell *cell = line ? gr_line_cell(&x->shadow, line, word, a->owner != NULL) : NULL;
     if (!cell)
@@ -59,6 +83,11 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
     if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
         touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))
         return;
+    for (unsigned k = 0; k < 2 && k < twins->n && bytes == ALL_BYTES; k++)
+        if (touch_as(x, a, &twins->of[k], cell, lanes, word))
+            return;
+    Cell was = *cell;
+    a->raced = a->asked = false;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         if (cell->writes)
@@ -75,13 +104,22 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
         gr_history_release(&x->shadow, cell->reads);
         cell->reads = 0;
     }
+    // Atomic operations put themselves in the place of others, in nodes of their own (quick.c).
+    if (bytes == ALL_BYTES && !a->raced && !(s->strong && access == PTX_ACCESS_RMW))
+        twins->of[twins->n++ % 2] = (Twin){a->asked && s->mark & STAMP_COMPARED, a->silent, was, *cell};
 }
 
-bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t bytes) {
+bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes) {
     const VmAccessEvent *e = a->event;
+    if (a->last.bytes == bytes && a->last.word == word && a->last.lane == lane)
+        return a->last.silent;
     uint64_t at = word + (uint64_t)__builtin_ctz(bytes);
-    return e && e->same &&
-           e->same(e, lane, (uint32_t)(at - a->address[lane]), (uint32_t)__builtin_popcount(bytes));
+    a->last.lane = lane;
+    a->last.bytes = bytes;
+    a->last.word = word;
+    return a->last.silent =
+               e && e->same &&
+               e->same(e, lane, (uint32_t)(at - a->address[lane]), (uint32_t)__builtin_popcount(bytes));
 }
 
 // All of `lanes` access [at, end) of a line. True: it is told in runs still.
@@ -109,10 +147,11 @@ void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
         to = to < end ? to : end;
         if (touch_run(x, a, lanes, from, to))
             continue;
+        Twins twins = {.n = 0};
         for (uint64_t word = from & ~(uint64_t)(CELL_BYTES - 1); word < to; word += CELL_BYTES) {
             uint32_t low = word < from ? (uint32_t)(from - word) : 0;
             uint32_t high = to - word < CELL_BYTES ? (uint32_t)(to - word) : CELL_BYTES;
-            touch_word(x, a, lanes, word, ((1u << high) - 1) & ~((1u << low) - 1));
+            touch_word(x, a, lanes, word, ((1u << high) - 1) & ~((1u << low) - 1), &twins);
         }
     }
 }

@@ -77,6 +77,13 @@ typedef struct Access {
     const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
     bool late;                  // it is told after the fact: what its thread knew then is not known any more
     bool met_strong;            // it overwrote what a strong operation had written
+    bool raced;                 // a race was found
+    bool asked, silent;         // history.c, is_silent: of the word remembered last
+    struct {
+        uint32_t lane, bytes; // bytes 0: none
+        uint64_t word;
+        bool silent;
+    } last; // answer of gr_exact_is_silent
     // What was found out about other stamps, for the next lanes. 0: nothing yet.
     uint32_t known; // every lane of the view's warp knows all of it
     uint32_t plain; // likewise, and it is weak
@@ -127,7 +134,7 @@ bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool re
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
 // Whether what lane `lane` stores to these bytes of the word lies there already.
-bool gr_exact_is_silent(const Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
+bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
 
 // touch.c
 // What the host has done is known to what comes after Work.host.

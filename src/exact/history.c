@@ -46,13 +46,17 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     return left;
 }
 
-// What the lanes did, as an entry; of a store it matters whether it changed anything once there are older ones.
-static Entry entry_of(const Exact *x, const Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
-    const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    bool silent =
-        s->access == PTX_ACCESS_READ ||
-        (s->mark & STAMP_COMPARED && gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, bytes));
-    return (Entry){a->stamp, lanes, bytes, silent};
+// Whether the access changes nothing of these bytes. It matters once there are older ones, and costs something to find
+// out.
+static bool is_silent(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    if (!a->asked) {
+        const Stamp *s = &x->shadow.stamps.data[a->stamp];
+        a->silent =
+            s->access == PTX_ACCESS_READ ||
+            (s->mark & STAMP_COMPARED && gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, bytes));
+    }
+    a->asked = true;
+    return a->silent;
 }
 
 static bool is_strong_rmw(const Exact *x, uint32_t stamp) {
@@ -90,18 +94,17 @@ static void push(Exact *x, const Access *a, History *h, Entry e) {
 
 // Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
 // to the next newer one.
-static History tidy(Exact *x, Access *a, History h, Entry mine) {
-    Entry e;
-    uint32_t bytes = mine.bytes;
+static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    Entry e, mine = {a->stamp, lanes, bytes, true}; // silent: as far as it takes the place of others
     bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
     bool chain = true, same = true, *newer = &mine.silent;
     // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
     // operations, since their order tells which saw which.
-    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw && (mine.silent || !compared), seen = false;
+    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false;
     x->scratch.len = 0;
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
         bool again = e.stamp == a->stamp && e.bytes == bytes;
-        if (again && merges) {
+        if (again && merges && (!compared || is_silent(x, a, lanes, word, bytes))) {
             mine.lanes |= e.lanes;
             *newer &= e.silent;
             same = false;
@@ -126,8 +129,10 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
         }
         newer = &x->scratch.data[x->scratch.len - 1].silent;
     }
-    if (same)
+    if (same) {
+        mine.silent = h && is_silent(x, a, lanes, word, bytes);
         return gr_history_push(&x->shadow, h, mine, interns(x, a));
+    }
     History now = 0;
     uint32_t observers = 0;
     bool observable = false;
@@ -144,6 +149,7 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
         observable |= !(next->bytes & SEEN) && t->strong && t->access != PTX_ACCESS_READ;
         push(x, a, &now, *next);
     }
+    mine.silent = mine.silent && now && is_silent(x, a, lanes, word, bytes);
     push(x, a, &now, mine);
     return now;
 }
@@ -152,7 +158,8 @@ static History tidy(Exact *x, Access *a, History h, Entry mine) {
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
         return h;
-    Entry e, mine = h ? entry_of(x, a, lanes, word, bytes) : (Entry){a->stamp, lanes, bytes, false};
+    a->asked = false;
+    Entry e;
     Shadow *sh = &x->shadow;
     if (gr_exact_reads_apart(a, &sh->stamps.data[a->stamp])) {
         uint64_t other = 0;
@@ -164,14 +171,15 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     }
     uint32_t length = gr_history_length(sh, h);
     if (!(length & (length - 1)))
-        return tidy(x, a, h, mine);
+        return tidy(x, a, h, lanes, word, bytes);
+    Entry mine = {a->stamp, lanes, bytes, is_silent(x, a, lanes, word, bytes)};
     bool rmw = is_strong_rmw(x, a->stamp),
          merges = !rmw && (mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
     for (unsigned k = 0; k < (rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
             return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
-                                                                   : tidy(x, a, h, mine);
+                                                                   : tidy(x, a, h, lanes, word, bytes);
     rest = h;
     (void)gr_history_next(sh, &rest, &e);
     if (merges && e.stamp == a->stamp && e.bytes == bytes) {

@@ -298,6 +298,7 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
             if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
                 gr_exact_is_silent(a, lane, word, racing))
                 class = RACE_SAME_VALUE;
+            a->raced = true;
             report(x, a, lane, word, racing, e.stamp, u, class);
         }
     }

@@ -208,6 +208,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.event = NULL;
     a.late = false;
     a.known = a.plain = a.gone = a.own = 0;
+    a.last.bytes = 0;
     Stamp s = k->stamp;
     s.at = (Point){b->id, epoch, b->launch->index, w->index};
     a.stamp = gr_exact_stamp(x, w, &s);

@@ -223,6 +223,16 @@ void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t
         store_lane(w, info, e, lane, out + e * info->elem);
 }
 
+// The other lanes that store to any of those bytes.
+static uint32_t overlapping(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n, uint32_t size) {
+    uint64_t first =
+        e->address[lane] + from - (size - 1); // where one begins that ends with the first of them
+    uint32_t lanes = 0;
+    for (unsigned l = 0; l < VM_LANES; l++)
+        lanes |= (uint32_t)(e->address[l] - first < n + size - 1) << l;
+    return lanes & e->where.mask & ~(UINT32_C(1) << lane);
+}
+
 bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n) {
     const VmInsn *i = e->insn;
     const VmMemInfo *info = i->extra;
@@ -234,19 +244,22 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
         return false;
     // There: it was asked before.
     gr_vm_unpoisoned(rest_of(w)->launch->device, lane_at(w, i, info->space, lane, raw), info->size, there);
-    for (unsigned k = 0; k < VM_LANES; k++) {
+    uint32_t others = overlapping(e, lane, from, n, info->size);
+    for (unsigned k = 0; others; k++) {
         unsigned l = commit_lane(k, e->turn);
-        uint64_t above = e->address[l] - e->address[lane], below = e->address[lane] - e->address[l];
-        if (l != lane && (!(e->where.mask >> l & 1) || (above >= info->size && below >= info->size)))
-            continue;
-        gr_vm_stored(w, info, l, stored);
         if (l == lane)
             break;
+        if (!(others >> l & 1))
+            continue;
+        others &= ~(UINT32_C(1) << l);
+        uint64_t above = e->address[l] - e->address[lane], below = e->address[lane] - e->address[l];
+        gr_vm_stored(w, info, l, stored);
         if (above < info->size)
             memcpy(there + above, stored, info->size - above);
         else
             memcpy(there, stored + below, info->size - below);
     }
+    gr_vm_stored(w, info, lane, stored);
     return !memcmp(there + from, stored + from, n);
 }
 

@@ -52,6 +52,24 @@ static const Case cases[] = {
      "mov.u32 %r10, 1; setp.eq.u32 %p10, %r1, 0; selp.u32 %r11, 256, 0, %p10;\n"
      "@%p1 st.global.v2.u32 [%rd1], {%r10, %r11}; // =A\n@%p4 st.global.v2.u32 [%rd1], {%r10, %r11}; // =B\n",
      1, 32, "A-B " WW "; A-B " SAME},
+    // Lanes in pairs, 32 bytes apart and downwards; each pair stores a vector of its own.
+    {"pairs of lanes store one vector each",
+     "shr.u32 %r10, %r1, 1; xor.b32 %r10, %r10, 15; mul.wide.u32 %rd10, %r10, 32; add.s64 %rd10, %rd1, "
+     "%rd10;\n"
+     "st.global.v4.u32 [%rd10], {%r10, 0, 7, %r10}; // =A\n",
+     1, 32, "A-A " SAME},
+    {"pairs of lanes store vectors that differ in one word",
+     "shr.u32 %r10, %r1, 1; xor.b32 %r10, %r10, 15; mul.wide.u32 %rd10, %r10, 32; add.s64 %rd10, %rd1, "
+     "%rd10;\n"
+     "st.global.v4.u32 [%rd10], {%r10, 0, %r1, %r10}; // =A\n",
+     1, 32, "A-A " WW "; A-A " SAME},
+    {"vectors of which some words change, over and over and then by another block",
+     "mul.wide.u32 %rd10, %r1, 32; add.s64 %rd10, %rd1, %rd10; mov.u32 %r10, 0;\n"
+     "L: @%p2 st.global.v4.u32 [%rd10], {%r10, 5, 5, %r10}; // =A\n"
+     "@%p2 st.global.v4.u32 [%rd10], {%r1, 5, %r10, 5}; // =B\n"
+     "add.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, 9; @%p10 bra L;\n"
+     "@%p8 st.global.v4.u32 [%rd10], {1000, 5, 1000, 1000}; // =C\n",
+     2, 32, "A-C " WW "; B-C " WW "; A-C " SAME "; B-C " SAME},
     {"the same byte into different words",
      "@%p1 st.global.u32 [%rd1], 0x01020304; // =A\n@%p4 st.global.u8 [%rd1+1], 3; // =B\n", 1, 32,
      "A-B " SAME},
