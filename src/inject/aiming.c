@@ -2,8 +2,8 @@
 #include "inject/aiming.h"
 
 #include "aim/aim.h"
-#include "driver/cuda/hooks.h"
 #include "exact/exact.h"
+#include "inject/listen.h"
 #include "report/conflict_record.h"
 
 #include <stdlib.h>
@@ -55,18 +55,8 @@ gr_status gr_aiming_begin(GrSession *s, const GrOptions *o, Aiming **out, gr_err
 }
 
 gr_status gr_aiming_listen(Aiming *a, gr_error *err) {
-    GrSession *s = a->session;
-    int (*observe)(const struct VmObserver *) =
-        (int (*)(const struct VmObserver *))s->symbol(s, "gr_cpu_device_observe");
-    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
-        (int (*)(void (*)(void *, const GrWork *), void *))s->symbol(s, "gr_cpu_device_observe_work");
-    if (a->listens || !observe || !observe_work)
-        return GR_OK; // another device
     VmObserver o = gr_aim_observer(a->aim);
-    if (observe(&o) || observe_work(work, a))
-        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
-    a->listens = true;
-    return GR_OK;
+    return a->listens ? GR_OK : gr_listen(a->session, &o, work, a, &a->listens, err);
 }
 
 bool gr_aiming_module(Aiming *a, const PtxModule *m) { return !a || gr_aim_module(a->aim, m); }

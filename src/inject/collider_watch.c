@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/collider_watch.h"
 
-#include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/aiming.h"
 #include "inject/engines.h"
+#include "inject/listen.h"
 #include "inject/race_writer.h"
 #include "watch/watch.h"
 
@@ -74,24 +74,17 @@ static void pending(void *user, bool on) {
 
 // From the first call of the driver: a copy may be under way before the first module is loaded.
 static gr_status listen(ColliderWatch *c, gr_error *err) {
-    GrSession *s = c->session;
-    int (*observe)(const struct VmObserver *) =
-        (int (*)(const struct VmObserver *))s->symbol(s, "gr_cpu_device_observe");
-    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
-        (int (*)(void (*)(void *, const GrWork *), void *))s->symbol(s, "gr_cpu_device_observe_work");
-    if (c->listens || !observe || !observe_work)
-        return GR_OK; // another device
-    gr_status st =
-        c->aiming ? gr_aiming_listen(c->aiming, err) : GR_OK; // first: what races is an access that it knows
-    if (st != GR_OK)
-        return st;
+    if (c->listens)
+        return GR_OK;
+    // First: what races is an access that it knows.
+    gr_status st = c->aiming ? gr_aiming_listen(c->aiming, err) : GR_OK;
     VmObserver o = gr_watchpoints_observer(c->watch);
-    if (observe(&o) || observe_work(work, c))
-        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
-    c->listens = true;
+    if (st == GR_OK)
+        st = gr_listen(c->session, &o, work, c, &c->listens, err);
     GrHostWatcher w = {c, touched, opened};
-    (void)s->watch(s, &w); // else the host's accesses are not seen, as on a GPU
-    return GR_OK;
+    if (c->listens)
+        (void)c->session->watch(c->session, &w); // else the host's accesses are not seen, as on a GPU
+    return st;
 }
 
 // ---- The engine's part -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"
+#include "inject/listen.h"
 #include "inject/race_writer.h"
 #include "inject/selection.h"
 #include "report/misuse_record.h"
@@ -68,19 +69,14 @@ static void watching(void *user, bool on) {
 static gr_status listen(Listener *x, gr_error *err) {
     if (x->listens)
         return GR_OK;
-    int (*observe)(const struct VmObserver *) =
-        (int (*)(const struct VmObserver *))x->session->symbol(x->session, "gr_cpu_device_observe");
     VmObserver o = gr_exact_observer(x->exact);
-    if (!observe)
-        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
-    int (*observe_work)(void (*)(void *, const GrWork *), void *) =
-        (int (*)(void (*)(void *, const GrWork *), void *))x->session->symbol(x->session,
-                                                                              "gr_cpu_device_observe_work");
-    if (observe(&o) || (observe_work && observe_work(gr_exact_work, x->exact)))
-        return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
-    x->listens = true;
+    gr_status st = gr_listen(x->session, &o, gr_exact_work, x->exact, &x->listens, err);
+    if (st != GR_OK || !x->listens)
+        return st != GR_OK
+                   ? st
+                   : gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
     GrHostWatcher w = {x->exact, gr_exact_host_touched, gr_exact_host_opened};
-    if (observe_work && !x->session->watch(x->session, &w))
+    if (!x->session->watch(x->session, &w))
         x->session->note(x->session, "engine exact", "accesses of the host are not seen on this machine");
     return GR_OK;
 }
