@@ -20,9 +20,9 @@ enum {
     MOST = 2048, // conflicts
     LANES = 32,
     GRAINS = 1024, // of one access
-    OFTEN =
-        4096, // grains that one place has touched: from then on only some grains are looked at, the same of all places
-    SOME = 16, // one in so many
+    // Of a place that has touched OFTEN grains one in SOME is looked at, the same ones of all places.
+    OFTEN = 4096,
+    SOME = 16,
 };
 
 // Who made an access.
@@ -184,7 +184,7 @@ static void touch(Conflicts *c, uint64_t key, const Actor *by, PtxAccess access)
     Place *p = &c->aim->places.data[by->place];
     if (p->touched >= OFTEN && (hash >> 32) % SOME)
         return;
-    p->touched++;
+    p->touched += p->touched < OFTEN;
     Cell *cell = &c->cells[hash % CELLS];
     if (cell->key != key)
         *cell = (Cell){.key = key};

@@ -8,10 +8,12 @@
 #include "inject/selection.h"
 #include "passes/collider.h"
 #include "passes/sample.h"
+#include "report/aims.h"
 #include "report/coverage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Collider {
     GrSession *session;
@@ -20,6 +22,7 @@ typedef struct Collider {
     SampleSpec sample;
     GrCoverage coverage; // what earlier runs watched
     uint64_t seed;
+    char *aim; // --aim
     GrAttribution attribution;
     ColliderWatch *watch; // NULL: none
     bool stop;
@@ -35,18 +38,21 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
 
 // How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs see
 // every launch but those of graphs. Such are chosen an eighth as often.
+// Where the schedule makes threads wait nobody waits without a window: every other seed, those accesses come first.
 static uint64_t level(const void *user, SampleSite site) {
-    const GrCoveredFunction *f = gr_map_get_u64(&((const GrCoverage *)user)->by_id, site.function);
+    const Collider *c = user;
+    if (c->seed % 2 && gr_aims_waits_at(c->aim, site.function, site.nth))
+        return 0;
+    const GrCoveredFunction *f = gr_map_get_u64(&c->coverage.by_id, site.function);
     const GrCoveredSite *s = f ? gr_coverage_site(f, site.nth) : NULL;
     uint64_t chosen = s ? s->chosen : 0;
-    return f && !f->launched ? 8 * (chosen + 1) : chosen;
+    return 1 + (f && !f->launched ? 8 * (chosen + 1) : chosen);
 }
 
 static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
     const Collider *c = user;
-    return gr_sample_choose(
-        &(SampleChoice){.spec = &c->sample, .seed = c->seed, .level = level, .user = &c->coverage}, m, status,
-        err);
+    return gr_sample_choose(&(SampleChoice){.spec = &c->sample, .seed = c->seed, .level = level, .user = c},
+                            m, status, err);
 }
 
 static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
@@ -60,6 +66,7 @@ static void collider_finish(void *self) {
     gr_sample_free(&c->sample);
     gr_attribution_free(&c->attribution);
     gr_coverage_free(&c->coverage);
+    free(c->aim);
     free(c);
 }
 
@@ -70,6 +77,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     c->session = s;
     c->stop = o->stop;
     c->seed = o->seed;
+    c->aim = strdup(o->aim);
     c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
                                    .read_delay_ns = clamp32(o->read_delay),
                                    .write_delay_ns = clamp32(o->write_delay),
@@ -79,7 +87,8 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .wanted = wanted,
                                    .user = c};
     gr_coverage_init(&c->coverage);
-    gr_status st = gr_selection_init(&c->selection, o, err);
+    gr_status st =
+        c->aim ? gr_selection_init(&c->selection, o, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK)
         st = gr_sample_parse(o->sample, &c->sample, err);
     if (c->sample.kind != SAMPLE_ALL)

@@ -176,13 +176,17 @@ bool gr_aims_note(GrCoverage *c, const Conflict *seen) {
     return c->conflicts.len >= MOST || gr_vec_push(&c->conflicts, *seen);
 }
 
+bool gr_aims_waits_at(const char *aim, uint64_t function, uint32_t nth) {
+    char text[48];
+    snprintf(text, sizeof text, "%016" PRIx64 ":%u@", function, nth);
+    return strstr(aim, text) != NULL;
+}
+
 void gr_aims_count(GrCoverage *c, const char *aim) {
     for (size_t i = 0; i < c->conflicts.len; i++)
         for (unsigned k = 0; k < 2; k++) {
             ConflictSide *s = &c->conflicts.data[i].side[k];
-            char text[48];
-            snprintf(text, sizeof text, "%016" PRIx64 ":%u@", s->function, s->nth);
-            s->aimed += strstr(aim, text) && s->aimed < UINT32_MAX;
+            s->aimed += gr_aims_waits_at(aim, s->function, s->nth) && s->aimed < UINT32_MAX;
         }
 }
 

@@ -17,6 +17,8 @@ bool gr_aims_note(GrCoverage *c, const Conflict *seen);
 // Counts a run that had those words.
 void gr_aims_count(GrCoverage *c, const char *aim);
 
+// Whether the words make who comes to this access wait for everybody.
+bool gr_aims_waits_at(const char *aim, uint64_t function, uint32_t nth);
 // How many accesses the words make wait for everybody.
 uint64_t gr_aims_waiting(const char *aim);
 

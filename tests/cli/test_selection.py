@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `gpurace run` checks of a program: --kernel, --not-kernel, --file and --not-file under the engines of the CPU device.
 Usage: test_selection.py GPURACE PROGRAM SOURCES SCHEMA"""
+import contextlib
 import json
 import os
 import re
@@ -444,6 +445,18 @@ class Aims(unittest.TestCase):
             again = run("collider", ["--kernel", "rare", "--seed", str(report["seed"]), "--aim", words[words.index("--aim") + 1]], "rare")
             self.assertEqual(again["races"], report["races"])
             self.assertNotIn("so_far", again["coverage"])
+
+    def test_samples_prefer_what_is_aimed_at(self):
+        for seed in range(1, 9):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.file)
+            run("collider", ["--kernel", "rare", "--coverage", self.file], "rare")
+            report = run("collider", ["--kernel", "rare", "--seed", str(seed), "--sample", "1", "--coverage", self.file], "rare")
+            words = report["reproduce"].split()
+            aimed = [w.partition("@")[0] for w in words[words.index("--aim") + 1].split(",") if "@" in w]
+            self.assertEqual(len(aimed), 1)
+            if seed % 2:
+                self.assertEqual(words[words.index("--sample") + 1], aimed[0])
 
     def test_what_met_is_no_more_aimed_at(self):
         for seed in range(1, 31, 5):
