@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: races
+// SEEDS: 60 -- lanes race with each other only where none of the loads before has parted them
 // Breadth-first search, level by level. A vertex that several vertices of the frontier can reach is claimed by all of
 // them: they test and set its distance without an atomic.
 #include "example.h"

@@ -105,7 +105,7 @@ bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
     if (!l->device->policy->hold)
         return false;
     // Without this lanes would always be held together, and never meet each other.
-    bool parts = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 8);
+    bool parts = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 4);
     uint32_t part = parts ? usual_part(l, mask) : 0;
     if (part) {
         gr_vm_diverge(w, part, i + 1, i + 1, i->rejoin);
