@@ -210,7 +210,7 @@ void gr_aim_free(Aim *a) {
 VmObserver gr_aim_observer(Aim *a) {
     VmObserver o = {.user = a, .launch_begin = launch_begin, .launch_end = launch_end, .wish = wish};
     if (a->conflicts)
-        gr_conflicts_listen(a->conflicts, &o);
+        gr_conflicts_listen(&o);
     return o;
 }
 

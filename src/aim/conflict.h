@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GR_CONFLICTS = 2048 }; // that a run notes at most, and a file keeps
+
 typedef struct ConflictSide {
     uint64_t function; // the access, as gr_sample_function and gr_sample_name name it
     uint32_t nth;

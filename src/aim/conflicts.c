@@ -17,7 +17,6 @@ enum {
     BLOCKS = 4096,
     WARPS = 4096,
     LAUNCHES = 1024,
-    MOST = 2048, // conflicts
     LANES = 32,
     GRAINS = 1024, // of one access
     // Of a place that has touched OFTEN grains one in SOME is looked at, the same ones of all places.
@@ -82,12 +81,12 @@ static WarpTimes *warp_of_actor(Conflicts *c, const Actor *a) {
 
 // ---- Pairs -------------------------------------------------------------------------------------------------
 
-static Noted *pair_of(Conflicts *c, uint32_t x, uint32_t y, bool add) {
+static Noted *pair_of(Conflicts *c, uint32_t x, uint32_t y) {
     uint64_t key = (uint64_t)(x < y ? x : y) << 32 | (x < y ? y : x);
     uintptr_t n = (uintptr_t)gr_map_get_u64(&c->pairs, key);
     if (n)
         return &c->noted.data[n - 1];
-    if (!add || c->noted.len == MOST)
+    if (c->noted.len == GR_CONFLICTS)
         return NULL;
     SampleSite a = c->aim->places.data[x].name, b = c->aim->places.data[y].name;
     bool turned = a.function != b.function ? a.function > b.function : a.nth > b.nth;
@@ -110,7 +109,7 @@ static void tell(Conflicts *c, Noted *p, unsigned what) {
 }
 
 void gr_conflicts_met(Conflicts *c, uint32_t x, uint32_t y) {
-    Noted *p = pair_of(c, x, y, true);
+    Noted *p = pair_of(c, x, y);
     if (!p)
         return;
     p->is.met = true;
@@ -157,7 +156,7 @@ static bool ordered_since(Conflicts *c, const Actor *a, bool one_block, uint64_t
 static void conflict(Conflicts *c, const Actor *first, const Actor *later) {
     if (!first->place || (first->strong && later->strong) || !apart(c, first, later))
         return;
-    Noted *p = pair_of(c, first->place, later->place, true);
+    Noted *p = pair_of(c, first->place, later->place);
     if (!p)
         return;
     bool one_block = first->launch == later->launch && first->block == later->block;
@@ -311,8 +310,7 @@ void gr_conflicts_free(Conflicts *c) {
     free(c);
 }
 
-void gr_conflicts_listen(Conflicts *c, VmObserver *o) {
-    (void)c;
+void gr_conflicts_listen(VmObserver *o) {
     o->access = on_access;
     o->async = on_async;
     o->sync = on_sync;

@@ -9,9 +9,7 @@
 #include <string.h>
 
 enum {
-    MOST = 2048, // conflicts that are kept
-    PATIENCE =
-        4, // likely ones come first for so many runs that aim at them: something may order them after all
+    PATIENCE = 4,   // runs that aim at likely ones before others: something may order them after all
     NEW_ONE_IN = 4, // runs that try something new although likely ones are left, of which no side can wait
     MOST_WORDS = 64 // of what a run aims at: they stand in the command that repeats it
 };
@@ -20,7 +18,7 @@ enum {
 typedef struct Candidate {
     uint64_t function, lot;
     uint32_t nth, aimed, seen; // seen: conflicts that it comes first in
-    bool likely, first, waits, chosen;
+    bool likely, first, waits;
     const ConflictSide *at; // one of them
 } Candidate;
 typedef VEC(Candidate) Candidates;
@@ -154,7 +152,7 @@ static bool is_outdated(const GrCoverage *c, const ConflictSide *s) {
 
 void gr_aims_make_room(GrCoverage *c) {
     size_t n = 0;
-    if (c->conflicts.len < MOST)
+    if (c->conflicts.len < GR_CONFLICTS)
         return;
     for (size_t i = 0; i < c->conflicts.len; i++) {
         Conflict f = c->conflicts.data[i];
@@ -173,7 +171,7 @@ bool gr_aims_note(GrCoverage *c, const Conflict *seen) {
             return true;
         }
     }
-    return c->conflicts.len >= MOST || gr_vec_push(&c->conflicts, *seen);
+    return c->conflicts.len >= GR_CONFLICTS || gr_vec_push(&c->conflicts, *seen);
 }
 
 bool gr_aims_waits_at(const char *aim, uint64_t function, uint32_t nth) {

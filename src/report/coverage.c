@@ -248,6 +248,8 @@ static gr_status read_conflict(Reading *r) {
     ok = ok && ((take(r, "met ") && (c.met = true)) || take(r, "open "));
     if (!ok || !nth[0] || !nth[1] || !read_side(r, ' ', &c.side[0]) || !read_side(r, 0, &c.side[1]))
         return complain(r, "no conflict as gpurace writes them");
+    if (r->c->conflicts.len == GR_CONFLICTS)
+        return complain(r, "more conflicts than gpurace writes");
     return gr_vec_push(&r->c->conflicts, c) ? GR_OK : no_memory(r->err);
 }
 

@@ -142,6 +142,22 @@ static void test_nonsense(void **state) {
     }
 }
 
+static void test_too_many_conflicts(void **state) {
+    (void)state;
+    for (size_t n = GR_CONFLICTS; n <= GR_CONFLICTS + 1; n++) {
+        StrBuf b = {0};
+        gr_str_add(&b, "gpurace coverage 1\nruns 1\n");
+        for (size_t k = 1; k <= n; k++)
+            gr_str_addf(&b, "conflict 1:%zu 2:1 likely open wf:0:1.0.4 wf:0:1.0.4\n", k);
+        gr_str_addf(&b, "end 0 %zu\n", n);
+        gr_status st = parse(b.data, b.len, NULL);
+        assert_int_equal(st, n > GR_CONFLICTS ? GR_ERR_FORMAT : GR_OK);
+        if (n > GR_CONFLICTS)
+            assert_int_equal(err.line, 3 + GR_CONFLICTS);
+        gr_str_free(&b);
+    }
+}
+
 // ---- Updates -------------------------------------------------------------------------------------------------------
 
 // A run that watches site *user + 1 of a function.
@@ -225,6 +241,7 @@ int main(void) {
         cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_too_many_conflicts),
         cmocka_unit_test_setup_teardown(test_runs_at_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_damage_is_left_alone, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_no_file, make_folder, remove_folder),
