@@ -336,14 +336,17 @@ uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
 
 static void use(Shadow *s, uint32_t stamp) { s->used[stamp / 64] |= UINT64_C(1) << stamp % 64; }
 
+// Nodes are gone through on their own.
+static void use_inline(Shadow *s, History h) {
+    if (!(h >> 31))
+        use(s, h >> 5);
+}
+
 static void use_line(Shadow *s, const Line *l) {
     if (gr_line_has_cells(l)) {
         for (unsigned k = 0; k < LINE_CELLS; k++) {
-            History w = l->wide.cells[k].writes, r = l->wide.cells[k].reads;
-            if (!(w >> 31))
-                use(s, w >> 5);
-            if (!(r >> 31))
-                use(s, r >> 5);
+            use_inline(s, l->wide.cells[k].writes);
+            use_inline(s, l->wide.cells[k].reads);
         }
         return;
     }
@@ -371,8 +374,10 @@ void gr_shadow_collect_begin(Shadow *s) {
                 use_line(s, &r->pages[i]->lines[n]);
     }
     for (size_t k = 0; k < s->nodes.len; k++)
-        if (s->nodes.data[k].refs)
+        if (s->nodes.data[k].refs) {
             use(s, s->nodes.data[k].stamp);
+            use_inline(s, s->nodes.data[k].rest); // the oldest entry of a chain may have no node of its own
+        }
 }
 
 void gr_shadow_collect_tile(Shadow *s, const Tile *t) {
