@@ -123,17 +123,26 @@ static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp
         snprintf(out, cap, "%s", no_order(x, a, b));
 }
 
-static uint64_t base_of(const Stamp *s, uint64_t word) {
-    return s->size && !(s->size & (s->size - 1)) && s->size <= 32 ? word & ~(uint64_t)(s->size - 1) : word;
+// Where an access began that touched `bytes` of `word`, as far as that is known. Accesses of threads are aligned to their size, bulk
+// operations to 16 bytes only; the host's are not aligned at all.
+static bool base_of(const Stamp *s, uint64_t word, uint32_t bytes, uint64_t *base) {
+    uint32_t aligned = s->proxy == VM_PROXY_ASYNC ? 16 : 32;
+    *base = word + (uint64_t)__builtin_ctz(bytes);
+    if (s->size <= (uint32_t)__builtin_popcount(bytes))
+        return s->size != 0;
+    if (!s->site || s->size & (s->size - 1) || s->size > aligned)
+        return false;
+    *base = word & ~(uint64_t)(s->size - 1);
+    return true;
 }
 
-// All that the two have in common, as far as it is known where the other began; else the bytes that raced.
-static void overlap(Race *r, uint64_t word, uint32_t bytes, const Stamp *theirs) {
+// All that the two have in common, where it is known where the other began; else the bytes that raced.
+static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
     uint64_t at = word + (uint64_t)__builtin_ctz(bytes), n = (uint64_t)__builtin_popcount(bytes);
     const RaceSide *a = &r->side[0], *b = &r->side[1];
     uint64_t from = a->address > b->address ? a->address : b->address;
     uint64_t to = a->address + a->size < b->address + b->size ? a->address + a->size : b->address + b->size;
-    if (theirs->size && a->size && from <= at && at + n <= to) {
+    if (known && a->size && from <= at && at + n <= to) {
         at = from;
         n = to - from;
     }
@@ -143,9 +152,10 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, const Stamp *theirs)
 
 static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
 
-static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, uint32_t other,
+// `bytes` of the word raced; the other access is lane `other_lane` of entry e.
+static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                    uint32_t other_lane, RaceClass class) {
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[other];
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
     if (class == RACE_SAME_VALUE && x->options.no_same_value)
         return;
@@ -172,8 +182,10 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
         r->order = f->order;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
-        fill_side(x, theirs, other_lane, base_of(theirs, word), &r->side[1]);
-        overlap(r, word, bytes, theirs);
+        uint64_t base;
+        bool known = base_of(theirs, word, e->bytes, &base);
+        fill_side(x, theirs, other_lane, base, &r->side[1]);
+        overlap(r, word, bytes, known);
         missing(x, class, mine, theirs, f->order, sizeof f->order);
         if (x->options.found)
             x->options.found(x->options.user, r);
@@ -299,7 +311,7 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
                 gr_exact_is_silent(a, lane, word, racing))
                 class = RACE_SAME_VALUE;
             a->raced = true;
-            report(x, a, lane, word, racing, e.stamp, u, class);
+            report(x, a, lane, word, racing, &e, u, class);
         }
     }
 }

@@ -71,6 +71,15 @@ static bool same_thread(const GrAccess *a, const GrAccess *b) {
            !memcmp(a->block, b->block, sizeof a->block);
 }
 
+const GrAccess *gr_race_noticed_elsewhere(const GrRace *race) {
+    const GrAccess *noticed = &race->accesses[0], *met = race->watched ? &race->watched->accesses[0] : NULL;
+    if (!met || !noticed->has_thread)
+        return NULL;
+    bool same = same_thread(noticed, met) && noticed->address == met->address &&
+                (!race->launch || race->launch == race->watched->launch);
+    return same ? NULL : noticed;
+}
+
 // Of those that met at the place of `race` the one that it is most likely to be: of the same thread, or that came most often.
 static size_t best_meeting(const GrReport *r, const GrRace *race) {
     size_t best = SIZE_MAX;

@@ -142,6 +142,9 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     if (ok && race->watched)
         ok = json_array_append_new(accesses,
                                    access_json(race->watched, &race->watched->accesses[1], arena)) == 0;
+    const GrAccess *noticed = gr_race_noticed_elsewhere(race);
+    if (ok && noticed)
+        ok = set(o, "noticed", access_json(race, noticed, arena));
     ok = ok && set(o, "accesses", json_incref(accesses));
     if (ok && race->judged)
         ok = set(o, "witness", race->witness ? race_json(r, race->witness, arena) : json_null());

@@ -15,6 +15,10 @@ gr_status gr_report_merge(GrReport *r, gr_error *err);
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
+// The thread whose value changed, where the two sides that are shown are another occurrence of the race: GrRace.watched has them. NULL: it
+// is the first of the two, or there is no such.
+const GrAccess *gr_race_noticed_elsewhere(const GrRace *race);
+
 // The user did not want this place checked. NULL: not known.
 bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
 

@@ -74,12 +74,22 @@ static void add_lane_values(const GrRace *race, StrBuf *out) {
     }
 }
 
+static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out);
+
 // The values: what should have been there by program order, and what was.
 static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
     if (race->lanes)
         add_lane_values(race, out);
     if (!race->size || race->lanes)
         return;
+    const GrAccess *noticed = gr_race_noticed_elsewhere(race);
+    if (noticed) {
+        gr_str_add(out, "    a value changed in another occurrence: ");
+        add_who(race, noticed, out);
+        if (race->launch)
+            gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
+        gr_str_addc(out, '\n');
+    }
     gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
     gr_value_text(race->expected, race->size, out);
     gr_str_add(out, "\n    then saw   ");
@@ -223,8 +233,8 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
 }
 
 static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
-    const GrRace *race = &r->races.data[i];
-    const GrAccess *a = &race->accesses[0];
+    const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
+    const GrAccess *a = &shown->accesses[0];
     gr_str_add(out, rule);
     add_where(r, a, race->module, out);
     gr_str_addf(out, ": data race: %s ", gr_race_class_name(race->class));
@@ -234,16 +244,19 @@ static void add_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
     add_who(race, a, out);
-    if (race->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
+    if (shown->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)shown->launch);
     gr_str_addc(out, '\n');
-    add_values(r, race, out);
-    if (race->order || race->watched)
-        add_pair(r, race->watched ? race->watched : race, arena, out);
+    if (!race->watched)
+        add_values(r, race, out);
+    if (shown->order)
+        add_pair(r, shown, arena, out);
     else if (race->met)
         add_met(r, race, arena, out);
     else if (!race->witness)
         add_other_side(r, race, out);
+    if (race->watched)
+        add_values(r, race, out);
     gr_str_addf(
         out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
         race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");

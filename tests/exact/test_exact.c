@@ -239,6 +239,49 @@ static void launches(void **state) {
     }
 }
 
+// Each side's address is where that access began, also within a word of four bytes and for vectors, whichever side noticed.
+static void addresses(void **state) {
+    (void)state;
+    static const struct {
+        const char *store, *load;
+        uint32_t at[2], overlap, bytes; // of the store and the load, from %rd1
+    } of[] = {
+        {"st.global.u8 [%rd1+3], %r1;", "ld.global.u8 %r6, [%rd1+3];", {3, 3}, 3, 1},
+        {"st.global.u16 [%rd1+6], %h1;", "ld.global.u16 %h2, [%rd1+6];", {6, 6}, 6, 2},
+        {"st.global.u16 [%rd1+2], %h1;", "ld.global.u32 %r6, [%rd1];", {2, 0}, 2, 2},
+        {"st.global.u8 [%rd1+9], %r1;", "ld.global.v2.u32 {%r6,%r7}, [%rd1+8];", {9, 8}, 9, 1},
+        {"st.global.v4.u32 [%rd1+16], {%r1,%r1,%r1,%r1};", "ld.global.u16 %h2, [%rd1+30];", {16, 30}, 30, 2},
+    };
+    for (size_t k = 0; k < sizeof of / sizeof *of * 2; k++) {
+        const bool load_first = k % 2;
+        char text[4096];
+        snprintf(text, sizeof text,
+                 ".visible .entry k(.param .u64 p) { %s mov.u16 %%h1, 5; mov.u32 %%r7, 0;\n"
+                 "@%%p1 bra FIRST; bra.uni OTHER;\nFIRST: @!%%p2 bra SECOND;\n%s\nbra.uni OTHER;\n"
+                 "SECOND: add.u32 %%r7, %%r7, 1; setp.lt.u32 %%p10, %%r7, 900; @%%p10 bra SECOND;\n%s\n"
+                 "OTHER: ret; }\n",
+                 head, load_first ? of[k / 2].load : of[k / 2].store,
+                 load_first ? of[k / 2].store : of[k / 2].load);
+        Rig r;
+        Exact *x;
+        rig_open(&r, text, &(VmConfig){.seed = 1});
+        assert_int_equal(gr_exact_create(NULL, &x, NULL), GR_OK);
+        VmObserver o = gr_exact_observer(x);
+        assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+        uint64_t memory = rig_alloc(&r, 4096);
+        assert_int_equal(RIG_RUN(&r, "k", 2, 32, memory), VM_FAULT_NONE);
+        assert_int_equal(gr_exact_races(x), 1);
+        const Race *race = gr_exact_race(x, 0);
+        for (unsigned s = 0; s < 2; s++)
+            assert_int_equal(race->side[s].address - memory,
+                             of[k / 2].at[race->side[s].access == PTX_ACCESS_READ]);
+        assert_int_equal(race->overlap - memory, of[k / 2].overlap);
+        assert_int_equal(race->overlap_bytes, of[k / 2].bytes);
+        rig_close(&r);
+        gr_exact_free(x);
+    }
+}
+
 // A kernel that accesses memory for very long takes no more memory for that, and what it did at first is not forgotten.
 static void long_run(void **state) {
     (void)state;
@@ -272,11 +315,12 @@ static void long_run(void **state) {
 
 int main(void) {
     enum { N = sizeof cases / sizeof *cases };
-    static struct CMUnitTest tests[N + 2];
+    static struct CMUnitTest tests[N + 3];
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){
             .name = cases[k].name, .test_func = check_case, .initial_state = (void *)(uintptr_t)&cases[k]};
     tests[N] = (struct CMUnitTest){.name = "launches", .test_func = launches};
     tests[N + 1] = (struct CMUnitTest){.name = "a long run", .test_func = long_run};
-    return _cmocka_run_group_tests("exact", tests, N + 2, NULL, NULL);
+    tests[N + 2] = (struct CMUnitTest){.name = "addresses", .test_func = addresses};
+    return _cmocka_run_group_tests("exact", tests, N + 3, NULL, NULL);
 }
