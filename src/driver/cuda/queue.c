@@ -43,6 +43,8 @@ typedef struct Action {
 static VEC(Stream *) streams; // in order of creation
 static VEC(Action) actions;
 static uint64_t next_seq, pending, launches, launches_ended;
+static uint64_t device_ns,
+    work_ns; // of processor time: kernels; all work, with what its observers make of it
 static Rng choice, quanta, order;
 static uint64_t held_for;             // warp instructions
 static uint64_t asked_at, asked;      // with so much submitted; calls since
@@ -133,6 +135,20 @@ static void note_threads(void) {
     any = true;
 }
 
+// Processor time of this thread, if somebody wants to know (config.def, `times`).
+static uint64_t thread_ns(void) {
+    struct timespec t = {0};
+    if (gr_cu.config.times)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void gr_queue_print_times(void) {
+    fprintf(stderr,
+            "gpurace: the CPU device computed for %.6f ms of processor time, and worked for %.6f ms\n",
+            (double)device_ns * 1e-6, (double)work_ns * 1e-6);
+}
+
 static bool is_directed(void) { return gr_cu.config.schedule == VM_SCHEDULE_DIRECTED; }
 
 void gr_queue_submit(Stream *s, Item *it) {
@@ -150,7 +166,9 @@ void gr_queue_submit(Stream *s, Item *it) {
         s->head = it;
     s->tail = it;
     pending++;
+    uint64_t begun = thread_ns();
     gr_work_item(it, GR_WORK_SUBMITTED);
+    work_ns += thread_ns() - begun;
     gr_device_thread_start();
 }
 
@@ -327,26 +345,12 @@ static unsigned collect_ended(Dev *dev) {
     return ended;
 }
 
-// Processor time of this thread: all that the device takes, unless it has several.
-static uint64_t thread_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t device_ns;
-void gr_queue_print_times(void) {
-    fprintf(stderr, "gpurace: the CPU device computed for %.6f ms of processor time\n",
-            (double)device_ns * 1e-6);
-}
-
 static uint64_t run_device(Dev *dev, uint64_t steps) {
-    uint64_t begun = gr_cu.config.times ? thread_ns() : 0;
+    uint64_t begun = thread_ns();
     // The host ran since, and may have unmapped some of its memory.
     gr_vm_mem_forget_pageable(gr_cu.mem);
     VmRunResult r = gr_vm_run(dev->vm, steps);
-    if (gr_cu.config.times)
-        device_ns += thread_ns() - begun;
+    device_ns += thread_ns() - begun;
     if (r != VM_RUN_PROGRESS)
         collect_ended(dev);
     return steps;
@@ -434,6 +438,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
 // Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
 // nothing else until its work has ended. `release`: when nothing else can move, those held may.
 static uint64_t step(uint64_t budget, bool draining, bool release) {
+    uint64_t begun = thread_ns();
     unsigned held = gather(false, release);
     if (actions.len == 0)
         return release && held && release_one() ? 1 : 0;
@@ -446,6 +451,7 @@ static uint64_t step(uint64_t budget, bool draining, bool release) {
     // What runs may wait for what is held.
     if (held && (held_for += cost) > HELD_BUDGET)
         release_one();
+    work_ns += thread_ns() - begun;
     return cost;
 }
 
@@ -554,8 +560,10 @@ static void drain(const Goal *g) {
         }
     }
     gr_print_flush();
+    uint64_t begun = thread_ns();
     if (is_reached(g))
         gr_work_waited(g->stream ? g->stream_id : 0, g->ctx, g->mark);
+    work_ns += thread_ns() - begun;
 }
 
 CUresult gr_queue_drain_stream(Stream *s) {
