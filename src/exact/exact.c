@@ -121,7 +121,7 @@ static bool is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t si
     return site && site < x->passed.len && x->passed.data[site];
 }
 
-static void collect(Exact *x) {
+void gr_exact_collect(Exact *x) {
     gr_shadow_collect_begin(&x->shadow);
     for (size_t k = 0; k < x->order.active.len; k++) {
         const Launch *l = x->order.active.data[k];
@@ -136,8 +136,7 @@ static void collect(Exact *x) {
 static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
     x->moment++;
-    if (gr_shadow_is_full(&x->shadow))
-        collect(x);
+    gr_exact_make_room(x);
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? block_of(x, &e->where) : NULL;
     if (b && is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
@@ -148,8 +147,7 @@ static void on_access(void *user, const VmAccessEvent *e) {
 static bool on_glance(void *user, const VmGlance *g) {
     Exact *x = user;
     x->moment++;
-    if (gr_shadow_is_full(&x->shadow))
-        collect(x);
+    gr_exact_make_room(x);
     Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
     if (!b || g->warp >= b->n_warps)
         return true;
@@ -178,6 +176,7 @@ static void on_sync(void *user, const VmSyncEvent *e) {
 static void on_async(void *user, const VmAsyncEvent *e) {
     Exact *x = user;
     x->moment++;
+    gr_exact_make_room(x);
     Block *b = block_of(x, &e->where);
     if (!b)
         return;
@@ -241,7 +240,7 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
     for (unsigned turn = 0; turn < 32; turn++)
         for (unsigned k = 0; k < LANES; k++)
             x->turns[turn][k] = (uint8_t)gr_vm_commit_lane(k, turn);
-    gr_shadow_init(&x->shadow);
+    gr_shadow_init(&x->shadow, x->options.collect_every);
     *out = x;
     return GR_OK;
 }
@@ -287,4 +286,5 @@ bool gr_exact_incomplete(const Exact *x) {
     return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || gr_clock_starved();
 }
 
+uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow); }

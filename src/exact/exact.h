@@ -34,6 +34,9 @@ typedef struct ExactOptions {
     bool (*wanted)(void *user, const char *kernel);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
+    // Numbers of stamps (shadow.h) are collected and used again after so many new ones; 0: when it pays. For tests, where the usual number
+    // would never be reached.
+    size_t collect_every;
     // Called when synchronization that is wrong in itself is first seen at a place; yields what to count it in, or NULL.
     uint64_t *(*misused)(void *user, const VmMisuseEvent *e);
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
@@ -55,6 +58,8 @@ size_t gr_exact_races(const Exact *x);
 const Race *gr_exact_race(const Exact *x, size_t k);
 // Something was forgotten because memory ran out: what was not reported may still be a race.
 bool gr_exact_incomplete(const Exact *x);
+// How often numbers of stamps that nothing referred to any more were collected.
+uint64_t gr_exact_collections(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 

@@ -93,6 +93,13 @@ typedef struct Access {
 
 // exact.c
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
+// Gives the numbers of stamps that nothing refers to any more to others.
+void gr_exact_collect(Exact *x);
+// Before an event that takes stamps. Nobody may hold the number of one then.
+static inline void gr_exact_make_room(Exact *x) {
+    if (__builtin_expect(gr_shadow_is_full(&x->shadow), 0))
+        gr_exact_collect(x);
+}
 Launch *gr_exact_launch(Exact *x, uint64_t number); // active; NULL when there is none
 Block *gr_exact_block_at(const Launch *l, uint64_t linear);
 

@@ -57,6 +57,7 @@ void gr_exact_work(void *exact, const GrWork *w) {
     Exact *x = exact;
     Clock *known;
     x->moment++;
+    gr_exact_make_room(x);
     x->launch = NULL;
     x->order.told = true;
     switch (w->kind) {

@@ -8,21 +8,23 @@
 #include <string.h>
 
 enum {
-    FIRST_COLLECTION = 1 << 20,
+    NEW_STAMPS = 1 << 16,  // at least so many between two collections
+    VISITS = 8,            // at most so many histories and runs are gone through for each of them
     KEPT_BYTES = 64 << 20, // of pages nobody needs any more
 };
 
 // ---- Lines of global memory ----------------------------------------------------------------------------------------
 
-void gr_shadow_init(Shadow *s) {
+void gr_shadow_init(Shadow *s, size_t step) {
     s->generation = s->age = 1;
-    s->collect_at = FIRST_COLLECTION;
+    s->step = step;
+    s->left = step ? step : NEW_STAMPS;
 }
 
 static void free_pages(Shadow *s) {
     for (size_t k = 0; k < s->regions.len; k++) {
         Region *r = s->regions.entries[k].value;
-        for (size_t i = 0; i < REGION_PAGES; i++)
+        for (size_t i = r->first; i < r->end; i++)
             free(r->pages[i]);
         free(r);
     }
@@ -63,7 +65,7 @@ void gr_shadow_clear(Shadow *s) {
     s->generation++;
     s->age++;
     s->used_to = s->next_unused = 0;
-    s->collect_at = FIRST_COLLECTION;
+    s->left = s->step ? s->step : NEW_STAMPS;
     s->stamps.len = s->nodes.len = s->runs.len = 0;
     s->free_node = s->free_run = 0;
     s->free_cells = NULL;
@@ -95,7 +97,9 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
         s->cached[slot].number = number + 1;
         s->cached[slot].region = r;
     }
-    Page **at = &s->cached[slot].region->pages[page % REGION_PAGES], *p = *at;
+    Region *region = s->cached[slot].region;
+    uint32_t index = (uint32_t)(page % REGION_PAGES);
+    Page **at = &region->pages[index], *p = *at;
     if (!p) {
         p = malloc(sizeof *p);
         if (!p) {
@@ -103,6 +107,8 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
             return NULL;
         }
         *at = p;
+        region->first = !region->end || index < region->first ? index : region->first;
+        region->end = index >= region->end ? index + 1 : region->end;
         s->bytes += sizeof *p;
         p->generation = 0;
     }
@@ -328,6 +334,7 @@ uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
         }
         number = (uint32_t)s->stamps.len++;
     }
+    s->left -= s->left != 0;
     Stamp *mine = &s->stamps.data[number];
     *mine = *want;
     mine->first = mine->last = moment;
@@ -343,7 +350,9 @@ static void use_inline(Shadow *s, History h) {
 }
 
 static void use_line(Shadow *s, const Line *l) {
+    s->gone_through += 2;
     if (gr_line_has_cells(l)) {
+        s->gone_through += 2 * LINE_CELLS;
         for (unsigned k = 0; k < LINE_CELLS; k++) {
             use_inline(s, l->wide.cells[k].writes);
             use_inline(s, l->wide.cells[k].reads);
@@ -351,7 +360,7 @@ static void use_line(Shadow *s, const Line *l) {
         return;
     }
     for (unsigned k = 0; k < 2; k++)
-        for (const Run *r = &l->side[k];; r = &s->runs.data[r->next - 1]) {
+        for (const Run *r = &l->side[k];; r = &s->runs.data[r->next - 1], s->gone_through++) {
             use(s, r->stamp);
             if (!r->next)
                 break;
@@ -363,13 +372,14 @@ void gr_shadow_collect_begin(Shadow *s) {
     s->used = calloc(s->stamps.len / 64 + 1, sizeof *s->used);
     s->used_to = s->next_unused = 0;
     if (!s->used) { // another time
-        s->collect_at = s->stamps.len * 2;
+        s->left = s->stamps.len;
         return;
     }
+    s->gone_through = s->nodes.len;
     use(s, 0);
     for (size_t k = 0; k < s->regions.len; k++) {
         const Region *r = s->regions.entries[k].value;
-        for (size_t i = 0; i < REGION_PAGES; i++)
+        for (size_t i = r->first; i < r->end; i++)
             for (size_t n = 0; r->pages[i] && r->pages[i]->generation == s->generation && n < PAGE_LINES; n++)
                 use_line(s, &r->pages[i]->lines[n]);
     }
@@ -393,8 +403,10 @@ void gr_shadow_collect_end(Shadow *s) {
     for (size_t k = 0; k < words; k++)
         live += (size_t)__builtin_popcountll(s->used[k]);
     s->used_to = s->stamps.len;
-    // Numbers are handed out again until they are used up; then there are more.
-    s->collect_at = s->stamps.len < 2 * live ? 2 * live : s->stamps.len + 1;
+    s->collections++;
+    // As many new ones as pay for going through everything, and for twice the stamps that there are now.
+    size_t pays = s->gone_through / VISITS > live ? s->gone_through / VISITS : live;
+    s->left = s->step ? s->step : pays > NEW_STAMPS ? pays : NEW_STAMPS;
     memset(s->recent, 0, sizeof s->recent);
     s->age++;
 }

@@ -116,6 +116,7 @@ typedef struct Page {
 } Page;
 
 typedef struct Region {
+    uint32_t first, end; // the pages that there are lie in [first, end)
     Page *pages[REGION_PAGES];
 } Region;
 
@@ -138,7 +139,10 @@ typedef struct Shadow {
     uint64_t age;      // numbers of stamps that were known when it was less may mean others now
     uint64_t *used; // a bit per stamp below `used_to`: somebody referred to it when they were last collected
     size_t used_to, next_unused;
-    size_t collect_at; // when there are that many
+    size_t step;          // stamps are collected whenever that many are new; 0: as many as pay for it
+    size_t left;          // until they are collected, so many will be
+    size_t gone_through;  // histories and runs, by the collection under way
+    uint64_t collections; // all there have been
     uint32_t recent[CACHED_STAMPS];
     VEC(Node) nodes;
     uint32_t *index; // of nodes, by content: buckets
@@ -148,7 +152,8 @@ typedef struct Shadow {
     bool nomem;
 } Shadow;
 
-void gr_shadow_init(Shadow *s);
+// step: Shadow.step.
+void gr_shadow_init(Shadow *s, size_t step);
 void gr_shadow_free(Shadow *s);
 // Forgets all accesses to global memory, and all stamps. Blocks must not have tiles then.
 void gr_shadow_clear(Shadow *s);
@@ -207,7 +212,7 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
 
 // To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,
 // and ends.
-static inline bool gr_shadow_is_full(const Shadow *s) { return s->stamps.len >= s->collect_at; }
+static inline bool gr_shadow_is_full(const Shadow *s) { return !s->left; }
 void gr_shadow_collect_begin(Shadow *s);
 void gr_shadow_collect_tile(Shadow *s, const Tile *t);
 void gr_shadow_collect_end(Shadow *s);

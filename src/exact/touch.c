@@ -83,6 +83,7 @@ static uint32_t site_of(Exact *x, uint64_t pc) {
 void gr_exact_host_touched(void *exact, const GrHostTouch *t) {
     Exact *x = exact;
     x->moment++;
+    gr_exact_make_room(x);
     Block *b = host_block(x);
     if (!b || !t->size)
         return;

@@ -223,6 +223,8 @@ void kernel_text(const Kernel *k, StrBuf *out) {
             out,
             "mov.u32 %r8, %cluster_ctarank; xor.b32 %r8, %r8, 1; mapa.shared::cluster.u32 %r7, %r5, %r8;\n");
     unsigned loops[8], depth = 0;
+    if (k->repeats)
+        gr_str_add(out, "mov.u32 %r31, 0;\nR:\n");
     for (unsigned n = 0; n < k->n; n++) {
         const Statement *s = &k->s[n];
         if (s->op == OP_END_LOOP) {
@@ -238,5 +240,7 @@ void kernel_text(const Kernel *k, StrBuf *out) {
         }
         guarded(out, k, s, n);
     }
+    if (k->repeats)
+        gr_str_addf(out, "add.u32 %%r31, %%r31, 1; setp.le.u32 %%p7, %%r31, %u; @%%p7 bra R;\n", k->repeats);
     gr_str_add(out, "ret;\n}\n");
 }

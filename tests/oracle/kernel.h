@@ -64,6 +64,7 @@ typedef struct Statement {
 
 typedef struct Kernel {
     uint32_t grid, block, launches; // block: 2, 4, 34 or 64 threads
+    uint32_t repeats;               // everything is done once, and then so many times more
     bool cluster, together;         // together: the launches run at the same time
     uint32_t n;
     Statement s[STATEMENTS];

@@ -211,7 +211,7 @@ static bool is_seen_by(const Model *m, uint32_t x, uint32_t z) {
 static bool precedes(const Model *m, uint32_t x, uint32_t y) {
     if (precedes_through_proxies(m, x, x, y))
         return true;
-    for (uint32_t z = x + 1; z < y && at(m, x)->writes; z++)
+    for (uint32_t z = x + 1; z < y && at(m, x)->writes && is_strong(at(m, x)); z++)
         if (is_seen_by(m, x, z) && precedes_through_proxies(m, x, z, y))
             return true;
     return false;

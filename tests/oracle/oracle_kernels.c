@@ -5,6 +5,8 @@
 //     oracle_kernels [--first N] [--count N] [--seeds N]     runs them; what differs is made small and printed
 //     oracle_kernels --show N [--seed S] [--mutant 1]        prints that kernel, or its mutant, and what was found
 //     oracle_kernels --saturate SEEDS [--first N] [--count N]     how many seeds it takes to see what that many show
+//     oracle_kernels --long N [--first N]                    N of them, repeated until stamps were recycled 100 times
+//     --collect N with any of them: the engine collects stamps whenever N are new
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
 #include "ears.h"
@@ -18,23 +20,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 4, BYTES = 1024, LINES = 512, REPORTS = 10, RETRIES = 6 };
+enum {
+    SEEDS = 4,
+    BYTES = 1024,
+    LINES = 512,
+    REPORTS = 10,
+    RETRIES = 6,
+    RECYCLED = 100,     // --long: so many times
+    REPEATS_MAX = 1024, // else the kernel is not made longer,
+    EVENTS_MAX = 10000, // and not with more events: the oracle's time is quadratic
+};
+
+static size_t collect_every; // ExactOptions.collect_every
 
 typedef struct Options {
-    uint64_t first, count, seeds, show, seed, saturate, mutant;
+    uint64_t first, count, seeds, show, seed, saturate, mutant, longs;
     const char *driver;
     bool shows, quiet;
 } Options;
 
 typedef struct Stats {
     uint64_t kernels, racy, clean, executions, racy_executions, faulted, events, largest, mutants,
-        racy_mutants, wrong, missed;
+        racy_mutants, wrong, missed, collections;
 } Stats;
 
 // One execution of one kernel.
 typedef struct Result {
     RaceSet oracle, exact;
     uint32_t events, missed; // missed: bytes that the engine may miss, and did
+    uint64_t collections;
     bool faulted, same;
 } Result;
 
@@ -68,7 +82,9 @@ static bool agree(Result *r) {
     return true;
 }
 
-static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
+typedef enum Mode { JUDGED, PRINTED, SILENT } Mode; // silent: the oracle is not asked
+
+static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     gr_error err = {0};
     StrBuf text = {0};
     VmMem *mem;
@@ -81,7 +97,7 @@ static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
     memset(out, 0, sizeof *out);
     kernel_text(k, &text);
     VmConfig c = ears_config(seed);
-    ExactOptions o = {.occurred = ears_occurred, .user = &out->exact};
+    ExactOptions o = {.occurred = ears_occurred, .user = &out->exact, .collect_every = collect_every};
     if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
         ears_die("memory", &err);
     c.mem = mem;
@@ -102,12 +118,13 @@ static void run(const Kernel *k, uint64_t seed, bool print, Result *out) {
     if (gr_vm_observe(d, &both, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, k, range->addr, &out->faulted);
-    if (!model_races(t, &out->oracle) || out->exact.nomem || gr_exact_incomplete(x))
+    if ((mode != SILENT && !model_races(t, &out->oracle)) || out->exact.nomem || gr_exact_incomplete(x))
         ears_die("out of memory", NULL);
     race_set_sort(&out->exact);
     out->events = (uint32_t)t->events.len;
+    out->collections = gr_exact_collections(x);
     out->same = agree(out);
-    if (print)
+    if (mode == PRINTED)
         trace_print(t);
     gr_vm_module_unload(m);
     gr_vm_destroy(d);
@@ -156,7 +173,7 @@ static void print(const Kernel *k, uint64_t seed) {
     PtxModule *ptx;
     StrBuf text = {0};
     print_text(k);
-    run(k, seed, true, &r);
+    run(k, seed, PRINTED, &r);
     kernel_text(k, &text);
     if (gr_ptx_parse(text.data, text.len, "kernel", &ptx, &err) == GR_OK) {
         for (uint32_t s = 1; s <= ptx->n_sites && s < LINES; s++)
@@ -176,7 +193,7 @@ static bool differs(const Kernel *k, uint64_t *seed) {
     for (uint64_t s = 0; s < RETRIES; s++) {
         Result r;
         uint64_t this = s ? s : *seed;
-        run(k, this, false, &r);
+        run(k, this, JUDGED, &r);
         bool same = r.same;
         drop_result(&r);
         if (!same) {
@@ -242,12 +259,13 @@ static bool run_seeds(const Options *o, uint64_t number, Kernel *k, Stats *st) {
     for (uint64_t n = 0; n < o->seeds; n++) {
         Result r;
         uint64_t seed = 1 + (number * 7 + n) % 1000;
-        run(k, seed, false, &r);
+        run(k, seed, JUDGED, &r);
         st->executions++;
         st->events += r.events;
         st->largest = r.events > st->largest ? r.events : st->largest;
         st->faulted += r.faulted;
         st->missed += r.missed != 0;
+        st->collections += r.collections;
         st->racy_executions += r.oracle.bytes.len != 0;
         racy |= r.oracle.bytes.len != 0;
         bool same = r.same;
@@ -273,6 +291,40 @@ static void run_number(const Options *o, uint64_t number, Stats *st) {
     st->racy_mutants += run_seeds(o, number, &mutant, st);
 }
 
+// ---- Long ones -----------------------------------------------------------------------------------------------------
+
+// Repeats the kernel until stamps are recycled often enough. False: it does not come to that.
+static bool lengthen(Kernel *k, uint64_t seed) {
+    for (k->repeats = 4; k->repeats <= REPEATS_MAX;) {
+        Result r;
+        run(k, seed, SILENT, &r);
+        drop_result(&r);
+        if (r.collections >= RECYCLED || r.faulted || r.events > EVENTS_MAX)
+            return r.collections >= RECYCLED && r.events <= EVENTS_MAX;
+        uint64_t more = k->repeats * (RECYCLED + 10) / (r.collections + 1);
+        k->repeats = (uint32_t)(more > k->repeats ? more : k->repeats * 2);
+    }
+    return false;
+}
+
+static int run_long(const Options *o) {
+    Stats st = {0};
+    uint64_t number = o->first, tried = 0;
+    for (; st.kernels < o->longs && tried < 20 * o->longs; number++, tried++) {
+        Kernel k;
+        kernel_make(number, &k);
+        if (!lengthen(&k, 1 + number % 1000))
+            continue;
+        st.kernels++;
+        st.racy += run_seeds(o, number, &k, &st);
+    }
+    printf("%" PRIu64 " long kernels of %" PRIu64 ": %" PRIu64 " racy; %" PRIu64 " executions, %" PRIu64
+           " events, at most %" PRIu64 "; stamps collected %" PRIu64
+           " times; exact and the oracle differ in %" PRIu64 " kernels\n",
+           st.kernels, tried, st.racy, st.executions, st.events, st.largest, st.collections, st.wrong);
+    return st.wrong || st.kernels < o->longs;
+}
+
 // ---- How many seeds it takes ---------------------------------------------------------------------------------------
 
 // Of the pairs of sites that raced on a byte in any of many executions of a kernel, how many had been seen after a few?
@@ -287,7 +339,7 @@ static int saturate(const Options *o) {
         kernel_make(n, &k);
         for (uint64_t seed = 1; seed <= o->saturate; seed++) {
             Result r;
-            run(&k, seed, false, &r);
+            run(&k, seed, JUDGED, &r);
             for (size_t b = 0; b < r.exact.bytes.len; b++)
                 if (!has(&total, &r.exact.bytes.data[b]))
                     (void)gr_vec_push(&total.bytes, r.exact.bytes.data[b]);
@@ -318,7 +370,7 @@ static bool faults(const Kernel *k) {
     bool faulted = false;
     for (uint64_t seed = 1; seed <= SEEDS && !faulted; seed++) {
         Result r;
-        run(k, seed, false, &r);
+        run(k, seed, JUDGED, &r);
         faulted = r.faulted;
         drop_result(&r);
     }
@@ -355,6 +407,7 @@ static int drive(const Options *o) {
 }
 
 static bool parse(int argc, char **argv, Options *o) {
+    uint64_t collect = 0;
     for (int k = 1; k < argc; k++) {
         const char *a = argv[k];
         uint64_t *to = !strcmp(a, "--first")      ? &o->first
@@ -364,6 +417,8 @@ static bool parse(int argc, char **argv, Options *o) {
                        : !strcmp(a, "--show")     ? &o->show
                        : !strcmp(a, "--mutant")   ? &o->mutant
                        : !strcmp(a, "--saturate") ? &o->saturate
+                       : !strcmp(a, "--long")     ? &o->longs
+                       : !strcmp(a, "--collect")  ? &collect
                                                   : NULL;
         o->shows |= to == &o->show;
         if (!strcmp(a, "--quiet"))
@@ -375,6 +430,7 @@ static bool parse(int argc, char **argv, Options *o) {
         else
             *to = strtoull(argv[++k], NULL, 10);
     }
+    collect_every = (size_t)collect;
     return true;
 }
 
@@ -384,13 +440,16 @@ int main(int argc, char **argv) {
     if (!parse(argc, argv, &o)) {
         fprintf(
             stderr,
-            "usage: oracle_kernels [--first N] [--count N] [--seeds N] [--quiet] | --show N [--seed N]\n");
+            "usage: oracle_kernels [--first N] [--count N | --long N] [--seeds N] [--collect N] [--quiet] | "
+            "--show N [--seed N]\n");
         return 2;
     }
     if (o.driver)
         return drive(&o);
     if (o.saturate)
         return saturate(&o);
+    if (o.longs)
+        return run_long(&o);
     if (o.shows) {
         Kernel k;
         kernel_make(o.show, &k);
@@ -403,10 +462,11 @@ int main(int argc, char **argv) {
         run_number(&o, n, &st);
     printf("%" PRIu64 " kernels: %" PRIu64 " racy, %" PRIu64 " clean; of %" PRIu64
            " mutants of clean ones %" PRIu64 " racy; %" PRIu64 " executions (%" PRIu64 " racy, %" PRIu64
-           " faulted), %" PRIu64 " events, at most %" PRIu64 "; exact may miss some and did in %" PRIu64
+           " faulted), %" PRIu64 " events, at most %" PRIu64 "; stamps collected %" PRIu64
+           " times; exact may miss some and did in %" PRIu64
            " executions; exact and the oracle differ in %" PRIu64 " kernels\n",
            st.kernels, st.racy, st.clean, st.mutants, st.racy_mutants, st.executions, st.racy_executions,
-           st.faulted, st.events, st.largest, st.missed, st.wrong);
+           st.faulted, st.events, st.largest, st.collections, st.missed, st.wrong);
     if (o.count >= 500 && (st.racy * 3 < st.kernels || st.clean * 3 < st.kernels)) {
         printf("less than a third is racy, or less than a third is not\n");
         return 1;
