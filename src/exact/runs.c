@@ -101,6 +101,23 @@ static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape
     first->length = length;
 }
 
+// The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one by one would
+// leave behind what the first of them did not cover, launch after launch.
+static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+    Shadow *s = &x->shadow;
+    uint32_t *link = &first->next;
+    for (unsigned k = 0; k < NEWEST && *link; k++) {
+        Run *r = &s->runs.data[*link - 1];
+        r->lanes = still_needed(x, a, r, lanes, shape);
+        if (r->lanes) {
+            link = &r->next;
+            continue;
+        }
+        gr_run_drop(s, link);
+        first->length -= first->length > 1 && first->length < UINT16_MAX;
+    }
+}
+
 static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
     Shadow *s = &x->shadow;
     Run *r = first;
@@ -110,6 +127,8 @@ static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t s
     for (unsigned k = 0; k < NEWEST; k++) {
         if (r->shape == shape) {
             if (r->stamp == a->stamp) {
+                if (r == first && (lanes & ~r->lanes))
+                    trim(x, a, first, lanes, shape);
                 r->lanes |= lanes;
                 return;
             }

@@ -7,6 +7,7 @@
 #include "vm/mem_insn.h"
 
 struct VmCache;
+struct VmWarpRest;
 
 // The handlers of a load or store.
 void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]);
@@ -33,6 +34,8 @@ void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_L
 // The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
 // own: event addresses are those above `base`. `to`: a bit for each observer.
 void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
+// What observers are told of all accesses of the instruction.
+VmSiteInfo *gr_vm_site_info(const struct VmWarpRest *r, VmMemInfo *info);
 // What a store's lane stores, info->size bytes.
 void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t *out);
 // VmAccessEvent.same.

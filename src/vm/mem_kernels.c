@@ -111,14 +111,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
             return;
         VmGlance g;
         Lanes y = {x->a, x->offset - lo, x->narrow};
-        if (!info->site.module) { // modifiers may have changed since it was decoded
-            const VmFunc *f = r->splits[r->cur].act->func;
-            info->site.module = f->ptx->module;
-            info->site.size = info->size;
-            info->site.sem = info->sem;
-            info->site.scope = info->scope;
-        }
-        g.site = &info->site;
+        g.site = gr_vm_site_info(r, info);
         g.launch = r->launch->number;
         g.block_linear = r->block->linear;
         g.warp = r->index;

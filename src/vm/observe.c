@@ -105,13 +105,14 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
     return r->block->cluster->block[space == PTX_SHARED ? rank : r->block->rank]->linear;
 }
 
-// The lanes of `mask` access one space, and of shared memory one block's.
-static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, VmAccessEvent *e) {
+// The lanes of `mask` access one space, and of shared memory one block's. `to`: the observers that are told, a bit for each.
+static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
+                       VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
     gr_vm_where(r, i, mask, &e->where);
     e->owner = owner_of(r, e->space, rank);
     for (size_t k = 0; k < d->observers.len; k++)
-        if (d->observers.data[k].access)
+        if (d->observers.data[k].access && to >> k & 1)
             d->observers.data[k].access(d->observers.data[k].user, e);
 }
 
@@ -134,7 +135,7 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
                        .sem = PTX_WEAK,
                        .size = (uint32_t)size,
                        .address = at};
-    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, &e);
+    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, &e);
 }
 
 // Lanes of one access by where they access.
@@ -170,10 +171,59 @@ static uint32_t next_place(Places *p, unsigned s, uint32_t *rank) {
     return same;
 }
 
+VmSiteInfo *gr_vm_site_info(const VmWarpRest *r, VmMemInfo *info) {
+    if (!info->site.module) { // modifiers may have changed since it was decoded
+        info->site.module = r->splits[r->cur].act->func->ptx->module;
+        info->site.size = info->size;
+        info->site.sem = info->sem;
+        info->site.scope = info->scope;
+    }
+    return &info->site;
+}
+
+// How the lanes of `some`, all in one half of the warp, lie (VmGlance).
+static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t size, uint64_t *base) {
+    unsigned l0 = some ? (unsigned)__builtin_ctz(some) : 0;
+    bool steps = some && !(size & (size - 1)) && size <= 16, same = true;
+    *base = some ? at[l0] : 0;
+    for (uint32_t m = some; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        steps &= at[l] - at[l0] == (uint64_t)(l - l0) * size;
+        same &= at[l] == at[l0];
+    }
+    if (steps)
+        *base -= (uint64_t)l0 * size;
+    return steps ? VM_STEPS : same ? VM_SAME : VM_SCATTERED;
+}
+
+// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers to whom that
+// was not enough.
+static uint32_t glance(VmWarpRest *r, VmMemInfo *info, const VmAccessEvent *e, uint32_t lanes) {
+    const VmDevice *d = r->launch->device;
+    uint32_t to = 0;
+    VmGlance g = {.site = gr_vm_site_info(r, info),
+                  .launch = r->launch->number,
+                  .block_linear = r->block->linear,
+                  .warp = r->index,
+                  .mask = lanes,
+                  .space = e->space,
+                  .turn = e->turn,
+                  .lanes = e->address};
+    for (unsigned h = 0; h < 2; h++)
+        g.shape[h] = (uint8_t)shape_of(e->address, lanes & UINT32_C(0xffff) << h * 16, e->size, &g.base[h]);
+    for (size_t k = 0; k < d->observers.len; k++) {
+        const VmObserver *o = &d->observers.data[k];
+        if (o->access && (!o->glance || !o->glance(o->user, &g)))
+            to |= UINT32_C(1) << k;
+    }
+    return to;
+}
+
 static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
                             uint32_t discards) {
     VmWarpRest *r = rest_of(w);
-    const VmMemInfo *info = i->extra;
+    VmMemInfo *info = i->extra;
+    bool glances = r->launch->device->glances && !info->speculated && !r->launch->device->weak;
     Places p;
     static const PtxSpace order[3] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
     VmAccessEvent e = {.access = info->access,
@@ -190,7 +240,10 @@ static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[V
         e.space = e.generic || s ? order[s] : info->space; // constants and parameters are in the first
         while (p.of[s]) {
             uint32_t rank, lanes = next_place(&p, s, &rank);
-            report_one(r, i, lanes, rank, &e);
+            bool own = e.space == PTX_GLOBAL || (e.space == PTX_SHARED && rank == r->block->rank);
+            uint32_t to = glances && own ? glance(r, info, &e, lanes) : UINT32_MAX;
+            if (to)
+                report_one(r, i, lanes, rank, to, &e);
         }
     }
 }
