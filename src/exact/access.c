@@ -142,6 +142,7 @@ static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t
 
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
     uint64_t at = a->address[__builtin_ctz(lanes)], end = at + size;
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, end);
     for (uint64_t from = at, to; from < end; from = to) {
         to = (from / LINE_BYTES + 1) * LINE_BYTES;
         to = to < end ? to : end;
@@ -221,6 +222,7 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
             together = apart ? m & -m : m & same_address(a->address, a->address[l]);
             if (e->size == CELL_BYTES && together == (m & -m)) {
                 Line *line = gr_shadow_line(&x->shadow, a->owner, a->address[l]);
+                gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], a->address[l], a->address[l] + CELL_BYTES);
                 if (line && gr_line_has_cells(line) && (reads || !gr_exact_passes_some(x)) &&
                     touch_quickly(x, a, &line->wide.cells[a->address[l] / CELL_BYTES % LINE_CELLS], l, reads))
                     continue;

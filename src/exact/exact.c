@@ -80,7 +80,8 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
         k++;
     if (k == x->modules.len) {
         Module m = {.fingerprint = fingerprint, .first = x->n_sites, .n_sites = ptx->n_sites};
-        if (!note_passed(x, ptx) || !gr_vec_push(&x->modules, m)) {
+        if (!note_passed(x, ptx) || !gr_exact_note_reach(x, ptx, x->n_sites) ||
+            !gr_vec_push(&x->modules, m)) {
             x->nomem = true;
             return NULL;
         }
@@ -257,6 +258,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->modules);
     gr_vec_free(&x->kinds);
     gr_vec_free(&x->passed);
+    gr_vec_free(&x->reach);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
     gr_exact_misuses_free(x);

@@ -34,6 +34,8 @@ typedef struct ExactOptions {
     bool (*wanted)(void *user, const char *kernel);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
     bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
+    // Called when an internal check (checks.def) has failed for the first time: what the engine says is not to be relied on.
+    void (*doubted)(void *user, const char *check);
     // Numbers of stamps (shadow.h) are collected and used again after so many new ones; 0: when it pays. For tests, where the usual number
     // would never be reached.
     size_t collect_every;
@@ -58,10 +60,20 @@ size_t gr_exact_races(const Exact *x);
 const Race *gr_exact_race(const Exact *x, size_t k);
 // Something was forgotten because memory ran out: what was not reported may still be a race.
 bool gr_exact_incomplete(const Exact *x);
+// A bit for each of checks.def that has failed.
+unsigned gr_exact_doubts(const Exact *x);
 // How often numbers of stamps that nothing referred to any more were collected.
 uint64_t gr_exact_collections(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
+
+typedef enum ExactCheck {
+#define EXACT_CHECK(id, text) CHECK_##id,
+#include "exact/checks.def"
+#undef EXACT_CHECK
+    EXACT_CHECK_COUNT
+} ExactCheck;
+const char *gr_exact_check_text(ExactCheck c); // completes "an internal check failed: "
 
 const char *gr_exact_misuse_name(unsigned kind); // VmMisuse
 const char *gr_exact_misuse_meaning(unsigned kind);

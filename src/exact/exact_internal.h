@@ -58,7 +58,9 @@ struct Exact {
     uint64_t moment;
     bool narrow; // some module has strong accesses whose scope is less than the device
     bool nomem;
-    Map misuses; // kind and place -> ExactMisuse
+    unsigned doubts;    // a bit for each of checks.def that has failed
+    VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
+    Map misuses;        // kind and place -> ExactMisuse
     // The host's own accesses (touch.c).
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
@@ -150,6 +152,14 @@ void gr_exact_host_releases(Exact *x);
 void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 // Everything is over, and known to the host.
 void gr_exact_host_ends(Exact *x);
+
+// checks.c
+void gr_exact_doubt(Exact *x, ExactCheck c);
+// The module's sites are numbered from `first` on, which is none. False: out of memory.
+bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first);
+// Nothing else that is known contradicts that the two race at `at`. Else a check has failed.
+bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
+                       uint64_t at);
 
 // misuse.c
 void gr_exact_misuse(void *exact, const VmMisuseEvent *e); // the observer's

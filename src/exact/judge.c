@@ -157,6 +157,8 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
                    uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
+    if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
+        return;
     if (class == RACE_SAME_VALUE && x->options.no_same_value)
         return;
     // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.

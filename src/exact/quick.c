@@ -22,6 +22,7 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
     unsigned shift = (unsigned)__builtin_ctz(size);
     uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
              to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], from, to);
     for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES) {
         int64_t low = (int64_t)(line - base) >> shift, high = low + (LINE_BYTES >> shift);
         uint32_t mine = lanes;
@@ -40,6 +41,8 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
 }
 
 static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool reads) {
+    Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    gr_stamp_reaches(mine, at, at + mine->size);
     Line *l = gr_shadow_line(&x->shadow, a->owner, at);
     return l && !gr_line_has_cells(l) &&
            gr_exact_touch_line(x, a, l, lanes, gr_shape(FORM_SAME, (int)(at % LINE_BYTES)), reads);
@@ -60,6 +63,7 @@ static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) 
         if (!(g->mask >> lane & 1))
             continue;
         uint64_t at = gr_vm_glance_at(g, lane);
+        gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + g->site->size);
         Line *l = gr_shadow_line(&x->shadow, a->owner, at);
         if (!l)
             return false;
@@ -130,7 +134,7 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
 
 static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
     Shadow *s = &x->shadow;
-    const Stamp *mine = &s->stamps.data[a->stamp];
+    Stamp *mine = &s->stamps.data[a->stamp];
     const uint8_t *order = x->turns[g->turn % 32];
     uint64_t known_line = 0; // and 1
     Cell *cells = NULL;
@@ -141,6 +145,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
         if (!(g->mask >> lane & 1))
             continue;
         uint64_t at = gr_vm_glance_at(g, lane);
+        gr_stamp_reaches(mine, at, at + g->site->size);
         if (at / LINE_BYTES + 1 != known_line) {
             Line *l = gr_shadow_line(s, a->owner, at);
             cells = l ? gr_line_cell(s, l, 0, a->owner != NULL) : NULL;

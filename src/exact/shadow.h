@@ -20,7 +20,9 @@ typedef struct Stamp {
     uint32_t site, size;                        // bytes per lane
     uint8_t access, strong, scope, proxy, elem; // PtxAccess, bool, Relation, VmProxy, bytes of an element
     uint8_t mark;                               // STAMP_…
+    uint8_t reach;                              // see low
     uint64_t first, last;                       // events between which it was used
+    uint64_t low; // it was used for addresses in [low, low + 2^reach); UINT64_MAX: for none yet
 } Stamp;
 
 enum {
@@ -28,6 +30,25 @@ enum {
     STAMP_DISCARDED = 2, // a load whose value these lanes did not use
     STAMP_COMPARED = 4,  // a store of which it is known what it changed
 };
+
+// It is used for [from, to).
+static inline void gr_stamp_reaches(Stamp *s, uint64_t from, uint64_t to) {
+    if (__builtin_expect(from >= s->low && (to - s->low - 1) >> s->reach == 0, 1))
+        return;
+    if (from >= to)
+        return;
+    bool none = s->low == UINT64_MAX;
+    uint64_t low = none || from < s->low ? from : s->low;
+    uint64_t last = none ? to - 1 : s->low + ((UINT64_C(1) << s->reach) - 1);
+    last = last < to - 1 ? to - 1 : last;
+    s->reach = last == low ? 0 : (uint8_t)(64 - __builtin_clzll(last - low));
+    s->reach -= s->reach == 64; // addresses end far below
+    s->low = low;
+}
+
+static inline bool gr_stamp_has_reached(const Stamp *s, uint64_t at) {
+    return at >= s->low && (at - s->low) >> s->reach == 0;
+}
 
 typedef uint32_t History; // 0 empty; top bit clear: stamp << 5 | lane; set: number of a node
 

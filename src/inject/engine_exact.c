@@ -51,6 +51,14 @@ static uint64_t *misused(void *user, const VmMisuseEvent *e) {
     return count;
 }
 
+static void doubted(void *user, const char *check) {
+    const Listener *x = user;
+    StrBuf b = {0};
+    gr_put_str(&b, check);
+    x->session->record(x->session, GR_RECORD_DOUBT, &b);
+    gr_str_free(&b);
+}
+
 static bool wanted(void *user, const char *kernel) {
     return !gr_selection_excludes_kernel(&((const Listener *)user)->selection, kernel);
 }
@@ -98,6 +106,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
                             .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
                             .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
                             .misused = misused,
+                            .doubted = doubted,
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,

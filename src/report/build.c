@@ -28,6 +28,7 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->functions);
     gr_vec_free(&r->absent);
     gr_vec_free(&r->notes);
+    gr_vec_free(&r->doubts);
     gr_vec_free(&r->remarks);
     gr_vec_free(&r->faults);
     gr_vec_free(&r->reasons);
@@ -243,6 +244,7 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_LAUNCH_LOG: take_log(b, rec); break;
         case GR_RECORD_ABSENT: take_text(b, rec, &r->absent); break;
         case GR_RECORD_NOTE: take_text(b, rec, &r->notes); break;
+        case GR_RECORD_DOUBT: take_text(b, rec, &r->doubts); break;
         case GR_RECORD_REMARK: take_text(b, rec, &r->remarks); break;
         case GR_RECORD_FAULT: take_fault(b, rec); break;
         case GR_RECORD_MISUSE: take_misuse(b, rec); break;

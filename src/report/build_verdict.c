@@ -50,6 +50,11 @@ static bool was_remarked(const GrReport *r, const char *text) {
 
 void gr_build_verdict(Build *b) {
     GrReport *r = b->report;
+    for (size_t i = 0; i < r->doubts.len; i++)
+        add_reasonf(b,
+                    "an internal check failed: %s. No report of this run is to be relied on; it is a mistake "
+                    "of gpurace's, please report it",
+                    r->doubts.data[i].text);
     if (!b->processes.len)
         add_reason(b, "the program did not use CUDA");
     else if (!b->modules.len)
@@ -102,9 +107,10 @@ void gr_build_verdict(Build *b) {
                     r->dropped == 1 ? "" : "s");
     if (r->damaged)
         add_reason(b, "the results file is damaged: something may be missing");
-    r->verdict = r->races.len || r->misuses.len ? GR_VERDICT_RACES
-                 : r->reasons.len               ? GR_VERDICT_INCONCLUSIVE
-                                                : GR_VERDICT_CLEAN;
+    r->verdict = r->doubts.len                    ? GR_VERDICT_INCONCLUSIVE
+                 : r->races.len || r->misuses.len ? GR_VERDICT_RACES
+                 : r->reasons.len                 ? GR_VERDICT_INCONCLUSIVE
+                                                  : GR_VERDICT_CLEAN;
 }
 
 const char *gr_verdict_name(GrVerdict v) {

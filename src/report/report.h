@@ -143,6 +143,8 @@ typedef struct GrReport {
     VEC(GrFunctionCoverage) functions;
     uint64_t watched; // accesses that are checked, in functions that may have run
     GrCountedVec absent, notes, remarks, faults;
+    GrCountedVec
+        doubts; // internal checks of causality that failed: the verdict is inconclusive, whatever was found
     GrCountedVec reasons;    // why the verdict is not clean (when there are no races: inconclusive)
     VEC(uint64_t) faulted;   // numbers of launches that a fault ended
     VEC(Conflict) conflicts; // that this run noted, some of them several times

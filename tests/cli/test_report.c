@@ -618,6 +618,28 @@ static void test_nothing_happened(void **state) {
     gr_report_free(&report);
 }
 
+// An engine that contradicts itself is not believed: neither its races nor that there are none.
+static void test_failed_check(void **state) {
+    (void)state;
+    GrResults r;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    make_racy_run(&r);
+    append_text(&r, GR_RECORD_DOUBT, "two reads were taken for a race");
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    GrReport report;
+    gr_report_init(&report);
+    build(&report, "cpu");
+    assert_int_equal(report.races.len, 4);
+    assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+    StrBuf b = {0};
+    gr_report_text(&report, &b);
+    assert_non_null(strstr(b.data, "verdict: inconclusive"));
+    assert_non_null(strstr(b.data, "an internal check failed: two reads were taken for a race"));
+    gr_str_free(&b);
+    gr_report_free(&report);
+}
+
 // Two processes that did the same (a program run by MPI): one race, counts added, modules counted once.
 static void test_processes_merge(void **state) {
     (void)state;
@@ -737,6 +759,7 @@ int main(void) {
         TEST(test_inconclusive),
         TEST(test_not_understood),
         TEST(test_nothing_happened),
+        TEST(test_failed_check),
         TEST(test_processes_merge),
         TEST(test_cut_short_by_a_fault),
         cmocka_unit_test(test_hostile_payloads),

@@ -139,6 +139,7 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
         assert_int_equal(race->side[0].module, gr_exact_fingerprint(r.ptx));
     }
     assert_false(gr_exact_incomplete(x));
+    assert_int_equal(gr_exact_doubts(x), 0);
     rig_close(&r);
     gr_exact_free(x);
     gr_str_free(&text);

@@ -200,7 +200,8 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     if (gr_vm_observe(d, &both, &err) != GR_OK || gr_vm_observe(d, &watch, &err) != GR_OK)
         ears_die("observe", &err);
     ears_launch(d, m, k, memory->addr, &faulted);
-    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x) || gr_watchpoints_incomplete(w))
+    if (!model_races(t, &oracle) || exact.nomem || gr_exact_incomplete(x) || gr_exact_doubts(x) ||
+        gr_watchpoints_incomplete(w))
         ears_die("out of memory", NULL);
     race_set_sort(&exact);
     st->executions++;

@@ -123,7 +123,7 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     race_set_sort(&out->exact);
     out->events = (uint32_t)t->events.len;
     out->collections = gr_exact_collections(x);
-    out->same = agree(out);
+    out->same = agree(out) && !gr_exact_doubts(x);
     if (mode == PRINTED)
         trace_print(t);
     gr_vm_module_unload(m);
