@@ -50,7 +50,7 @@ void gr_exact_misuse(void *exact, const VmMisuseEvent *e) {
         m->counter = x->options.misused(x->options.user, e);
     }
     if (m->counter)
-        ++*m->counter;
+        *m->counter += e->threads;
 }
 
 void gr_exact_misuses_free(Exact *x) {

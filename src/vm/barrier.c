@@ -47,7 +47,7 @@ static void check_divergence(VmWarpRest *r, uint32_t n) {
         gr_vm_thread_of(r, (unsigned)__builtin_ctz(first->mask), t);
         uint32_t cur = r->cur;
         r->cur = s;
-        gr_vm_misuse(&r->hot, p->pc, VM_MISUSE_DIVERGENCE, lane,
+        gr_vm_misuse(&r->hot, p->pc, VM_MISUSE_DIVERGENCE, lane, count_lanes(p->mask),
                      "waited at this barrier, thread (%u,%u,%u) of the same warp at the one of %sline %u",
                      t[0], t[1], t[2], there && there->loc ? "" : "PTX ",
                      there && there->loc ? there->loc->line

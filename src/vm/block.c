@@ -149,6 +149,7 @@ static void start_warp(VmBlock *b, VmWarpRest *r) {
     r->hot.cc = 0;
     r->executed = 0;
     r->patience = 1024;
+    r->gather_patience = 1 << 16;
     r->rotate = (uint32_t)gr_rng_next(&b->launch->rng);
     r->clock_fresh = false;
     r->moving = false;

@@ -23,8 +23,8 @@ typedef struct Lanes {
 
 // ---- What lanes compute ------------------------------------------------------------------------------------
 
-// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: the
-// lane's own here, and the launch counts it.
+// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: 0 here, as on an H200,
+// and the launch counts it.
 static void shfl(Lanes *x, unsigned lane, VmLaunch *launch) {
     uint32_t bval = x->b[lane] & 31, cval = x->c[lane] & 31, seg = x->c[lane] >> 8 & 31;
     int min = (int)(lane & seg), max = (int)((lane & seg) | (cval & ~seg)), j;
@@ -48,9 +48,9 @@ static void shfl(Lanes *x, unsigned lane, VmLaunch *launch) {
         j = (int)lane;
     if (!(x->mask >> (j & 31) & 1)) {
         launch->undefined_collectives++;
-        j = (int)lane;
-    }
-    x->d[lane] = x->a[j & 31];
+        x->d[lane] = 0;
+    } else
+        x->d[lane] = x->a[j & 31];
     x->p |= (uint32_t)p << lane;
 }
 
@@ -260,53 +260,78 @@ static uint32_t lanes_with(const uint32_t *member, uint32_t mask, uint32_t value
     return same;
 }
 
-// Undefined behaviour (PTX ISA): lanes outside their own mask.
-static void outside_mask(VmWarp *w, const VmInsn *i, uint32_t lanes, uint32_t mask) {
+// Undefined behaviour (PTX ISA): lanes outside their own mask. They take part with those that are here, and wait for nobody.
+static void tell_outside(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     unsigned lane = (unsigned)__builtin_ctz(lanes);
-    rest_of(w)->launch->undefined_collectives++;
-    gr_vm_misuse(w, i, VM_MISUSE_MASK, lane, "is lane %u of its warp, and used the mask 0x%08x", lane, mask);
+    uint32_t n = count_lanes(lanes);
+    rest_of(w)->launch->undefined_collectives += n;
+    gr_vm_misuse(w, i, VM_MISUSE_MASK, lane, n, "is lane %u of its warp, and used the mask 0x%08x", lane,
+                 VM_U32(w, i->e)[lane]);
+}
+
+// The running lanes by their member masks.
+typedef struct Members {
+    uint32_t outside; // lanes that their own masks do not name
+    uint32_t first;   // those that use the mask of the first
+    bool complete;    // nobody is missing
+    bool leave_out;   // a mask does not name all lanes that run here, or would but for the device
+} Members;
+
+static Members members(const VmWarp *w, const VmInsn *i) {
+    const VmCollectiveInfo *info = i->extra;
+    const VmWarpRest *r = (const VmWarpRest *)(const void *)w;
+    const uint32_t *member = VM_U32(w, i->e);
+    uint32_t together = w->mask | (r->splits[r->cur].kin & r->live);
+    Members m = {.first = 0, .complete = true};
+    for (uint32_t left = w->mask; left;) {
+        uint32_t value = member[__builtin_ctz(left)];
+        uint32_t same = info->constant ? left : lanes_with(member, left, value);
+        m.outside |= same & ~value;
+        m.leave_out |= (together & ~value) != 0;
+        m.complete &= !(same & value) || !(value & r->live & ~same);
+        m.first = m.first ? m.first : same;
+        left &= ~same;
+    }
+    return m;
+}
+
+// Nobody is missing. Lanes shuffle with all that run here, as on an H200; other results are those of the lanes of one mask.
+static const VmInsn *execute(VmWarp *w, const VmInsn *i, bool one_mask) {
+    VmWarpRest *r = rest_of(w);
+    const VmCollectiveInfo *info = i->extra;
+    const uint32_t *member = VM_U32(w, i->e);
+    Lanes x;
+    for (uint32_t left = w->mask; left;) {
+        uint32_t same = one_mask || info->kind == VM_COLL_SHFL
+                            ? left
+                            : lanes_with(member, left, member[__builtin_ctz(left)]);
+        x.mask = x.pred = x.p = 0;
+        gather(&x, w->frame, i, same);
+        compute(&x, r->launch);
+        scatter(&x, w->frame, i, same);
+        report(r, i, same, same);
+        left &= ~same;
+    }
+    return i + 1;
 }
 
 VM_HANDLER(gr_vm_x_collective) {
     VmWarpRest *r = rest_of(w);
     const VmCollectiveInfo *info = i->extra;
-    const uint32_t *member = VM_U32(w, i->e);
-    uint32_t left = w->mask;
-    bool all_here = true;
-    if (info->constant) {
-        all_here = !(member[0] & r->live & ~left);
-        if (left & ~member[0])
-            outside_mask(w, i, left & ~member[0], member[0]);
-    }
-    for (uint32_t m = left; m && info->sync && !info->constant;
-         m &= ~lanes_with(member, m, member[__builtin_ctz(m)])) {
-        uint32_t value = member[__builtin_ctz(m)], same = lanes_with(member, m, value);
-        all_here &= !(value & r->live & ~same);
-        if (same & ~value) // undefined behaviour (PTX ISA): a lane outside its own mask
-            outside_mask(w, i, same & ~value, value);
-    }
-    if (all_here) { // everybody is in this split already
-        Lanes x;
-        while (left) {
-            uint32_t same =
-                info->sync && !info->constant ? lanes_with(member, left, member[__builtin_ctz(left)]) : left;
-            x.mask = x.pred = x.p = 0;
-            gather(&x, w->frame, i, same);
-            compute(&x, r->launch);
-            scatter(&x, w->frame, i, same);
-            report(r, i, same, same);
-            left &= ~same;
-        }
-        return i + 1;
-    }
-    // Each group of one mask waits by itself.
-    uint32_t first = member[__builtin_ctz(left)];
-    uint32_t same = lanes_with(member, left, first);
-    if (same != left)
-        return gr_vm_diverge(w, same, i, i, i->rejoin);
+    if (!info->sync)
+        return gr_vm_gathers(w, i) ? NULL : execute(w, i, true);
+    Members m = members(w, i);
+    if (m.leave_out && info->kind != VM_COLL_BARRIER && gr_vm_gathers(w, i))
+        return NULL;
+    if (!m.complete && m.first != w->mask) // each group of one mask waits by itself
+        return gr_vm_diverge(w, m.first, i, i, i->rejoin);
+    if (m.outside)
+        tell_outside(w, i, m.outside);
+    if (m.complete)
+        return execute(w, i, m.first == w->mask);
     VmSplit *p = split_of(w);
     p->pc = i;
-    p->member = first;
+    p->member = VM_U32(w, i->e)[__builtin_ctz(w->mask)];
     gr_vm_split_set_state(r, r->cur, VM_SPLIT_COLLECTIVE);
     try_meet(r, r->cur);
     w->stop = VM_STOP_WAIT;
@@ -314,6 +339,8 @@ VM_HANDLER(gr_vm_x_collective) {
 }
 
 VM_HANDLER(gr_vm_x_activemask) {
+    if (gr_vm_gathers(w, i))
+        return NULL;
     for (uint32_t m = w->mask; m; m &= m - 1)
         VM_U32(w, i->d)[__builtin_ctz(m)] = w->mask;
     return i + 1;

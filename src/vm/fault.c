@@ -118,6 +118,7 @@ static const char *waits_for(const VmSplit *p) {
     case VM_SPLIT_COLLECTIVE: return "at a warp-synchronous instruction";
     case VM_SPLIT_CLUSTER: return "at a cluster barrier";
     case VM_SPLIT_SLEEP: return "asleep";
+    case VM_SPLIT_GATHER:
     case VM_SPLIT_JOIN: return "for its warp to meet again";
     default: return "ready";
     }

@@ -59,6 +59,15 @@ static void hold(VmWarp *w, const VmInsn *i) {
         w->stop = VM_STOP_WAIT;
 }
 
+// The running split becomes two that the program does not know of. Both go on at `pc`.
+static void part(VmWarp *w, const VmInsn *pc, uint32_t lanes, const VmInsn *rejoin) {
+    VmWarpRest *r = rest_of(w);
+    gr_vm_diverge(w, lanes, pc, pc, rejoin);
+    VmSplit *a = &r->splits[r->cur], *b = &r->splits[r->n_splits - 1];
+    a->kin |= b->mask;
+    b->kin |= a->mask;
+}
+
 bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
@@ -71,7 +80,7 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     uint32_t mask = split_of(w)->mask;
     if ((mask & (mask - 1)) && gr_rng_below(&l->rng, 2) == 0) {
         bool holds = l->device->policy && l->device->policy->hold;
-        gr_vm_diverge(w, holds ? usual_part(l, mask) : random_part(l, mask), i, i, i->rejoin);
+        part(w, i, holds ? usual_part(l, mask) : random_part(l, mask), i->rejoin);
         hold(w, i);
         return true;
     }
@@ -106,12 +115,12 @@ bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
         return false;
     // Without this lanes would always be held together, and never meet each other.
     bool parts = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 4);
-    uint32_t part = parts ? usual_part(l, mask) : 0;
-    if (part) {
-        gr_vm_diverge(w, part, i + 1, i + 1, i->rejoin);
-        (void)hold_split(w, i, r->n_splits - 1, part);
+    uint32_t lanes = parts ? usual_part(l, mask) : 0;
+    if (lanes) {
+        part(w, i + 1, lanes, i->rejoin);
+        (void)hold_split(w, i, r->n_splits - 1, lanes);
         if (gr_rng_below(&l->hold_rng, 8)) // else the rest goes on
-            (void)hold_split(w, i, r->cur, mask & ~part);
+            (void)hold_split(w, i, r->cur, mask & ~lanes);
         return true;
     }
     if (!hold_split(w, i, r->cur, w->mask))

@@ -210,7 +210,7 @@ static bool init(const Change *c, uint32_t count) {
     memcpy(&old, at, 8);
     // What was overwritten in between is none any more, although that is undefined behaviour too.
     if (remember(c->bar.block, c->bar.at, true) && unpack(old, &was))
-        gr_vm_misuse(c->w, c->i, VM_MISUSE_MBARRIER_REINIT, c->lane,
+        gr_vm_misuse(c->w, c->i, VM_MISUSE_MBARRIER_REINIT, c->lane, 1,
                      "initialized the mbarrier at offset 0x%llx of shared memory, which was not invalidated",
                      (unsigned long long)c->bar.at);
     uint64_t bits = pack(&(Word){.expected = count, .pending = count});

@@ -22,7 +22,8 @@ static void outermost(const PtxModule *m, const PtxLoc *l, VmMisuseEvent *e) {
     e->outer_line = l->line;
 }
 
-void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, const char *fmt, ...) {
+void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads, const char *fmt,
+                  ...) {
     VmWarpRest *r = rest_of(w);
     const VmLaunch *l = r->launch;
     if (!l->device->observers.len || l->faulted || i->tagged)
@@ -30,8 +31,12 @@ void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, cons
     const VmFunc *f = split_of(w)->act->func;
     const PtxModule *m = f->ptx ? f->ptx->module : l->kernel->ptx->module;
     char text[512];
-    VmMisuseEvent e = {
-        .kind = kind, .launch = l->number, .kernel = l->kernel->name, .function = f->name, .detail = text};
+    VmMisuseEvent e = {.kind = kind,
+                       .threads = threads,
+                       .launch = l->number,
+                       .kernel = l->kernel->name,
+                       .function = f->name,
+                       .detail = text};
     gr_vm_thread_of(r, lane, e.thread);
     memcpy(e.block, r->block->ctaid, sizeof e.block);
     if (i->stmt) {
@@ -57,6 +62,7 @@ void gr_vm_misuse_fault(const VmLaunch *l, VmMisuse kind) {
     const VmFault *f = &l->fault;
     const PtxStmt *s = f->stmt;
     VmMisuseEvent e = {.kind = kind,
+                       .threads = 1,
                        .launch = l->number,
                        .kernel = f->kernel,
                        .function = f->function,

@@ -213,6 +213,7 @@ typedef enum VmMisuse {
 // Synchronization that is wrong in itself: by one thread, which stands for those that do the same at once.
 typedef struct VmMisuseEvent {
     VmMisuse kind;
+    uint32_t threads; // that did it at once
     uint64_t launch;
     uint32_t thread[3], block[3];
     const char *kernel, *function, *file; // file NULL: not known

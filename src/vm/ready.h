@@ -61,7 +61,7 @@ static inline void count_state(VmWarpRest *r, uint8_t state, int by) {
         r->n_ready += (uint32_t)by;
     else if (state == VM_SPLIT_SLEEP)
         r->n_sleeping += (uint32_t)by;
-    else if (state == VM_SPLIT_JOIN)
+    else if (state == VM_SPLIT_JOIN || state == VM_SPLIT_GATHER)
         r->n_joining += (uint32_t)by;
 }
 

@@ -100,6 +100,7 @@ static void complete_join(VmWarpRest *r, VmJoin *j) {
             first = s++;
             continue;
         }
+        r->splits[first].kin = gr_vm_common_kin(&r->splits[first], p);
         r->splits[first].mask |= p->mask;
         gr_vm_split_remove(r, s);
     }
@@ -152,8 +153,17 @@ VM_HANDLER(gr_vm_x_rejoin) {
     return NULL;
 }
 
+// Split s goes on without the others that are expected at j, as it would not on hardware.
+static void part_from(VmWarpRest *r, uint32_t s, const VmJoin *j) {
+    for (uint32_t k = 0; k < r->n_splits; k++)
+        if (k != s && r->splits[k].mask & j->expected) {
+            r->splits[k].kin |= r->splits[s].mask;
+            r->splits[s].kin |= r->splits[k].mask;
+        }
+}
+
 bool gr_vm_joins_expire(VmWarpRest *r, bool all) {
-    bool any = false;
+    bool any = gr_vm_gather_settle(r);
     for (uint32_t s = 0; s < r->n_splits; s++) {
         VmSplit *p = &r->splits[s];
         if (p->state != VM_SPLIT_JOIN || (!all && r->executed < p->until))
@@ -161,6 +171,7 @@ bool gr_vm_joins_expire(VmWarpRest *r, bool all) {
         VmJoin *j = p->top;
         uint32_t lanes = p->mask;
         j->refs++;
+        part_from(r, s, j);
         pop_join(r, p);
         split_set_state(r, s, VM_SPLIT_READY);
         j->expected &= ~lanes;
@@ -213,6 +224,7 @@ void gr_vm_merge_ready(VmWarpRest *r) {
             if (common)
                 common->refs++;
             x->top = common;
+            x->kin = gr_vm_common_kin(x, y);
             x->mask |= ym;
             y->top = NULL;
             gr_vm_split_remove(r, b);

@@ -91,15 +91,19 @@ typedef enum VmSplitState {
     VM_SPLIT_BARRIER,    // in barrier number `barrier`
     VM_SPLIT_COLLECTIVE, // for the other lanes of `member`
     VM_SPLIT_CLUSTER,
+    VM_SPLIT_GATHER, // for lanes that the device alone parted from it (gather.c)
 } VmSplitState;
 
 typedef struct VmSplit {
     const VmInsn *pc;
     VmActivation *act;
     VmJoin *top;
-    uint64_t until; // SLEEP: time in ps; JOIN: the warp's instruction count after which it goes on alone
+    uint64_t
+        until; // SLEEP: time in ps; JOIN, GATHER: the warp's instruction count after which it goes on alone
     uint32_t mask;
     uint32_t member;
+    uint32_t kin;           // lanes that would be with it, had the device not parted them
+    const VmInsn *gathered; // it has waited for them before this instruction, which is next
     uint8_t state;
     uint8_t barrier;
     uint8_t mbar_tries;      // how often in a row its try_wait was in vain
@@ -130,7 +134,7 @@ typedef struct VmWarpRest {
     uint32_t cur;        // the running split
     uint32_t ready_slot; // in launch->ready, UINT32_MAX: not there
     uint64_t executed;   // warp instructions, for the patience of rejoin points
-    uint32_t patience;
+    uint32_t patience, gather_patience;
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
     uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
     int64_t priority;                       // policy_pct.c
@@ -332,6 +336,18 @@ void gr_vm_leave_joins(VmWarpRest *r, VmJoin *from, const VmJoin *until, uint32_
 bool gr_vm_joins_expire(VmWarpRest *r, bool all);
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes);
 void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);
+// Two splits become one, whose kin these are.
+static inline uint32_t gr_vm_common_kin(const VmSplit *a, const VmSplit *b) {
+    return (a->kin | b->kin) & ~(a->mask | b->mask);
+}
+
+// ---- gather.c --------------------------------------------------------------------------------------------
+
+// Before instruction `i`, which shows the program which lanes are together: whether the running split has to wait for its kin
+// first. Then it comes to `i` again.
+bool gr_vm_gathers(VmWarp *w, const VmInsn *i);
+// Splits that wait for kin which can no longer come, or for too long, go on. True if one did.
+bool gr_vm_gather_settle(VmWarpRest *r);
 
 // ---- sched.c ---------------------------------------------------------------------------------------------
 
@@ -387,9 +403,9 @@ void gr_vm_fill(uint8_t *frame, const VmFill *f, uint32_t n, VmWarpRest *r, cons
 // Ends the launch. `lane` is the thread to blame, -1 for the first active one. Returns NULL with w->stop set.
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-// misuse.c: tells observers; the launch goes on.
-void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+// misuse.c: tells observers that `threads` threads did it at once, of which `lane` is one; the launch goes on.
+void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads, const char *fmt,
+                  ...) __attribute__((format(printf, 6, 7)));
 void gr_vm_misuse_fault(const VmLaunch *l, VmMisuse kind);
 // A fault that is one. Yields NULL.
 #define gr_vm_fault_misuse(w, i, misuse, ...)                                                                \

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Votes, matches and shuffles with masks: stream compaction by ballots, aggregation of equal keys, a bitonic sort of 32 keys in
-// registers, transposition of bits and of 8 x 4 registers, lanes that leave early, and prefix minima of unequal segments.
+// registers, transposition of bits and of 8 x 4 registers, lanes that leave early, prefix minima of unequal segments, and a warp that
+// takes itself for together after a uniform exit, with a block whose last warp is short.
 #include "check.h"
 #include <algorithm>
+#include <cooperative_groups.h>
 
 __device__ unsigned lanes_below()
 {
@@ -97,6 +99,29 @@ __global__ void leavers(int *out)
     out[lane] = v;
 }
 
+// The first lane allocates for all that run with it.
+__global__ void allocate(const int *in, int n, int *count, int *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    int x = in[i];
+    cooperative_groups::coalesced_group together = cooperative_groups::coalesced_threads();
+    int base = threadIdx.x % 32 == 0 ? atomicAdd(count, (int)together.size()) : 0;
+    base = together.shfl(base, 0);
+    out[base + together.thread_rank()] = x;
+}
+
+// Sums of a block of 16 by a tile of 32: lanes that do not exist give 0.
+__global__ void short_block(int *out)
+{
+    int v = threadIdx.x + 1;
+    for (int d = 16; d; d /= 2)
+        v += __shfl_down_sync(~0u, v, d);
+    if (threadIdx.x == 0)
+        *out = v;
+}
+
 int main()
 {
     const int n = 2011, block = 96;
@@ -172,5 +197,16 @@ int main()
         std::copy(next, next + 32, v);
     }
     expect_same("leavers", from_device(count, 32), std::vector<int>(v, v + 32));
+
+    int *allocated = device_zeros<int>(1), *sum = device_new<int>(1);
+    allocate<<<blocks_for(n, block), block>>>(d, n, allocated, out);
+    short_block<<<1, 16>>>(sum);
+    finish_launches();
+    expect_same("allocated", from_device(allocated, 1), std::vector<int>{n});
+    got = from_device(out, n);
+    std::sort(got.begin(), got.end());
+    std::sort(x.begin(), x.end());
+    expect_same("placed", got, x);
+    expect_same("sum of 16", from_device(sum, 1), std::vector<int>{136});
     return finish();
 }

@@ -265,8 +265,8 @@ static void collectives_meet_from_different_places(void **state) {
         assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
         const uint32_t *w = words(&r, out, 256);
         for (unsigned l = 0; l < 30; l++) {
-            // 14 and 15 read from lanes that are gone: their own values
-            assert_int_equal(w[l], l >= 16 ? l - 16 : l >= 14 ? l : l + 116);
+            // 14 and 15 read from lanes that are gone
+            assert_int_equal(w[l], l >= 16 ? l - 16 : l >= 14 ? 0 : l + 116);
             assert_int_equal(w[128 + l], 0xffff);
         }
         rig_close(&r);
@@ -289,9 +289,163 @@ static void undefined_sources(void **state) {
                      8 + 2); // lane 7 is outside its own mask, and reads from 8
     const uint32_t *w = words(&r, out, 256);
     for (unsigned l = 0; l < 8; l++) {
-        assert_int_equal(w[l], l);
-        assert_int_equal(w[128 + l], l < 7 ? l + 1 : 7);
+        assert_int_equal(w[l], 0);
+        assert_int_equal(w[128 + l], l < 7 ? l + 1 : 0);
     }
+    rig_close(&r);
+}
+
+// What an H200 was seen to give when a whole warp runs an instruction whose mask leaves out its upper half, however the device parts
+// the warp at the accesses before it. Here the mask is a constant, or comes from a register.
+// EM-21, EM-158
+static void masks_that_leave_lanes_out(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        Rig r;
+        uint64_t out;
+        char text[2048];
+        const char *m = seed % 2 ? "0xffff" : "%r20";
+        snprintf(
+            text, sizeof text,
+            "%s ld.global.u32 %%r20, [%%rd1+1024]; st.global.u32 [%%rd2], %%r1; ld.global.u32 %%r4, [%%rd2];"
+            "shfl.sync.up.b32 %%r5, %%r4, 1, 0, %s; st.global.u32 [%%rd2], %%r5; ld.global.u32 %%r4, [%%rd2];"
+            "shfl.sync.bfly.b32 %%r5, %%r1, 16, 31, %s; st.global.u32 [%%rd2+128], %%r5; ld.global.u32 %%r4, "
+            "[%%rd2];"
+            "setp.gt.u32 %%p1, %%r1, 13; vote.sync.ballot.b32 %%r5, %%p1, %s; st.global.u32 [%%rd2+256], "
+            "%%r5;"
+            "redux.sync.add.u32 %%r5, %%r1, %s; st.global.u32 [%%rd2+384], %%r5; ld.global.u32 %%r4, [%%rd2];"
+            "shr.u32 %%r6, %%r1, 3; match.sync.any.b32 %%r5, %%r6, %s; st.global.u32 [%%rd2+512], %%r5; ret; "
+            "}",
+            KERNEL("k") PROLOGUE, m, m, m, m, m);
+        open1(&r, text, seed, 3, &out);
+        words(&r, out, 512)[256] = 0xffff;
+        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+        const uint32_t *w = words(&r, out, 512);
+        for (unsigned l = 0; l < 32; l++) {
+            assert_int_equal(w[l], l ? l - 1 : 0);
+            assert_int_equal(w[32 + l], l ^ 16);
+            assert_int_equal(w[64 + l], 0xffffc000);
+            assert_int_equal(w[96 + l], 496);
+            assert_int_equal(w[128 + l], UINT32_C(0xff) << (l & 24));
+        }
+        assert_int_equal(r.undefined, 5 * 16);
+        rig_close(&r);
+    }
+}
+
+// Lanes outside their own masks wait for nobody, here for lanes that have gone another way.
+// EM-21
+static void outside_lanes_go_on(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        Rig r;
+        uint64_t out;
+        open1(&r,
+              KERNEL("k") PROLOGUE
+              "setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; bar.warp.sync 0xffff;"
+              "shfl.sync.up.b32 %r2, %r1, 1, 0, 0xffff; st.volatile.global.u32 [%rd1+512], 1; bra OUT;"
+              "LOW: ld.volatile.global.u32 %r3, [%rd1+512]; setp.eq.u32 %p2, %r3, 0; @%p2 bra LOW; mov.u32 "
+              "%r2, 77;"
+              "OUT: st.global.u32 [%rd2], %r2; ret; }",
+              seed, 3, &out);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+        const uint32_t *w = words(&r, out, 256);
+        for (unsigned l = 0; l < 32; l++)
+            assert_int_equal(w[l], l < 16 ? 77 : l == 16 ? 0 : l - 1);
+        rig_close(&r);
+    }
+}
+
+// A shuffle reaches all that run it at once, whatever masks they use; votes and the like those that use the same mask.
+// EM-21
+static void shuffles_across_masks(void **state) {
+    (void)state;
+    Rig r;
+    uint64_t out;
+    open1(&r,
+          KERNEL("k") PROLOGUE "setp.lt.u32 %p1, %r1, 16; selp.u32 %r2, 0xffff, 0xffff0000, %p1;"
+                               "shfl.sync.bfly.b32 %r3, %r1, 16, 31, %r2; vote.sync.ballot.b32 %r4, %p1, %r2;"
+                               "st.global.u32 [%rd2], %r3; st.global.u32 [%rd2+128], %r4; ret; }",
+          1, 0, &out);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    const uint32_t *w = words(&r, out, 256);
+    for (unsigned l = 0; l < 32; l++) {
+        assert_int_equal(w[l], l ^ 16);
+        assert_int_equal(w[32 + l], l < 16 ? 0xffff : 0);
+    }
+    assert_int_equal(r.undefined, 0);
+    rig_close(&r);
+}
+
+// A block of 16 threads with a full mask: lanes that do not exist give 0.
+// EM-21
+static void lanes_that_do_not_exist(void **state) {
+    (void)state;
+    Rig r;
+    uint64_t out;
+    open1(&r,
+          KERNEL("k") PROLOGUE "add.u32 %r2, %r1, 1; shfl.sync.down.b32 %r3, %r2, 8, 31, -1;"
+                               "st.global.u32 [%rd2], %r3; ret; }",
+          1, 0, &out);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 16, out), VM_FAULT_NONE);
+    for (unsigned l = 0; l < 16; l++)
+        assert_int_equal(words(&r, out, 16)[l], l < 8 ? l + 9 : 0);
+    assert_int_equal(r.undefined, 8);
+    rig_close(&r);
+}
+
+// Accesses part the warp; after a uniform exit, in a branch that lanes take from where they were parted, and behind it, activemask
+// gives all that a converged warp would have.
+// EM-158
+static void active_lanes_are_whole(void **state) {
+    (void)state;
+    unsigned parted = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        Rig r;
+        uint64_t out;
+        VmConfig c = {.seed = seed, .split_one_in = 2, .schedule = (VmSchedule)(seed % 5)};
+        rig_open(&r,
+                 KERNEL("k") PROLOGUE
+                 "setp.ge.u32 %p3, %r1, 29; @%p3 exit; ld.global.u32 %r3, [%rd2+1024];"
+                 "activemask.b32 %r5; st.global.u32 [%rd2], %r5; ld.global.u32 %r3, [%rd2+1024];"
+                 "setp.lt.u32 %p1, %r1, 9; @!%p1 bra HIGH; ld.global.u32 %r3, [%rd2+1024]; activemask.b32 "
+                 "%r6; bra OUT;"
+                 "HIGH: ld.global.u32 %r3, [%rd2+1024]; add.u32 %r3, %r3, 1; activemask.b32 %r6;"
+                 "OUT: activemask.b32 %r7; st.global.u32 [%rd2+128], %r6; st.global.u32 [%rd2+256], %r7;"
+                 "activemask.b32 %r8; st.global.u32 [%rd2+384], %r8;"
+                 // meanwhile the device does part: not all see the same count
+                 "atom.global.add.u32 %r9, [%rd1+2048], 1; ld.global.u32 %r9, [%rd1+2048];"
+                 "st.global.u32 [%rd2+512], %r9; ret; }",
+                 &c);
+        out = rig_alloc(&r, 4096);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+        const uint32_t *w = words(&r, out, 256);
+        for (unsigned l = 0; l < 29; l++) {
+            assert_int_equal(w[l], 0x1fffffff);
+            assert_int_equal(w[32 + l], l < 9 ? 0x1ff : 0x1ffffe00);
+            assert_int_equal(w[64 + l], 0x1fffffff);
+            assert_int_equal(w[96 + l], 0x1fffffff);
+            parted += w[128 + l] != 29;
+        }
+        rig_close(&r);
+    }
+    assert_true(parted > 100);
+}
+
+// A lane works for longer than a rejoin point waits: hardware waits there, so those that go on are not seen to be alone.
+// EM-158
+static void active_lanes_after_a_long_branch(void **state) {
+    (void)state;
+    Rig r;
+    uint64_t out;
+    open1(&r,
+          KERNEL("k") PROLOGUE "setp.ne.u32 %p1, %r1, 5; @%p1 bra OUT; mov.u32 %r3, 0;"
+                               "L: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5000; @%p2 bra L;"
+                               "OUT: activemask.b32 %r7; st.global.u32 [%rd2], %r7; ret; }",
+          1, 0, &out);
+    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    for (unsigned l = 0; l < 32; l++)
+        assert_int_equal(words(&r, out, 32)[l], UINT32_MAX);
     rig_close(&r);
 }
 
@@ -377,6 +531,12 @@ int main(void) {
         cmocka_unit_test(conflicting_lanes),
         cmocka_unit_test(collectives_meet_from_different_places),
         cmocka_unit_test(undefined_sources),
+        cmocka_unit_test(masks_that_leave_lanes_out),
+        cmocka_unit_test(outside_lanes_go_on),
+        cmocka_unit_test(shuffles_across_masks),
+        cmocka_unit_test(lanes_that_do_not_exist),
+        cmocka_unit_test(active_lanes_are_whole),
+        cmocka_unit_test(active_lanes_after_a_long_branch),
         cmocka_unit_test(lanes_go_on_together),
         cmocka_unit_test(collective_results),
     };

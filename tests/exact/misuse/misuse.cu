@@ -35,6 +35,19 @@ __global__ void mask(bool right)
         result[lane] = __shfl_xor_sync(right ? 0xffffffff : 0x0000fff0, lane, 1); // WHERE mask
 }
 
+// All lanes shuffle with a mask that names half of them: named, and what a GPU gives for a warp that is together.
+__global__ void half_mask(bool right)
+{
+    int lane = threadIdx.x % 32, x = result[threadIdx.x] + lane, from;
+    if (right)
+        from = __shfl_up_sync(0xffffffff, x, 1);
+    else
+        from = __shfl_up_sync(0x0000ffff, x, 1); // WHERE half_mask
+    result[threadIdx.x] = from;
+    if (from != (lane ? lane - 1 : 0))
+        __trap();
+}
+
 __global__ void divergence(bool right)
 {
     if (right || threadIdx.x < 16) {
@@ -169,6 +182,7 @@ static const struct {
     unsigned threads, blocks;
 } cases[] = {
     {"mask", mask, 32, 1},
+    {"half_mask", half_mask, 64, 1},
     {"divergence", divergence, 64, 1},
     {"uneven_loop", uneven_loop, 64, 1},
     {"warps_apart", warps_apart, 64, 1},
