@@ -35,16 +35,15 @@ static uint32_t *groups_of(Order *o, Warp *w, unsigned kind) {
 }
 
 static void issue(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) {
-    BlockInfo info = o->info.data[b->id];
+    BlockInfo info = *gr_order_info(o, b->id);
+    info.ragged = false;
     uint32_t *groups = groups_of(o, w, kind_of(e->completes));
     Op *op = calloc(1, sizeof *op);
-    if (!op || !groups || !gr_vec_push(&o->info, info) || !gr_vec_push(&b->ops, op)) {
+    if (!op || !groups || !(op->id = gr_order_new_id(o, &info)) || !gr_vec_push(&b->ops, op)) {
         free(op);
         o->nomem = true;
         return;
     }
-    o->info.data[o->info.len - 1].ragged = false;
-    op->id = o->info.len - 1;
     op->number = e->op;
     op->proxy = e->proxy;
     op->completes = e->completes;

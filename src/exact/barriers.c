@@ -54,7 +54,7 @@ static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
         gr_clock_merge(&b->left, imports_of(b, w, l));
     }
     w->exited |= lanes;
-    b->ragged = o->info.data[b->id].ragged = true;
+    b->ragged = gr_order_own_info(o, b->id)->ragged = true;
 }
 
 // What those who take part know of lanes that have exited through groups of their warp: the floor will not say it.

@@ -22,6 +22,9 @@ struct Clock {
 };
 
 static bool starved;
+static uint64_t bytes; // of all nodes, as asked for
+
+uint64_t gr_clock_bytes(void) { return bytes; }
 
 bool gr_clock_starved(void) { return starved; }
 
@@ -59,9 +62,15 @@ static Clock *new_node(unsigned n) {
         starved = true;
         return NULL;
     }
+    bytes += sizeof *c + n * sizeof(Slot);
     c->refs = 1;
     c->used = c->child = 0;
     return c;
+}
+
+static void free_node(Clock *c) {
+    bytes -= sizeof *c + count_bits(c->used) * sizeof(Slot);
+    free(c);
 }
 
 Clock *gr_clock_retain(Clock *c) {
@@ -76,7 +85,7 @@ void gr_clock_release(Clock *c) {
     for (unsigned m = c->used, k = 0; m; m &= m - 1, k++)
         if (c->child >> __builtin_ctz(m) & 1)
             gr_clock_release(c->slot[k].child);
-    free(c);
+    free_node(c);
 }
 
 uint32_t gr_clock_get(const Clock *c, uint64_t key) {
@@ -136,7 +145,7 @@ static Clock *pair(Slot a, Slot b, unsigned depth) {
     n->slot[0].child = pair(a, b, depth + 1);
     if (n->slot[0].child)
         return n;
-    free(n);
+    free_node(n);
     return NULL;
 }
 
@@ -267,6 +276,96 @@ Clock *gr_clock_join(Clock *a, Clock *b) {
     bool all_a, all_b;
     Clock *c = join(a, b, 0, &all_a, &all_b);
     return c ? c : gr_clock_retain(a);
+}
+
+// ---- Leaving out ---------------------------------------------------------------------------------------------------
+
+static Clock *kept_of(ClockFilter *f, Clock *c);
+
+// A node of the slots that are left, n of them. One entry alone belongs into the node above.
+static Clock *node_of(const Slot *s, unsigned n, unsigned used, unsigned child) {
+    Clock *c = n ? new_node(n) : NULL;
+    if (!c)
+        return NULL;
+    c->used = (uint16_t)used;
+    c->child = (uint16_t)child;
+    for (unsigned k = 0; k < n; k++)
+        c->slot[k] = s[k];
+    return c;
+}
+
+static bool is_single(const Clock *c) { return c && !c->child && !(c->used & (c->used - 1)); }
+
+static Clock *filter_node(ClockFilter *f, Clock *c) {
+    Slot s[WAYS];
+    unsigned n = 0, used = 0, child = 0, k = 0;
+    bool same = true;
+    f->visited++;
+    for (unsigned m = c->used; m; m &= m - 1, k++) {
+        unsigned way = m & -m;
+        s[n] = c->slot[k];
+        if (!(c->child & way)) {
+            if (!f->keep(f->user, unmix(s[n].leaf.key))) {
+                same = false;
+                continue;
+            }
+        } else {
+            Clock *below = kept_of(f, s[n].child);
+            same &= below == s[n].child;
+            if (!below)
+                continue;
+            s[n].child = below;
+            child |= way;
+            if (is_single(below)) {
+                s[n] = below->slot[0];
+                child &= ~way;
+                gr_clock_release(below);
+            }
+        }
+        used |= way;
+        n++;
+    }
+    Clock *now = same ? gr_clock_retain(c) : node_of(s, n, used, child);
+    bool failed = !same && n && !now;
+    for (unsigned m = used, i = 0; (same || failed) && m; m &= m - 1, i++)
+        if (child & m & -m)
+            gr_clock_release(s[i].child);
+    return failed ? gr_clock_retain(c) : now;
+}
+
+// A reference of the caller's own; NULL: nothing is kept.
+static Clock *kept_of(ClockFilter *f, Clock *c) {
+    static Clock nothing;
+    if (c->refs == 1)
+        return filter_node(f, c);
+    Clock *now = gr_map_get_u64(&f->done, (uintptr_t)c);
+    if (now)
+        return now == &nothing ? NULL : gr_clock_retain(now);
+    now = filter_node(f, c);
+    // The node itself is kept too, so that no other one gets its address meanwhile.
+    if (gr_map_put_u64(&f->done, (uintptr_t)c, now ? now : &nothing)) {
+        gr_clock_retain(c);
+        gr_clock_retain(now);
+    }
+    return now;
+}
+
+void gr_clock_filter(ClockFilter *f, Clock **c) {
+    if (!*c)
+        return;
+    Clock *now = kept_of(f, *c);
+    gr_clock_release(*c);
+    *c = now;
+}
+
+void gr_clock_filter_end(ClockFilter *f) {
+    for (size_t k = 0; k < f->done.len; k++) {
+        Clock *now = f->done.entries[k].value;
+        gr_clock_release((Clock *)(uintptr_t)f->done.entries[k].key);
+        if (now->refs) // `nothing` has none
+            gr_clock_release(now);
+    }
+    gr_map_free(&f->done);
 }
 
 void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user) {

@@ -7,6 +7,8 @@
 #ifndef GR_EXACT_CLOCK_H
 #define GR_EXACT_CLOCK_H
 
+#include "base/map.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,20 @@ Clock *gr_clock_join(Clock *a, Clock *b);
 
 // Calls `f` for every entry; in no particular order.
 void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user);
+
+// Leaves entries out of clocks, many of which share structure: what is shared stays shared, and is gone through once.
+typedef struct ClockFilter {
+    bool (*keep)(void *user, uint64_t key);
+    void *user;
+    Map done;         // node -> what became of it
+    uint64_t visited; // nodes
+} ClockFilter;
+// Puts what is kept of *c in its place.
+void gr_clock_filter(ClockFilter *f, Clock **c);
+void gr_clock_filter_end(ClockFilter *f); // forgets what became of nodes: `keep` may change now
+
+// What all clocks of the process take.
+uint64_t gr_clock_bytes(void);
 
 // Memory ran out at some time in this process: some clocks know less than they should.
 bool gr_clock_starved(void);

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    TIDY_BYTES = 4 << 20
+}; // that launches, blocks and clocks may take before it is worth looking which are needed
+
 // ---- Modules and sites ---------------------------------------------------------------------------------------------
 
 static uint64_t add_text(uint64_t h, const char *s) {
@@ -122,16 +126,40 @@ static bool is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t si
     return site && site < x->passed.len && x->passed.data[site];
 }
 
+// Launches, blocks and clocks that nothing remembered is of.
+static void sweep(Exact *x) {
+    const Shadow *s = &x->shadow;
+    Sweep sweep;
+    gr_order_mark_begin(&x->order);
+    for (size_t word = 0; word * 64 < s->used_to; word++)
+        for (uint64_t m = s->used[word]; m; m &= m - 1) {
+            size_t number = word * 64 + (size_t)__builtin_ctzll(m);
+            if (number && number < s->stamps.len)
+                gr_order_mark(&x->order, s->stamps.data[number].at.launch, s->stamps.data[number].at.id);
+        }
+    gr_order_sweep(&x->order, &sweep);
+    gr_work_sweep(&x->work, &sweep);
+    gr_order_sweep_end(&sweep);
+    x->tidy_at = 2 * gr_order_bytes(&x->order) + TIDY_BYTES + gr_shadow_bytes(s) / 8;
+}
+
+void gr_exact_tidy(Exact *x) {
+    if (gr_order_bytes(&x->order) >= x->tidy_at)
+        gr_exact_collect(x);
+}
+
 void gr_exact_collect(Exact *x) {
     gr_shadow_collect_begin(&x->shadow);
     for (size_t k = 0; k < x->order.active.len; k++) {
         const Launch *l = x->order.active.data[k];
         for (uint64_t p = 0; l->pages && p <= l->n_blocks / PAGE_BLOCKS; p++)
-            for (unsigned i = 0; l->pages[p] && i < PAGE_BLOCKS; i++)
+            for (unsigned i = 0; l->pages[p] && i < l->pages[p]->n; i++)
                 if (l->pages[p]->block[i] && l->pages[p]->block[i]->tile)
                     gr_shadow_collect_tile(&x->shadow, l->pages[p]->block[i]->tile);
     }
     gr_shadow_collect_end(&x->shadow);
+    if (x->shadow.used) // else memory is out
+        sweep(x);
 }
 
 static void on_access(void *user, const VmAccessEvent *e) {
@@ -189,11 +217,14 @@ static void on_async(void *user, const VmAsyncEvent *e) {
 
 static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     Exact *x = user;
+    gr_exact_tidy(x);
     if (!x->order.active.len) { // modules may have come and gone
         for (size_t k = 0; k < x->modules.len; k++)
             x->modules.data[k].ptx = NULL;
-        if (!x->order.told) // and the past is settled
+        if (!x->order.told) { // and the past is settled
+            gr_order_settle(&x->order);
             gr_shadow_clear(&x->shadow);
+        }
     }
     Launch *l = gr_order_launch_begin(&x->order, e);
     if (l)
@@ -205,7 +236,7 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Launch *l = gr_exact_launch(x, e->launch);
     x->launch = NULL;
     for (uint64_t k = 0; l && faulted && l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
-        for (unsigned i = 0; l->pages[k] && i < PAGE_BLOCKS; i++)
+        for (unsigned i = 0; l->pages[k] && i < l->pages[k]->n; i++)
             if (l->pages[k]->block[i])
                 gr_shadow_forget(&x->shadow, l->pages[k]->block[i]);
     if (l)
@@ -214,6 +245,7 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
 
 static void on_block_begin(void *user, uint64_t launch, uint64_t linear) {
     Exact *x = user;
+    gr_exact_tidy(x);
     Launch *l = gr_exact_launch(x, launch);
     if (l)
         gr_order_block_begin(&x->order, l, linear);
@@ -242,6 +274,7 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
         for (unsigned k = 0; k < LANES; k++)
             x->turns[turn][k] = (uint8_t)gr_vm_commit_lane(k, turn);
     gr_shadow_init(&x->shadow, x->options.collect_every);
+    x->tidy_at = TIDY_BYTES;
     *out = x;
     return GR_OK;
 }
@@ -290,3 +323,4 @@ bool gr_exact_incomplete(const Exact *x) {
 
 uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow); }
+uint64_t gr_exact_order_bytes(const Exact *x) { return gr_order_bytes(&x->order); }

@@ -66,6 +66,8 @@ unsigned gr_exact_doubts(const Exact *x);
 uint64_t gr_exact_collections(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
+// What is kept of launches and their blocks, and of what threads, streams and places know.
+uint64_t gr_exact_order_bytes(const Exact *x);
 
 typedef enum ExactCheck {
 #define EXACT_CHECK(id, text) CHECK_##id,

@@ -56,7 +56,8 @@ struct Exact {
     uint8_t turns[32][LANES]; // gr_vm_commit_lane
     Launch *launch;           // the last that was looked for
     uint64_t moment;
-    bool narrow; // some module has strong accesses whose scope is less than the device
+    uint64_t tidy_at; // when launches, blocks and clocks take so many bytes
+    bool narrow;      // some module has strong accesses whose scope is less than the device
     bool nomem;
     unsigned doubts;    // a bit for each of checks.def that has failed
     VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
@@ -94,6 +95,8 @@ typedef struct Access {
 } Access;
 
 // exact.c
+// Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under way.
+void gr_exact_tidy(Exact *x);
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
 // Gives the numbers of stamps that nothing refers to any more to others.
 void gr_exact_collect(Exact *x);
@@ -194,7 +197,7 @@ static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
 static inline bool gr_exact_is_told(const Exact *x, const Stamp *mine, const Stamp *t, uint64_t *other) {
     if (!gr_exact_same_kind(t, mine) || t->at.launch != mine->at.launch || t->proxy != mine->proxy)
         return false;
-    uint64_t block = x->order.info.data[t->at.id].linear + 1;
+    uint64_t block = gr_order_info(&x->order, t->at.id)->linear + 1;
     if (*other && *other != block)
         return true;
     *other = block;

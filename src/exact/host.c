@@ -33,13 +33,8 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known) {
 }
 
 static Launch *done_by(Exact *x, const GrWork *w) {
-    const Order *o = &x->order;
-    if (w->type == GR_WORK_KERNEL) {
-        for (size_t k = o->launches.len; k-- > o->settled;)
-            if (o->launches.data[k]->number == w->launch)
-                return o->launches.data[k];
-        return NULL;
-    }
+    if (w->type == GR_WORK_KERNEL)
+        return gr_order_told(&x->order, w->launch);
     Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
     if (l) {
         gr_order_block_end(&x->order, gr_order_block(l, 0));
@@ -58,6 +53,7 @@ void gr_exact_work(void *exact, const GrWork *w) {
     Clock *known;
     x->moment++;
     gr_exact_make_room(x);
+    gr_exact_tidy(x);
     x->launch = NULL;
     x->order.told = true;
     switch (w->kind) {

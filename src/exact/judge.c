@@ -35,7 +35,7 @@ static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
 }
 
 static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t address, RaceSide *out) {
-    const BlockInfo *b = &x->order.info.data[s->at.id];
+    const BlockInfo *b = gr_order_info(&x->order, s->at.id);
     const Launch *l = x->order.launches.data[s->at.launch];
     *out = (RaceSide){.access = (PtxAccess)s->access,
                       .strong = s->strong,

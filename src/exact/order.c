@@ -169,7 +169,7 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
 
 // A block's floor as far as it covers this thread.
 static uint32_t covered(const Order *o, const Point *p, uint32_t lane, uint32_t floor) {
-    if (!o->info.data[p->id].ragged)
+    if (!gr_order_info(o, p->id)->ragged)
         return floor;
     uintptr_t left = (uintptr_t)gr_map_get_u64(&o->exits, key_of(BY_THREAD, p->id, p->warp, lane));
     return left && left - 1 < floor ? (uint32_t)(left - 1) : floor;
@@ -185,7 +185,7 @@ static bool launch_known(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     if (l == v->launch)
         return false;
-    if (launch < o->settled || gr_clock_get(v->launch->known, gr_launch_key(l)))
+    if (l->turn && gr_clock_get(v->launch->known, gr_stream_key(l->stream)) >= l->turn)
         return true;
     return !o->told && l->ended && l->ended <= v->launch->begun;
 }
@@ -225,7 +225,7 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
     if (launch_known(o, v, p->launch))
         return true;
-    if (v->op || o->info.data[p->id].ragged)
+    if (v->op || gr_order_info(o, p->id)->ragged)
         return false;
     const Block *b = v->block;
     if (p->id == b->id) {
@@ -247,8 +247,8 @@ bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t la
 
 bool gr_order_settled(const Order *o, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
-    if (!l->ended || o->told)
-        return launch < o->settled;
+    if (!l->ended || o->told) // streams that come may know nothing of it
+        return false;
     for (size_t k = 0; k < o->active.len; k++)
         if (o->active.data[k]->begun < l->ended)
             return false;
@@ -258,7 +258,7 @@ bool gr_order_settled(const Order *o, uint32_t launch) {
 Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b) {
     if (a == b)
         return SAME_BLOCK;
-    const BlockInfo *x = &o->info.data[a], *y = &o->info.data[b];
+    const BlockInfo *x = gr_order_info(o, a), *y = gr_order_info(o, b);
     if (x->cluster == y->cluster)
         return x->launch == y->launch && x->linear == y->linear ? SAME_BLOCK : SAME_CLUSTER;
     return o->launches.data[x->launch]->device == o->launches.data[y->launch]->device ? SAME_DEVICE

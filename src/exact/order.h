@@ -12,7 +12,11 @@
 //     what is in a clock                                  everything else: imports of the lane, else of the warp, else of the block
 //
 // so a block that only uses __syncthreads() costs a few words. Clocks name others by thread, by warp (all its lanes), by block
-// (all its threads) or by launch. A thread that has exited before a barrier is not covered by its floor (`exits`).
+// (all its threads) or by stream (all of its work up to a turn). A thread that has exited before a barrier is not covered by its
+// floor (`exits`).
+//
+// Launches that are over, and what is known of their blocks, are kept only as long as some access of theirs is remembered
+// (sweep.c).
 #ifndef GR_EXACT_ORDER_H
 #define GR_EXACT_ORDER_H
 
@@ -23,7 +27,7 @@
 
 enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4 };
 
-typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_LAUNCH } Level;
+typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM } Level;
 
 // How far apart two threads are: the narrowest scope that includes both (PTX_SCOPE_CTA and up, less 1).
 typedef enum Relation { SAME_BLOCK, SAME_CLUSTER, SAME_DEVICE, SAME_SYSTEM } Relation;
@@ -118,19 +122,24 @@ typedef struct Mbar {
 
 typedef struct Launch {
     uint64_t number;
-    uint32_t index; // in Order.launches
+    uint32_t index; // in Order.launches; given to others when this launch is not needed any more
+    uint32_t turn;  // in its stream, whose work is numbered as it ends; 0: it has not ended, or has no stream
+    uint64_t stream;
+    uint64_t first_cluster; // number of its first cluster
     struct Order *order;
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
     int device;
-    const char *kernel;       // may be gone when the module is
-    uint64_t begun, ended;    // moments; ended 0: runs
-    bool host;                // none of the device's: what the host itself accesses
-    bool apart;               // nothing orders its blocks among themselves
-    bool bulk;                // its code may use the async proxy
-    bool cut;                 // it faulted
-    bool unwanted;            // its accesses are no side of a race (ExactOptions.wanted)
-    Clock *known;             // when it began
-    Clock *end;               // what its threads knew
+    const char *kernel;    // may be gone when the module is
+    uint64_t begun, ended; // moments; ended 0: runs
+    bool host;             // none of the device's: what the host itself accesses
+    bool apart;            // nothing orders its blocks among themselves
+    bool bulk;             // its code may use the async proxy
+    bool cut;              // it faulted
+    bool unwanted;         // its accesses are no side of a race (ExactOptions.wanted)
+    bool told;    // what stands for it in its stream is known to have ended (work.h), or nobody will say
+    bool needed;  // by the sweep under way
+    Clock *known; // when it began
+    Clock *end;   // what its threads knew
     struct BlockPage **pages; // of running blocks, by linear index
     uint64_t n_blocks;
 } Launch;
@@ -138,8 +147,8 @@ typedef struct Launch {
 enum { PAGE_BLOCKS = 4096 };
 
 typedef struct BlockPage {
-    uint32_t live;
-    struct Block *block[PAGE_BLOCKS];
+    uint32_t live, n;
+    struct Block *block[];
 } BlockPage;
 
 typedef struct Block {
@@ -164,12 +173,19 @@ static inline Block *gr_order_block(const Launch *l, uint64_t linear) {
     return p ? p->block[linear % PAGE_BLOCKS] : NULL;
 }
 
-// A block instance, for as long as anything remembers it.
+// A block instance, for as long as anything remembers it. Launch 0 stands for those that nobody remembers.
 typedef struct BlockInfo {
     uint64_t linear, cluster;
     uint32_t launch; // index
     bool ragged;
 } BlockInfo;
+
+enum { INFO_SHIFT = 9, INFO_BLOCKS = 1 << INFO_SHIFT };
+
+typedef struct InfoPage {
+    bool needed; // by the sweep under way
+    BlockInfo of[INFO_BLOCKS];
+} InfoPage;
 
 // A location that was last written by a strong operation and from which somebody can acquire.
 typedef struct SyncVar {
@@ -188,19 +204,24 @@ typedef struct ClusterPhase {
 } ClusterPhase;
 
 typedef struct Order {
-    VEC(Launch *) launches;
+    VEC(Launch *) launches;      // by index; [0] stands for all that are not needed any more
+    VEC(uint32_t) free_launches; // indices
     VEC(Launch *) active;
-    VEC(BlockInfo) info; // by block instance; [0] unused
-    Map sync;            // address -> SyncVar, global memory
-    uint32_t var_sizes;  // of all SyncVars, or-ed: powers of two
-    Map exits;           // thread -> floor that still covers it, and 1
-    Map fenced;          // thread -> ProxyFences
+    Map by_number;         // launches of kernels that are not `told` yet
+    VEC(InfoPage *) infos; // by block instance; NULL: nobody remembers any of these
+    uint64_t first_info;   // the first of infos is page number first_info
+    uint64_t next_id;      // of block instances; 0 is nobody's
+    uint64_t next_cluster;
+    uint64_t table_bytes; // of launches and infos
+    Map sync;             // address -> SyncVar, global memory
+    uint32_t var_sizes;   // of all SyncVars, or-ed: powers of two
+    Map exits;            // thread -> floor that still covers it, and 1
+    Map fenced;           // thread -> ProxyFences
     VEC(ClusterPhase) phases;
     Map cluster_sc; // cluster -> Clock
     Clock *device_sc[64], *system_sc;
     Map expected;       // launch number -> Clock: what it knows when it begins
     bool told;          // somebody says what launches come after; else those that have ended
-    uint32_t settled;   // launches below that index are over for everybody
     uint64_t moment;    // events of launches
     uint64_t version;   // changes with everything that anybody learns
     Block *free_blocks; // for others of as many warps
@@ -220,15 +241,28 @@ static inline Clock *imports_of(const Block *b, const Warp *w, uint32_t lane) {
     return w->own >> lane & 1 ? w->lane_imp[lane] : w->has_imp ? w->imp : b->base;
 }
 
+extern const BlockInfo gr_order_nobody;
+
+static inline const BlockInfo *gr_order_info(const Order *o, uint64_t id) {
+    uint64_t page = (id >> INFO_SHIFT) - o->first_info;
+    return __builtin_expect(page < o->infos.len && o->infos.data[page] != NULL, 1)
+               ? &o->infos.data[page]->of[id % INFO_BLOCKS]
+               : &gr_order_nobody;
+}
+
 void gr_order_free(Order *o);
 
 // The launch of that number will know `known`, of which the reference is taken.
 void gr_order_expect(Order *o, uint64_t number, Clock *known);
-// All launches up to now are over, and known to all that come.
+// All launches up to now are over, and known to all that come: nothing is remembered of any. Not while any is active.
 void gr_order_settle(Order *o);
 Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e);
 void gr_order_launch_end(Order *o, Launch *l, bool faulted);
 Launch *gr_order_launch(const Order *o, uint64_t number); // active; NULL when there is none
+// The launch of that number has ended, as far as the program's work goes. NULL: it never began.
+Launch *gr_order_told(Order *o, uint64_t number);
+// Its work has had that turn in its stream.
+void gr_order_had_turn(Launch *l, uint64_t stream, uint32_t turn);
 Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear);
 void gr_order_block_end(Order *o, Block *b);
 
@@ -280,5 +314,18 @@ bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t la
 bool gr_order_settled(const Order *o, uint32_t launch);
 
 Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b); // of two block instances
+
+// sweep.c: first all that is remembered is marked, then everything else goes. All clocks that outlive a launch must be filtered.
+void gr_order_mark_begin(Order *o);
+void gr_order_mark(Order *o, uint32_t launch, uint64_t id);
+typedef struct Sweep {
+    Order *order;
+    ClockFilter filter;
+} Sweep;
+void gr_order_sweep(Order *o, Sweep *s);
+void gr_order_sweep_clock(Sweep *s, Clock **c);
+void gr_order_sweep_end(Sweep *s);
+// What launches, blocks and clocks take now.
+static inline uint64_t gr_order_bytes(const Order *o) { return o->table_bytes + gr_clock_bytes(); }
 
 #endif

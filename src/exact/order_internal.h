@@ -22,12 +22,28 @@ void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask);
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 void gr_order_forget_lanes(Warp *w); // their own clocks
-static inline uint64_t gr_launch_key(const Launch *l) { return key_of(BY_LAUNCH, l->index + 1, 0, 0); }
+static inline uint64_t gr_stream_key(uint64_t stream) { return key_of(BY_STREAM, stream, 0, 0); }
+
+// launches.c
+// A new block instance's number; 0: out of memory.
+uint64_t gr_order_new_id(Order *o, const BlockInfo *info);
+BlockInfo *gr_order_own_info(Order *o, uint64_t id); // of one that is needed
+void gr_order_free_launch(Order *o, Launch *l);
 
 // barriers.c
 void gr_order_drop_phase(Order *o, size_t k);
 
+// sources.c
+// Leaves out those whom nobody can be any more, and what is known of them.
+void gr_sources_sweep(Sweep *s, Sources *x);
+
 // sync.c
+// Marks those of threads whose fences are asked about, and drops those of others.
+void gr_order_mark_fences(Order *o);
+void gr_order_sweep_fences(Sweep *s);
+// sweep.c: something that is marked is of that block instance; the clock names such a one.
+bool gr_order_is_needed(const Order *o, uint64_t id);
+bool gr_order_names_needed(const Order *o, const Clock *c);
 LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane);
 void gr_order_lane_sync_free(LaneSync *s);
 void gr_order_fences_free(Map *fenced);

@@ -85,6 +85,42 @@ void gr_sources_clear(Sources *s) {
     gr_map_free(&s->index);
 }
 
+// Those that `who` means can still acquire something.
+static bool is_anybody(const Order *o, uint64_t who) {
+    uint64_t n = who >> 2;
+    if ((who & 3) == SAME_BLOCK) {
+        const BlockInfo *i = gr_order_info(o, n);
+        const Block *b = gr_order_block(o->launches.data[i->launch], i->linear);
+        return b && b->id == n;
+    }
+    if ((who & 3) != SAME_CLUSTER)
+        return true;
+    for (size_t k = 0; k < o->active.len; k++)
+        if (n >= o->active.data[k]->first_cluster &&
+            n - o->active.data[k]->first_cluster < o->active.data[k]->n_blocks)
+            return true;
+    return false;
+}
+
+void gr_sources_sweep(Sweep *s, Sources *x) {
+    size_t n = 0;
+    for (size_t k = 0; k < x->list.len; k++) {
+        Source *from = &x->list.data[k];
+        if (is_anybody(s->order, from->who)) {
+            gr_order_sweep_clock(s, &from->clock);
+            x->list.data[n++] = *from;
+        } else
+            gr_clock_release(from->clock);
+    }
+    if (n == x->list.len)
+        return;
+    x->list.len = n;
+    gr_map_free(&x->index);
+    for (size_t k = 0; k < n && n > INDEXED; k++)
+        if (!gr_map_put_u64(&x->index, x->list.data[k].who, (void *)(uintptr_t)(k + 1)))
+            s->order->nomem = true;
+}
+
 // ---- What a lane did at a place ------------------------------------------------------------------------------------
 
 static void free_place(LanePlace *x) {

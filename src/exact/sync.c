@@ -89,14 +89,16 @@ static void drop_fences(ProxyFences *f, size_t n) {
         f->list.data[k] = f->list.data[k + n];
 }
 
+static void free_fences(ProxyFences *f) {
+    drop_fences(f, f->list.len);
+    gr_vec_free(&f->list);
+    free(f);
+}
+
 void gr_order_fences_free(Map *fenced) {
     for (size_t k = 0; k < fenced->len; k++)
-        if (fenced->entries[k].live) {
-            ProxyFences *f = fenced->entries[k].value;
-            drop_fences(f, f->list.len);
-            gr_vec_free(&f->list);
-            free(f);
-        }
+        if (fenced->entries[k].live)
+            free_fences(fenced->entries[k].value);
     gr_map_free(fenced);
 }
 
@@ -133,7 +135,7 @@ static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFe
                       uint32_t lane) {
     bool own = key == key_of(BY_THREAD, p->id, p->warp, lane);
     Point fence = {.id = key >> 13, .warp = key >> 8 & (LANES - 1)};
-    fence.launch = o->info.data[fence.id].launch;
+    fence.launch = gr_order_info(o, fence.id)->launch;
     for (size_t k = 0; k < f->list.len; k++) {
         const ProxyFence *x = &f->list.data[k];
         fence.epoch = x->epoch;
@@ -158,6 +160,41 @@ bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lan
             fenced_by(o, v, o->fenced.entries[k].key, o->fenced.entries[k].value, p, lane))
             return true;
     return false;
+}
+
+// A fence is asked about when its thread's launch is not known as a whole, or when it saw what is remembered of others.
+static bool is_asked_about(const Order *o, uint64_t key, const ProxyFences *f) {
+    if (gr_order_is_needed(o, key >> 13))
+        return true;
+    for (size_t k = 0; k < f->list.len; k++)
+        if (gr_order_names_needed(o, f->list.data[k].base))
+            return true;
+    return false;
+}
+
+void gr_order_mark_fences(Order *o) {
+    size_t n = o->fenced.len;
+    for (size_t k = 0; k < n; k++) {
+        uint64_t key = o->fenced.entries[k].key;
+        ProxyFences *f = o->fenced.entries[k].live ? o->fenced.entries[k].value : NULL;
+        if (!f)
+            continue;
+        if (is_asked_about(o, key, f)) {
+            gr_order_mark(o, gr_order_info(o, key >> 13)->launch, key >> 13);
+            continue;
+        }
+        (void)gr_map_remove_u64(&o->fenced, key);
+        free_fences(f);
+    }
+}
+
+void gr_order_sweep_fences(Sweep *s) {
+    const Map *m = &s->order->fenced;
+    for (size_t k = 0; k < m->len; k++) {
+        ProxyFences *f = m->entries[k].live ? m->entries[k].value : NULL;
+        for (size_t n = 0; f && n < f->list.len; n++)
+            gr_order_sweep_clock(s, &f->list.data[n].base);
+    }
 }
 
 // ---- Strong operations ---------------------------------------------------------------------------------------------
@@ -193,10 +230,12 @@ void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size) {
 }
 
 // What was written last and what now happens are morally strong.
-static bool hop(const Order *o, const Block *b, const SyncVar *x, const StrongOp *s, Relation *r) {
-    *r = gr_order_relation(o, b->id, x->id);
-    return x->size == s->size && (unsigned)*r <= scope_index(x->scope) &&
-           (unsigned)*r <= scope_index(s->scope);
+static bool hop(const Block *b, const SyncVar *x, const StrongOp *s) {
+    Relation r = b->id == x->id                   ? SAME_BLOCK
+                 : b->cluster == x->cluster       ? SAME_CLUSTER
+                 : b->launch->device == x->device ? SAME_DEVICE
+                                                  : SAME_SYSTEM;
+    return x->size == s->size && (unsigned)r <= scope_index(x->scope) && (unsigned)r <= scope_index(s->scope);
 }
 
 static SyncVar *var_at(const StrongOp *s) { return s->vars->live ? gr_map_get_u64(s->vars, s->at) : NULL; }
@@ -211,9 +250,8 @@ static PlaceOp place_op(const Block *b, const StrongOp *s) {
 
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
     SyncVar *x = s->red ? NULL : var_at(s);
-    Relation r;
     PlaceOp p = place_op(b, s);
-    if (x && hop(o, b, x, s, &r))
+    if (x && hop(b, x, s))
         gr_order_acquire(o, b, w, lane, &p, &x->sources, NULL);
     else if (!s->red && w->sync[lane] && w->sync[lane]->reads)
         gr_order_acquire(o, b, w, lane, &p, NULL, NULL); // what it read there before
@@ -244,9 +282,8 @@ static SyncVar *new_var(Order *o, const StrongOp *s) {
 
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s) {
     SyncVar *x = var_at(s);
-    Relation r;
     PlaceOp p = place_op(b, s);
-    if (x && (!s->rmw || !hop(o, b, x, s, &r))) {
+    if (x && (!s->rmw || !hop(b, x, s))) {
         var_remove(s->vars, s->at);
         x = NULL;
     }

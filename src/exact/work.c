@@ -27,7 +27,11 @@ static WorkStream *stream_of(Work *w, const GrWork *e) {
     for (size_t k = 0; k < w->streams.len; k++)
         if (w->streams.data[k].id == e->stream)
             return &w->streams.data[k];
-    WorkStream s = {e->stream, e->context, e->legacy, e->blocking, NULL};
+    WorkStream s = {.id = e->stream,
+                    .context = e->context,
+                    .legacy = e->legacy,
+                    .blocking = e->blocking,
+                    .number = ++w->n_streams};
     if (!gr_vec_push(&w->streams, s)) {
         w->nomem = true;
         return NULL;
@@ -57,7 +61,7 @@ Clock *gr_work_begins(Work *w, const GrWork *e) {
     return gr_clock_retain(mine->clock);
 }
 
-void gr_work_ended(Work *w, const GrWork *e, const Launch *done) {
+void gr_work_ended(Work *w, const GrWork *e, Launch *done) {
     w->pending -= w->pending != 0;
     WorkStream *mine = stream_of(w, e);
     if (!mine)
@@ -65,7 +69,9 @@ void gr_work_ended(Work *w, const GrWork *e, const Launch *done) {
     uint64_t mark = (uint64_t)(uintptr_t)e->mark;
     if (done) {
         gr_clock_merge(&mine->clock, done->end);
-        gr_clock_add(&mine->clock, key_of(BY_LAUNCH, done->index + 1, 0, 0), 1);
+        gr_order_had_turn(done, mine->number, ++mine->turn);
+        gr_clock_add(&mine->clock, gr_stream_key(mine->number), mine->turn);
+        w->nomem |= mine->turn == UINT32_MAX;
     }
     if (e->type == GR_WORK_WAIT)
         gr_clock_merge(&mine->clock, gr_map_get_u64(&w->marks, mark));
@@ -78,6 +84,24 @@ void gr_work_ended(Work *w, const GrWork *e, const Launch *done) {
         gr_clock_merge(&w->host, mine->clock);
         gr_clock_merge(&mine->clock, w->host);
     }
+}
+
+static void sweep_map(Sweep *s, Map *m) {
+    for (size_t k = 0; k < m->len; k++) {
+        Clock *c = m->entries[k].live ? m->entries[k].value : NULL;
+        if (!c)
+            continue;
+        gr_order_sweep_clock(s, &c);
+        m->entries[k].value = c;
+    }
+}
+
+void gr_work_sweep(Work *w, Sweep *s) {
+    for (size_t k = 0; k < w->streams.len; k++)
+        gr_order_sweep_clock(s, &w->streams.data[k].clock);
+    sweep_map(s, &w->marks);
+    sweep_map(s, &w->submitted);
+    gr_order_sweep_clock(s, &w->host);
 }
 
 bool gr_work_waited(Work *w, const GrWork *e) {

@@ -3,7 +3,7 @@
 // legacy stream, and what the host waits for.
 //
 // One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
-// after what it has waited for. The host is one thread here: what several of its threads tell each other is not seen.
+// after what it has waited for. Of a stream's work clocks name the last that is known: it comes after all the earlier. The host is one thread here: what several of its threads tell each other is not seen.
 #ifndef GR_EXACT_WORK_H
 #define GR_EXACT_WORK_H
 
@@ -13,14 +13,17 @@
 typedef struct WorkStream {
     uint64_t id, context;
     bool legacy, blocking;
+    uint32_t turn;   // of the last of its work that has ended
+    uint64_t number; // of all streams there have been
     Clock *clock;
 } WorkStream;
 
 typedef struct Work {
     VEC(WorkStream) streams;
-    Map marks;     // record of an event -> Clock
-    Map submitted; // item -> Clock of the host then
-    Map copies;    // item -> Launch that stands for it
+    uint64_t n_streams; // all there have been
+    Map marks;          // record of an event -> Clock
+    Map submitted;      // item -> Clock of the host then
+    Map copies;         // item -> Launch that stands for it
     Clock *host;
     uint64_t pending;
     bool nomem;
@@ -32,8 +35,10 @@ void gr_work_submitted(Work *w, const GrWork *e);
 // What the item comes after. A reference of the caller's own.
 Clock *gr_work_begins(Work *w, const GrWork *e);
 // `done` is what stands for it, NULL for items that access nothing.
-void gr_work_ended(Work *w, const GrWork *e, const Launch *done);
+void gr_work_ended(Work *w, const GrWork *e, Launch *done);
 // True when everything is over and known to the host, hence to all that comes.
 bool gr_work_waited(Work *w, const GrWork *e);
+// Its clocks are filtered.
+void gr_work_sweep(Work *w, Sweep *s);
 
 #endif
