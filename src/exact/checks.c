@@ -67,16 +67,17 @@ bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first) {
 
 // The block's shared memory is within its reach.
 static bool reaches(const Exact *x, const Block *owner, const Point *p) {
-    const BlockInfo *b = &x->order.info.data[p->id];
+    const BlockInfo *b = gr_order_info(&x->order, p->id);
     return p->launch == owner->launch->index && (b->linear == owner->linear || b->cluster == owner->cluster);
 }
 
 static ExactCheck failed_by(const Exact *x, const Block *owner, const Stamp *s, uint32_t lane, uint64_t at) {
     const Order *o = &x->order;
-    if (!s->at.id || s->at.id >= o->info.len || s->at.launch >= o->launches.len)
+    const BlockInfo *b = gr_order_info(o, s->at.id);
+    if (!b->launch || s->at.launch >= o->launches.len)
         return CHECK_FORGOTTEN;
     const Launch *l = o->launches.data[s->at.launch];
-    if (o->info.data[s->at.id].launch != s->at.launch)
+    if (b->launch != s->at.launch)
         return CHECK_BLOCK;
     if ((uint64_t)s->at.warp * LANES + lane >= l->threads)
         return CHECK_THREAD;
