@@ -47,7 +47,9 @@ static void was_read(Exact *x, Stamp *s) {
     (void)x;
     s->access = PTX_ACCESS_READ;
 }
-static void of_another_launch(Exact *x, Stamp *s) { x->order.info.data[s->at.id].launch = 0; }
+static void of_another_launch(Exact *x, Stamp *s) {
+    ((BlockInfo *)(uintptr_t)gr_order_info(&x->order, s->at.id))->launch = s->at.launch + 1;
+}
 static void by_no_thread(Exact *x, Stamp *s) {
     (void)x;
     s->at.warp = 3;
@@ -152,7 +154,7 @@ static void with_itself(void **state) {
     (void)state;
     (void)spoil(NULL);
     Exact *x = run.x;
-    Stamp write = {.at = {.id = x->order.info.len - 1, .epoch = 1, .launch = 1},
+    Stamp write = {.at = {.id = x->order.next_id - 1, .epoch = 1, .launch = 1},
                    .site = 1,
                    .size = 4,
                    .access = PTX_ACCESS_WRITE},
