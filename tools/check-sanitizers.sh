@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything again into build-asan, by clang and with warnings as errors, under AddressSanitizer and
-# UndefinedBehaviorSanitizer, and runs the tests labelled unit there. The other tests load our libraries into programs
+# Builds the unit tests again into build-asan, by clang and with warnings as errors, under AddressSanitizer and
+# UndefinedBehaviorSanitizer, and runs them. The other tests load our libraries into programs
 # that nvcc built without a sanitizer's runtime, which does not go together.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,5 +9,5 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 quietly() { "$@" >"$log" 2>&1 || { grep -E 'error|warning|FAILED|undefined' "$log" | head -50; exit 1; }; }
 quietly cmake --preset asan+ubsan -DGPURACE_WERROR=ON
-quietly cmake --build build-asan -j"$(nproc)"
-ctest --test-dir build-asan -j"$(nproc)" -L unit --output-on-failure
+quietly cmake --build build-asan -j"$(nproc)" --target unit-tests
+ctest --test-dir build-asan -j"$(nproc)" -L unit -R ^test_ --output-on-failure
