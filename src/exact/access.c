@@ -37,15 +37,88 @@ static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t
     return true;
 }
 
-bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
-    if (touch_quickly(x, a, cell, lane, reads))
-        return true;
-    if (!reads || cell->writes >> 31 || !is_after(x, a, cell->writes, lane, true))
-        return false;
-    History now = gr_exact_remember(x, a, cell->reads, UINT32_C(1) << lane, 0, ALL_BYTES);
+static void remember_reads(Exact *x, Access *a, Cell *cell, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    History now = gr_exact_remember(x, a, cell->reads, lanes, word, bytes);
     gr_history_release(&x->shadow, cell->reads);
     cell->reads = now;
+}
+
+// The bytes that a lane accesses: its first cell, and how many. False: parts of cells.
+static inline bool cells_of(Cell *cells, uint32_t lane, uint16_t shape, uint32_t size, Cell **first,
+                            unsigned *n) {
+    int at = gr_shape_base(shape) + (gr_shape_form(shape) == FORM_SAME ? 0 : (int)(lane * size));
+    *first = &cells[at / CELL_BYTES];
+    *n = size / CELL_BYTES;
+    return size >= CELL_BYTES;
+}
+
+static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size) {
+    Cell *c;
+    unsigned n;
+    uint32_t left = 0;
+    if (line->tables[0] && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, true))
+        return false;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+        if (!cells_of(line->wide.cells, lane, shape, size, &c, &n))
+            return false;
+        for (unsigned k = 0; k < n; k++)
+            if (c[k].writes >> 31 || !is_after(x, a, c[k].writes, lane, true))
+                return false;
+        if (n > 1 || !touch_quickly(x, a, c, lane, true))
+            left |= m & -m;
+    }
+    if (left && gr_exact_takes_reads(x, a))
+        left = gr_exact_note_reads(x, a, line, left, shape);
+    for (uint32_t m = left; m; m &= m - 1) {
+        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+        (void)cells_of(line->wide.cells, lane, shape, size, &c, &n);
+        for (unsigned k = 0; k < n; k++)
+            remember_reads(x, a, &c[k], m & -m, 0, ALL_BYTES);
+    }
     return true;
+}
+
+// What an earlier launch wrote to the cell makes room.
+static bool retire_cell(Exact *x, const Access *a, Line *line, Cell *cell) {
+    if (a->owner || !cell->writes || cell->writes >> 31)
+        return false;
+    uint32_t stamp = cell->writes >> 5, lane = cell->writes & 31;
+    const Stamp *w = &x->shadow.stamps.data[stamp];
+    uint32_t mine = a->view.launch->index, size = w->site ? w->size : CELL_BYTES;
+    if (w->at.launch == mine || size < CELL_BYTES || size > TABLE_MAX_ELEM || (size & (size - 1)) ||
+        !gr_exact_knows_launch(x, mine, w->at.launch))
+        return false;
+    int at = (int)((uint32_t)(cell - line->wide.cells) * CELL_BYTES & ~(size - 1)),
+        base = at - (int)(lane * size);
+    if (gr_exact_retire(x, line, stamp, UINT32_C(1) << lane, gr_shape((Form)__builtin_ctz(size), base)))
+        return false;
+    cell->writes = 0;
+    return true;
+}
+
+static bool write_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size) {
+    if (gr_line_has_tables(line, false) && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, false))
+        return false;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        Cell *c;
+        unsigned n;
+        if (!cells_of(line->wide.cells, (uint32_t)__builtin_ctz(m), shape, size, &c, &n))
+            return false;
+        for (unsigned k = 0; k < n; k++)
+            if (!touch_quickly(x, a, &c[k], (uint32_t)__builtin_ctz(m), false) &&
+                !(retire_cell(x, a, line, &c[k]) &&
+                  touch_quickly(x, a, &c[k], (uint32_t)__builtin_ctz(m), false)))
+                return false;
+    }
+    return true;
+}
+
+bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size,
+                          bool reads) {
+    if (gr_shape_form(shape) == FORM_SAME && (lanes & (lanes - 1)))
+        return false;
+    return reads ? read_cells(x, a, line, lanes, shape, size) : write_cells(x, a, line, lanes, shape, size);
 }
 
 // What became of a word before in the same line, which the same lanes accessed. A word with the same history comes to the same,
@@ -72,6 +145,16 @@ static bool touch_as(Exact *x, Access *a, const Twin *t, Cell *cell, uint32_t la
     return true;
 }
 
+// What is read of a word, as part of an element. False: no table could take it.
+static bool note_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    uint64_t at = (word + (unsigned)__builtin_ctz(bytes)) & ~(uint64_t)(s->size - 1);
+    bool alone = !(lanes & (lanes - 1));
+    int base = (int)(at % LINE_BYTES) - (alone ? (int)((uint32_t)__builtin_ctz(lanes) * s->size) : 0);
+    return !gr_exact_note_reads(x, a, line, lanes,
+                                gr_shape(alone ? (Form)__builtin_ctz(s->size) : FORM_SAME, base));
+}
+
 // All of `lanes` access the same bytes.
 static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes, Twins *twins) {
     Line *line = gr_shadow_line(&x->shadow, a->owner, word);
@@ -80,10 +163,12 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
         return;
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     PtxAccess access = (PtxAccess)s->access;
+    bool reads = access == PTX_ACCESS_READ, takes = reads && gr_exact_takes_reads(x, a),
+         tables = gr_line_has_tables(line, reads);
     if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
-        touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))
+        !tables && touch_quickly(x, a, cell, (uint32_t)__builtin_ctz(lanes), access == PTX_ACCESS_READ))
         return;
-    for (unsigned k = 0; k < 2 && k < twins->n && bytes == ALL_BYTES; k++)
+    for (unsigned k = 0; k < 2 && k < twins->n && bytes == ALL_BYTES && !tables && !takes; k++)
         if (touch_as(x, a, &twins->of[k], cell, lanes, word))
             return;
     Cell was = *cell;
@@ -94,7 +179,11 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
             gr_exact_check(x, a, cell, cell->writes, lane, bytes, word);
         if (access != PTX_ACCESS_READ && cell->reads)
             gr_exact_check(x, a, cell, cell->reads, lane, bytes, word);
+        if (tables)
+            gr_exact_check_tables(x, a, cell, line, lane, bytes, word, reads);
     }
+    if (takes && note_word(x, a, line, lanes, word, bytes))
+        return;
     History *h = access == PTX_ACCESS_READ ? &cell->reads : &cell->writes;
     History now = gr_exact_remember(x, a, *h, lanes, word, bytes);
     gr_history_release(&x->shadow, *h);
@@ -223,7 +312,8 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
             if (e->size == CELL_BYTES && together == (m & -m)) {
                 Line *line = gr_shadow_line(&x->shadow, a->owner, a->address[l]);
                 gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], a->address[l], a->address[l] + CELL_BYTES);
-                if (line && gr_line_has_cells(line) && (reads || !gr_exact_passes_some(x)) &&
+                if (line && gr_line_has_cells(line) && !gr_line_has_tables(line, reads) &&
+                    (reads || !gr_exact_passes_some(x)) &&
                     touch_quickly(x, a, &line->wide.cells[a->address[l] / CELL_BYTES % LINE_CELLS], l, reads))
                     continue;
             }

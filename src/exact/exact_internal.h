@@ -10,6 +10,8 @@
 #include "exact/shadow.h"
 #include "exact/work.h"
 
+enum { KNOWN_LAUNCHES = 256 };
+
 typedef struct Module {
     const PtxModule *ptx; // NULL: may have been unloaded since
     uint64_t fingerprint;
@@ -54,6 +56,7 @@ struct Exact {
     VEC(Kind) kinds;          // by site
     VEC(bool) passed;         // by site: it is not wanted. Empty: all are
     uint8_t turns[32][LANES]; // gr_vm_commit_lane
+    uint64_t *known_launches; // judge.c
     Launch *launch;           // the last that was looked for
     uint64_t moment;
     uint64_t tidy_at; // when launches, blocks and clocks take so many bytes
@@ -123,8 +126,29 @@ void gr_exact_catch_up(Exact *x, Block *b);
 // After a barrier of all threads: nothing that was done to the block's shared memory matters any more.
 void gr_exact_fresh(Exact *x, Block *b);
 
+// tables.c: whether tables may hold the access, a read.
+bool gr_exact_takes_reads(const Exact *x, const Access *a);
+// The lanes read the line. Yields those that no table could take.
+uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape);
+// What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
+// take.
+uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, uint16_t shape);
+// The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
+bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, uint16_t shape,
+                              uint32_t size, bool reads);
+static inline bool gr_line_has_tables(const Line *l, bool reads) {
+    return l->tables[0] || (!reads && l->tables[1]);
+}
+// Reports what of the line's tables races with what lane `lane` does to `bytes` of the word.
+void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *line, uint32_t lane,
+                           uint32_t bytes, uint64_t word, bool reads);
+
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads);
+// The stamp is of the warp that accesses.
+bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
+// All of `lanes` know all that was done under the stamp.
+bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);
 
 // Some accesses are not judged, and so not in the shadow: what they overwrite is not known from there.
 static inline bool gr_exact_passes_some(const Exact *x) {
@@ -140,8 +164,10 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
                         PtxSem sem, PtxScope scope, bool compared);
 // The number of the stamp, which is of the warp.
 uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
-// A weak access of a whole word by one lane, where not much has to be kept. False: look closer.
-bool gr_exact_touch_cell(Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads);
+// Weak accesses of whole words to a line with cells, where not much has to be kept; `shape` is one of steps, or one lane's.
+// False: look closer.
+bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size,
+                          bool reads);
 // All of `lanes` access the same bytes.
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
@@ -172,6 +198,11 @@ void gr_exact_misuses_free(Exact *x);
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
 // All that was done under the stamp happened before.
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
+// All that launch `viewer` does comes after all of `launch`. Indices.
+bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
+// Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
+void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                          uint32_t lane, uint32_t bytes, uint64_t word);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);

@@ -274,12 +274,27 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     return true;
 }
 
+// What a launch knows when it begins, it knows for good: pairs of which that was found are kept.
+bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
+    uint64_t pair = ((uint64_t)viewer + 1) << 32 | launch;
+    uint64_t *kept = &x->known_launches[(launch ^ viewer * 7) % KNOWN_LAUNCHES];
+    if (*kept == pair)
+        return true;
+    View v = {.launch = x->order.launches.data[viewer]};
+    if (!gr_order_knows_launch(&x->order, &v, launch))
+        return false;
+    *kept = pair;
+    return true;
+}
+
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
     if (stamp == a->known)
         return true;
-    if (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at))
+    bool all = t->at.launch != a->view.launch->index &&
+               gr_exact_knows_launch(x, a->view.launch->index, t->at.launch);
+    if (!all && (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at)))
         return false;
-    if (!a->view.warp->own) {
+    if (all || !a->view.warp->own) {
         a->known = stamp;
         if (!t->strong)
             a->plain = stamp;
@@ -287,33 +302,36 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
     return true;
 }
 
+void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                          uint32_t lane, uint32_t bytes, uint64_t word) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    uint32_t both = e->bytes & bytes;
+    if (!both)
+        return;
+    a->met_strong |= t->strong;
+    if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))
+        return;
+    if (gr_exact_morally_strong(x, mine, t) &&
+        !(x->options.volatiles && ((mine->mark | t->mark) & STAMP_VOLATILE)))
+        return;
+    for (uint32_t m = e->lanes; m; m &= m - 1) {
+        uint32_t u = (uint32_t)__builtin_ctz(m);
+        uint32_t racing = both;
+        RaceClass class;
+        if (!races(x, a, cell, mine, t, u, &racing, &class))
+            continue;
+        if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
+            gr_exact_is_silent(a, lane, word, racing))
+            class = RACE_SAME_VALUE;
+        a->raced = true;
+        report(x, a, lane, word, racing, e, u, class);
+    }
+}
+
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word) {
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Entry e;
     uint32_t changed = 0; // bytes that newer ones than e changed
-    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes) {
-        const Stamp *t = &x->shadow.stamps.data[e.stamp];
-        uint32_t both = e.bytes & bytes;
-        if (!both)
-            continue;
-        a->met_strong |= t->strong;
-        if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e.stamp, t))
-            continue;
-        if (gr_exact_morally_strong(x, mine, t) &&
-            !(x->options.volatiles && ((mine->mark | t->mark) & STAMP_VOLATILE)))
-            continue;
-        for (uint32_t m = e.lanes; m; m &= m - 1) {
-            uint32_t u = (uint32_t)__builtin_ctz(m);
-            uint32_t racing = both;
-            RaceClass class;
-            if (!races(x, a, cell, mine, t, u, &racing, &class))
-                continue;
-            if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
-                gr_exact_is_silent(a, lane, word, racing))
-                class = RACE_SAME_VALUE;
-            a->raced = true;
-            report(x, a, lane, word, racing, &e, u, class);
-        }
-    }
+    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
+        gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
 }

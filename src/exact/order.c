@@ -181,17 +181,19 @@ bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane)
                  covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0))) >= p->epoch);
 }
 
-static bool launch_known(const Order *o, const View *v, uint32_t launch) {
+bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     if (l == v->launch)
         return false;
     if (l->turn && gr_clock_get(v->launch->known, gr_stream_key(l->stream)) >= l->turn)
         return true;
+    if (l->turn && l->turn < v->launch->turn && l->stream == v->launch->stream) // which has ended, too
+        return true;
     return !o->told && l->ended && l->ended <= v->launch->begun;
 }
 
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    if (launch_known(o, v, p->launch))
+    if (gr_order_knows_launch(o, v, p->launch))
         return true;
     const Block *b = v->block;
     const Warp *w = v->warp;
@@ -223,7 +225,7 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
-    if (launch_known(o, v, p->launch))
+    if (gr_order_knows_launch(o, v, p->launch))
         return true;
     if (v->op || gr_order_info(o, p->id)->ragged)
         return false;
@@ -241,7 +243,7 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
 }
 
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    return launch_known(o, v, p->launch) || gr_clock_has(o, v->op->proxied[v->lane], p, lane) ||
+    return gr_order_knows_launch(o, v, p->launch) || gr_clock_has(o, v->op->proxied[v->lane], p, lane) ||
            gr_order_fenced(o, v, p, lane);
 }
 

@@ -310,6 +310,8 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
 // The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
+// The viewer's launch came after that one as a whole.
+bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
 // Everybody who may still access anything knows all of that launch.
 bool gr_order_settled(const Order *o, uint32_t launch);
 

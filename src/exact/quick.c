@@ -33,8 +33,9 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
         if (!mine)
             continue;
         Line *l = gr_shadow_line(&x->shadow, a->owner, line);
-        if (!l || gr_line_has_cells(l) ||
-            !gr_exact_touch_line(x, a, l, mine, gr_shape((Form)shift, (int)(int64_t)(base - line)), reads))
+        uint16_t shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
+        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
+                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
             return false;
     }
     return true;
@@ -68,15 +69,12 @@ static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) 
         if (!l)
             return false;
         unsigned shift = (unsigned)__builtin_ctz(g->site->size);
-        if (!gr_line_has_cells(l) &&
-            gr_exact_touch_line(x, a, l, UINT32_C(1) << lane,
-                                gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift)), reads))
+        uint16_t shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
+        if (!gr_line_has_cells(l) && gr_exact_touch_line(x, a, l, UINT32_C(1) << lane, shape, reads))
             continue;
-        for (uint32_t k = 0; k < g->site->size; k += CELL_BYTES) {
-            Cell *c = gr_line_cell(&x->shadow, l, at + k, a->owner != NULL);
-            if (!c || !gr_exact_touch_cell(x, a, c, lane, reads))
-                return false;
-        }
+        if (!gr_line_cell(&x->shadow, l, at, a->owner != NULL) ||
+            !gr_exact_touch_cells(x, a, l, UINT32_C(1) << lane, shape, g->site->size, reads))
+            return false;
     }
     return true;
 }
@@ -132,11 +130,17 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
     return true;
 }
 
+static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word) {
+    uint16_t shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
+    return gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
+}
+
 static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
     Shadow *s = &x->shadow;
     Stamp *mine = &s->stamps.data[a->stamp];
     const uint8_t *order = x->turns[g->turn % 32];
     uint64_t known_line = 0; // and 1
+    Line *line = NULL;
     Cell *cells = NULL;
     if (a->stamp >= INLINE_STAMPS)
         return false;
@@ -147,15 +151,16 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
         uint64_t at = gr_vm_glance_at(g, lane);
         gr_stamp_reaches(mine, at, at + g->site->size);
         if (at / LINE_BYTES + 1 != known_line) {
-            Line *l = gr_shadow_line(s, a->owner, at);
-            cells = l ? gr_line_cell(s, l, 0, a->owner != NULL) : NULL;
+            line = gr_shadow_line(s, a->owner, at);
+            cells = line ? gr_line_cell(s, line, 0, a->owner != NULL) : NULL;
             if (!cells)
                 return false;
             known_line = at / LINE_BYTES + 1;
         }
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
-            if (c->reads)
+            if (c->reads ||
+                (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i)))
                 return false;
             if (c->writes >> 31) {
                 if (!replace_node(x, a, mine, c, lane))

@@ -2,18 +2,18 @@
 // runs — accesses of whole warps to lines that are told in runs: what one lane at a time would find out, found out at once.
 #include "exact/exact_internal.h"
 
-enum { NEWEST = 8, SCRAPS = 2 };
+// FEW: with so many runs of reads, the next ones go into tables where they can.
+enum { NEWEST = 8, SCRAPS = 2, FEW = 4 };
 
-// The warp's own earlier access, lane for lane.
-static bool is_own(const Exact *x, const Access *a, uint32_t stamp) {
+bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp) {
     const Point *p = &x->shadow.stamps.data[stamp].at;
-    return p->id == a->view.block->id && p->warp == a->view.warp->index;
+    return p->id == a->view.block->id && p->warp == a->view.warp->index && !a->view.op;
 }
 
-// All of `lanes` know all that was done under the stamp.
-static bool know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {
+bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {
     const Stamp *t = &x->shadow.stamps.data[stamp];
-    if (!a->view.warp->own)
+    if (!a->view.warp->own || (t->at.launch != a->view.launch->index &&
+                               gr_exact_knows_launch(x, a->view.launch->index, t->at.launch)))
         return gr_exact_knows_stamp(x, a, stamp, t);
     for (uint32_t m = lanes; m; m &= m - 1) {
         a->view.lane = (uint32_t)__builtin_ctz(m);
@@ -48,8 +48,8 @@ static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, ui
     for (;;) {
         if (r->stamp != a->known) {
             bool alike = r->shape == shape;
-            if (!(alike && gr_shape_form(shape) != FORM_SAME && is_own(x, a, r->stamp)) &&
-                !know(x, a, lanes, r->stamp) &&
+            if (!(alike && gr_shape_form(shape) != FORM_SAME && gr_exact_is_own(x, a, r->stamp)) &&
+                !gr_exact_all_know(x, a, lanes, r->stamp) &&
                 (words_of(r->shape, r->lanes, size_of(x, r->stamp)) &
                  words_of(shape, lanes, size_of(x, a->stamp))))
                 return false;
@@ -76,12 +76,12 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
         return 0;
     if (!gr_exact_same_kind(t, mine))
         return r->lanes;
-    bool own = is_own(x, a, r->stamp);
+    bool own = gr_exact_is_own(x, a, r->stamp);
     if (r->shape == shape && !same)
-        return own || know(x, a, lanes, r->stamp) ? r->lanes & ~lanes : r->lanes;
+        return own || gr_exact_all_know(x, a, lanes, r->stamp) ? r->lanes & ~lanes : r->lanes;
     if (r->shape == shape && own && !(r->lanes & ~lanes))
         return 0;
-    return know(x, a, lanes, r->stamp) ? 0 : r->lanes;
+    return gr_exact_all_know(x, a, lanes, r->stamp) ? 0 : r->lanes;
 }
 
 // Drops what is not needed any more of the runs behind `first`.
@@ -118,10 +118,38 @@ static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape
     }
 }
 
-static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+static uint32_t retire_run(Exact *x, const Access *a, Line *line, const Run *r) {
+    uint32_t launch = x->shadow.stamps.data[r->stamp].at.launch, mine = a->view.launch->index;
+    return launch != mine && gr_exact_knows_launch(x, mine, launch)
+               ? gr_exact_retire(x, line, r->stamp, r->lanes, r->shape)
+               : r->lanes;
+}
+
+// Moves what earlier launches wrote into tables. Yields what is left of the first run.
+static uint32_t retire(Exact *x, const Access *a, Line *line, Run *first) {
+    Shadow *s = &x->shadow;
+    uint16_t length = 1;
+    for (uint32_t *link = &first->next; *link;) {
+        Run *r = &s->runs.data[*link - 1];
+        r->lanes = retire_run(x, a, line, r);
+        if (r->lanes) {
+            length += length < UINT16_MAX;
+            link = &r->next;
+        } else {
+            gr_run_drop(s, link);
+        }
+    }
+    first->length = length;
+    return retire_run(x, a, line, first);
+}
+
+static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes, uint16_t shape,
+                     bool tables) {
     Shadow *s = &x->shadow;
     Run *r = first;
     const Stamp *mine = &s->stamps.data[a->stamp];
+    if (tables && line->tables[1] && !(lanes = gr_exact_note_reads(x, a, line, lanes, shape)))
+        return;
     bool apart = gr_exact_reads_apart(a, mine);
     uint64_t other = 0;
     for (unsigned k = 0; k < NEWEST; k++) {
@@ -141,6 +169,17 @@ static void remember(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t s
         r = &s->runs.data[r->next - 1];
     }
     uint32_t left = still_needed(x, a, first, lanes, shape);
+    bool few = first->length < FEW;
+    if (left && !few && tables) {
+        first->lanes = left;
+        lanes = gr_exact_note_reads(x, a, line, lanes, shape);
+        if (!lanes)
+            return;
+    } else if (left && !few && !(first->length & (first->length - 1)) && !a->owner &&
+               mine->access == PTX_ACCESS_WRITE) {
+        first->lanes = left;
+        left = retire(x, a, line, first);
+    }
     if (!left) {
         first->stamp = a->stamp;
         first->lanes = lanes;
@@ -168,7 +207,8 @@ static bool are_scraps(const Exact *x, const Run *r) {
 
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads) {
     Run *writes = &line->side[0], *mine = &line->side[reads];
-    if (!(lanes & (lanes - 1)) && mine->length >= SCRAPS &&
+    bool tables = reads && mine->stamp && gr_exact_takes_reads(x, a);
+    if (!tables && !(lanes & (lanes - 1)) && mine->length >= SCRAPS &&
         (mine->stamp != a->stamp || mine->shape != shape) && are_scraps(x, mine))
         return false;
     if (!a->late) {
@@ -176,9 +216,12 @@ bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16
             return false;
         if (!reads && line->side[1].stamp && !is_clear(x, a, &line->side[1], lanes, shape))
             return false;
+        if (gr_line_has_tables(line, reads) &&
+            !gr_exact_clear_of_tables(x, a, line, lanes, shape, size_of(x, a->stamp), reads))
+            return false;
     }
     if (mine->stamp)
-        remember(x, a, mine, lanes, shape);
+        remember(x, a, line, mine, lanes, shape, tables);
     else
         *mine = (Run){.stamp = a->stamp, .lanes = lanes, .shape = shape, .length = 1};
     return true;

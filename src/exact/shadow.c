@@ -35,6 +35,7 @@ static void free_pages(Shadow *s) {
     gr_vec_free(&s->runs);
     gr_vec_free(&s->nodes);
     gr_vec_free(&s->stamps);
+    gr_tables_free(&s->tables);
     free(s->index);
     free(s->used);
     s->used = NULL;
@@ -58,9 +59,10 @@ static void free_tiles(Shadow *s) {
 void gr_shadow_clear(Shadow *s) {
     free_tiles(s);
     if (s->bytes + s->stamps.cap * sizeof(Stamp) + s->runs.cap * sizeof(Run) + s->nodes.cap * sizeof(Node) +
-            s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) >
+            s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + gr_tables_bytes(&s->tables) >
         KEPT_BYTES)
         free_pages(s);
+    gr_tables_clear(&s->tables);
     memset(s->recent, 0, sizeof s->recent);
     s->generation++;
     s->age++;
@@ -122,7 +124,8 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
 uint64_t gr_shadow_bytes(const Shadow *s) {
     return s->bytes + s->log_bytes + s->regions.len * sizeof(Region) + s->stamps.len * sizeof(Stamp) +
            s->runs.len * sizeof(Run) + s->nodes.len * sizeof(Node) + s->index_cap * sizeof *s->index +
-           s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + (s->used ? s->stamps.len / 8 : 0);
+           s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + gr_tables_bytes(&s->tables) +
+           (s->used ? s->stamps.len / 8 : 0);
 }
 
 // ---- Runs and cells ------------------------------------------------------------------------------------------------
@@ -248,7 +251,7 @@ Cell *gr_line_widen(Shadow *s, Line *l, bool shared) {
         }
         spread(s, cells, k, old.side[k], shared);
     }
-    memset(l, 0, sizeof *l);
+    memset(l->side, 0, sizeof l->side);
     l->wide.mark.shape = gr_shape(FORM_CELLS, 0);
     l->wide.cells = cells;
     return cells;
@@ -369,6 +372,17 @@ static void use_line(Shadow *s, const Line *l) {
         }
 }
 
+static void use_tables(Shadow *s) {
+    for (size_t k = 0; k < s->tables.list.len; k++) {
+        const Table *t = &s->tables.list.data[k];
+        s->gone_through += 2 * gr_table_count(t->shift);
+        for (unsigned e = 0; e < gr_table_count(t->shift); e++) {
+            use_inline(s, t->first[e]);
+            use_inline(s, t->second ? t->second[e] : 0);
+        }
+    }
+}
+
 void gr_shadow_collect_begin(Shadow *s) {
     free(s->used);
     s->used = calloc(s->stamps.len / 64 + 1, sizeof *s->used);
@@ -390,6 +404,7 @@ void gr_shadow_collect_begin(Shadow *s) {
             use(s, s->nodes.data[k].stamp);
             use_inline(s, s->nodes.data[k].rest); // the oldest entry of a chain may have no node of its own
         }
+    use_tables(s);
 }
 
 void gr_shadow_collect_tile(Shadow *s, const Tile *t) {

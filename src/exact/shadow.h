@@ -14,6 +14,7 @@
 #define GR_EXACT_SHADOW_H
 
 #include "exact/order.h"
+#include "exact/tables.h"
 
 typedef struct Stamp {
     Point at;
@@ -96,12 +97,15 @@ static inline uint16_t gr_shape(Form form, int base) {
 static inline Form gr_shape_form(uint16_t shape) { return (Form)(shape >> 12); }
 static inline int gr_shape_base(uint16_t shape) { return (int)(shape & 4095) - SHAPE_ZERO; }
 
-typedef union Line {
-    Run side[2]; // writes, reads
-    struct {
-        Run mark; // FORM_CELLS
-        Cell *cells;
-    } wide;
+typedef struct Line {
+    union {
+        Run side[2]; // writes, reads
+        struct {
+            Run mark; // FORM_CELLS
+            Cell *cells;
+        } wide;
+    };
+    uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
 } Line;
 
 static inline bool gr_line_has_cells(const Line *l) { return l->wide.mark.shape >> 12 == FORM_CELLS; }
@@ -169,6 +173,7 @@ typedef struct Shadow {
     uint32_t *index; // of nodes, by content: buckets
     size_t index_cap;
     uint32_t free_node, live_nodes;
+    Tables tables;
     uint64_t bytes; // of what stands for global memory
     bool nomem;
 } Shadow;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables — accesses to a line of global memory, by instruction: for every element that an instruction has accessed, those accesses
+// that a later one may race with, two at most.
+//
+// Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many launches, or at places
+// without pattern, or by windows that overlap, are read by many instructions and warps, all of which have to be remembered. In
+// a table of one line and one instruction a new access finds at once the one whose place it takes, however many there are.
+// Weak writes of earlier launches are moved here, too, so that only what the running launch did is in runs and cells.
+//
+// What a table holds of an element is all that has to be remembered of that instruction and element, or an access is not taken and is
+// remembered elsewhere.
+#ifndef GR_EXACT_TABLES_H
+#define GR_EXACT_TABLES_H
+
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TABLE_MAX_ELEM = 16 };
+
+typedef struct Table {
+    const void *line;         // the shadow's Line
+    uint64_t kind;            // what the accesses have in common: instruction, mark, bytes of an element
+    uint64_t fresh[2];        // a bit per element: what is there is of the last launch
+    uint64_t told[2];         // likewise, and stands for all reads of the instruction that are to come
+    uint32_t launch;          // index and 1 of the last: it knows all others of the table
+    uint32_t next;            // of the same line, its number and 1
+    uint32_t shift;           // of an element's size
+    uint32_t *first, *second; // histories of one access each, by element; second: NULL until it is needed
+} Table;
+
+typedef struct Tables {
+    VEC(Table) list;
+    uint64_t *index; // by line and kind: some bits of the hash, and the number and 1
+    size_t index_cap;
+    VEC(uint32_t *) slabs;   // of elements
+    size_t used_slabs, used; // of the last slab
+} Tables;
+
+// The table of that line and kind, if need be a new one in front of those that *first names. NULL: out of memory.
+Table *gr_tables_get(Tables *r, const void *line, uint64_t kind, uint32_t shift, uint32_t *first);
+// Elements of a table, all 0. NULL: out of memory.
+uint32_t *gr_tables_elements(Tables *r, uint32_t shift);
+void gr_tables_clear(Tables *r); // forgets all, and keeps the memory
+void gr_tables_free(Tables *r);
+size_t gr_tables_bytes(const Tables *r);
+
+static inline unsigned gr_table_count(uint32_t shift) { return 128u >> shift; } // elements of a line
+
+#endif
