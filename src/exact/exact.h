@@ -24,7 +24,7 @@ typedef struct ExactOccurrence {
 } ExactOccurrence;
 
 typedef struct ExactOptions {
-    // Called when a pair of sites is first seen to race; it may set r->counter.
+    // Called when a pair of sites is first seen to race; it may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
     // Called for every word that races, for every two accesses that are remembered: for tests.
     void (*occurred)(void *user, const ExactOccurrence *o);

@@ -192,9 +192,7 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         if (x->options.found)
             x->options.found(x->options.user, r);
     }
-    f->race.count++;
-    if (f->race.counter)
-        ++*f->race.counter;
+    gr_race_count(&f->race, x->moment, lane);
 }
 
 // ---- Judging -------------------------------------------------------------------------------------------------------

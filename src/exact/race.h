@@ -29,6 +29,26 @@ typedef struct RaceSide {
     uint64_t address, size;
 } RaceSide;
 
+// Counts accesses: each once, although it may race with many others. All that is said of one moment comes in one go.
+typedef struct RaceTally {
+    uint64_t *count; // NULL: nobody wants to know
+    uint64_t moment; // of the last
+    uint32_t lanes;  // that were counted then
+} RaceTally;
+
+// 1: this access had not been counted.
+static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lane) {
+    if (t->moment != moment)
+        t->lanes = 0;
+    t->moment = moment;
+    if (t->lanes >> lane & 1)
+        return 0;
+    t->lanes |= UINT32_C(1) << lane;
+    if (t->count)
+        ++*t->count;
+    return 1;
+}
+
 typedef struct Race {
     RaceClass class;
     PtxSpace space;
@@ -36,8 +56,16 @@ typedef struct Race {
     uint64_t overlap; // first byte that both touched, and how many
     uint64_t overlap_bytes;
     const char *order; // what would have ordered them, a sentence's end: "no __syncthreads() … between"
-    uint64_t count;    // pairs of threads; causality's: words and threads, of those that were remembered
-    uint64_t *counter; // counts too, unless NULL
+    uint64_t
+        count; // accesses that noticed this pair: a thread's, whatever it touched and however many others it raced with
+    RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
 } Race;
+
+// Of the access of `lane` at `moment`, which has raced (again).
+static inline void gr_race_count(Race *r, uint64_t moment, uint32_t lane) {
+    r->count += gr_tally(&r->mine, moment, lane);
+    if (r->ours)
+        gr_tally(r->ours, moment, lane);
+}
 
 #endif

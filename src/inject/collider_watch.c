@@ -25,7 +25,7 @@ struct ColliderWatch {
 static void found(void *user, Race *r) {
     ColliderWatch *c = user;
     gr_aiming_met(c->aiming, r);
-    r->counter = gr_race_writer_put(&c->writer, r, GR_SEEN_BY_WATCHPOINT);
+    gr_race_writer_put(&c->writer, r, GR_SEEN_BY_WATCHPOINT);
 }
 
 static bool wanted(void *user, const char *kernel) {
@@ -128,7 +128,7 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
 gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const GrModule *m, gr_error *err) {
     if (!c)
         return GR_OK;
-    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), m->number) ||
+    if (!gr_race_writer_module(&c->writer, gr_exact_fingerprint(ptx), ptx, m->number) ||
         !gr_aiming_module(c->aiming, ptx))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return listen(c, err);

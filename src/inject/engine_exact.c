@@ -24,7 +24,7 @@ typedef struct Listener {
 
 static void found(void *user, Race *r) {
     Listener *x = user;
-    r->counter = gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
+    gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
 }
 
 static uint64_t *misused(void *user, const VmMisuseEvent *e) {
@@ -131,7 +131,7 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
         m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
     }
     free(marked);
-    if (!gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), m->number))
+    if (!gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), ptx, m->number))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return listen(x, err);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/race_writer.h"
 
+#include "report/headline.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
@@ -9,18 +11,75 @@
 
 enum { COUNTS = 4096 }; // per area
 
-void gr_race_writer_free(RaceWriter *w) { gr_vec_free(&w->modules); }
+// ---- Modules and their headlines ---------------------------------------------------------------------------
 
-bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, uint64_t number) {
-    WrittenModule m = {fingerprint, number};
-    return gr_vec_push(&w->modules, m);
+void gr_race_writer_free(RaceWriter *w) {
+    for (size_t k = 0; k < w->modules.len; k++) {
+        free(((WrittenModule *)w->modules.entries[k].value)->headlines);
+        free(w->modules.entries[k].value);
+    }
+    gr_map_free(&w->modules);
+    for (size_t k = 0; k < w->tallies.len; k++)
+        free(w->tallies.entries[k].value);
+    gr_map_free(&w->tallies);
 }
 
-static uint64_t number_of(const RaceWriter *w, uint64_t fingerprint) {
-    for (size_t k = w->modules.len; k-- > 0;)
-        if (w->modules.data[k].fingerprint == fingerprint)
-            return w->modules.data[k].number;
-    return 0;
+enum { DEEPEST = 64 }; // frames that are looked at
+
+typedef struct Frames {
+    const PtxModule *ptx;
+    const PtxLoc *of[DEEPEST];
+} Frames;
+
+static const char *file_of(const void *frames, uint32_t k) {
+    const Frames *f = frames;
+    return gr_ptx_file(f->ptx, f->of[k]->file);
+}
+
+static uint64_t headline_of(const PtxModule *ptx, uint64_t fingerprint, const PtxStmt *stmt) {
+    Frames f = {.ptx = ptx};
+    uint32_t n = 0;
+    for (const PtxLoc *l = stmt->loc; l && n < DEEPEST; l = l->inlined_at)
+        f.of[n++] = l;
+    if (!n || !f.of[0]->line) {
+        uint64_t place[2] = {fingerprint, stmt->line};
+        return gr_hash_bytes(place, sizeof place);
+    }
+    uint32_t k = gr_headline(file_of, &f, n);
+    const char *file = file_of(&f, k);
+    uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, f.of[k]->line};
+    return gr_hash_bytes(place, sizeof place);
+}
+
+static const WrittenModule *module_of(const RaceWriter *w, uint64_t fingerprint) {
+    return gr_map_get_u64(&w->modules, fingerprint);
+}
+
+bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, const PtxModule *ptx, uint64_t number) {
+    WrittenModule *m = gr_map_get_u64(&w->modules, fingerprint);
+    if (!m) {
+        m = calloc(1, sizeof *m);
+        if (m)
+            m->headlines = calloc((size_t)ptx->n_sites + 1, sizeof *m->headlines);
+        if (!m || !m->headlines || !gr_map_put_u64(&w->modules, fingerprint, m)) {
+            free(m ? m->headlines : NULL);
+            free(m);
+            return false;
+        }
+        m->n_sites = ptx->n_sites;
+        for (uint32_t s = 1; s <= ptx->n_sites; s++)
+            m->headlines[s] = headline_of(ptx, fingerprint, ptx->sites[s].stmt);
+    }
+    m->number = number;
+    return true;
+}
+
+static uint64_t headline(const RaceWriter *w, const RaceSide *s) {
+    const WrittenModule *m = s->by == RACE_BY_KERNEL ? module_of(w, s->module) : NULL;
+    if (m && s->site && s->site <= m->n_sites)
+        return m->headlines[s->site];
+    uint64_t place[2] = {s->by, s->pc};
+    return gr_hash_bytes(place, sizeof place);
 }
 
 // Where an instruction of the host's program is. `symbol` gets the text, if there is one.
@@ -59,7 +118,8 @@ uint64_t *gr_race_writer_count(RaceWriter *w, uint64_t *at) {
 static uint32_t narrow(uint64_t bytes) { return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes; }
 
 static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol) {
-    GrRaceSide out = {.module = number_of(w, s->module),
+    const WrittenModule *m = module_of(w, s->module);
+    GrRaceSide out = {.module = m ? m->number : 0,
                       .site = s->site,
                       .access = s->access,
                       .scope = s->strong ? (uint32_t)s->scope : 0,
@@ -89,17 +149,43 @@ static void stop_launch(const RaceWriter *w, const Race *race) {
             return;
 }
 
-uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
+typedef struct Tally {
+    RaceTally of;
+    uint64_t at; // its place in the file
+} Tally;
+
+// What all races with these headlines count in. NULL: memory is out.
+static Tally *tally_of(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
+    uint64_t a = headline(w, &race->side[0]), b = headline(w, &race->side[1]);
+    uint64_t what[4] = {a < b ? a : b, a < b ? b : a, (uint64_t)race->class << 8 | (uint64_t)seen_by,
+                        race->space == PTX_SHARED};
+    uint64_t key = gr_hash_bytes(what, sizeof what);
+    Tally *t = gr_map_get_u64(&w->tallies, key);
+    if (t)
+        return t;
+    t = calloc(1, sizeof *t);
+    if (!t || !gr_map_put_u64(&w->tallies, key, t)) {
+        free(t);
+        return NULL;
+    }
+    t->of.count = gr_race_writer_count(w, &t->at);
+    return t;
+}
+
+void gr_race_writer_put(RaceWriter *w, Race *race, GrSeenBy seen_by) {
     StrBuf symbol[2] = {{0}, {0}}, b = {0};
+    Tally *tally = tally_of(w, race, seen_by);
     GrRaceInfo info = {.class = race->class,
                        .space = race->space == PTX_SHARED,
                        .seen_by = seen_by,
                        .overlap = race->overlap,
                        .overlap_bytes = narrow(race->overlap_bytes),
-                       .order = race->order};
+                       .order = race->order,
+                       .tally_at = tally && tally->of.count ? tally->at : 0};
     for (unsigned k = 0; k < 2; k++)
         info.side[k] = side_of(w, &race->side[k], &symbol[k]);
-    uint64_t *count = gr_race_writer_count(w, &info.count_at);
+    race->mine.count = gr_race_writer_count(w, &info.count_at);
+    race->ours = tally ? &tally->of : NULL;
     gr_race_write(&info, &b);
     w->session->record(w->session, GR_RECORD_RACE, &b);
     gr_str_free(&b);
@@ -107,5 +193,4 @@ uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by) 
         gr_str_free(&symbol[k]);
     if (w->stop)
         stop_launch(w, race);
-    return count;
 }

@@ -5,29 +5,33 @@
 #ifndef GR_INJECT_RACE_WRITER_H
 #define GR_INJECT_RACE_WRITER_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "exact/race.h"
 #include "inject/engine.h"
 #include "report/race_record.h"
 
 typedef struct WrittenModule {
-    uint64_t fingerprint, number;
+    uint64_t number;     // of the last that was loaded with this fingerprint
+    uint64_t *headlines; // of each site: what the report tells apart (headline.h)
+    uint32_t n_sites;
 } WrittenModule;
 
 typedef struct RaceWriter {
     GrSession *session;
-    VEC(WrittenModule) modules;
+    Map modules; // fingerprint -> WrittenModule
     uint64_t *counts, counts_at;
     uint32_t counts_used;
-    bool stop; // --stop: the first race ends its launch
+    Map tallies; // of races with the same headlines
+    bool stop;   // --stop: the first race ends its launch
 } RaceWriter;
 
 void gr_race_writer_free(RaceWriter *w);
-// False: out of memory.
-bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, uint64_t number);
+// `ptx` is read now only. False: out of memory.
+bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, const PtxModule *ptx, uint64_t number);
 // A word of the results file, and its place there. NULL when there is none.
 uint64_t *gr_race_writer_count(RaceWriter *w, uint64_t *at);
-// Writes the record. What to count further ones in, or NULL.
-uint64_t *gr_race_writer_put(RaceWriter *w, const Race *race, GrSeenBy seen_by);
+// Writes the record, and says what its accesses are to be counted in: race->mine.count, race->ours.
+void gr_race_writer_put(RaceWriter *w, Race *race, GrSeenBy seen_by);
 
 #endif

@@ -269,6 +269,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     if (r->causal.engine)
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
+    GR_TRY(gr_report_group(r, err));
     gr_build_coverage(&b);
     if (r->so_far.path && r->functions.len && !b.nomem) {
         gr_error why = {0};

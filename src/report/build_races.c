@@ -196,51 +196,59 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
             out->accesses[k].kernel = kernel_of_launch(b, rec->process, r.side[k].launch);
     if (r.count_at && count)
         memcpy(&out->count, count, sizeof out->count);
+    const void *tally = r.tally_at ? gr_results_at(b->view, r.tally_at, sizeof out->tally_count) : NULL;
+    if (tally) {
+        out->tally = r.tally_at;
+        memcpy(&out->tally_count, tally, sizeof out->tally_count);
+    }
     return true;
 }
 
 // ---- order -----------------------------------------------------------------------------------------------
 
-static int compare_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
+int gr_compare_texts(const char *a, const char *b) { return a == b ? 0 : strcmp(a ? a : "", b ? b : ""); }
 
 static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-static int compare_sides(const GrAccess *x, const GrAccess *y) {
+static int compare_frames(const GrFrame *a, const GrFrame *b) {
     int d;
-    if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
-        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
-        (d = compare_texts(x->kernel, y->kernel)) || (d = compare_texts(x->kind, y->kind)))
+    if ((d = gr_compare_texts(a->file, b->file)) || (d = compare_numbers(a->line, b->line)) ||
+        (d = compare_numbers(a->col, b->col)))
+        return d;
+    return gr_compare_texts(a->function, b->function);
+}
+
+int gr_compare_sides(const GrAccess *x, const GrAccess *y) {
+    int d = compare_frames(&x->at, &y->at);
+    for (uint32_t k = 0; !d && k < x->n_inlined && k < y->n_inlined; k++)
+        d = compare_frames(&x->inlined[k], &y->inlined[k]);
+    if (d || (d = compare_numbers(x->n_inlined, y->n_inlined)) ||
+        (d = gr_compare_texts(x->kernel, y->kernel)) || (d = gr_compare_texts(x->kind, y->kind)))
         return d;
     return x->at.line ? 0 : compare_numbers(x->ptx_line, y->ptx_line);
 }
 
 // Whichever of the two sides noticed, it is one race: there the one that comes first in the source counts as the first.
 static bool is_swapped(const GrRace *r) {
-    return r->order && compare_sides(&r->accesses[0], &r->accesses[1]) > 0;
+    return r->order && gr_compare_sides(&r->accesses[0], &r->accesses[1]) > 0;
 }
 
 // By place in the source. 0: one race.
 static int compare_races(const GrRace *a, const GrRace *b, bool a_swapped, bool b_swapped) {
     const GrAccess *x = &a->accesses[a_swapped], *y = &b->accesses[b_swapped];
     int d;
-    if ((d = compare_texts(x->at.file, y->at.file)) || (d = compare_numbers(x->at.line, y->at.line)) ||
-        (d = compare_numbers(x->at.col, y->at.col)) || (d = compare_texts(x->at.function, y->at.function)) ||
-        (d = compare_texts(x->kernel, y->kernel)) || (d = compare_numbers(a->class, b->class)) ||
-        (d = compare_numbers(a->seen_by, b->seen_by)) || (d = compare_texts(x->kind, y->kind)) ||
-        (d = compare_texts(a->space, b->space)))
+    if ((d = gr_compare_sides(x, y)) || (d = compare_numbers(a->class, b->class)) ||
+        (d = compare_numbers(a->seen_by, b->seen_by)) || (d = gr_compare_texts(a->space, b->space)) ||
+        (!x->at.line && (d = gr_compare_texts(a->module, b->module))))
         return d;
-    if (!x->at.line &&
-        ((d = compare_numbers(x->ptx_line, y->ptx_line)) || (d = compare_texts(a->module, b->module))))
-        return d;
-    return a->order && b->order ? compare_sides(&a->accesses[!a_swapped], &b->accesses[!b_swapped]) : 0;
+    return a->order && b->order ? gr_compare_sides(&a->accesses[!a_swapped], &b->accesses[!b_swapped]) : 0;
 }
 
-static int compare_places(const GrRace *a, const GrRace *b) {
-    return compare_races(a, b, is_swapped(a), is_swapped(b));
+// 0: one race, whose accesses were counted together.
+static int compare_merged(const GrRace *a, const GrRace *b) {
+    int d = compare_races(a, b, is_swapped(a), is_swapped(b));
+    return d ? d : compare_numbers(a->tally, b->tally);
 }
-
-// As they are shown, so that the report reads like the source.
-static int compare_shown(const void *a, const void *b) { return compare_races(a, b, false, false); }
 
 typedef struct Found {
     GrRace race;
@@ -249,7 +257,7 @@ typedef struct Found {
 
 static int compare_found(const void *a, const void *b) {
     const Found *x = a, *y = b;
-    int d = compare_places(&x->race, &y->race);
+    int d = compare_merged(&x->race, &y->race);
     return d ? d : compare_numbers(x->order, y->order);
 }
 
@@ -291,7 +299,7 @@ gr_status gr_build_races(Build *b, gr_error *err) {
     GrReport *r = b->report;
     for (size_t i = 0; i < all.len; i++) {
         GrRace *last = r->races.len ? &r->races.data[r->races.len - 1] : NULL;
-        if (last && !compare_places(last, &all.data[i].race)) {
+        if (last && !compare_merged(last, &all.data[i].race)) {
             last->count += all.data[i].race.count;
             last->n_sites++;
         } else if (!gr_vec_push(&r->races, all.data[i].race)) {
@@ -299,8 +307,6 @@ gr_status gr_build_races(Build *b, gr_error *err) {
             goto done;
         }
     }
-    if (r->races.len)
-        qsort(r->races.data, r->races.len, sizeof *r->races.data, compare_shown);
 done:
     gr_vec_free(&all);
     return st;

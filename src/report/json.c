@@ -83,6 +83,9 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
          set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
          set(o, "address", a->has_thread || a->lanes || a->host ? hex(a->address) : json_null());
+    uint32_t headline = gr_access_headline(a);
+    if (ok && headline)
+        ok = set(o, "headline", frame_json(gr_access_frame(a, headline), arena));
     if (ok && a->has_rank)
         ok = set(o, "cluster_rank", json_integer(a->rank));
     if (ok && race->order)
@@ -106,6 +109,17 @@ static json_t *sentence(const GrReport *r, const GrRace *race) {
     return j;
 }
 
+// A few of those that the race was seen in.
+static json_t *kernel_names(const GrRace *race, Arena *arena) {
+    enum { LISTED = 20 };
+    json_t *names = json_array();
+    bool ok = names;
+    for (uint32_t k = 0; ok && k < race->n_kernels && k < LISTED; k++)
+        ok = json_array_append_new(names, text_json(gr_demangle(race->kernels[k], arena))) == 0;
+    return ok ? json_pack("{s:i,s:o}", "number", (int)race->n_kernels, "names", names)
+              : (json_decref(names), NULL);
+}
+
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
     bool ok = o && accesses && set(o, "class", json_string(gr_race_class_name(race->class))) &&
@@ -117,6 +131,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
               set(o, "launch", number_or_null(race->launch)) && set(o, "space", text_json(race->space)) &&
               set(o, "count", json_integer((json_int_t)race->count)) &&
               set(o, "instructions", json_integer(race->n_sites)) &&
+              (race->n_kernels < 2 || set(o, "kernels", kernel_names(race, arena))) &&
               set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
     if (ok && race->lanes)
         ok = set(o, "lanes",

@@ -47,6 +47,60 @@ const char *gr_short_name(const char *name, Arena *arena) {
     return depth == 0 ? out : full; // operator< and the like: not worth a parser
 }
 
+typedef struct Named {
+    const char *shortened, *full;
+    size_t number;
+} Named;
+
+static int compare_named(const void *a, const void *b) {
+    const Named *x = a, *y = b;
+    int d = strcmp(x->shortened, y->shortened);
+    return d ? d : strcmp(x->full, y->full);
+}
+
+// Where two texts become different.
+static size_t common(const char *a, const char *b) {
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+// The short name, and the part of the full one in which it is another than its neighbour of the same short name.
+static const char *tell(const Named *n, const Named *neighbour, Arena *arena) {
+    enum { BEFORE = 24, LENGTH = 96 };
+    if (!strcmp(n->full, neighbour->full))
+        return n->shortened;
+    size_t at = common(n->full, neighbour->full), all = strlen(n->full);
+    size_t from = at > BEFORE ? at - BEFORE : 0;
+    return gr_arena_printf(arena, "%s with %s%.*s%s", n->shortened, from ? "..." : "", (int)LENGTH,
+                           n->full + from, from + LENGTH < all ? "..." : "");
+}
+
+const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena) {
+    Named *all = GR_NEW_ARRAY(arena, Named, n + 1);
+    const char **out = GR_NEW_ARRAY(arena, const char *, n + 1);
+    if (!all || !out)
+        return NULL;
+    for (size_t k = 0; k < n; k++) {
+        all[k] = (Named){gr_short_name(names[k], arena), gr_demangle(names[k], arena), k};
+        if (!all[k].shortened || !all[k].full)
+            return NULL;
+    }
+    qsort(all, n, sizeof *all, compare_named);
+    for (size_t k = 0; k < n; k++) {
+        const Named *x = &all[k], *other = NULL;
+        if (k && !strcmp(x->shortened, all[k - 1].shortened))
+            other = &all[k - 1];
+        else if (k + 1 < n && !strcmp(x->shortened, all[k + 1].shortened))
+            other = &all[k + 1];
+        out[x->number] = other ? tell(x, other, arena) : x->shortened;
+        if (!out[x->number])
+            return NULL;
+    }
+    return out;
+}
+
 // ---- source lines ----------------------------------------------------------------------------------------
 
 static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {

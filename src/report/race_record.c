@@ -30,7 +30,8 @@
     N64((r)->overlap)                                                                                        \
     N32((r)->overlap_bytes)                                                                                  \
     TEXT((r)->order)                                                                                         \
-    N64((r)->count_at)
+    N64((r)->count_at)                                                                                       \
+    N64((r)->tally_at)
 
 void gr_race_write(const GrRaceInfo *r, StrBuf *out) {
 #define PUT32(x)    gr_put_u32(out, (x));

@@ -43,7 +43,8 @@ typedef struct GrRaceInfo {
     uint64_t overlap;
     uint32_t overlap_bytes;
     const char *order; // what was missing
-    uint64_t count_at; // place of the count in the file
+    uint64_t count_at; // place of the count in the file: of the accesses that raced as this pair
+    uint64_t tally_at; // likewise, as any pair with the same headlines (headline.h); 0: not known
 } GrRaceInfo;
 
 void gr_race_write(const GrRaceInfo *r, StrBuf *out);

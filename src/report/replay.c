@@ -18,16 +18,22 @@ static bool lacks_a_side(const GrRace *race) {
 
 static bool same_text(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
-// Whether the site is one of those that were merged into the race (build.c, compare_races).
+static bool is_in_kernel_of(const GrRace *race, const char *kernel) {
+    for (uint32_t k = 0; k < race->n_kernels; k++)
+        if (!strcmp(race->kernels[k], kernel))
+            return true;
+    return race->n_kernels == 0 && race->kernel && !strcmp(race->kernel, kernel);
+}
+
+// Whether the site is one of those that were merged into the race (group.c, compare_groups).
 static bool is_site_of(const GrRace *race, const GrModuleInfo *m, const GrSiteInfo *s) {
     const GrAccess *a = &race->accesses[0];
     if (strcmp(a->kind, gr_report_access_kind(s->access)) || a->at.line != s->at.line ||
-        (s->kernel && race->kernel && strcmp(s->kernel, race->kernel)))
+        (s->kernel && race->kernel && !is_in_kernel_of(race, s->kernel)))
         return false;
     if (!a->at.line)
         return a->ptx_line == s->ptx_line && same_text(race->module, m->name);
-    return a->at.col == s->at.col && same_text(a->at.file, s->at.file) &&
-           same_text(a->at.function, s->at.function);
+    return a->at.col == s->at.col && same_text(a->at.file, s->at.file);
 }
 
 static uint64_t slots_of(const GrModuleInfo *m) {

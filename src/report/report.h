@@ -3,8 +3,9 @@
 //
 // The model is independent of engines and of the file: races with their accesses, the coverage, and the reasons why a
 // verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers,
-// no times, no paths of ours. Races at one source position (copies made by unrolling and inlining into one kernel) are
-// one race; without line information they are kept apart by their line in the PTX.
+// no times, no paths of ours. Races between the same two lines of the user's (copies made by unrolling and inlining, instances of
+// templates, pairs of places in a toolkit's header that those lines call) are one race; without line information they are kept apart by their
+// line in the PTX.
 #ifndef GR_REPORT_REPORT_H
 #define GR_REPORT_REPORT_H
 
@@ -60,7 +61,12 @@ typedef struct GrRace {
     const char *kernel, *module, *space;
     uint64_t launch, count; // launch 0: not known
     uint32_t n_sites;       // instructions that were merged into this one
-    GrAccess accesses[2];   // the observer's first; the other side when it is known
+    // Accesses that raced as any pair with the same headlines; `tally` tells which count that is, 0: none.
+    uint64_t tally, tally_count;
+    const char *const
+        *kernels; // of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only
+    uint32_t n_kernels, n_places; // n_places: how many pairs of places those were
+    GrAccess accesses[2];         // the observer's first; the other side when it is known
     unsigned n_accesses;
     const char *order; // what would have ordered the two, a sentence's end; NULL: not known
     uint64_t overlap;  // the bytes that both touched; with `order`
@@ -176,6 +182,9 @@ const char *gr_race_class_meaning(unsigned class);
 
 // The name of a kernel or function, demangled, for a line of text: what makes it long (template arguments, parameters) is left out.
 const char *gr_short_name(const char *name, Arena *arena);
+
+// Names like gr_short_name's, each with what tells it from others of them that are short for the same. NULL: out of memory.
+const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena);
 
 // Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
 void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out);

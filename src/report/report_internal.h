@@ -15,6 +15,19 @@ gr_status gr_report_merge(GrReport *r, gr_error *err);
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
+// The places of an access, the innermost first, then where that was inlined; and which of them is the headline (headline.h).
+static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
+    return k ? &a->inlined[k - 1] : &a->at;
+}
+uint32_t gr_access_headline(const GrAccess *a);
+
+// Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
+int gr_compare_sides(const GrAccess *a, const GrAccess *b);
+int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""
+
+// Races between the same lines of the user's become one (group.c).
+gr_status gr_report_group(GrReport *r, gr_error *err);
+
 // The thread whose value changed, where the two sides that are shown are another occurrence of the race: GrRace.watched has them. NULL: it
 // is the first of the two, or there is no such.
 const GrAccess *gr_race_noticed_elsewhere(const GrRace *race);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentence — a race in one: "thread (1,0,0) wrote at a.cu:12; thread (0,0,0) read at a.cu:15; no barrier between".
+#include "report/headline.h"
 #include "report/report_internal.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
     size_t n = r->folder ? strlen(r->folder) : 0;
     bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
-    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : f->file, f->line);
+    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : gr_toolkit_name(f->file), f->line);
 }
 
 static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
@@ -36,8 +37,14 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
     if (a->strong)
         gr_str_addf(out, " with scope .%s", a->strong);
     if (a->at.file && a->at.line) {
+        uint32_t headline = gr_access_headline(a);
         gr_str_add(out, " at ");
-        gr_report_place(r, &a->at, out);
+        gr_report_place(r, gr_access_frame(a, headline), out);
+        if (headline) {
+            gr_str_add(out, " (");
+            gr_report_place(r, &a->at, out);
+            gr_str_addc(out, ')');
+        }
     } else if (a->ptx_line) {
         gr_str_addf(out, " at line %u of the PTX", a->ptx_line);
     }

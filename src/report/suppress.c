@@ -2,6 +2,8 @@
 // suppress — see suppress.h.
 #include "report/suppress.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,14 +157,24 @@ static GrRace as_race(const GrMisuse *m) {
     return r;
 }
 
+// What was hidden has been counted with others: those go by their own counts now.
+static void part_tallies(GrReport *r, const Map *hidden) {
+    for (size_t i = 0; i < r->races.len && hidden->len; i++)
+        if (gr_map_get_u64(hidden, r->races.data[i].tally))
+            r->races.data[i].tally = 0;
+}
+
 void gr_suppressions_apply(GrReport *r) {
     GrSuppressions *s = r->suppressions;
     size_t races = 0, misuses = 0;
     if (!s)
         return;
+    Map hidden = {0}; // tallies
     for (size_t i = 0; i < r->races.len; i++)
         if (!hide(s, &r->races.data[i], &r->arena))
             r->races.data[races++] = r->races.data[i];
+        else if (r->races.data[i].tally)
+            (void)gr_map_put_u64(&hidden, r->races.data[i].tally, s);
     for (size_t i = 0; i < r->misuses.len; i++) {
         GrRace seen = as_race(&r->misuses.data[i]);
         if (!hide(s, &seen, &r->arena))
@@ -170,4 +182,6 @@ void gr_suppressions_apply(GrReport *r) {
     }
     r->races.len = races;
     r->misuses.len = misuses;
+    part_tallies(r, &hidden);
+    gr_map_free(&hidden);
 }

@@ -84,6 +84,7 @@ static void begins(Watch *w, bool fill, PtxAccess access, const WatchBox *b) {
     if (!b->at || !b->width || !b->height || !b->depth)
         return;
     Actor a = copy_actor(fill, access, b);
+    w->moment++; // it is one access, in however many rows
     gr_wp_check_box(w, &a, b);
     for (uint64_t row = 0; w->copies.len && row < b->height * b->depth; row++) {
         a.address[0] = b->at + row / b->height * b->slice + row % b->height * b->pitch;
@@ -125,6 +126,7 @@ void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t) {
                .used = WATCH_ALL,
                .address = {t->address},
                .pc = t->pc};
+    w->moment++;
     gr_wp_check(w, &a);
     gr_wp_check_copies(w, &a);
 }

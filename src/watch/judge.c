@@ -110,7 +110,8 @@ static const char *no_order(const Actor *a, const Actor *b) {
 
 // ---- Races -------------------------------------------------------------------------------------------------
 
-static void count(Watch *w, const uint32_t id[2], const Race *as) {
+// What `lane` did at that moment has raced as `as`.
+static void count(Watch *w, const uint32_t id[2], const Race *as, uint64_t moment, uint32_t lane) {
     uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
     // A copy touches both spaces: the same two instructions may race in either.
     uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class | (as->space == PTX_SHARED ? 8 : 0);
@@ -125,9 +126,7 @@ static void count(Watch *w, const uint32_t id[2], const Race *as) {
         if (w->options.found)
             w->options.found(w->options.user, r);
     }
-    r->count++;
-    if (r->counter)
-        ++*r->counter;
+    gr_race_count(r, moment, lane);
 }
 
 static bool is_same_value(const Actor *a, unsigned l, uint64_t at, uint64_t n) {
@@ -159,10 +158,18 @@ void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k,
     fill_side(w, a, l, &r.side[0]);
     fill_side(w, b, k, &r.side[1]);
     if (!b->speculated) {
-        count(w, id, &r);
+        count(w, id, &r, w->moment, l);
         return;
     }
-    Pending p = {b->where.stmt, b->where.launch, b->where.block_linear, b->where.warp, k, {id[0], id[1]}, r};
+    Pending p = {b->where.stmt,
+                 b->where.launch,
+                 b->where.block_linear,
+                 b->where.warp,
+                 k,
+                 l,
+                 {id[0], id[1]},
+                 w->moment,
+                 r};
     if (w->pending.len >= WATCH_PENDING || !gr_vec_push(&w->pending, p))
         w->nomem = true;
 }
@@ -177,7 +184,7 @@ void gr_wp_settle(Watch *w, const VmAccessEvent *e) {
             p.warp != e->where.warp || !(e->where.mask >> p.lane & 1))
             w->pending.data[kept++] = p;
         else if (!(e->discards >> p.lane & 1))
-            count(w, p.id, &p.race);
+            count(w, p.id, &p.race, p.moment, p.by);
     }
     w->pending.len = kept;
 }

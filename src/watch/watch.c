@@ -73,6 +73,7 @@ static void on_access(void *user, const VmAccessEvent *e) {
                .event = e};
     a.where.mask = mask;
     memcpy(a.address, e->address, sizeof a.address);
+    w->moment++;
     gr_wp_check(w, &a);
     gr_wp_check_copies(w, &a);
 }
@@ -180,6 +181,7 @@ static void on_async(void *user, const VmAsyncEvent *e) {
     a.owner = e->block;
     a.size = e->size;
     memcpy(a.address, e->address, sizeof a.address);
+    w->moment++;
     gr_wp_check(w, &a);
     gr_wp_check_copies(w, &a);
 }

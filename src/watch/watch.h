@@ -29,7 +29,7 @@
 typedef struct Watch Watch;
 
 typedef struct WatchOptions {
-    // Called when a pair of places is first seen to race; it may set r->counter.
+    // Called when a pair of places is first seen to race; it may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
     // NULL: all kernels are watched. Else those for which it says so.
     bool (*wanted)(void *user, const char *kernel);

@@ -69,7 +69,10 @@ typedef struct Launched {
 typedef struct Pending {
     const PtxStmt *stmt;
     uint64_t launch, block;
-    uint32_t warp, lane, id[2]; // id: of the pair of places
+    uint32_t warp, lane; // of the window
+    uint32_t by;         // the lane that met it
+    uint32_t id[2];      // of the pair of places
+    uint64_t moment;     // Watch.moment
     Race race;
 } Pending;
 
@@ -87,6 +90,7 @@ struct Watch {
     VEC(Entry) entries;
     uint32_t free_windows, free_entries, n_open, n_writing;
     uint64_t questions, opened, submitted;
+    uint64_t moment; // of the accesses that are asked about
     VEC(Copy) copies;
     VEC(Launched) launches;
     uint32_t n_unwanted;

@@ -90,5 +90,68 @@ class Sides(unittest.TestCase):
         self.assertIn(match[3], match[6])
 
 
+class Groups(unittest.TestCase):
+    """One mistake, one report."""
+
+    def lines(self, race):
+        return [(a.get("headline") or a)["line"] for a in race["accesses"]]
+
+    def test_instances_of_a_template(self):
+        report = run("one_cause", "instances", options=["--engine", "exact"])
+        self.assertEqual(len(report["races"]), 1, [r["class"] for r in report["races"]])
+        race = report["races"][0]
+        self.assertEqual(set(self.lines(race)), {line_of("one_cause", "stores"), line_of("one_cause", "loads")})
+        self.assertEqual(race["kernels"]["number"], 6)
+        self.assertEqual({name.split("<")[1].split(">")[0] for name in race["kernels"]["names"]},
+                         {"int", "unsigned int", "float", "double", "short", "long long"})
+        self.assertGreaterEqual(race["instructions"], 6)
+        # In each instance every thread has two loads that another warp's store races with; whichever came second is counted.
+        self.assertLessEqual(race["count"], 6 * 64 * 4)
+        text = run("one_cause", "instances", options=["--engine", "exact"], text=True)
+        self.assertRegex(text, r"one_cause.cu:\d+:\d+: data race: read-write race in 6 kernels\n")
+        self.assertRegex(text, r"    in 6 kernels:\n(        void instances<[a-z ]+>\(.*\)\n){4}        and 2 more\n")
+
+    def test_names_are_told_apart(self):
+        text = run("one_cause", "long names", options=["--engine", "exact"], text=True)
+        shown = re.search(r"    in 3 kernels:\n((?:        .*\n){3})", text)
+        self.assertTrue(shown, text)
+        self.assertEqual(len(set(shown[1].splitlines())), 3, text)
+        kernels = re.findall(r"^            (.*): 1, grid", text, re.MULTILINE)
+        self.assertEqual((len(kernels), len(set(kernels))), (3, 3), text)
+
+    def test_accesses_are_counted_once(self):
+        report = run("one_cause", "same place", options=["--engine", "exact"])
+        counts = {self.lines(r)[0]: r["count"] for r in report["races"]}
+        self.assertEqual(counts, {line_of("one_cause", "same place"): 31, line_of("one_cause", "other"): 31})
+
+    def test_whoever_noticed(self):
+        for seed in range(1, 6):
+            report = run("one_cause", "both notice", options=["--engine", "collider", "--seed", str(seed)])
+            pairs = [tuple(sorted(self.lines(r))) for r in report["races"]]
+            self.assertEqual(len(set(pairs)), len(pairs), report["races"])
+            self.assertEqual(pairs, [(line_of("one_cause", "one"), line_of("one_cause", "another"))])
+
+
+class Headlines(unittest.TestCase):
+    """A race inside a toolkit's header is told at the user's line."""
+
+    def test_storage_that_is_used_again(self):
+        for what in ("scan", "reduction"):
+            report = run("temp_storage", what[0], options=["--engine", "exact"])
+            first, second = (line_of("temp_storage", f"{n} {what}") for n in ("first", "second"))
+            self.assertEqual(report["verdict"], "races", what)
+            for race in report["races"]:
+                # Of two calls of one function PTX does not always say which one an instruction is of.
+                self.assertLessEqual({a["headline"]["line"] for a in race["accesses"]}, {first, second}, race)
+                self.assertTrue(all("/cub/" in a["file"] for a in race["accesses"]), race)
+            classes = [r["class"] for r in report["races"]]
+            self.assertEqual(len(classes), len(set(classes)))
+            text = run("temp_storage", what[0], options=["--engine", "exact"], text=True)
+            self.assertRegex(text, rf"temp_storage.cu:({first}|{second}):\d+: data race: ")
+            self.assertRegex(text, r"\n    which runs cub/[a-z_/]+\.cuh:\d+:\d+ in ")
+            self.assertRegex(text, rf"missing: .* at [^ ]*temp_storage.cu:({first}|{second}) \(cub/[a-z_/]+\.cuh:\d+\);")
+            self.assertEqual(run("temp_storage", what[0], "waits")["verdict"], "clean")
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// group — one cause, one report: races between the same two lines of the user's become one.
+//
+// One mistake makes many pairs of instructions race: unrolled copies, instances of a template, the places of a toolkit's header that
+// one call runs through. Races are grouped by the headlines of both sides (headline.h), whoever of the two noticed, by class and by space.
+// Where only one side is known its place as a whole counts. What is shown is the first of them in the order of the sources, or the first that knows
+// values; the others are counted.
+#include "report/headline.h"
+#include "report/report_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Headlines -----------------------------------------------------------------------------------------------------
+
+static const char *file_of(const void *access, uint32_t k) { return gr_access_frame(access, k)->file; }
+
+uint32_t gr_access_headline(const GrAccess *a) { return gr_headline(file_of, a, a->n_inlined + 1); }
+
+// ---- Keys ----------------------------------------------------------------------------------------------------------
+
+// Where the user meets one side.
+typedef struct Spot {
+    const char *kind; // of what has no place in a kernel: "copy", "host read"; else NULL
+    const char *file, *module;
+    uint32_t line, ptx_line;
+} Spot;
+
+typedef struct Key {
+    const GrRace *race, *pair; // pair: the race of which both sides are known, or NULL
+    Spot low, high;            // of a pair in either order
+    size_t number;
+} Key;
+
+static Spot spot_of(const GrRace *r, const GrAccess *a) {
+    const GrFrame *f = gr_access_frame(a, gr_access_headline(a));
+    Spot s = {.kind = a->host || !a->ptx_line ? a->kind : NULL, .file = f->file, .line = f->line};
+    if (!f->line && !s.kind) {
+        s.module = r->module;
+        s.ptx_line = a->ptx_line;
+    }
+    return s;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+static int compare_spots(const Spot *a, const Spot *b) {
+    int d;
+    if ((d = gr_compare_texts(a->file, b->file)) || (d = compare_numbers(a->line, b->line)) ||
+        (d = gr_compare_texts(a->kind, b->kind)) || (d = gr_compare_texts(a->module, b->module)))
+        return d;
+    return compare_numbers(a->ptx_line, b->ptx_line);
+}
+
+static Key key_of(const GrRace *r, size_t number) {
+    Key k = {.race = r, .number = number, .pair = r->watched ? r->watched : r->order ? r : r->witness};
+    const GrRace *p = k.pair ? k.pair : r;
+    k.low = k.high = spot_of(p, &p->accesses[0]);
+    if (k.pair)
+        k.high = spot_of(p, &p->accesses[1]);
+    if (compare_spots(&k.low, &k.high) > 0) {
+        Spot low = k.high;
+        k.high = k.low;
+        k.low = low;
+    }
+    return k;
+}
+
+static bool is_unconfirmed(const GrRace *r) { return r->judged && !r->witness; }
+
+// 0: one cause.
+static int compare_groups(const Key *x, const Key *y) {
+    int d;
+    if ((d = compare_spots(&x->low, &y->low)) || (d = compare_spots(&x->high, &y->high)) ||
+        (d = compare_numbers(!x->pair, !y->pair)))
+        return d;
+    const GrRace *a = x->pair ? x->pair : x->race, *b = y->pair ? y->pair : y->race;
+    if ((d = compare_numbers(a->class, b->class)) || (d = gr_compare_texts(a->space, b->space)) ||
+        (d = gr_compare_texts(x->race->engine, y->race->engine)) ||
+        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))))
+        return d;
+    if (x->pair)
+        return 0;
+    // Functions are instances of templates, and do not count.
+    const GrAccess *one = &a->accesses[0], *other = &b->accesses[0];
+    if ((d = gr_compare_texts(one->at.file, other->at.file)) ||
+        (d = compare_numbers(one->at.line, other->at.line)) ||
+        (d = compare_numbers(one->at.col, other->at.col)))
+        return d;
+    return gr_compare_texts(one->kind, other->kind);
+}
+
+// What is shown of a group comes first.
+static int compare_keys(const void *a, const void *b) {
+    const Key *x = a, *y = b;
+    int d = compare_groups(x, y);
+    if (!d)
+        d = compare_numbers(!x->race->size, !y->race->size);
+    if (!d)
+        d = gr_compare_sides(&x->race->accesses[0], &y->race->accesses[0]);
+    return d ? d : compare_numbers(x->number, y->number);
+}
+
+// ---- Groups --------------------------------------------------------------------------------------------------------
+
+static int compare_names(const void *a, const void *b) {
+    return gr_compare_texts(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool add_kernels(GrReport *r, GrRace *out, const Key *keys, size_t n) {
+    const char **names = GR_NEW_ARRAY(&r->arena, const char *, 3 * n + 1);
+    size_t all = 0, kept = 0;
+    for (size_t k = 0; names && k < n; k++) {
+        const GrRace *race = keys[k].race;
+        names[all++] = race->kernel;
+        for (unsigned s = 0; s < race->n_accesses; s++)
+            names[all++] = race->accesses[s].kernel;
+    }
+    if (!names)
+        return false;
+    qsort(names, all, sizeof *names, compare_names);
+    for (size_t k = 0; k < all; k++)
+        if (names[k] && (!kept || strcmp(names[kept - 1], names[k])))
+            names[kept++] = names[k];
+    out->kernels = names;
+    out->n_kernels = (uint32_t)kept;
+    return true;
+}
+
+static int compare_tallies(const void *a, const void *b) {
+    const Key *x = a, *y = b;
+    return compare_numbers(x->race->tally, y->race->tally);
+}
+
+// Every access once, as far as is known: those of a tally have been counted together.
+static uint64_t count_of(Key *keys, size_t n) {
+    uint64_t count = 0;
+    qsort(keys, n, sizeof *keys, compare_tallies);
+    for (size_t k = 0; k < n; k++)
+        if (!keys[k].race->tally)
+            count += keys[k].race->count;
+        else if (!k || keys[k].race->tally != keys[k - 1].race->tally)
+            count += keys[k].race->tally_count;
+    return count;
+}
+
+static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
+    *out = *keys[0].race;
+    if (n == 1 && !out->tally)
+        return true;
+    uint32_t sites = 0;
+    for (size_t k = 0; k < n; k++)
+        sites += keys[k].race->n_sites;
+    if (!add_kernels(r, out, keys, n))
+        return false;
+    out->n_sites = sites;
+    out->n_places = (uint32_t)n;
+    out->count = count_of(keys, n);
+    return true;
+}
+
+// As they are shown, so that the report reads like the source.
+static int compare_shown(const void *a, const void *b) {
+    const GrRace *x = a, *y = b;
+    const GrAccess *p = &x->accesses[0], *q = &y->accesses[0];
+    const GrFrame *f = gr_access_frame(p, gr_access_headline(p)),
+                  *g = gr_access_frame(q, gr_access_headline(q));
+    int d;
+    if ((d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
+        (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->class, y->class)) ||
+        (d = compare_numbers(x->seen_by, y->seen_by)) || (d = gr_compare_texts(x->space, y->space)))
+        return d;
+    return x->n_accesses > 1 && y->n_accesses > 1 ? gr_compare_sides(&x->accesses[1], &y->accesses[1]) : 0;
+}
+
+gr_status gr_report_group(GrReport *r, gr_error *err) {
+    size_t n = r->races.len, kept = 0;
+    Key *keys = malloc((n + 1) * sizeof *keys);
+    GrRace *out = malloc((n + 1) * sizeof *out);
+    bool ok = keys && out;
+    for (size_t k = 0; ok && k < n; k++)
+        keys[k] = key_of(&r->races.data[k], k);
+    if (ok)
+        qsort(keys, n, sizeof *keys, compare_keys);
+    for (size_t k = 0, end; ok && k < n; k = end) {
+        for (end = k + 1; end < n && !compare_groups(&keys[k], &keys[end]); end++) {
+        }
+        ok = group(r, keys + k, end - k, &out[kept++]);
+    }
+    if (ok && n) {
+        memcpy(r->races.data, out, kept * sizeof *out);
+        r->races.len = kept;
+        qsort(r->races.data, kept, sizeof *out, compare_shown);
+    }
+    free(keys);
+    free(out);
+    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// headline — where the user meets a race: of the places that an access was inlined from, the innermost in the user's own code.
+//
+// A race inside a header of the toolkit (CUDA, libcu++, CUB, Thrust; toolkit.def) is told at the line of the user's that called it, with the
+// header's places beneath. Races with the same headlines are one report, so the process that counts them needs it as well.
+#ifndef GR_REPORT_HEADLINE_H
+#define GR_REPORT_HEADLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// The file belongs to the toolkit or to the system, not to the user. NULL: it does not.
+bool gr_is_toolkit_file(const char *file);
+
+// A toolkit's file as programs include it, "cub/block/block_scan.cuh"; any other as it is.
+const char *gr_toolkit_name(const char *file);
+
+// Of `n` files, the innermost place first, the number of the first that is the user's; 0 when none is.
+uint32_t gr_headline(const char *(*file)(const void *places, uint32_t k), const void *places, uint32_t n);
+
+#endif

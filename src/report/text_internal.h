@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// text_internal — what the files that write a report as text share: text.c the whole and the coverage, text_race.c a race.
+#ifndef GR_REPORT_TEXT_INTERNAL_H
+#define GR_REPORT_TEXT_INTERNAL_H
+
+#include "report/report_internal.h"
+
+#define GR_TEXT_RULE "================================================================================\n"
+
+// FILE:LINE:COLUMN.
+void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out);
+
+// "WHAT (x,y,z)".
+void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
+
+// The i-th race of the report. Names are demangled in `arena`.
+void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out);
+
+#endif

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both sides where they are
+// known.
+#include "device/record.h"
+#include "report/headline.h"
+#include "report/text_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    gr_report_place(r, f, out);
+    if (f->col)
+        gr_str_addf(out, ":%u", f->col);
+}
+
+// The headline of an access.
+static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, gr_access_headline(a)); }
+
+static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
+    if (a->host && a->at.file)
+        gr_text_place(r, &a->at, out);
+    else if (a->host)
+        gr_str_add(out, "the host's code (compile with -g to see source lines)");
+    else if (!a->ptx_line)
+        gr_str_addf(out, "a %s that the program asked the API for", a->kind);
+    else if (a->at.file && a->at.line)
+        gr_text_place(r, headline_of(a), out);
+    else
+        gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
+}
+
+void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out) {
+    gr_str_addf(out, "%s (%u,%u,%u)", what, v[0], v[1], v[2]);
+}
+
+static void add_lanes(uint32_t lanes, StrBuf *out) {
+    for (unsigned i = 0; i < 32; i++)
+        if (lanes >> i & 1)
+            gr_str_addf(out, " %u", i);
+}
+
+// The kernel, and the device function that the headline is in.
+static void add_function(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
+    const char *function = headline_of(a)->function;
+    if (race->n_kernels > 1)
+        gr_str_addf(out, "in %u kernels", race->n_kernels);
+    else if (race->kernel)
+        gr_str_addf(out, "in kernel %s", gr_short_name(race->kernel, arena));
+    if (function && (!race->kernel || strcmp(function, race->kernel)))
+        gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_short_name(function, arena));
+}
+
+// Which kernels those are, a few of them.
+static void add_kernels(const GrRace *race, Arena *arena, StrBuf *out) {
+    enum { LISTED = 4 };
+    if (race->n_kernels < 2)
+        return;
+    uint32_t n = race->n_kernels > LISTED + 1 ? LISTED : race->n_kernels;
+    const char *const *names = gr_telling_names(race->kernels, n, arena);
+    gr_str_addf(out, "    in %u kernels:\n", race->n_kernels);
+    for (uint32_t k = 0; names && k < n; k++)
+        gr_str_addf(out, "        %s\n", names[k]);
+    if (n < race->n_kernels)
+        gr_str_addf(out, "        and %u more\n", race->n_kernels - n);
+}
+
+static bool is_inverse(const GrRace *race) {
+    for (uint32_t k = 0; k < race->size; k++)
+        if ((race->expected[k] ^ race->seen[k]) != 0xff)
+            return false;
+    return true;
+}
+
+// Lanes of one warp: who stored what. `size` is 0 when the values are not known.
+static void add_lane_values(const GrRace *race, StrBuf *out) {
+    const uint8_t *const values[] = {race->expected, race->seen};
+    unsigned n = race->class == GR_CLASS_INTRA_WARP_SAME ? 1 : 2;
+    uint32_t rest = race->lanes;
+    for (unsigned k = 0; k < n && race->size; k++) {
+        gr_str_addf(out, "    lane%s", race->stored[k] & (race->stored[k] - 1) ? "s" : "");
+        add_lanes(race->stored[k], out);
+        gr_str_addf(out, "%s stored ", n == 1 ? " all" : "");
+        gr_value_text(values[k], race->size, out);
+        gr_str_addc(out, '\n');
+        rest &= ~race->stored[k];
+    }
+    if (race->size && rest) {
+        gr_str_addf(out, "    lane%s", rest & (rest - 1) ? "s" : "");
+        add_lanes(rest, out);
+        gr_str_add(out, " stored something else\n");
+    }
+}
+
+static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out);
+
+// The values: what should have been there by program order, and what was.
+static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->lanes)
+        add_lane_values(race, out);
+    if (!race->size || race->lanes)
+        return;
+    const GrAccess *noticed = gr_race_noticed_elsewhere(race);
+    if (noticed) {
+        gr_str_add(out, "    a value changed in another occurrence: ");
+        add_who(race, noticed, out);
+        if (race->launch)
+            gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
+        gr_str_addc(out, '\n');
+    }
+    gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
+    gr_value_text(race->expected, race->size, out);
+    gr_str_add(out, "\n    then saw   ");
+    gr_value_text(race->seen, race->size, out);
+    if (r->poisoned && is_inverse(race))
+        gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
+                        "(--poison-writes)");
+    gr_str_addc(out, '\n');
+}
+
+static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
+    gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
+    if (a->size) // else the instruction does not say
+        gr_str_addf(out, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
+    if (a->strong)
+        gr_str_addf(out, ", %sstrong, scope .%s", a->is_volatile ? "volatile: " : "", a->strong);
+    if (a->discarded)
+        gr_str_add(out, ", its value not used");
+    if (a->has_thread) {
+        gr_text_triple(", thread", a->thread, out);
+        gr_text_triple(", block", a->block, out);
+        gr_str_addf(out,
+                    strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
+                    race->space, (unsigned long long)a->address);
+        if (a->has_rank)
+            gr_str_addf(out, " of block %u of the cluster", a->rank);
+    } else if (a->host) {
+        gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
+    }
+}
+
+// The function of the other side, where it is another one; and the end of the line.
+static void add_other_function(const GrAccess *a, const GrAccess *b, Arena *arena, StrBuf *out) {
+    const char *mine = headline_of(a)->function, *other = headline_of(b)->function;
+    if (other && (!mine || strcmp(mine, other)))
+        gr_str_addf(out, " in %s", gr_short_name(other, arena));
+    gr_str_addc(out, '\n');
+}
+
+static void add_beneath(const GrReport *r, const GrFrame *f, Arena *arena, StrBuf *out) {
+    gr_str_add(out, "    which runs ");
+    gr_text_place(r, f, out);
+    if (f->function)
+        gr_str_addf(out, " in %s", gr_short_name(f->function, arena));
+    gr_str_addc(out, '\n');
+}
+
+// The line that the headline names, and beneath it the places in the toolkit's headers that it leads to.
+static void add_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+    enum { OUTER = 2, INNER = 2 }; // so many are shown
+    uint32_t k = gr_access_headline(a);
+    const GrFrame *f = gr_access_frame(a, k);
+    gr_source_excerpt(f->file, f->line, f->col, out);
+    for (uint32_t shown = 0; k-- > 0; shown++) {
+        if (shown == OUTER && k > INNER) {
+            gr_str_addf(out, "    (%u more)\n", k + 1 - INNER);
+            k = INNER - 1;
+        }
+        add_beneath(r, gr_access_frame(a, k), arena, out);
+    }
+}
+
+// Where the headline was inlined.
+static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+    for (uint32_t f = gr_access_headline(a); f < a->n_inlined; f++) {
+        gr_str_add(out, "    inlined at ");
+        gr_text_place(r, &a->inlined[f], out);
+        if (a->inlined[f].function)
+            gr_str_addf(out, " in %s", gr_short_name(a->inlined[f].function, arena));
+        gr_str_addc(out, '\n');
+    }
+}
+
+// Both sides, and the order that was missing.
+static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    const GrAccess *a = &race->accesses[0], *b = &race->accesses[1];
+    gr_str_add(out, "    other side: ");
+    add_where(r, b, race->module, out);
+    add_other_function(a, b, arena, out);
+    if (b->ptx_line || b->host) {
+        add_source(r, b, arena, out);
+        gr_str_add(out, "    ");
+        add_who(race, b, out);
+        if (b->launch)
+            gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
+        gr_str_addc(out, '\n');
+    }
+    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->overlap_bytes,
+                race->overlap_bytes == 1 ? "" : "s", strcmp(race->space, "shared") ? "" : "offset ",
+                (unsigned long long)race->overlap);
+    gr_race_sentence(r, race, out);
+    gr_str_addc(out, '\n');
+}
+
+// The other side, from the replay in which the two met.
+static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    const GrMet *m = race->met;
+    const GrAccess *a = &m->first, *b = &m->other;
+    gr_str_add(out, "    other side, caught by a replay: ");
+    add_where(r, b, race->module, out);
+    add_other_function(a, b, arena, out);
+    add_source(r, b, arena, out);
+    add_inlined(r, b, arena, out);
+    gr_str_add(out, "    ");
+    add_who(race, b, out);
+    if (b->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
+    gr_str_addf(
+        out, "\n    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
+        m->replay, (unsigned long long)m->seed);
+    add_who(race, a, out);
+    if (a->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)a->launch);
+    gr_str_addc(out, '\n');
+}
+
+// A lost update may have been lost to another lane of the same instruction, which is a race of its own in the report.
+static bool has_lanes_too(const GrReport *r, const GrRace *race) {
+    const GrFrame *at = &race->accesses[0].at;
+    for (size_t i = 0; i < r->races.len; i++) {
+        const GrRace *o = &r->races.data[i];
+        if (o->class == GR_CLASS_INTRA_WARP && race->class == GR_CLASS_LOST_UPDATE && at->line &&
+            at->line == o->accesses[0].at.line && at->col == o->accesses[0].at.col && at->file &&
+            o->accesses[0].at.file && !strcmp(at->file, o->accesses[0].at.file))
+            return true;
+    }
+    return false;
+}
+
+static void add_other_side(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->n_accesses < 2 && r->replays) {
+        gr_str_addf(
+            out,
+            "    other side: not known: in %llu replay%s no store or atomic operation of a kernel touched "
+            "the bytes\n    while a thread waited here (copies, asynchronous stores and the host cannot "
+            "be caught)\n%s",
+            (unsigned long long)r->replays, r->replays == 1 ? "" : "s",
+            has_lanes_too(r, race)
+                ? "    lanes of one warp store here together: see the intra-warp lost update at this line\n"
+                : "");
+        return;
+    }
+    if (race->n_accesses < 2) {
+        gr_str_add(out, "    other side: a store by another thread, not known (this engine sees one side)\n");
+        return;
+    }
+    gr_str_add(out, "    other side: the same instruction, in other lanes of the warp");
+    if (race->accesses[1].lanes) {
+        gr_str_add(out, "; at this address:");
+        add_lanes(race->accesses[1].lanes, out);
+    }
+    gr_str_addc(out, '\n');
+}
+
+// What the other engine saw of the same race in the same execution.
+static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
+    if (!race->witness) {
+        gr_str_add(out, "    NOT CONFIRMED: causality saw no race at this access in the same execution\n");
+        return;
+    }
+    const GrRace *w = race->witness;
+    gr_str_addf(out, "    confirmed by causality in the same execution: %s of ",
+                gr_race_class_name(w->class));
+    add_where(r, &w->accesses[0], w->module, out);
+    gr_str_add(out, "\n    ");
+    add_who(w, &w->accesses[0], out);
+    gr_str_addc(out, '\n');
+    add_pair(r, w, arena, out);
+}
+
+void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
+    const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
+    const GrAccess *a = &shown->accesses[0];
+    gr_str_add(out, GR_TEXT_RULE);
+    add_where(r, a, race->module, out);
+    gr_str_addf(out, ": data race: %s ", gr_race_class_name(race->class));
+    add_function(race, a, arena, out);
+    gr_str_addf(out, "\n\n    %s\n\n", gr_race_class_meaning(race->class));
+    add_source(r, a, arena, out);
+    add_inlined(r, a, arena, out);
+    gr_str_add(out, "    ");
+    add_who(race, a, out);
+    if (shown->launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)shown->launch);
+    gr_str_addc(out, '\n');
+    if (!race->watched)
+        add_values(r, race, out);
+    if (shown->order)
+        add_pair(r, shown, arena, out);
+    else if (race->met)
+        add_met(r, race, arena, out);
+    else if (!race->witness)
+        add_other_side(r, race, out);
+    if (race->watched)
+        add_values(r, race, out);
+    add_kernels(race, arena, out);
+    gr_str_addf(
+        out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
+        race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");
+    if (race->n_sites > 1)
+        gr_str_addf(out, race->order ? ", by %u pairs of instructions" : ", at %u instructions of this line",
+                    race->n_sites);
+    gr_str_addf(out, "\n    evidence: %s (engine %s)\n", race->evidence ? race->evidence : r->evidence,
+                race->engine ? race->engine : r->engine);
+    if (race->judged)
+        add_witness(r, race, arena, out);
+}
