@@ -67,7 +67,7 @@ typedef struct Run {
     char **argv; // the program's
     char results[PATH_MAX];
     int results_fd; // in memory; -1: on a disk, to be removed
-    GrSuppressions suppressions;
+    GrSuppressions suppressions, bundled;
     bool suppresses; // there are some
     GrSelection selection;
     const char *coverage; // as the user calls it
@@ -196,7 +196,8 @@ static gr_status run_program(Run *r, gr_error *err) {
                          .environment = environment,
                          .timeout_s = o->timeout,
                          .repeatable = !r->on_gpu,
-                         .replay = r->targets != NULL};
+                         .replay = r->targets != NULL,
+                         .progress = r->targets ? NULL : r->results};
     time_t start = time(NULL);
     if (r->targets)
         plan.input = gr_input_again(&r->input);
@@ -359,10 +360,12 @@ static int report_run(Run *r, gr_error *err) {
         report.evidence = GR_EVIDENCE_VALUE " or " GR_EVIDENCE_WATCHPOINT;
     report.device = r->options.device;
     report.seed = r->options.seed;
+    report.max_reports = r->options.max_reports;
     report.poisoned = r->options.poison_writes;
     char folder[PATH_MAX];
     report.folder = getcwd(folder, sizeof folder);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;
+    report.bundled = r->options.bundled_suppressions ? &r->bundled : NULL;
     if (gr_selection_has_kernels(&r->selection))
         report.excludes_kernel = excludes_kernel;
     if (gr_selection_has_files(&r->selection))
@@ -440,6 +443,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
             return complain(EXIT_USAGE, err);
         r->suppresses = true;
     }
+    if (gr_suppressions_bundled(&r->bundled, err) != GR_OK)
+        return complain(EXIT_OURS, err);
     r->coverage = o->coverage;
     if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK)
         return complain(EXIT_USAGE, err);
@@ -477,6 +482,7 @@ int gr_cmd_run(int argc, char **argv) {
 done:
     drop_results(&r);
     gr_suppressions_free(&r.suppressions);
+    gr_suppressions_free(&r.bundled);
     gr_selection_free(&r.selection);
     gr_options_free(&r.options);
     return status;

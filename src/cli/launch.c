@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/launch.h"
 
+#include "cli/progress.h"
+
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -149,6 +151,7 @@ typedef struct Wait {
     bool own_group;
     int64_t deadline; // 0: none
     int killed;       // 0, SIGTERM, SIGKILL: what it got at the deadline
+    GrProgress progress;
 } Wait;
 
 static void on_deadline(Wait *w) {
@@ -172,16 +175,15 @@ static int wait_for(pid_t pid, Wait *w, const sigset_t *set) {
             return status;
         siginfo_t info;
         int sig;
-        if (w->deadline) {
-            int64_t left = w->deadline - now_ms();
-            struct timespec t = {left > 0 ? left / 1000 : 0, left > 0 ? left % 1000 * 1000000 : 0};
-            sig = sigtimedwait(set, &info, &t);
-        } else {
-            sig = sigwaitinfo(set, &info);
-        }
-        if (sig < 0 && errno == EAGAIN)
-            on_deadline(w);
-        else if (sig > 0 && sig != SIGCHLD)
+        int64_t now = now_ms(), left = gr_progress_tick(&w->progress, now);
+        if (w->deadline && (left < 0 || w->deadline - now < left))
+            left = w->deadline > now ? w->deadline - now : 0;
+        struct timespec t = {left / 1000, left % 1000 * 1000000};
+        sig = left < 0 ? sigwaitinfo(set, &info) : sigtimedwait(set, &info, &t);
+        if (sig < 0 && errno == EAGAIN) {
+            if (w->deadline && now_ms() >= w->deadline)
+                on_deadline(w);
+        } else if (sig > 0 && sig != SIGCHLD)
             on_signal(w, &info);
     }
 }
@@ -212,7 +214,10 @@ gr_status gr_launch(const GrLaunchPlan *plan, GrEnding *out, gr_error *err) {
         Wait w = {.target = own_group ? -pid : pid, .own_group = own_group};
         if (plan->timeout_s)
             w.deadline = now_ms() + (int64_t)plan->timeout_s * 1000;
+        if (plan->progress)
+            gr_progress_begin(&w.progress, plan->progress, now_ms());
         int why, status = wait_for(pid, &w, &set);
+        gr_progress_end(&w.progress);
         *out = (GrEnding){.timed_out = w.killed != 0};
         if (WIFSIGNALED(status))
             out->signal = WTERMSIG(status);

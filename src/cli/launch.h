@@ -35,6 +35,7 @@ typedef struct GrLaunchPlan {
     bool repeatable;                // switch off what makes host addresses vary
     bool replay;                    // standard input is `input`, what is printed is dropped
     int input;
+    const char *progress; // the results file whose counts are shown meanwhile (progress.h); NULL: none
 } GrLaunchPlan;
 
 typedef struct GrEnding {

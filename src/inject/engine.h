@@ -46,6 +46,8 @@ typedef struct GrSession {
     // `watching` must be called: on with every submission of work, off when the host has waited for all. False: not here.
     bool (*watch)(struct GrSession *s, const GrHostWatcher *w);
     void (*watching)(struct GrSession *s, bool on);
+    // One more race is known, for who waits for the program.
+    void (*raced)(struct GrSession *s);
 } GrSession;
 
 // A module of the program on its way into the driver, or loaded.

@@ -134,6 +134,7 @@ static void log_launch(const Kernel *k, uint64_t number) {
 
 void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
     Session *s = &gr_session;
+    gr_results_count_launch(&s->results);
     if (!k->counts)
         write_record(k);
     GrKernelCounts *c = k->counts;

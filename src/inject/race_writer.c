@@ -169,6 +169,7 @@ static Tally *tally_of(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
         return NULL;
     }
     t->of.count = gr_race_writer_count(w, &t->at);
+    w->session->raced(w->session);
     return t;
 }
 

@@ -64,6 +64,11 @@ static void session_watching(GrSession *s, bool on) {
     gr_watch_set(on);
 }
 
+static void session_raced(GrSession *s) {
+    (void)s;
+    gr_results_count_race(&gr_session.results);
+}
+
 static void append_number(GrRecordKind kind, uint64_t number) {
     StrBuf b = {0};
     gr_put_u64(&b, number);
@@ -86,7 +91,8 @@ static gr_status begin(gr_error *err) {
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
     s->pub = (GrSession){session_driver, session_write, session_note,  session_symbol,
-                         session_record, session_area,  session_watch, session_watching};
+                         session_record, session_area,  session_watch, session_watching,
+                         session_raced};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

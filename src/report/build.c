@@ -16,6 +16,7 @@ enum { MAX_LOG_ENTRIES = 1 << 20 };
 void gr_report_init(GrReport *r) {
     memset(r, 0, sizeof *r);
     gr_arena_init(&r->arena);
+    r->sources = gr_arena_alloc(&r->arena, sizeof *r->sources);
     r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
 }
 
@@ -32,6 +33,8 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->remarks);
     gr_vec_free(&r->faults);
     gr_vec_free(&r->reasons);
+    if (r->sources)
+        gr_sources_free(r->sources);
     gr_arena_free(&r->arena);
 }
 
@@ -84,16 +87,15 @@ static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     uint64_t need = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
     if (m.slot_bytes && (m.slot_bytes < need || !gr_results_at(b->view, m.slots, need)))
         m.slot_bytes = 0, b->report->damaged++; // its slots are past the end of the file
-    if (!gr_vec_push(&b->modules, m))
+    if (!gr_vec_push(&b->modules, m) ||
+        !gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return GR_OK;
 }
 
 const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number) {
-    for (size_t i = 0; i < b->modules.len; i++)
-        if (b->modules.data[i].process == process && b->modules.data[i].number == number)
-            return &b->modules.data[i];
-    return NULL;
+    size_t at = (size_t)gr_map_get_u64(&b->module_at, gr_build_key(process, number));
+    return at ? &b->modules.data[at - 1] : NULL;
 }
 
 // {u64 index, u64 module number, str name, u64 offset of its GrKernelCounts}
@@ -110,7 +112,8 @@ static void take_kernel(Build *b, const GrRecord *rec) {
     GrKernelCounts n;
     memcpy(&n, at, sizeof n);
     k.done = n.launches > n.failed ? n.launches - n.failed : 0;
-    if (!gr_vec_push(&b->kernels, k)) {
+    if (!gr_vec_push(&b->kernels, k) ||
+        !gr_map_put_u64(&b->kernel_at, gr_build_key(k.process, k.index), (void *)b->kernels.len)) {
         b->nomem = true;
         return;
     }
@@ -285,6 +288,8 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
 done:
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);
+    gr_map_free(&b.module_at);
+    gr_map_free(&b.kernel_at);
     gr_vec_free(&b.not_understood);
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);

@@ -4,6 +4,7 @@
 #ifndef GR_REPORT_BUILD_H
 #define GR_REPORT_BUILD_H
 
+#include "base/map.h"
 #include "report/report_internal.h"
 
 typedef struct KernelInfo {
@@ -34,10 +35,16 @@ typedef struct Build {
     const GrResultsView *view;
     VEC(GrModuleInfo) modules;
     VEC(KernelInfo) kernels;
+    Map module_at, kernel_at; // process and number -> 1 + index; kernel_at: by the number that logs name
     VEC(LaunchLog) logs;
     VEC(Process) processes;
     bool nomem;
 } Build;
+
+static inline uint64_t gr_build_key(uint64_t process, uint64_t number) {
+    uint64_t of[2] = {process, number};
+    return gr_hash_bytes(of, sizeof of);
+}
 
 // `text` lives in the report's arena, or is a constant.
 bool gr_build_count(GrCountedVec *v, const char *text);

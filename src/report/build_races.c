@@ -15,9 +15,9 @@ static const char *kernel_of_launch(const Build *b, uint64_t process, uint64_t l
         if (l->process != process || launch < l->first || launch - l->first >= l->count)
             continue;
         uint64_t index = l->kernels[launch - l->first];
-        for (size_t k = 0; index && k < b->kernels.len; k++)
-            if (b->kernels.data[k].process == process && b->kernels.data[k].index == index - 1)
-                return b->kernels.data[k].name;
+        size_t at = index ? (size_t)gr_map_get_u64(&b->kernel_at, gr_build_key(process, index - 1)) : 0;
+        if (at)
+            return b->kernels.data[at - 1].name;
     }
     return NULL;
 }

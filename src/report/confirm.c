@@ -5,11 +5,13 @@
 // watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in causality: of which
 // the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
 // does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
+#include "base/map.h"
 #include "device/record.h"
 #include "exact/race.h"
 #include "report/race_record.h"
 #include "report/report_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_pair(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
@@ -64,6 +66,46 @@ static void keep_unused(GrReport *r, const bool *used) {
     r->races.len = kept;
 }
 
+// ---- Where to look --------------------------------------------------------------------------------------------
+
+// The races of which both sides are known, by the place of either side: of a hash, in ascending order.
+typedef struct Index {
+    Map heads;      // hash -> 1 + its first entry
+    uint32_t *next; // of entry 2 * race + side: 1 + the next one; 0: none
+} Index;
+
+static uint64_t hash_of(const GrAccess *a) {
+    uint64_t place[3] = {a->at.line, a->at.line ? a->at.col : a->ptx_line,
+                         a->at.line && a->at.file ? gr_hash_bytes(a->at.file, strlen(a->at.file)) : 0};
+    if (a->host || !a->ptx_line)
+        place[1] = 0;
+    return gr_hash_bytes(place, sizeof place);
+}
+
+static bool index_races(const GrReport *r, Index *out) {
+    size_t n = r->races.len;
+    *out = (Index){.next = calloc(2 * n + 1, sizeof *out->next)};
+    bool ok = out->next && n < UINT32_MAX / 2;
+    for (size_t entry = 2 * n; ok && entry-- > 0;) {
+        const GrRace *race = &r->races.data[entry / 2];
+        if (!is_pair(race))
+            continue;
+        uint64_t hash = hash_of(&race->accesses[entry % 2]);
+        out->next[entry] = (uint32_t)(uintptr_t)gr_map_get_u64(&out->heads, hash);
+        ok = gr_map_put_u64(&out->heads, hash, (void *)(entry + 1));
+    }
+    return ok;
+}
+
+static void index_free(Index *x) {
+    gr_map_free(&x->heads);
+    free(x->next);
+}
+
+static uint32_t first_at(const Index *x, const GrAccess *a) {
+    return (uint32_t)(uintptr_t)gr_map_get_u64(&x->heads, hash_of(a));
+}
+
 // ---- Values and watchpoints --------------------------------------------------------------------------------
 
 static bool same_thread(const GrAccess *a, const GrAccess *b) {
@@ -81,10 +123,11 @@ const GrAccess *gr_race_noticed_elsewhere(const GrRace *race) {
 }
 
 // Of those that met at the place of `race` the one that it is most likely to be: of the same thread, or that came most often.
-static size_t best_meeting(const GrReport *r, const GrRace *race) {
+static size_t best_meeting(const GrReport *r, const Index *x, const GrRace *race) {
     size_t best = SIZE_MAX;
     bool exact = false;
-    for (size_t k = 0; k < r->races.len; k++) {
+    for (uint32_t at = first_at(x, &race->accesses[0]); at; at = x->next[at - 1]) {
+        size_t k = (at - 1) / 2;
         const GrRace *w = &r->races.data[k];
         int side = is_watched(w) ? side_at(race, w) : -1;
         if (side < 0)
@@ -101,8 +144,10 @@ static size_t best_meeting(const GrReport *r, const GrRace *race) {
 gr_status gr_report_merge(GrReport *r, gr_error *err) {
     size_t n = r->races.len;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
-    if (!used)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    Index x;
+    gr_status st = index_races(r, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st != GR_OK)
+        goto done;
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         if (is_watched(race)) {
@@ -111,12 +156,14 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         }
         if (!is_pair(race))
             race->evidence = GR_EVIDENCE_VALUE;
-        size_t k = is_pair(race) || race->n_accesses > 1 ? SIZE_MAX : best_meeting(r, race);
+        size_t k = is_pair(race) || race->n_accesses > 1 ? SIZE_MAX : best_meeting(r, &x, race);
         if (k == SIZE_MAX)
             continue;
         GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
-        if (!w)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        if (!w) {
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
         *w = r->races.data[k];
         // The first side is the one at the place of the race: of two, the one that it is more likely to be.
         int first = side_at(race, w);
@@ -135,7 +182,9 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         race->evidence = GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT;
     }
     keep_unused(r, used);
-    return GR_OK;
+done:
+    index_free(&x);
+    return st;
 }
 
 // ---- Causality ---------------------------------------------------------------------------------------------
@@ -165,8 +214,10 @@ static bool was_cut_short(const GrReport *r, const GrRace *race) {
 gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     size_t n = r->races.len, cut = 0;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
-    if (!used)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    Index x;
+    gr_status st = index_races(r, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st != GR_OK)
+        goto done;
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         used[i] |= is_speculated(race) || is_excluded(r, race);
@@ -178,7 +229,8 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         race->engine = r->first.engine;
         race->judged = true;
         bool met = !race->watched; // or nothing did
-        for (size_t k = 0; k < n; k++) {
+        for (uint32_t at = first_at(&x, &race->accesses[0]); at; at = x.next[at - 1]) {
+            size_t k = (at - 1) / 2;
             if (!is_witness(race, &r->races.data[k]))
                 continue;
             used[k] = true;
@@ -186,8 +238,10 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             if (race->witness && !(is_speculated(race->witness) && !is_speculated(&r->races.data[k])))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
-            if (!w)
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            if (!w) {
+                st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+                goto done;
+            }
             *w = r->races.data[k];
             w->engine = r->causal.engine;
             w->evidence = r->causal.evidence;
@@ -205,7 +259,9 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
                          "%zu race%s of the collider in a launch that a fault ended: causality may not have "
                          "come to hear of both accesses, and is not asked",
                          cut, cut == 1 ? " is" : "s are") != GR_OK)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     keep_unused(r, used);
-    return GR_OK;
+done:
+    index_free(&x);
+    return st;
 }

@@ -170,19 +170,28 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     return NULL;
 }
 
-static json_t *suppressions_json(const GrSuppressions *s) {
+static bool add_rule(json_t *list, const GrSuppressions *s, const GrRule *rule, bool bundled) {
+    json_t *o =
+        json_pack("{s:o,s:o,s:i,s:I,s:I}", "rule", text_json(rule->text), "file", text_json(s->path), "line",
+                  (int)rule->line, "races", (json_int_t)rule->races, "count", (json_int_t)rule->count);
+    bool ok = o && (!bundled || (set(o, "bundled", json_true()) && set(o, "why", text_or_null(rule->why))));
+    return json_array_append_new(list, o) == 0 && ok;
+}
+
+// Of those that come with gpurace only what hid something.
+static json_t *suppressions_json(const GrReport *r) {
+    const GrSuppressions *s = r->suppressions, *bundled = r->bundled;
     json_t *a = json_array();
-    for (size_t i = 0; i < s->rules.len; i++) {
-        const GrRule *rule = &s->rules.data[i];
-        json_t *o = json_pack("{s:o,s:o,s:i,s:I,s:I}", "rule", text_json(rule->text), "file",
-                              text_json(s->path), "line", (int)rule->line, "races", (json_int_t)rule->races,
-                              "count", (json_int_t)rule->count);
-        if (json_array_append_new(a, o)) {
-            json_decref(a);
-            return NULL;
-        }
-    }
-    return a;
+    bool ok = a;
+    for (size_t i = 0; s && ok && i < s->rules.len; i++)
+        ok = add_rule(a, s, &s->rules.data[i], false);
+    for (size_t i = 0; bundled && ok && i < bundled->rules.len; i++)
+        if (bundled->rules.data[i].races)
+            ok = add_rule(a, bundled, &bundled->rules.data[i], true);
+    if (ok)
+        return a;
+    json_decref(a);
+    return NULL;
 }
 
 static json_t *texts_json(const GrCountedVec *v) {
@@ -293,8 +302,14 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
     bool ok = o && races && misuses;
     for (size_t i = 0; ok && i < r->misuses.len; i++)
         ok = json_array_append_new(misuses, misuse_json(r, &r->misuses.data[i], &arena)) == 0;
-    for (size_t i = 0; ok && i < r->races.len; i++)
-        ok = json_array_append_new(races, race_json(r, &r->races.data[i], &arena)) == 0;
+    size_t listed = 0;
+    for (size_t bytes = 0; ok && gr_report_lists(r, listed, bytes); listed++) {
+        json_t *race = race_json(r, &r->races.data[listed], &arena);
+        bytes += race && r->max_reports ? 2 * json_dumpb(race, NULL, 0, JSON_COMPACT) : 0; // indented
+        ok = json_array_append_new(races, race) == 0;
+    }
+    if (ok && listed < r->races.len)
+        ok = set(o, "races_not_listed", json_integer((json_int_t)(r->races.len - listed)));
     ok = ok && set(o, "tool", json_string("gpurace " GPURACE_VERSION)) &&
          set(o, "engine", text_json(r->engine)) && set(o, "evidence", text_json(r->evidence)) &&
          set(o, "device", text_json(r->device)) && set(o, "seed", json_integer((json_int_t)r->seed)) &&
@@ -303,8 +318,8 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err) {
          set(o, "verdict", json_string(gr_verdict_name(r->verdict))) &&
          set(o, "reasons", texts_json(&r->reasons)) && set(o, "coverage", coverage_json(r, &arena)) &&
          set(o, "races", json_incref(races)) && set(o, "misuses", json_incref(misuses));
-    if (ok && r->suppressions)
-        ok = set(o, "suppressions", suppressions_json(r->suppressions));
+    if (ok && (r->suppressions || r->bundled))
+        ok = set(o, "suppressions", suppressions_json(r));
     char *text = ok ? json_dumps(o, JSON_INDENT(2)) : NULL;
     if (text) {
         gr_str_add(out, text);

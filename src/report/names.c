@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, values and source lines, as people read them.
+// Names and values, as people read them.
 #include "device/record.h"
 #include "report/report.h"
 
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const struct {
     const char *name, *meaning;
@@ -99,41 +98,6 @@ const char *const *gr_telling_names(const char *const *names, size_t n, Arena *a
             return NULL;
     }
     return out;
-}
-
-// ---- source lines ----------------------------------------------------------------------------------------
-
-static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {
-    gr_str_addf(out, "  %c %5u | ", marked ? '>' : ' ', number);
-    for (size_t i = 0; i < len && i < 200; i++) {
-        char c = text[i];
-        if (c == '\t')
-            c = ' '; // one column each, so that the caret stands right
-        gr_str_addc(out, (unsigned char)c < ' ' || c == 127 ? '?' : c);
-    }
-    gr_str_addc(out, '\n');
-}
-
-void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out) {
-    enum { AROUND = 1, MAX_SOURCE = 64 << 20 };
-    char *text;
-    size_t len;
-    struct stat st; // a module may name anything as its source: a device, a pipe
-    if (!path || !line || stat(path, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_SOURCE ||
-        gr_file_read(path, &text, &len, NULL) != GR_OK)
-        return;
-    uint32_t number = 1;
-    const char *end = text + len;
-    for (const char *p = text; p < end && number <= line + AROUND; number++) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p));
-        size_t n = (size_t)((nl ? nl : end) - p);
-        if (number + AROUND >= line)
-            add_line(p, n, number, number == line, out);
-        if (number == line && col && col <= n + 1 && col < 200)
-            gr_str_addf(out, "          | %*s^\n", (int)col - 1, "");
-        p = nl ? nl + 1 : end;
-    }
-    free(text);
 }
 
 // ---- values ----------------------------------------------------------------------------------------------

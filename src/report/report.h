@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "report/module_record.h"
+#include "report/source.h"
 
 #include "ptx/site_status.h"
 
@@ -132,13 +133,16 @@ typedef struct GrReport {
     } so_far;
     const char *aim; // what the schedule was told to bring together (aim/aim.h); "": nothing
     uint64_t seed;
+    uint64_t max_reports;                // list at most so many races; 0: all
     uint64_t replays;                    // that looked for other sides
     bool poisoned;                       // --poison-writes: before each value its complement was stored
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
+    struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
     // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
     struct GrSecondOpinion {
         const char *engine, *evidence;
     } first, causal;
+    GrSources *sources; // of excerpts
     // From the results.
     GrVerdict verdict;
     VEC(GrRace) races;
@@ -172,6 +176,7 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
 // Both sides of a race and the order that was missing, in one sentence. Nothing when not both are known.
 void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 
+// Both list at most max_reports races, and if that is not 0 about 9 MB of them; the others are counted.
 void gr_report_text(const GrReport *r, StrBuf *out);
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
 
@@ -185,9 +190,6 @@ const char *gr_short_name(const char *name, Arena *arena);
 
 // Names like gr_short_name's, each with what tells it from others of them that are short for the same. NULL: out of memory.
 const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena);
-
-// Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read.
-void gr_source_excerpt(const char *path, uint32_t line, uint32_t col, StrBuf *out);
 
 // Appends `size` little endian bytes as 0x…, as an unsigned number and, where they make a plausible one, as a float.
 void gr_value_text(const uint8_t *bytes, uint32_t size, StrBuf *out);

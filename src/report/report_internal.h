@@ -6,6 +6,11 @@
 #include "report/module_record.h"
 #include "report/report.h"
 
+// Whether the i-th race is still listed, after `bytes` of others.
+static inline bool gr_report_lists(const GrReport *r, size_t i, size_t bytes) {
+    return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)9 << 20));
+}
+
 // FILE:LINE, relative to the report's folder where it lies below that.
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 

@@ -43,7 +43,7 @@ gr_status gr_results_create(const char *path, gr_error *err) {
     return GR_OK;
 }
 
-gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
+gr_status gr_results_look(const char *path, GrResults *out, gr_error *err) {
     *out = (GrResults){0};
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
@@ -62,8 +62,14 @@ gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
         gr_results_detach(out);
         return gr_fail(err, GR_ERR_FORMAT, "%s is no results file of this gpurace", path);
     }
-    out->process = __atomic_add_fetch(&out->header->processes, 1, __ATOMIC_RELAXED);
     return GR_OK;
+}
+
+gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err) {
+    gr_status st = gr_results_look(path, out, err);
+    if (st == GR_OK)
+        out->process = __atomic_add_fetch(&out->header->processes, 1, __ATOMIC_RELAXED);
+    return st;
 }
 
 void gr_results_detach(GrResults *r) {
@@ -76,6 +82,16 @@ void gr_results_detach(GrResults *r) {
 void gr_results_count_dropped(GrResults *r) {
     if (r->header)
         __atomic_add_fetch(&r->header->dropped, 1, __ATOMIC_RELAXED);
+}
+
+void gr_results_count_launch(GrResults *r) {
+    if (r->header)
+        __atomic_add_fetch(&r->header->launches, 1, __ATOMIC_RELAXED);
+}
+
+void gr_results_count_race(GrResults *r) {
+    if (r->header)
+        __atomic_add_fetch(&r->header->races, 1, __ATOMIC_RELAXED);
 }
 
 static uint64_t align_up(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }

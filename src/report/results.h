@@ -36,7 +36,7 @@ typedef enum GrRecordKind {
 } GrRecordKind;
 
 enum {
-    GR_RESULTS_VERSION = 1,
+    GR_RESULTS_VERSION = 2,
     GR_RESULTS_HEADER = 4096,
     GR_RESULTS_GRID = 16,
     GR_RESULTS_AREA_ALIGN = 65536, // the largest page size of the machines we run on
@@ -50,6 +50,8 @@ typedef struct GrResultsHeader {
     uint64_t end;       // atomic
     uint64_t dropped;   // atomic: records and areas that could not be written
     uint64_t processes; // atomic: numbers handed out to processes, from 1
+    uint64_t launches;  // atomic: so far, for who waits
+    uint64_t races;     // atomic: likewise, as far as they are known before the end
 } GrResultsHeader;
 
 typedef struct GrRecordHeader {
@@ -80,6 +82,8 @@ gr_status gr_results_create(const char *path, gr_error *err);
 
 // Maps the header of an existing file and takes a process number.
 gr_status gr_results_attach(const char *path, GrResults *out, gr_error *err);
+// Maps the header only, to watch its counts.
+gr_status gr_results_look(const char *path, GrResults *out, gr_error *err);
 void gr_results_detach(GrResults *r);
 
 // Appends a record; what fails is counted as dropped. `payload` is taken as built (its oom flag drops it).
@@ -90,6 +94,8 @@ void gr_results_append(GrResults *r, GrRecordKind kind, const StrBuf *payload);
 void *gr_results_area(GrResults *r, uint64_t size, uint64_t *offset);
 
 void gr_results_count_dropped(GrResults *r);
+void gr_results_count_launch(GrResults *r);
+void gr_results_count_race(GrResults *r);
 
 // ---- Payloads: little endian numbers and length-prefixed texts -------------------------------------------------
 

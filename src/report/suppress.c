@@ -15,7 +15,8 @@ static const char *const words[] = {
 #undef SUPPRESSION
 };
 
-static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint32_t number, gr_error *err) {
+static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint32_t number, const char *why,
+                           gr_error *err) {
     static const char known[] = "one of "
 #define SUPPRESSION(id, word, matches) word ":, "
 #include "report/suppressions.def"
@@ -38,20 +39,32 @@ static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     memcpy(text, line, len);
     text[len] = 0;
-    GrRule rule = {
-        .kind = (GrRuleKind)kind, .text = text, .pattern = text + (colon + 1 - line), .line = number};
+    GrRule rule = {.kind = (GrRuleKind)kind,
+                   .text = text,
+                   .pattern = text + (colon + 1 - line),
+                   .why = why,
+                   .line = number};
+    const char *wrong = kind == GR_RULE_PAIR ? gr_pair_read(&rule, &s->arena) : NULL;
+    if (wrong)
+        return gr_fail_at(err, GR_ERR_SYNTAX, s->path, number, (unsigned)(colon - line) + 2, "%s", wrong);
     return gr_vec_push(&s->rules, rule) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
-gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err) {
-    gr_status st;
-    char *text = NULL;
-    size_t len;
+// The text of a comment; NULL: it says nothing.
+static const char *comment(const char *at, const char *last, Arena *arena) {
+    while (at < last && (*at == '#' || *at == ' ' || *at == '\t'))
+        at++;
+    return at < last ? gr_arena_strndup(arena, at, (size_t)(last - at)) : NULL;
+}
+
+gr_status gr_suppressions_parse(const char *path, const char *text, size_t len, GrSuppressions *out,
+                                gr_error *err) {
     memset(out, 0, sizeof *out);
     gr_arena_init(&out->arena);
     out->path = path;
-    GR_TRY(gr_file_read(path, &text, &len, err));
     uint32_t number = 1;
+    const char *why = NULL;
+    bool explains = false; // the line before is a comment
     for (const char *at = text, *end; at < text + len; at = end + 1, number++) {
         end = memchr(at, '\n', (size_t)(text + len - at));
         end = end ? end : text + len;
@@ -60,12 +73,37 @@ gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *
             at++;
         while (last > at && strchr(" \t\r", last[-1]))
             last--;
-        if (at < last && *at != '#')
-            GR_TRY(read_rule(out, at, (size_t)(last - at), number, err));
+        bool is_comment = at < last && *at == '#';
+        if (is_comment && !explains)
+            why = comment(at, last, &out->arena);
+        else if (at == last)
+            why = NULL;
+        gr_status st = GR_OK;
+        if (at < last && !is_comment)
+            st = read_rule(out, at, (size_t)(last - at), number, why, err);
+        if (st != GR_OK)
+            return st;
+        explains = is_comment;
     }
-done:
+    return GR_OK;
+}
+
+gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err) {
+    char *text = NULL;
+    size_t len;
+    memset(out, 0, sizeof *out);
+    gr_arena_init(&out->arena);
+    gr_status st = gr_file_read(path, &text, &len, err);
+    if (st == GR_OK)
+        st = gr_suppressions_parse(path, text, len, out, err);
     free(text);
     return st;
+}
+
+gr_status gr_suppressions_bundled(GrSuppressions *out, gr_error *err) {
+    extern const char gr_bundled_suppressions[];
+    return gr_suppressions_parse("bundled.supp", gr_bundled_suppressions, strlen(gr_bundled_suppressions),
+                                 out, err);
 }
 
 void gr_suppressions_free(GrSuppressions *s) {
@@ -120,6 +158,8 @@ static bool frame_matches(const GrRule *rule, const GrFrame *f, Arena *arena) {
 }
 
 static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
+    if (rule->kind == GR_RULE_PAIR)
+        return gr_pair_matches(rule, race);
     if (rule->kind == GR_RULE_MODULE)
         return race->module && gr_pattern_matches(rule->pattern, race->module);
     if (rule->kind != GR_RULE_FILE && name_matches(rule->pattern, race->kernel, arena))
@@ -139,7 +179,7 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
 
 // The first rule that matches counts it. False: none does.
 static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
-    for (size_t k = 0; k < s->rules.len; k++) {
+    for (size_t k = 0; s && k < s->rules.len; k++) {
         GrRule *rule = &s->rules.data[k];
         if (rule_matches(rule, race, arena)) {
             rule->races++;
@@ -164,17 +204,13 @@ static void part_tallies(GrReport *r, const Map *hidden) {
             r->races.data[i].tally = 0;
 }
 
-void gr_suppressions_apply(GrReport *r) {
-    GrSuppressions *s = r->suppressions;
+static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
     size_t races = 0, misuses = 0;
-    if (!s)
-        return;
-    Map hidden = {0}; // tallies
     for (size_t i = 0; i < r->races.len; i++)
         if (!hide(s, &r->races.data[i], &r->arena))
             r->races.data[races++] = r->races.data[i];
         else if (r->races.data[i].tally)
-            (void)gr_map_put_u64(&hidden, r->races.data[i].tally, s);
+            (void)gr_map_put_u64(hidden, r->races.data[i].tally, s);
     for (size_t i = 0; i < r->misuses.len; i++) {
         GrRace seen = as_race(&r->misuses.data[i]);
         if (!hide(s, &seen, &r->arena))
@@ -182,6 +218,12 @@ void gr_suppressions_apply(GrReport *r) {
     }
     r->races.len = races;
     r->misuses.len = misuses;
+}
+
+void gr_suppressions_apply(GrReport *r) {
+    Map hidden = {0}; // tallies
+    apply(r, r->suppressions, &hidden);
+    apply(r, r->bundled, &hidden);
     part_tallies(r, &hidden);
     gr_map_free(&hidden);
 }

@@ -5,6 +5,7 @@
 //     # comments, blank lines
 //     race:histogram_kernel        suppressions.def has the words before the colon
 //     file:third_party/*/scan.cuh$
+//     pair:lib/queue.cuh:40 lib/queue.cuh:52,53<lib/pop.cuh:17
 //
 // A pattern matches anywhere in the text unless ^ or $ hold it to an end; * stands for anything. Names are compared as the
 // source spells them. What a rule hides is counted, and a rule that hid nothing is named, so that none outlives its reason.
@@ -20,10 +21,25 @@ typedef enum GrRuleKind {
     GR_RULE_COUNT
 } GrRuleKind;
 
+// A line of a file, or one of several: the path ends with `file`, at the beginning of a name.
+typedef struct GrRuleFrame {
+    const char *file;
+    const uint32_t *lines;
+    uint32_t n_lines;
+} GrRuleFrame;
+
+// Where one side of a `pair` is, and where that was inlined, the innermost first; some of them may be left out, but not the first.
+typedef struct GrRulePlace {
+    const GrRuleFrame *frames;
+    uint32_t n;
+} GrRulePlace;
+
 typedef struct GrRule {
     GrRuleKind kind;
-    const char *text;    // as it was written
-    const char *pattern; // behind the colon
+    const char *text;      // as it was written
+    const char *pattern;   // behind the colon
+    GrRulePlace places[2]; // of a PAIR
+    const char *why;       // the comment in front of it, its first line; NULL: none
     uint32_t line;
     uint64_t races, count; // hidden so far; occurrences of those
 } GrRule;
@@ -36,9 +52,19 @@ typedef struct GrSuppressions {
 
 // Reads a file of rules. A rule that is not understood is GR_ERR_SYNTAX, with its place.
 gr_status gr_suppressions_read(const char *path, GrSuppressions *out, gr_error *err);
+// The same of a text that is called `path`.
+gr_status gr_suppressions_parse(const char *path, const char *text, size_t len, GrSuppressions *out,
+                                gr_error *err);
+// The rules that come with gpurace, for races in NVIDIA's headers that no user can mend (bundled.supp).
+gr_status gr_suppressions_bundled(GrSuppressions *out, gr_error *err);
 void gr_suppressions_free(GrSuppressions *s);
 
-// Takes what a rule matches out of r->races and r->misuses. `r->suppressions`, which may be NULL, counts them.
+// Whether the two sides of the race are at the places of the rule, a PAIR.
+bool gr_pair_matches(const GrRule *rule, const GrRace *race);
+// Reads the two places of `rule->pattern`. NULL, or what is wrong with them.
+const char *gr_pair_read(GrRule *rule, Arena *arena);
+
+// Takes what a rule matches out of r->races and r->misuses. `r->suppressions` and `r->bundled`, which may be NULL, count them.
 void gr_suppressions_apply(GrReport *r);
 
 // Whether `pattern`, as rules have them, matches `text`.

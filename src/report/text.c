@@ -53,17 +53,35 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     }
 }
 
-static void add_suppressions(const GrSuppressions *s, StrBuf *out) {
+static void add_hidden(const GrRule *rule, StrBuf *out) {
+    gr_str_addf(out, "  hidden    %llu race%s that occurred %llu time%s, by ",
+                (unsigned long long)rule->races, rule->races == 1 ? "" : "s", (unsigned long long)rule->count,
+                rule->count == 1 ? "" : "s");
+}
+
+static void add_suppressions(const GrReport *r, StrBuf *out) {
+    const GrSuppressions *s = r->suppressions, *bundled = r->bundled;
     for (size_t i = 0; s && i < s->rules.len; i++) {
         const GrRule *hides = &s->rules.data[i];
-        if (hides->races)
-            gr_str_addf(out, "  hidden    %llu race%s that occurred %llu time%s, by '%s' (%s:%u)\n",
-                        (unsigned long long)hides->races, hides->races == 1 ? "" : "s",
-                        (unsigned long long)hides->count, hides->count == 1 ? "" : "s", hides->text, s->path,
-                        hides->line);
-        else
+        if (hides->races) {
+            add_hidden(hides, out);
+            gr_str_addf(out, "'%s' (%s:%u)\n", hides->text, s->path, hides->line);
+        } else {
             gr_str_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, s->path, hides->line);
+        }
     }
+    bool any = false;
+    for (size_t i = 0; bundled && i < bundled->rules.len; i++) {
+        const GrRule *hides = &bundled->rules.data[i];
+        if (!hides->races)
+            continue;
+        any = true;
+        add_hidden(hides, out);
+        gr_str_addf(out, "a rule that comes with gpurace: %s (%s:%u)\n",
+                    hides->why ? hides->why : hides->text, bundled->path, hides->line);
+    }
+    if (any)
+        gr_str_add(out, "            --bundled-suppressions no shows them (docs/suppressions.md)\n");
 }
 
 static void add_conflicts(const GrReport *r, StrBuf *out) {
@@ -109,7 +127,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
                     (unsigned long long)r->so_far.runs, r->so_far.runs == 1 ? "" : "s", r->so_far.name);
     add_conflicts(r, out);
     add_list("  remark    ", &r->remarks, out);
-    add_suppressions(r->suppressions, out);
+    add_suppressions(r, out);
 }
 
 static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBuf *out) {
@@ -124,12 +142,12 @@ static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBu
     if (m->at.function && (!m->kernel || strcmp(m->at.function, m->kernel)))
         gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(m->at.function, arena));
     gr_str_addf(out, "\n\n    %s\n\n", m->meaning);
-    gr_source_excerpt(m->at.file, m->at.line, m->at.col, out);
+    gr_text_excerpt(r, &m->at, out);
     if (m->outer.file) {
         gr_str_add(out, "    inlined at ");
         gr_text_place(r, &m->outer, out);
         gr_str_addc(out, '\n');
-        gr_source_excerpt(m->outer.file, m->outer.line, 0, out);
+        gr_text_excerpt(r, &m->outer, out);
     }
     gr_str_addf(out, "    %s", m->detail);
     if (m->launch)
@@ -143,8 +161,12 @@ static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBu
 void gr_report_text(const GrReport *r, StrBuf *out) {
     Arena arena; // of demangled names
     gr_arena_init(&arena);
-    for (size_t i = 0; i < r->races.len; i++)
-        gr_text_race(r, i, &arena, out);
+    size_t listed = 0, before = out->len;
+    for (; gr_report_lists(r, listed, out->len - before); listed++)
+        gr_text_race(r, listed, &arena, out);
+    if (listed < r->races.len)
+        gr_str_addf(out, GR_TEXT_RULE "%zu more races are not listed (--max-reports 0 lists all)\n",
+                    r->races.len - listed);
     for (size_t i = 0; i < r->misuses.len; i++)
         add_misuse(r, &r->misuses.data[i], &arena, out);
     gr_str_add(out, GR_TEXT_RULE);

@@ -10,6 +10,9 @@
 // FILE:LINE:COLUMN.
 void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 
+// The lines around the place.
+void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out);
+
 // "WHAT (x,y,z)".
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
 

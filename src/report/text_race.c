@@ -14,6 +14,11 @@ void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
         gr_str_addf(out, ":%u", f->col);
 }
 
+void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    if (r->sources)
+        gr_source_excerpt(r->sources, f->file, f->line, f->col, out);
+}
+
 // The headline of an access.
 static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, gr_access_headline(a)); }
 
@@ -160,7 +165,7 @@ static void add_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBu
     enum { OUTER = 2, INNER = 2 }; // so many are shown
     uint32_t k = gr_access_headline(a);
     const GrFrame *f = gr_access_frame(a, k);
-    gr_source_excerpt(f->file, f->line, f->col, out);
+    gr_text_excerpt(r, f, out);
     for (uint32_t shown = 0; k-- > 0; shown++) {
         if (shown == OUTER && k > INNER) {
             gr_str_addf(out, "    (%u more)\n", k + 1 - INNER);

@@ -153,5 +153,50 @@ class Headlines(unittest.TestCase):
             self.assertEqual(run("temp_storage", what[0], "waits")["verdict"], "clean")
 
 
+class Bundled(unittest.TestCase):
+    """Races in NVIDIA's headers that no user can mend are hidden and counted; the rules are of toolkit 13.0."""
+
+    def check(self, what, why, rules=1):
+        plain = run("bundled", what, options=["--engine", "exact", "--bundled-suppressions", "no"])
+        self.assertEqual((plain["verdict"], "suppressions" in plain), ("races", False), plain)
+        for race in plain["races"]:
+            self.assertTrue(all("headline" in a or "/include/" in a["file"] for a in race["accesses"]), race)
+        report = run("bundled", what, options=["--engine", "exact"])
+        self.assertEqual((report["verdict"], report["races"]), ("clean", []), report["races"])
+        hidden = report["suppressions"]
+        self.assertEqual(len(hidden), rules, hidden)
+        for rule in hidden:
+            self.assertTrue(rule["bundled"] and why in rule["why"] and rule["races"] and rule["count"], rule)
+        text = run("bundled", what, options=["--engine", "exact"], text=True)
+        self.assertRegex(text, r"  hidden    \d+ races? that occurred \d+ times?, by a rule that comes with gpurace: " + re.escape(why))
+        self.assertIn("--bundled-suppressions no shows them", text)
+
+    def test_select_in_place(self):
+        self.check("select", "CUB's DeviceSelect in place")
+
+    def test_runs(self):
+        self.check("runs", "CUB's NonTrivialRuns")
+
+    def test_tiles_of_several_warps(self):
+        self.check("tile", "cooperative groups' reduce", 4)
+
+    def test_tail_of_a_copy(self):
+        self.check("tail", "cooperative groups' memcpy_async")
+
+    def test_atomics_of_two_bytes(self):
+        self.check("device", "libcu++'s atomics of 1 and 2 bytes")
+        self.check("system", "libcu++'s atomics of 1 and 2 bytes")
+
+    def test_mistakes_of_the_user_stay(self):
+        """A scope that is too narrow, and a plain store to the word of an atomic."""
+        self.assertEqual(run("bundled", "block", options=["--engine", "exact"])["verdict"], "races")
+        report = run("bundled", "plain", options=["--engine", "exact"])
+        lines = {(a.get("headline") or a)["line"] for r in report["races"] for a in r["accesses"]}
+        self.assertIn(line_of("bundled", "plain"), lines)
+
+    def test_storage_that_is_used_again_stays(self):
+        self.assertEqual(run("temp_storage", "s")["verdict"], "races")
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[4:])
