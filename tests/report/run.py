@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 GPURACE, FOLDER, SCHEMA = sys.argv[1:4]
@@ -196,6 +197,100 @@ class Bundled(unittest.TestCase):
 
     def test_storage_that_is_used_again_stays(self):
         self.assertEqual(run("temp_storage", "s")["verdict"], "races")
+
+
+class Sources(unittest.TestCase):
+    def test_lines_that_end_in_two_characters(self):
+        text = run("crlf", options=["--engine", "exact"], text=True)
+        self.assertIn("  >     5 |  p[0] = threadIdx.x; // store\n", text)
+        self.assertNotIn("?", text)
+
+
+class Many(unittest.TestCase):
+    """Reports are bounded, and what it takes to make them grows with the races."""
+
+    def make(self, folder, n):
+        source, ptx = os.path.join(folder, "many.cu"), os.path.join(folder, "many.ptx")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("".join(f"line {k} of the source, which is some characters long\n" for k in range(1, 2 * n + 1)))
+        with open(ptx, "w", encoding="utf-8") as file:
+            subprocess.run([sys.executable, os.path.join(SOURCES, "many_races.py"), str(n), source], stdout=file, check=True)
+        return ptx
+
+    def test_some_are_listed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ptx = self.make(folder, 12)
+            report = run("launch_ptx", ptx, options=["--max-reports", "100"])
+            self.assertEqual((len(report["races"]), report["races_not_listed"]), (100, 44))
+            text = run("launch_ptx", ptx, options=["--max-reports", "100"], text=True)
+            self.assertEqual(text.count("data race:"), 100)
+            self.assertIn("\n44 more races are not listed (--max-reports 0 lists all)\n", text)
+            self.assertIn("verdict: races (144)", text)
+            report = run("launch_ptx", ptx, options=["--max-reports", "0"])
+            self.assertEqual((len(report["races"]), "races_not_listed" in report), (144, False))
+
+    def test_a_report_is_bounded(self):
+        """Ten thousand races, of which all may be listed: not ten thousand times the source file, nor ten megabytes."""
+        with tempfile.TemporaryDirectory() as folder:
+            ptx = self.make(folder, 100)
+            for form in ("text", "json"):
+                path = os.path.join(folder, "report")
+                subprocess.run([GPURACE, "run", "--device", "cpu", "--max-reports", "1000000", "--format", form, "--output", path, "--",
+                                os.path.join(FOLDER, "launch_ptx"), ptx], stderr=subprocess.PIPE, check=False, timeout=120)
+                self.assertLess(os.path.getsize(path), 10_000_000)
+                self.assertGreater(os.path.getsize(path), 5_000_000)
+
+
+class Progress(unittest.TestCase):
+    """A line on the terminal while the program runs; nothing of it where nobody watches."""
+
+    def on_terminal(self, after, *options):
+        import pty  # not everywhere
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "k.ptx")
+            with open(path, "w", encoding="utf-8") as file:
+                subprocess.run([sys.executable, os.path.join(SOURCES, "many_races.py"), "2", "x.cu"], stdout=file, check=True)
+            ours, theirs = pty.openpty()
+            env = dict(os.environ, GPURACE_PROGRESS_AFTER=after, TERM="xterm")
+            done = subprocess.Popen([GPURACE, "run", "--device", "cpu", *options, "--", os.path.join(FOLDER, "launch_ptx"), path, "2", "700"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, env=env)
+            os.close(theirs)
+            said = b""
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                said += part
+            os.close(ours)
+            return done.wait(), said.decode()
+
+    def test_line(self):
+        status, said = self.on_terminal("100")
+        self.assertEqual(status, 66)
+        before, report = said.split("=" * 80, 1)
+        lines = before.split("\r\x1b[K")
+        self.assertGreaterEqual(len(lines), 3, said)
+        for line in lines[1:-1]:
+            self.assertRegex(line, r"^gpurace: \d s, [0-2] launch(es)?, [04] races so far$")
+        self.assertEqual((lines[0], lines[-1]), ("", ""))  # erased
+        self.assertNotIn("so far", report)
+        self.assertIn("2 launches, 4 races so far", before)
+
+    def test_short_runs_show_none(self):
+        self.assertNotIn("so far", self.on_terminal("60000")[1])
+
+    def test_no_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "k.ptx")
+            with open(path, "w", encoding="utf-8") as file:
+                subprocess.run([sys.executable, os.path.join(SOURCES, "many_races.py"), "2", "x.cu"], stdout=file, check=True)
+            done = subprocess.run([GPURACE, "run", "--device", "cpu", "--", os.path.join(FOLDER, "launch_ptx"), path, "1", "500"],
+                                  stderr=subprocess.PIPE, text=True, check=False, env=dict(os.environ, GPURACE_PROGRESS_AFTER="0"))
+            self.assertNotIn("so far", done.stderr)
+            self.assertNotIn("\x1b", done.stderr)
 
 
 if __name__ == "__main__":

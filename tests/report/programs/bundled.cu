@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[1], "plain"))
         plain_beside<<<2, 1>>>((short *)p);
     else if (!strcmp(argv[1], "select"))
-        select(6000);
+        select(30000);
     else if (!strcmp(argv[1], "runs"))
         runs(2000);
     return cudaDeviceSynchronize() != cudaSuccess;
