@@ -82,6 +82,8 @@ typedef struct GrEngine {
     const char *evidence; // what its word is worth: "value changed"
     bool cpu_only;
     bool samples; // heeds --sample, and so can add to --coverage
+    bool
+        only_reads; // rewrite changes nothing: the driver gets the program's own text, whose lines it then names
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);

@@ -149,6 +149,7 @@ const GrEngine gr_engine_exact = {
         "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
     .evidence = "unordered by causality",
     .cpu_only = true,
+    .only_reads = true,
     .begin = exact_begin,
     .rewrite = exact_rewrite,
     .finish = exact_finish,

@@ -110,7 +110,10 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
         GR_TRY(gr_shuffle_blocks(*parsed, s->options.seed, err));
-    GR_TRY(gr_ptx_print(*parsed, 0, &out, err));
+    if (s->engine->only_reads)
+        gr_str_addn(&out, text, len);
+    else
+        GR_TRY(gr_ptx_print(*parsed, 0, &out, err));
     if (m->pub.record_bytes) {
         m->pub.records = gr_results_area(&s->results, m->pub.record_bytes, &m->records_offset);
         if (!m->pub.records) {

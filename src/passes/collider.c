@@ -199,6 +199,8 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
     for (uint32_t k = 0; k < n_funcs; k++)
         if (marked[k] && funcs[k]->has_body && !funcs[k]->tag.inserted)
             GR_TRY(rewrite_function(&w, funcs[k], status));
+    if (m->nomem)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
     free(marked);
     return st;

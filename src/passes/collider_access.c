@@ -98,8 +98,6 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
     d->back = gr_ptx_new_label(a->func);
     d->at = d->inline_ ? at : NULL;
     PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
-    if (!d->back || !away)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     PtxOperand target = gr_ptx_label_operand(away);
     GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
     if (!d->inline_) {
@@ -134,8 +132,6 @@ gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condit
                              condition->name));
     GR_TRY(gr_collider_open_detour(a, at, any, d));
     *others = gr_ptx_new_label(a->func);
-    if (!*others)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     PtxOperand target = gr_ptx_label_operand(*others);
     GR_TRY(gr_access_put(a, d->at, &target, 1, "@!%s bra $0;", condition->name));
 done:
@@ -230,6 +226,8 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         }
         where[n++] = k;
     }
+    if (!n)
+        return gr_fail(a->err, GR_ERR_INTERNAL, "site %u: nothing to compare", a->site->id);
     for (unsigned k = 0; k < n; k++) {
         PtxOperand both[2] = {old[k], new[k]};
         if (k == 0 && n == 1 && a->guard)
@@ -340,12 +338,12 @@ done:
 gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
     gr_status st = GR_OK;
     for (unsigned k = 0; k < a->n; k++) {
-        PtxOperand v = *a->value[k];
-        unsigned have = v.kind == PTX_O_REG ? gr_ptx_type_bits(v.reg->type) : 0;
-        if (have == a->bytes * 8) {
-            stored[k] = v;
+        PtxOperand v = stored[k] = *a->value[k];
+        if (v.kind == PTX_O_SINK)
             continue;
-        }
+        unsigned have = v.kind == PTX_O_REG ? gr_ptx_type_bits(v.reg->type) : 0;
+        if (have == a->bytes * 8)
+            continue;
         PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
         stored[k] = gr_ptx_reg_operand(r);
         if (v.kind == PTX_O_INT) {
@@ -448,7 +446,7 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
     GR_TRY(gr_access_address64(a, d.at, &address));
     unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts
     for (unsigned first = 0; first < a->n; first += per_call) {
-        unsigned n = a->n - first < per_call ? a->n - first : per_call;
+        unsigned n = a->n - first < per_call ? a->n - first : per_call, sinks = 0;
         if (first)
             GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
                                  GR_VALUE_BYTES));
@@ -456,10 +454,16 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
             gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
         for (unsigned k = 0; k < n; k++) {
             PtxReg *wide, *into = half[k * a->bytes / 8];
+            if (stored[first + k].kind == PTX_O_SINK) {
+                sinks++;
+                continue;
+            }
             GR_TRY(put_widen(a, d.at, stored[first + k], bits, &wide));
             GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
                                  wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
         }
+        if (sinks == n)
+            continue;
         unsigned size = n * a->bytes > 8 ? 8 : n * a->bytes; // the runtime shows the half that differs
         GR_TRY(gr_collider_report_warp(w, a, d.at, size, address, peers, half));
     }
@@ -482,9 +486,11 @@ static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const 
     // Threads that come together would all be done with the garbage before the first of them looks.
     GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
     for (unsigned k = 0; k < a->n; k++) {
+        bool sink = stored[k].kind == PTX_O_SINK;
         PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-        GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
-        gr_str_addf(&list, "%s%s", k ? ", " : "", r->name);
+        if (!sink)
+            GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
+        gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
     }
     if (list.oom)
         st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");

@@ -69,7 +69,7 @@ static bool read_bulk(const PtxInstr *i, Copy *c) {
         case PTX_MOD_shared__cluster:
         case PTX_MOD_L2__cache_hint: break;
         case PTX_MOD_multicast__cluster:
-            if (i->n_operands < 5)
+            if (i->n_operands < 5 || (i->operands[4].kind != PTX_O_REG && i->operands[4].kind != PTX_O_INT))
                 return false;
             c->ranks = &i->operands[4];
             break;

@@ -54,7 +54,8 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
     gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     *status = GR_SITE_NOT_UNDERSTOOD;
-    if (i->n_operands != 3 || i->operands[0].kind != PTX_O_ADDRESS || i->operands[0].n_sub != 1)
+    if (i->n_operands != 3 || i->operands[0].kind != PTX_O_ADDRESS || i->operands[0].n_sub != 1 ||
+        (i->operands[1].kind != PTX_O_REG && i->operands[1].kind != PTX_O_INT))
         return GR_OK;
     *status = GR_SITE_CHECKED;
     a->address = i->operands[0];
@@ -78,8 +79,6 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
                          "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;", end->name, end->name,
                          end->name, at->name, word->name));
     PtxLabel *loop = gr_ptx_new_label(f), *done_ = gr_ptx_new_label(f);
-    if (!loop || !done_)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     PtxOperand to_loop = gr_ptx_label_operand(loop), to_done = gr_ptx_label_operand(done_);
     if (a->guard)
         GR_TRY(gr_access_put(a, a->after, &to_done, 1, "@!%s bra $0;", a->guard->name));

@@ -41,13 +41,16 @@ static bool read_fragment(Access *a, const PtxOperand *list) {
             (list->sub[k].kind != PTX_O_REG || gr_ptx_type_bits(list->sub[k].reg->type) < 32))
             return false;
     }
-    return true;
+    return a->n > 0;
 }
 
 static bool start(Access *a, unsigned address, unsigned fragment) {
     const PtxInstr *i = a->stmt->instr;
     if (i->n_operands < 2 || i->operands[address].kind != PTX_O_ADDRESS || i->operands[address].n_sub != 1)
         return false;
+    for (unsigned k = 2; k < i->n_operands; k++) // wmma's stride
+        if (i->operands[k].kind != PTX_O_REG && i->operands[k].kind != PTX_O_INT)
+            return false;
     a->address = i->operands[address];
     a->after = a->report = a->stmt->next;
     a->together = true;
@@ -270,8 +273,6 @@ static gr_status put_row_check(ColliderWork *w, Access *a, const PtxOperand *fra
     GR_TRY(gr_collider_open_detour(a, a->before, any, &d));
     GR_TRY(put_row_values(a, d.at, fragment, n, trans, lane, half));
     others = gr_ptx_new_label(a->func);
-    if (!others)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     PtxOperand target = gr_ptx_label_operand(others);
     GR_TRY(gr_access_put(a, d.at, &target, 1, "@!%s bra $0;", same->name));
     GR_TRY(gr_access_put(a, d.at, NULL, 0, "cvt.u64.u32 %s, %s;", address->name, row->name));

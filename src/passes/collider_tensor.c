@@ -105,7 +105,7 @@ static gr_status prepare(Access *a) {
     gr_status st = GR_OK;
     PtxReg *base = gr_ptx_new_reg(a->func, PTX_B32);
     PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
-    if (!base || !sub)
+    if (!sub)
         return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     GR_TRY(gr_access_put(a, a->before, &a->address.sub[0], 1, "mov.b32 %s, $0;", base->name));
     if (a->address.offset)
@@ -130,7 +130,7 @@ static gr_status put_again(Access *a, bool store, PtxOperand *again) {
     StrBuf text = {0};
     PtxOperand ops[2] = {a->address};
     unsigned n_ops = 1;
-    if (i->n_operands > 2) { // .16x32bx2: where the second half is
+    if (i->n_operands > 2) {
         ops[1] = i->operands[store ? 1 : 2];
         n_ops = 2;
     }
@@ -140,10 +140,8 @@ static gr_status put_again(Access *a, bool store, PtxOperand *again) {
         gr_str_addf(&text, ".%s", i->mods[k].id == PTX_MOD_unpack__16b ? "pack::16b" : i->mods[k].text);
     for (unsigned k = 0; k < a->n; k++) {
         PtxReg *r = gr_ptx_new_reg(a->func, PTX_B32);
-        if (!r)
-            text.oom = true;
-        again[k] = r ? gr_ptx_reg_operand(r) : (PtxOperand){.kind = PTX_O_SINK};
-        gr_str_addf(&text, "%s%s", k ? ", " : " {", r ? r->name : "_");
+        again[k] = gr_ptx_reg_operand(r);
+        gr_str_addf(&text, "%s%s", k ? ", " : " {", r->name);
     }
     gr_str_add(&text, n_ops > 1 ? "}, $0, $1; tcgen05.wait::ld.sync.aligned;"
                                 : "}, $0; tcgen05.wait::ld.sync.aligned;");
@@ -159,6 +157,9 @@ static bool start(Access *a, bool store) {
     unsigned address = store ? 0 : 1, last = i->n_operands - 1u;
     if (i->n_operands < 2 || i->n_operands > 3 || i->operands[address].kind != PTX_O_ADDRESS ||
         i->operands[address].n_sub != 1 || !gr_ptx_instr_has(i, PTX_MOD_b32))
+        return false;
+    if (i->n_operands == 3 &&
+        i->operands[store ? 1 : 2].kind != PTX_O_INT) // .16x32bx2: where the second half is
         return false;
     a->address = i->operands[address];
     return read_registers(a, &i->operands[store ? last : 0]);

@@ -5,11 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Whether any element names a value. A source may be the sink only in the stores of 256 bits, which leave that element's bytes as they
+// are (PTX ISA 9.0, 9.7.9.11: .v8 of 32 bits, .v4 of 64; ptxas refuses it elsewhere, and where nothing is stored at all).
+static bool sinks_make_sense(const Access *a, const PtxOperand *list) {
+    unsigned sinks = 0;
+    for (unsigned k = 0; k < a->n; k++)
+        sinks += list[k].kind == PTX_O_SINK;
+    return !sinks || a->site->access == PTX_ACCESS_READ || (a->n * a->bytes == 32 && sinks < a->n);
+}
+
 static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
+    enum { MOST_BYTES = 64 }; // that `used` has bits for
     const PtxOperand *list = o->kind == PTX_O_VECTOR ? o->sub : o;
     a->n = o->kind == PTX_O_VECTOR ? o->n_sub : 1;
     unsigned parts = a->type == PTX_B128 ? 2 : 1; // 128 bits are looked at as two halves
-    if (a->n == 0 || a->n * parts > EMIT_MAX_ELEMENTS || a->bytes == 0 || a->n != a->stmt->instr->vec)
+    if (a->n == 0 || a->bytes == 0 || a->n != a->stmt->instr->vec || a->n * a->bytes > MOST_BYTES ||
+        !sinks_make_sense(a, list))
         return false;
     if (parts > 1)
         a->type = PTX_B64;
@@ -127,7 +138,7 @@ gr_status gr_access_prepare(Access *a) {
             unsigned bits = gr_ptx_type_bits(base.reg->type);
             PtxReg *copy = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : PTX_B32);
             PtxOperand *sub = GR_NEW(&a->func->module->arena, PtxOperand);
-            if (!copy || !sub)
+            if (!sub)
                 return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
             GR_TRY(gr_access_put(a, a->before, &base, 1, "mov.b%u %s, $0;", bits, copy->name));
             *sub = gr_ptx_reg_operand(copy);
@@ -150,7 +161,7 @@ gr_status gr_access_comparable(Access *a, PtxStmt *at) {
         PtxReg *r[2] = {gr_ptx_new_reg(a->func, bits == 8 ? PTX_B16 : PTX_B64),
                         bits == 8 ? NULL : gr_ptx_new_reg(a->func, PTX_B64)};
         PtxOperand *to = GR_NEW_ARRAY(&a->func->module->arena, PtxOperand, 2);
-        if (!r[0] || !to)
+        if (!to)
             return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
         a->value[k] = to;
         to[0] = gr_ptx_reg_operand(r[0]);

@@ -62,8 +62,6 @@ static gr_status put_beginning(const Meet *w) {
 // `text` runs only where `condition` holds.
 static gr_status open_if(const Access *a, PtxStmt *at, const PtxReg *condition, PtxLabel **end) {
     *end = gr_ptx_new_label(a->func);
-    if (!*end)
-        return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
     PtxOperand target = gr_ptx_label_operand(*end);
     return gr_access_put(a, at, &target, 1, "@!%s bra $0;", condition->name);
 }

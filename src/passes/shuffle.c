@@ -76,8 +76,6 @@ static gr_status replace(Shuffle *s, PtxFunc *f, const PtxStmt *at, PtxOperand *
     PtxReg **reg = &(cluster ? s->clusterid : s->ctaid)[axis[1] - 'x'];
     if (!*reg)
         *reg = gr_ptx_new_reg(f, PTX_U32);
-    if (!*reg)
-        return gr_fail(s->err, GR_ERR_NOMEM, "out of memory");
     *o = gr_ptx_reg_operand(*reg);
 done:
     return st;
@@ -92,14 +90,10 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
     PtxReg *size[AXES], *index[AXES], *n = gr_ptx_new_reg(f, PTX_U64), *all = gr_ptx_new_reg(f, PTX_U64),
                                       *t = gr_ptx_new_reg(f, PTX_U64), *u = gr_ptx_new_reg(f, PTX_U64),
                                       *word = gr_ptx_new_reg(f, PTX_U32), *many = gr_ptx_new_reg(f, PTX_PRED);
-    bool ok = n && all && t && u && word && many;
     for (unsigned k = 0; k < AXES; k++) {
         size[k] = gr_ptx_new_reg(f, PTX_U64);
         index[k] = gr_ptx_new_reg(f, PTX_U32);
-        ok = ok && size[k] && index[k];
     }
-    if (!ok)
-        return gr_fail(s->err, GR_ERR_NOMEM, "out of memory");
     StrBuf b = {0};
     for (unsigned k = 0; k < AXES; k++)
         gr_str_addf(&b, "mov.u32 %s, %%n%s.%c; cvt.u64.u32 %s, %s;", word->name, unit, "xyz"[k],

@@ -17,17 +17,26 @@ void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
 }
 
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type) {
-    PtxReg *r = gr_parse_make_reg(f, gr_arena_printf(&f->module->arena, "%%gr%u", f->fresh++), type, 1);
-    if (r)
-        gr_map_put(&f->reg_names, r->name,
-                   r); // nobody shadows it; if memory is out, it is found the slow way
+    PtxModule *m = f->module;
+    const char *name = gr_arena_printf(&m->arena, "%%gr%u", f->fresh++);
+    PtxReg *r = name ? gr_parse_make_reg(f, name, type, 1) : NULL;
+    if (!r) {
+        m->nomem = true;
+        m->spare_reg = (PtxReg){.name = "%gr", .type = type, .vec = 1};
+        return &m->spare_reg;
+    }
+    gr_map_put(&f->reg_names, r->name, r); // nobody shadows it; if memory is out, it is found the slow way
     return r;
 }
 
 PtxLabel *gr_ptx_new_label(PtxFunc *f) {
-    LabelSym *l = GR_NEW(&f->module->arena, LabelSym);
-    if (!l || !(l->label.name = gr_arena_printf(&f->module->arena, "$GR_%u", f->fresh++)))
-        return NULL;
+    PtxModule *m = f->module;
+    LabelSym *l = GR_NEW(&m->arena, LabelSym);
+    if (!l || !(l->label.name = gr_arena_printf(&m->arena, "$GR_%u", f->fresh++))) {
+        m->nomem = true;
+        m->spare_label = (PtxLabel){.name = "$GR"};
+        return &m->spare_label;
+    }
     l->label.index = f->n_labels++;
     l->defined = true;
     return &l->label;
@@ -207,6 +216,8 @@ static void splice(PtxFunc *f, PtxStmt *at, PtxStmt *first, PtxStmt *last) {
 gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                         unsigned n_ops, PtxStmt **first, gr_error *err) {
     Parser p;
+    if (f->module->nomem)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     gr_status st = gr_parser_init(&p, f->module, text, strlen(text), "inserted text", err);
     p.inserting = true;
     p.f = f;
@@ -236,6 +247,8 @@ done:
 void gr_ptx_insert_label(PtxFunc *f, PtxStmt *at, PtxLabel *label) {
     PtxStmt *s = GR_NEW(&f->module->arena, PtxStmt);
     if (!s)
+        f->module->nomem = true;
+    if (f->module->nomem)
         return;
     s->kind = PTX_LABEL_DEF;
     s->tag.inserted = true;

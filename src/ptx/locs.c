@@ -16,7 +16,11 @@ typedef struct LocNode {
     struct LocNode *chain; // same bucket, latest used first
     const char *label;     // of function_name, interned; NULL
     uint64_t label_offset;
+    unsigned depth; // of loc's chain
 } LocNode;
+
+// No compiler inlines as deep; a text whose directives name one position over and over would make chains as long as itself.
+enum { DEEPEST = 200 };
 
 typedef struct LocTable {
     LocNode **buckets;
@@ -63,7 +67,7 @@ static bool at(const LocNode *n, const PtxLoc *l) {
 }
 
 // The shared node equal to `want`, or when `latest`, the one used last at that position, whatever its chain.
-static const PtxLoc *intern_loc(Parser *p, const LocNode *want, bool latest) {
+static const LocNode *intern_loc(Parser *p, const LocNode *want, bool latest) {
     if (!p->locs && !(p->locs = calloc(1, sizeof *p->locs)))
         return NULL;
     LocTable *t = p->locs;
@@ -79,7 +83,7 @@ static const PtxLoc *intern_loc(Parser *p, const LocNode *want, bool latest) {
         *at_ = n->chain; // to the front
         n->chain = *head;
         *head = n;
-        return &n->loc;
+        return n;
     }
     LocNode *n = GR_NEW(p->arena, LocNode);
     if (!n)
@@ -89,7 +93,7 @@ static const PtxLoc *intern_loc(Parser *p, const LocNode *want, bool latest) {
     t->names |= n->label != NULL;
     n->chain = *head;
     *head = n;
-    return &n->loc;
+    return n;
 }
 
 static gr_status parse_position(Parser *p, PtxLoc *l) {
@@ -117,6 +121,16 @@ static gr_status parse_function_name(Parser *p, LocNode *want) {
     return st;
 }
 
+static gr_status inline_at(Parser *p, LocNode *want, const LocNode *outer) {
+    if (!outer)
+        return gr_parse_nomem(p);
+    if (outer->depth < DEEPEST) {
+        want->loc.inlined_at = &outer->loc;
+        want->depth = outer->depth + 1;
+    }
+    return GR_OK;
+}
+
 gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     Lexer *l = &p->lex;
     const char *b = l->p - 4; // ".loc"
@@ -134,8 +148,8 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
         } else if (slice_is(word, "inlined_at")) {
             LocNode outer = {0};
             st = parse_position(p, &outer.loc);
-            if (st == GR_OK && !(want.loc.inlined_at = intern_loc(p, &outer, true)))
-                st = gr_parse_nomem(p);
+            if (st == GR_OK)
+                st = inline_at(p, &want, intern_loc(p, &outer, true));
         } else {
             l->p = word.s;
             st = gr_lex_expected(l, "function_name or inlined_at");
@@ -145,8 +159,11 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     if (st != GR_OK)
         return st;
     s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
-    s->loc = p->loc = intern_loc(p, &want, false);
-    return s->text && s->loc ? GR_OK : gr_parse_nomem(p);
+    const LocNode *node = intern_loc(p, &want, false);
+    if (!s->text || !node)
+        return gr_parse_nomem(p);
+    s->loc = p->loc = &node->loc;
+    return GR_OK;
 }
 
 // ---- .debug_str ------------------------------------------------------------------------------------------

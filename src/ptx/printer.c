@@ -405,7 +405,7 @@ gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error
         return gr_fail(err, GR_ERR_UNSUPPORTED,
                        "%s: an instruction not understood may name registers, so they cannot be renumbered",
                        m->name);
-    if (out->oom)
+    if (out->oom || m->nomem)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return GR_OK;
 }

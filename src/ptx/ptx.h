@@ -397,6 +397,9 @@ typedef struct PtxModule {
     PtxFile *files;
     uint32_t n_files;
     Map func_map, var_map; // by name: gr_ptx_find_func, gr_ptx_find_var
+    bool nomem;            // a pass wanted a register or a label, and memory was out (gr_ptx_new_reg)
+    PtxReg spare_reg;      // what it got then
+    PtxLabel spare_label;  // likewise
     PtxSite *sites;        // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
     uint32_t n_sites;      // highest site number
 } PtxModule;
@@ -489,9 +492,10 @@ const char *gr_ptx_file(const PtxModule *m, uint32_t index);
 PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name);
 PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name);
 
-// A new register of the function with a name nobody uses; declared by the printer.
+// A new register of the function with a name nobody uses; declared by the printer. Never NULL: when memory is out, the module is marked,
+// and what is inserted into it or printed of it from then on fails.
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type);
-// A new label of the function with a name nobody uses; place it with gr_ptx_insert_label.
+// A new label of the function with a name nobody uses; place it with gr_ptx_insert_label. Never NULL, likewise.
 PtxLabel *gr_ptx_new_label(PtxFunc *f);
 
 // Parses statements written as PTX text and inserts them before `at` (NULL: at the end of the body), tagged

@@ -13,7 +13,7 @@
 // JSON takes UTF-8 only; a path may be anything.
 static json_t *text_json(const char *s) {
     json_t *j = json_string(s);
-    if (j)
+    if (j || !s)
         return j;
     StrBuf plain = {0};
     for (; *s; s++)

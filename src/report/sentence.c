@@ -6,6 +6,10 @@
 #include <string.h>
 
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    if (!f->file) { // a module may refer to a file that it does not name
+        gr_str_addf(out, "unnamed file:%u", f->line);
+        return;
+    }
     size_t n = r->folder ? strlen(r->folder) : 0;
     bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
     gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : gr_toolkit_name(f->file), f->line);
