@@ -269,6 +269,13 @@ VM_HANDLER(gr_vm_x_atom) {
     return --w->budget <= 0 && gr_vm_access_hook(w, i) ? NULL : gr_vm_x_atom_rest(w, i);
 }
 
+// Whether the operation at `address` must be the machine's. The instruction's cache knows the range of its last lane; for
+// another one the answer is yes, which is always right.
+static bool is_real(const VmWarp *w, const VmInsn *i, uint64_t address, bool global) {
+    const VmCache *c = &w->caches[i->e];
+    return w->atomics || (global && (c->host || address - c->lo >= c->hi - c->lo));
+}
+
 VM_HANDLER(gr_vm_x_atom_rest) {
     const VmMemInfo *info = i->extra;
     uint64_t address[VM_LANES];
@@ -299,8 +306,8 @@ VM_HANDLER(gr_vm_x_atom_rest) {
                 apply = op_add_f64_global;
             uint64_t a = read_reg(w, info->b[e], info->elem, l);
             uint64_t c = info->op.cas ? read_reg(w, info->c[e], info->elem, l) : 0;
-            if (w->atomics)
-                old = gr_vm_commit(p, info->elem, apply, a, c);
+            if (is_real(w, i, address[l], global))
+                old = gr_vm_commit(p, info->elem, apply, a, c, gr_vm_may_idle(info->sem));
             else {
                 memcpy(&old, p, info->elem);
                 uint64_t v = apply(old, a, c);

@@ -166,7 +166,8 @@ VM_HANDLER(gr_vm_x_barrier) {
 VM_HANDLER(gr_vm_x_fence) {
     gr_vm_report_sync(rest_of(w), i, w->mask, i->imm >> 16 ? VM_SYNC_FENCE_PROXY : VM_SYNC_FENCE,
                       (uint32_t)(i->imm >> 16), (PtxSem)(i->imm >> 8 & 0xff), (PtxScope)(i->imm & 0xff));
-    if (w->atomics)
+    // Beside blocks on other threads, or beside threads of the host: those trust in fences of scope .sys only.
+    if (w->atomics || (PtxScope)(i->imm & 0xff) == PTX_SCOPE_SYS)
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return i + 1;
 }

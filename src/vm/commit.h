@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // commit — one lane's atomic operation, where other threads of the host may do theirs at the same time: launches that are
-// spread over several threads (spread.h). Internal.
+// spread over several threads (spread.h), and memory that the program's own host threads can reach. Internal.
 //
-// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. What would not change a value
-// (a compare that fails, a bit that is set) stores nothing: nobody can tell, and the cache line stays where it is.
+// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. A relaxed operation that
+// would not change the value (a compare that fails, a bit that is set) may be told to store nothing: nobody can tell, and the cache
+// line stays where it is. One that releases always stores: a load alone could overtake the thread's earlier stores.
 #ifndef GR_VM_COMMIT_H
 #define GR_VM_COMMIT_H
 
+#include "ptx/ptx.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
+// Whether an operation with this qualifier may store nothing where the value stays the same.
+static inline bool gr_vm_may_idle(PtxSem sem) { return sem == PTX_RELAXED || sem == PTX_ACQUIRE; }
+
 // Replaces the element of `bytes` (2, 4 or 8, aligned) at `p` by apply(old, a, b), by old + a if apply is NULL; yields the old one.
+// `idle`: it stores nothing where that is the same.
 static inline uint64_t gr_vm_commit(void *p, unsigned bytes,
                                     uint64_t (*apply)(uint64_t old, uint64_t a, uint64_t b), uint64_t a,
-                                    uint64_t b) {
+                                    uint64_t b, bool idle) {
     if (!apply)
         return bytes == 4 ? __atomic_fetch_add((uint32_t *)p, (uint32_t)a, __ATOMIC_SEQ_CST)
                           : __atomic_fetch_add((uint64_t *)p, a, __ATOMIC_SEQ_CST);
@@ -20,7 +28,7 @@ static inline uint64_t gr_vm_commit(void *p, unsigned bytes,
     T old = __atomic_load_n((T *)p, __ATOMIC_SEQ_CST), v;                                                    \
     do                                                                                                       \
         v = (T)apply(old, a, b);                                                                             \
-    while (v != old &&                                                                                       \
+    while (!(idle && v == old) &&                                                                            \
            !__atomic_compare_exchange_n((T *)p, &old, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));         \
     return old
     if (bytes == 2) {

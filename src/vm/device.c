@@ -11,8 +11,9 @@
 
 enum { SM_COUNT = 8, STACK_LIMIT = 1024 };
 
-static void print_stdout(void *user, const char *text, size_t len) {
+static void print_stdout(void *user, const char *text, size_t len, uint64_t cost) {
     (void)user;
+    (void)cost;
     fwrite(text, 1, len, stdout);
 }
 
@@ -117,7 +118,8 @@ gr_status gr_vm_observe(VmDevice *d, const VmObserver *o, gr_error *err) {
     return GR_OK;
 }
 
-void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len), void *user) {
+void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len, uint64_t cost),
+                     void *user) {
     d->print = print ? print : print_stdout;
     d->print_user = user;
 }

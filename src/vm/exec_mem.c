@@ -93,23 +93,42 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
                     (unsigned long long)address);
         return NULL;
     }
-    *c = (VmCache){r->addr, r->addr + r->size, r->delta};
+    *c = (VmCache){r->addr, r->addr + r->size, r->delta, gr_vm_mem_host_reaches(r)};
     return (uint8_t *)(uintptr_t)address + r->delta;
+}
+
+// How many bytes of the access must lie in the `room` bytes that memory still has at its address: all of them. But there are no atomic
+// operations on one byte and few on two: libcu++ works on the aligned word around such a variable, reads it with a strong load and
+// replaces it with atom.cas. GPUs have memory there, as it is handed out in larger pieces, so a word may end after it.
+static uint32_t bytes_inside(const VmMemInfo *info, uint64_t room) {
+    bool strong = info->access == PTX_ACCESS_RMW || (info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK);
+    return strong && info->size == 4 && room > 0 && room < 4 ? (uint32_t)room : info->size;
 }
 
 static uint8_t *global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address) {
     const VmMemInfo *info = i->extra;
-    return gr_vm_global_at(w, i, lane, address, info->size, info->access);
+    const VmCache *c = &w->caches[i->e];
+    if (address >= c->lo && address < c->hi && c->hi - address >= info->size)
+        return (uint8_t *)(uintptr_t)address + c->delta;
+    const VmRange *r = gr_vm_mem_reach(rest_of(w)->launch->device->mem, address);
+    uint32_t inside = bytes_inside(info, r ? r->size - (address - r->addr) : 0);
+    return gr_vm_global_at(w, i, lane, address, inside, info->access);
 }
 
 static uint8_t *shared_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offset) {
     const VmMemInfo *info = i->extra;
     uint64_t own = offset - w->shared_base;
-    if (own <= w->shared_bytes && w->shared_bytes - own >= info->size)
+    uint32_t inside = bytes_inside(info, own < w->shared_bytes ? w->shared_bytes - own : 0);
+    if (own <= w->shared_bytes && w->shared_bytes - own >= inside)
         return w->shared + own;
     VmBlock *owner = NULL;
     VmSharedMiss miss;
-    uint8_t *p = gr_vm_shared_find(rest_of(w)->block->cluster, offset, info->size, &owner, &miss);
+    uint8_t *p = gr_vm_shared_find(rest_of(w)->block->cluster, offset, inside, &owner, &miss);
+    uint64_t at = offset & (VM_SHARED_SLOT - 1);
+    if (!p && miss == VM_SHARED_OUTSIDE && at < owner->shared_bytes) { // the end of another block's
+        inside = bytes_inside(info, owner->shared_bytes - at);
+        p = gr_vm_shared_find(rest_of(w)->block->cluster, offset, inside, &owner, &miss);
+    }
     if (p && !info->cluster) {
         gr_vm_fault(w, i, VM_FAULT_ADDRESS_SPACE, (int)lane, offset,
                     "%s %u bytes of the shared memory of block (%u,%u,%u) as if it were its own, without "
@@ -184,6 +203,25 @@ bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8
 
 // ---- Moving ------------------------------------------------------------------------------------------------
 
+// memcpy of a size that is not known to the compiler may take several accesses, some of them twice.
+void gr_vm_copy_whole(void *to, const void *from, uint32_t size) {
+    switch (size) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+#ifdef __x86_64__ // aligned ones are atomic on all processors that have AVX (Intel SDM, volume 3, 9.1.1; AMD likewise)
+    case 16:
+        __asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu %%xmm0, (%0)"
+                         :
+                         : "r"(to), "r"(from)
+                         : "xmm0", "memory");
+        break;
+#endif
+    default: memcpy(to, from, size);
+    }
+}
+
 static void load_lane(VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, const uint8_t *p) {
     uint64_t v = 0;
     if (info->slot[e] == VM_NO_SLOT)
@@ -195,7 +233,7 @@ static void load_lane(VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, 
         VM_U64(w, info->slot[e])[VM_LANES + l] = lohi[1];
         return;
     }
-    memcpy(&v, p, info->elem);
+    gr_vm_copy_whole(&v, p, info->elem);
     if (info->sext && info->elem < 8) {
         unsigned shift = 64 - 8u * info->elem;
         v = (uint64_t)((int64_t)(v << shift) >> shift);
@@ -209,9 +247,9 @@ static void load_lane(VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, 
 
 static void store_lane(const VmWarp *w, const VmMemInfo *info, unsigned e, unsigned l, uint8_t *p) {
     switch (info->reg_bytes[e]) {
-    case 2: memcpy(p, &VM_U16(w, info->slot[e])[l], info->elem); break;
-    case 4: memcpy(p, &VM_U32(w, info->slot[e])[l], info->elem); break;
-    case 8: memcpy(p, &VM_U64(w, info->slot[e])[l], info->elem); break;
+    case 2: gr_vm_copy_whole(p, &VM_U16(w, info->slot[e])[l], info->elem); break;
+    case 4: gr_vm_copy_whole(p, &VM_U32(w, info->slot[e])[l], info->elem); break;
+    case 8: gr_vm_copy_whole(p, &VM_U64(w, info->slot[e])[l], info->elem); break;
     default:
         memcpy(p, &VM_U64(w, info->slot[e])[l], 8);
         memcpy(p + 8, &VM_U64(w, info->slot[e])[VM_LANES + l], 8);
@@ -263,38 +301,27 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
-// Vectors of strong elements are moved as a whole: PTX promises it of the elements only, but hardware does it, and programs
-// rely on it (CUB keeps a tile's status beside its value). Other threads see a difference only when there are some.
+// Strong accesses of type .b128 are single, as are vectors of strong elements: PTX promises it of the elements only, but hardware does
+// it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads could see a difference: those that run
+// other blocks, or the program's own, to which scope .sys is for.
 static bool is_whole(const VmMemInfo *info) {
-    return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK && info->vec > 1 &&
-           (info->size == 8 || info->size == 16);
+    return info->sem != PTX_SEM_NONE && info->sem != PTX_WEAK &&
+           (info->size == 16 || (info->vec > 1 && info->size == 8));
 }
 
-static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t size) {
-    uint64_t word;
-    if (size == 8) {
-        __atomic_load((const uint64_t *)(const void *)from, &word, __ATOMIC_RELAXED);
-        __atomic_store((uint64_t *)(void *)to, &word, __ATOMIC_RELAXED);
-        return;
-    }
-#ifdef __x86_64__ // aligned ones are atomic on all processors that have AVX (Intel SDM, volume 3, 9.1.1; AMD likewise)
-    __asm__ volatile("movdqu (%1), %%xmm0\n\tmovdqu %%xmm0, (%0)" : : "r"(to), "r"(from) : "xmm0", "memory");
-#else
-    memcpy(to, from, size);
-#endif
-}
+static bool is_for_host(const VmMemInfo *info) { return info->scope == PTX_SCOPE_SYS; }
 
 static void move_whole(VmWarp *w, const VmMemInfo *info, bool store, unsigned l, uint8_t *host) {
     _Alignas(16) uint8_t bytes[16];
     if (!store)
-        copy_whole(bytes, host, info->size);
+        gr_vm_copy_whole(bytes, host, info->size);
     for (unsigned e = 0; e < info->vec; e++)
         if (store)
             store_lane(w, info, e, l, bytes + e * info->elem);
         else
             load_lane(w, info, e, l, bytes + e * info->elem);
     if (store)
-        copy_whole(host, bytes, info->size);
+        gr_vm_copy_whole(host, bytes, info->size);
 }
 
 // False: it is to be performed as it always is.
@@ -337,8 +364,9 @@ VM_HANDLER(gr_vm_x_mem_rest) {
     gr_vm_report_access(w, i, address);
     bool store = info->access == PTX_ACCESS_WRITE;
     unsigned turn = store ? gr_vm_rotation(w) : 0;
-    bool weak = rest_of(w)->launch->device->weak, whole = w->atomics && is_whole(info);
-    if (w->atomics && store && info->sem == PTX_RELEASE)
+    bool weak = rest_of(w)->launch->device->weak, beside = w->atomics || is_for_host(info);
+    bool whole = beside && is_whole(info);
+    if (beside && store && info->sem == PTX_RELEASE)
         __atomic_thread_fence(__ATOMIC_RELEASE);
     for (unsigned k = 0; k < VM_LANES; k++) {
         unsigned l = commit_lane(k, turn);
@@ -356,7 +384,7 @@ VM_HANDLER(gr_vm_x_mem_rest) {
             else
                 load_lane(w, info, e, l, host[l] + e * info->elem);
     }
-    if (w->atomics && !store && info->sem == PTX_ACQUIRE)
+    if (beside && !store && info->sem == PTX_ACQUIRE)
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return i + 1;
 }
@@ -401,7 +429,8 @@ bool gr_vm_mem_use(const char *isa) {
 
 void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]) {
     out[0] = out[1] = gr_vm_x_mem;
-    if (no_kernels || d->m->device->weak || (d->m->device->config.jobs > 1 && is_whole(info)))
+    if (no_kernels || d->m->device->weak ||
+        ((d->m->device->config.jobs > 1 || is_for_host(info)) && is_whole(info)))
         return;
     int where, shape = -1;
 #ifndef __x86_64__ // where every load acquires and every store releases

@@ -26,6 +26,9 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
 // Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: faulted.
 uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
                          PtxAccess access);
+// Copies 1, 2, 4, 8 or 16 bytes in one access: other threads see all of them or none, and nothing beside them is touched. `to` or
+// `from` is shared with them, and aligned to the size.
+void gr_vm_copy_whole(void *to, const void *from, uint32_t size);
 // What an asynchronous reduction does to one element of type t. Sums of f32 keep subnormals, in global memory too (an
 // H200 does that, though its red.global.add.f32 flushes).
 bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);

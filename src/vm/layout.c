@@ -87,7 +87,7 @@ static void set_attrs(const VmModule *m, VmFunc *f) {
                              .regs = 32,
                              .shared_static = f->shared_static,
                              .local_bytes = f->local_bytes,
-                             .ptx_version = p->version_major * 10 + p->version_minor,
+                             .ptx_version = p->sm,
                              .binary_version = m->device->props.cc_major * 10 + m->device->props.cc_minor};
     for (size_t k = 0; k < m->globals.len; k++)
         if (m->globals.data[k]->space == PTX_CONST)

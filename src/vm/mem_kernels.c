@@ -23,22 +23,23 @@ enum { CHUNK = 8, CHUNKS = VM_LANES / CHUNK };
 typedef struct Reach {
     uint64_t lo, hi;
     ptrdiff_t delta;
+    bool host; // so can threads of the host
 } Reach;
 
 // False: ask.
 INLINE bool place(const VmWarp *w, const VmInsn *i, int where, uint64_t first, Reach *out) {
     if (where == MEM_SHARED32 || where == MEM_SHARED64) {
         *out = (Reach){w->shared_base, w->shared_base + w->shared_bytes,
-                       (ptrdiff_t)((uintptr_t)w->shared - w->shared_base)};
+                       (ptrdiff_t)((uintptr_t)w->shared - w->shared_base), false};
         return true;
     }
     if (where == MEM_GENERIC && first - VM_SHARED_BASE < VM_SHARED_SIZE) {
         uint64_t base = VM_SHARED_BASE + w->shared_base;
-        *out = (Reach){base, base + w->shared_bytes, (ptrdiff_t)((uintptr_t)w->shared - base)};
+        *out = (Reach){base, base + w->shared_bytes, (ptrdiff_t)((uintptr_t)w->shared - base), false};
         return true;
     }
     const VmCache *c = &w->caches[i->e];
-    *out = (Reach){c->lo, c->hi, c->delta};
+    *out = (Reach){c->lo, c->hi, c->delta, c->host};
     return c->hi != 0;
 }
 
@@ -256,7 +257,7 @@ static const VmInsn *lanes(VmWarp *w, const VmInsn *i) {
     bool generic = info->space == PTX_GENERIC, found;
     if (info->space == PTX_LOCAL || (generic && first - VM_LOCAL_BASE < VM_LOCAL_SIZE)) {
         uint64_t lo = generic ? VM_LOCAL_BASE : 0;
-        m = (Reach){lo, lo + w->local_bytes, (ptrdiff_t)((uintptr_t)w->local - lo)};
+        m = (Reach){lo, lo + w->local_bytes, (ptrdiff_t)((uintptr_t)w->local - lo), false};
         stride = w->local_stride;
         found = w->local != NULL;
     } else if (generic)
@@ -440,7 +441,7 @@ INLINE void atom_lane(VmWarp *w, const VmMemInfo *info, uint8_t *p, unsigned l, 
     uint64_t b = elem == 4 ? VM_U32(w, info->b[0])[l] : VM_U64(w, info->b[0])[l];
     uint64_t c = !info->op.cas ? 0 : elem == 4 ? VM_U32(w, info->c[0])[l] : VM_U64(w, info->c[0])[l];
     if (real)
-        old = gr_vm_commit(p, elem, add ? NULL : info->op.apply, b, c);
+        old = gr_vm_commit(p, elem, add ? NULL : info->op.apply, b, c, gr_vm_may_idle(info->sem));
     else {
         memcpy(&old, p, elem);
         v = add ? old + b : info->op.apply(old, b, c);
@@ -470,7 +471,6 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
     const Lanes x = {w->frame + i->a, i->imm, where == MEM_SHARED32};
     unsigned turn = rest_of(w)->rotate;
     uint32_t mask = w->mask;
-    bool real = w->atomics && where != MEM_SHARED32 && where != MEM_SHARED64;
     Reach m;
     if (UNLIKELY(--w->budget <= 0) && gr_vm_access_hook(w, i))
         return NULL;
@@ -479,6 +479,7 @@ INLINE const VmInsn *atom_quick(VmWarp *w, const VmInsn *i, int where, unsigned 
         return gr_vm_x_atom_rest(w, i);
     if (UNLIKELY(w->listens))
         report(w, i, &m, &x, VM_SCATTERED);
+    bool real = (w->atomics || m.host) && where != MEM_SHARED32 && where != MEM_SHARED64;
     if (mask == UINT32_MAX && add && !info->has_result && !real) { // any order gives the same
         for (unsigned l = 0; l < VM_LANES; l++) {
             void *p = (void *)(uintptr_t)((uint64_t)m.delta + at(&x, l));

@@ -71,6 +71,10 @@ static unsigned zone_of(VmMemKind kind) {
 
 static bool host_may_touch(VmMemKind kind) { return kind == VM_MEM_MANAGED || kind == VM_MEM_PINNED; }
 
+bool gr_vm_mem_host_reaches(const VmRange *r) {
+    return host_may_touch(r->kind) || r->kind == VM_MEM_HOST || r->kind == VM_MEM_PAGEABLE;
+}
+
 static uint64_t page_size(void) {
     long n = sysconf(_SC_PAGESIZE);
     return n > 0 ? (uint64_t)n : 4096;

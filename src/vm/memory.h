@@ -58,6 +58,9 @@ gr_status gr_vm_mem_register(VmMem *m, void *host, uint64_t size, unsigned flags
                              gr_error *err);
 gr_status gr_vm_mem_unregister(VmMem *m, void *host, gr_error *err);
 
+// Threads of the host can use it, also while a kernel does: managed, pinned, registered and pageable memory.
+bool gr_vm_mem_host_reaches(const VmRange *r);
+
 // How much device memory `device` has (16 GiB unless told).
 void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
 

@@ -1,7 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
 // printf — vprintf's formatting (CUDA C++ Programming Guide, "Formatted Output"): flags, width, precision and
 // size as in C, %n excepted. Every conversion is handed to the host's snprintf with exactly one value of the
 // right type.
+//
+// What is no conversion is printed as it is, as an H200 does (driver 580.159.04): %zu, %jd, %td, %Lf, %n, %5%, and a precision given by an
+// argument (%.*f), though a width may be (%*d).
 #include "vm/printf.h"
 
 #include "vm/exec_mem.h"
@@ -9,76 +11,114 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGS = 32 };
+enum {
+    MAX_ARGS = 32,
+    MAX_FIELD =
+        1
+        << 16, // characters of a width or precision. CUDA has no limit: %999999999d writes a gigabyte there, for each thread
+    ROUND =
+        8, // what a call takes of CUDA's buffer: the format's address and each argument, in words of 8 bytes
+};
+
+static const char conversions[] = "diuoxXcpsfFeEgGaA";
 
 typedef struct Args {
     VmWarp *w;
     unsigned lane;
     uint64_t at;
     int count;
-    bool bad;
+    uint64_t cost;
+    uint64_t bad; // a string's address that is none; 0: all are good
 } Args;
 
+// What was never passed reads as zero.
 static uint64_t next_arg(Args *a, unsigned size) {
     uint64_t v = 0;
     a->at = (a->at + size - 1) & ~(uint64_t)(size - 1);
     const void *p = a->count < MAX_ARGS ? gr_vm_generic(a->w, a->lane, a->at, size) : NULL;
     if (p)
         memcpy(&v, p, size);
-    else
-        a->bad = true;
     a->at += size;
-    a->count++;
+    a->count += a->count < MAX_ARGS;
+    a->cost += ROUND;
     return v;
 }
 
 typedef struct Spec {
-    char text[64]; // "%-08.3": without size and conversion
-    size_t len;
-    char size; // 0, 'h', 'H' (hh), 'l' (and ll, j, z, t, all 64 bits), 'L'
+    char text[40]; // "%-08.3": without size and conversion
+    char size;     // 0, 'h', 'H' (hh), 'l' (and ll)
 } Spec;
 
-static void add_char(Spec *s, char c) {
-    if (s->len + 1 < sizeof s->text)
-        s->text[s->len++] = c;
-    s->text[s->len] = 0;
+static unsigned parse_number(const char **p) {
+    unsigned n = 0;
+    for (; **p >= '0' && **p <= '9'; ++*p)
+        n = n < MAX_FIELD ? n * 10 + (unsigned)(**p - '0') : MAX_FIELD;
+    return n < MAX_FIELD ? n : MAX_FIELD;
 }
 
-// Flags, width, precision, size: yields where the conversion character is.
+// Flags, width, precision, size: yields where the conversion character is. Takes arguments only if there is one.
 static const char *parse_spec(const char *p, Args *a, Spec *s) {
-    memset(s, 0, sizeof *s);
-    add_char(s, '%');
-    while (*p && strchr("-+ #0123456789.*", *p)) {
-        if (*p == '*') {
-            char number[16];
-            int v = (int)next_arg(a, 4);
-            snprintf(number, sizeof number, "%d", v);
-            for (const char *n = number; *n; n++)
-                add_char(s, *n);
-        } else
-            add_char(s, *p);
+    static const char flags[] = "-+ #0";
+    bool set[sizeof flags] = {false}, by_arg = false;
+    unsigned width = 0, precision = 0;
+    for (const char *f; *p && (f = strchr(flags, *p)); p++)
+        set[f - flags] = true;
+    if (*p == '*') {
+        by_arg = true;
         p++;
-    }
-    while (*p && strchr("hlLjzt", *p)) {
-        s->size = *p == 'h' ? (s->size == 'h' ? 'H' : 'h') : *p == 'L' ? 'L' : 'l';
+    } else
+        width = parse_number(&p);
+    bool precise = *p == '.';
+    if (precise) {
         p++;
+        precision = parse_number(&p);
     }
+    s->size = 0;
+    for (; (*p == 'h' && s->size != 'H' && s->size != 'l') || (*p == 'l' && s->size != 'h' && s->size != 'H');
+         p++)
+        s->size = *p == 'h' ? (s->size == 'h' ? 'H' : 'h') : 'l';
+    if (by_arg && *p && strchr(conversions, *p)) {
+        int64_t v = (int32_t)next_arg(a, 4);
+        set[0] |= v < 0;
+        v = v < 0 ? -v : v;
+        width = v < MAX_FIELD ? (unsigned)v : MAX_FIELD;
+    }
+    char *to = s->text;
+    *to++ = '%';
+    for (unsigned k = 0; k < sizeof flags - 1; k++)
+        if (set[k])
+            *to++ = flags[k];
+    if (width)
+        to += snprintf(to, 8, "%u", width);
+    if (precise)
+        snprintf(to, 8, ".%u", precision);
+    else
+        *to = 0;
     return p;
 }
 
-// The host's printf may take any width: keep the text bounded.
 static void put(StrBuf *out, const char *format, ...) __attribute__((format(printf, 2, 0)));
 static void put(StrBuf *out, const char *format, ...) {
-    char buf[4096];
+    char small[512], *text = small;
     va_list ap;
     va_start(ap, format);
-    int n = vsnprintf(buf, sizeof buf, format, ap);
+    int n = vsnprintf(small, sizeof small, format, ap);
     va_end(ap);
-    if (n > 0)
-        gr_str_addn(out, buf, (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
+    if (n >= (int)sizeof small && (text = malloc((size_t)n + 1))) {
+        va_start(ap, format);
+        n = vsnprintf(text, (size_t)n + 1, format, ap);
+        va_end(ap);
+    }
+    if (n > 0 && text)
+        gr_str_addn(out, text, (size_t)n);
+    if (text != small)
+        free(text);
 }
+
+static void add_chars(Spec *s, const char *chars) { strcat(s->text, chars); }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -91,9 +131,7 @@ static void put_integer(StrBuf *out, Spec *s, Args *a, char conv) {
         v = is_signed ? (uint64_t)(int64_t)(int16_t)v : (uint16_t)v;
     else if (s->size == 'H')
         v = is_signed ? (uint64_t)(int64_t)(int8_t)v : (uint8_t)v;
-    add_char(s, 'l');
-    add_char(s, 'l');
-    add_char(s, conv);
+    add_chars(s, (const char[]){'l', 'l', conv, 0});
     put(out, s->text, (long long)v);
 }
 
@@ -106,35 +144,38 @@ static void put_value(StrBuf *out, Spec *s, Args *a, char conv) {
     case 'x':
     case 'X': put_integer(out, s, a, conv); break;
     case 'c':
-        add_char(s, conv);
+        add_chars(s, (const char[]){conv, 0});
         put(out, s->text, (int)next_arg(a, 4));
         break;
     case 'p': { // as CUDA: 0x and digits, (nil) for none
-        add_char(s, conv);
+        add_chars(s, (const char[]){conv, 0});
         put(out, s->text, (void *)(uintptr_t)next_arg(a, 8));
         break;
     }
     case 's': {
         uint64_t at = next_arg(a, 8);
         const char *text = at ? gr_vm_generic_string(a->w, a->lane, at) : "(null)";
-        add_char(s, conv);
-        a->bad |= !text;
-        put(out, s->text, text ? text : "(bad pointer)");
+        add_chars(s, (const char[]){conv, 0});
+        if (!text)
+            a->bad = at;
+        a->cost += text ? (strlen(text) + ROUND) / ROUND * ROUND : 0;
+        put(out, s->text, text ? text : "");
         break;
     }
     default: { // a floating-point conversion
         uint64_t bits = next_arg(a, 8);
         double v;
         memcpy(&v, &bits, 8);
-        add_char(s, conv);
+        add_chars(s, (const char[]){conv, 0});
         put(out, s->text, v);
     }
     }
 }
 #pragma GCC diagnostic pop
 
-int gr_vm_format(VmWarp *w, unsigned lane, const char *format, uint64_t args, StrBuf *out) {
-    Args a = {.w = w, .lane = lane, .at = args};
+int gr_vm_format(VmWarp *w, unsigned lane, const char *format, uint64_t args, StrBuf *out, uint64_t *cost,
+                 uint64_t *bad) {
+    Args a = {.w = w, .lane = lane, .at = args, .cost = ROUND};
     for (const char *p = format; *p;) {
         size_t plain = strcspn(p, "%");
         gr_str_addn(out, p, plain);
@@ -148,7 +189,7 @@ int gr_vm_format(VmWarp *w, unsigned lane, const char *format, uint64_t args, St
         }
         Spec s;
         const char *end = parse_spec(p + 1, &a, &s);
-        if (*end && strchr("diuoxXcpsfFeEgGaA", *end)) {
+        if (*end && strchr(conversions, *end)) {
             put_value(out, &s, &a, *end);
             p = end + 1;
         } else { // not a conversion: printed as it is
@@ -156,5 +197,7 @@ int gr_vm_format(VmWarp *w, unsigned lane, const char *format, uint64_t args, St
             p = end + (*end != 0);
         }
     }
-    return a.bad ? -1 : a.count;
+    *cost = a.cost;
+    *bad = a.bad;
+    return a.count;
 }

@@ -43,12 +43,15 @@ static VM_HANDLER(sys_vprintf) {
         if (!format)
             return bad_pointer(w, i, l, arg(w, i, 0, l), "printf");
         StrBuf out = {0};
-        int n = gr_vm_format(w, l, format, arg(w, i, 1, l), &out);
+        uint64_t cost, bad;
+        int n = gr_vm_format(w, l, format, arg(w, i, 1, l), &out, &cost, &bad);
         gr_vm_share_lock(rest_of(w)->launch);
-        if (out.len)
-            d->print(d->print_user, out.data, out.len);
+        if (out.len && !bad)
+            d->print(d->print_user, out.data, out.len, cost);
         gr_vm_share_unlock(rest_of(w)->launch);
         gr_str_free(&out);
+        if (bad)
+            return bad_pointer(w, i, l, bad, "printf's %s");
         give(w, i, l, (uint64_t)(int64_t)n);
     }
     return i + 1;

@@ -44,7 +44,6 @@ typedef struct VmConfig {
     bool unfused;                  // execute what shortcuts would skip: for tests, the execution is the same
     uint32_t stack_bytes;          // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;           // device malloc heap; 0: 8 MiB
-    uint64_t printf_bytes;         // not a limit of ours: 0 is 1 MiB, as CUDA
 } VmConfig;
 
 // What a device is: read by the driver for its attributes.
@@ -92,7 +91,9 @@ typedef struct VmFuncAttrs {
     uint32_t max_threads; // per block
     uint32_t regs;        // an estimate, never 0
     uint64_t shared_static, local_bytes, const_bytes;
-    uint32_t ptx_version, binary_version; // 90 for 9.0
+    // The architecture that the PTX was written for (.target) and the device's own, as if a JIT compiler had made the code:
+    // 80 for sm_80. PTX ISA versions (.version) have nothing to do with it.
+    uint32_t ptx_version, binary_version;
     uint32_t reqntid[3], cluster[3];
     uint32_t max_cluster; // blocks, from .maxclusterrank; 0: not written
     bool explicit_cluster;
@@ -196,8 +197,10 @@ void gr_vm_launch_free(VmLaunch *l); // also cancels one that runs
 uint64_t gr_vm_now_ns(const VmDevice *d);        // the virtual clock
 void gr_vm_advance_ns(VmDevice *d, uint64_t ns); // the driver: copies and API calls take time too
 
-// Where vprintf goes: called with whole formatted output of one call, in execution order. Default: stdout.
-void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len), void *user);
+// Where vprintf goes: called with whole formatted output of one call, in execution order. Default: stdout. `cost`: bytes that the call
+// takes of the output buffer of CUDA.
+void gr_vm_set_print(VmDevice *d, void (*print)(void *user, const char *text, size_t len, uint64_t cost),
+                     void *user);
 
 uint32_t gr_vm_occupancy(const VmDevice *d, const VmFunc *f, uint32_t threads,
                          uint64_t shared_dynamic); // blocks per SM

@@ -40,6 +40,7 @@ typedef struct VmWarpAsync VmWarpAsync;
 typedef struct VmCache {
     uint64_t lo, hi;
     ptrdiff_t delta;
+    bool host; // threads of the host can reach it: atomic operations are the machine's
 } VmCache;
 
 // One of the collider's windows (window.c).
@@ -280,7 +281,7 @@ struct VmDevice {
     VmModule *modules;
     uint32_t code_next;
     uint64_t heap_used;
-    void (*print)(void *user, const char *text, size_t len);
+    void (*print)(void *user, const char *text, size_t len, uint64_t cost);
     void *print_user;
     uint32_t stack_limit;
     struct VmWeak *weak;           // weak.h; NULL: accesses are sequentially consistent

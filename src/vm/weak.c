@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "vm/exec_mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static void perform(VmWeakWarp *x, size_t n) {
         p.host = (uint8_t *)(uintptr_t)p.address + r->delta;
     }
     note_store(x->weak, x, p.lane, p.host, p.size);
-    memcpy(p.host, p.bytes, p.size);
+    gr_vm_copy_whole(p.host, p.bytes, p.size);
 }
 
 // One that waits, any but those with an earlier one of the same lane and location.

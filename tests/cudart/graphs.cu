@@ -269,6 +269,59 @@ static void captured()
     CHECK(cudaGraphDestroy(graph));
 }
 
+// A forked stream may be destroyed; what it did must come back all the same (so an H200).
+static void destroyed_while_captured()
+{
+    static const cudaError_t end[] = {cudaSuccess, cudaErrorStreamCaptureUnjoined, cudaSuccess,
+                                      cudaErrorStreamCaptureUnjoined, cudaSuccess};
+    int *a;
+    CHECK(cudaMalloc(&a, bytes));
+    for (int how = 0; how < 5; how++) {
+        cudaStream_t s, other, idle;
+        cudaEvent_t fork, join;
+        cudaGraph_t graph = nullptr;
+        cudaStreamCaptureStatus status;
+        CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
+        CHECK(cudaEventCreate(&fork));
+        CHECK(cudaEventCreate(&join));
+        CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+        CHECK(cudaEventRecord(fork, s));
+        CHECK(cudaStreamWaitEvent(other, fork, 0));
+        CHECK(cudaStreamWaitEvent(idle, fork, 0));
+        add<<<1, 32, 0, s>>>(a, 1);
+        add<<<1, 32, 0, other>>>(a, 1);
+        if (how != 1)
+            CHECK(cudaEventRecord(join, other));
+        if (how == 2) // joins after it is gone
+            CHECK(cudaStreamDestroy(other));
+        if (how != 1)
+            CHECK(cudaStreamWaitEvent(s, join, 0));
+        if (how == 3)
+            add<<<1, 32, 0, other>>>(a, 1);
+        if (how != 2)
+            CHECK(cudaStreamDestroy(other));
+        if (how == 4) {
+            CHECK(cudaEventDestroy(fork));
+            CHECK(cudaEventDestroy(join));
+        }
+        CHECK(cudaStreamDestroy(idle));
+        CHECK(cudaStreamIsCapturing(s, &status));
+        EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+        EXPECT_EQ(cudaStreamEndCapture(s, &graph), end[how]);
+        if (graph) {
+            size_t nodes = 0;
+            CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+            EXPECT_EQ(nodes, 2);
+            CHECK(cudaGraphDestroy(graph));
+        }
+        cudaGetLastError();
+        CHECK(cudaStreamDestroy(s));
+    }
+    CHECK(cudaFree(a));
+}
+
 static void what_a_capture_forbids()
 {
     cudaStream_t s, other;
@@ -317,6 +370,7 @@ int main()
 {
     by_hand();
     captured();
+    destroyed_while_captured();
     what_a_capture_forbids();
     return finish();
 }

@@ -6,7 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void drop(void *user, const char *text, size_t len) {
+static void drop(void *user, const char *text, size_t len, uint64_t cost) {
+    (void)cost;
     (void)user;
     (void)text;
     (void)len;

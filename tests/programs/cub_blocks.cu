@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// ARCH: 89
 // CUB within a block: load and store in several arrangements, radix sort, scan, reduction, discontinuity, and warp scans and
 // reductions of parts of a warp, shared memory used again between them.
 #include "check.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// ARCH: 80
 // CUB over whole arrays: radix sort of pairs, scan (decoupled look-back), reduction, selection, run lengths and histogram.
 #include "check.h"
 #include <algorithm>

@@ -99,6 +99,23 @@ __global__ void vocabulary(const unsigned *x, int n, int each, int *widest, doub
     powers[2 * i + 1] = z.imag();
 }
 
+// There are no atomic operations on one and two bytes: libcu++ works on the word around them.
+__device__ cuda::atomic<signed char, cuda::thread_scope_device> byte{-100};
+
+__global__ void small(short *at_the_end, unsigned *shared_sums)
+{
+    __shared__ short s;
+    if (threadIdx.x == 0)
+        s = 0;
+    __syncthreads();
+    cuda::atomic_ref<short, cuda::thread_scope_block>(s).fetch_add(3);
+    cuda::atomic_ref<short, cuda::thread_scope_device>(*at_the_end).fetch_add(-1);
+    byte.fetch_add(1);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        shared_sums[blockIdx.x] = s;
+}
+
 __global__ void nap(long long *slept)
 {
     auto begin = cuda::std::chrono::system_clock::now();
@@ -156,6 +173,15 @@ int main()
     }
     expect_same("spans", from_device(widest, parts), want);
     expect_near("powers", from_device(powers, 2 * parts), want_powers, 1e-12);
+    short *one = device_zeros<short>(1);
+    unsigned *shared_sums = device_zeros<unsigned>(2);
+    signed char last;
+    small<<<2, 40>>>(one, shared_sums);
+    finish_launches();
+    expect_same("two bytes", from_device(one), (short)-80);
+    expect_same("in shared memory", from_device(shared_sums, 2), std::vector<unsigned>(2, 120));
+    CHECK(cudaMemcpyFromSymbol(&last, byte, 1));
+    expect_same("one byte", last, (signed char)-20);
     long long *slept = device_new<long long>(1);
     nap<<<1, 1>>>(slept);
     finish_launches();

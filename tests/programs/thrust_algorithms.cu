@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// ARCH: default
 // Thrust: sort, stable sort by key, reduce, transform and reduce, scans, unique, copy_if, partition, reduce_by_key, set
 // operations, searches and gather, over device vectors and counting iterators.
 #include "check.h"

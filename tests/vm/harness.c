@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-static void keep(void *user, const char *text, size_t len) {
+static void keep(void *user, const char *text, size_t len, uint64_t cost) {
+    (void)cost;
     gr_str_addn(&((Rig *)user)->printed, text, len);
 }
 

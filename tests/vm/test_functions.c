@@ -348,7 +348,7 @@ static void printing(void **state) {
     Rig r;
     rig_open_file(&r, GR_VM_PTX "/features.ptx", NULL);
     assert_int_equal(RIG_RUN(&r, "print", 1, 2, 42), VM_FAULT_NONE);
-    static const char line[] = "42  1.50 text x 1099511627776 0x10|42  |00ff|%|3000000000 7\n";
+    static const char line[] = "42  1.50 text x 1099511627776 0x10|42  |00ff|%|3000000000 %zu\n";
     char want[256];
     snprintf(want, sizeof want, "%s%splain\n", line, line);
     assert_string_equal(r.printed.data, want);

@@ -90,6 +90,59 @@ static void bounds_are_exact(void **state) {
     assert_int_equal(f.kind, VM_FAULT_ILLEGAL_ADDRESS);
 }
 
+// EM-34: the aligned word around a variable of one or two bytes, for what libcu++ makes of its atomic operations.
+static void strong_words_may_pass_an_end(void **state) {
+    (void)state;
+    static const char *const fine[] = {
+        "ld.relaxed.gpu.b32 %r2, [%rd1];",
+        "ld.volatile.b32 %r2, [%rd1];",
+        "st.release.sys.b32 [%rd1], %r2;",
+        "mov.u32 %r3, 5; atom.cas.acquire.gpu.b32 %r2, [%rd1], 0, %r3;",
+        "red.global.or.b32 [%rd1], 1;",
+        // Quick paths, which know where the instruction went before: the word that begins in the allocation is the last.
+        "mov.u32 %r3, 1; atom.global.add.u32 %r2, [%rd1], %r3; atom.global.add.u32 %r2, [%rd1], %r3;",
+    };
+    static const char *const faults[] = {
+        "ld.b32 %r2, [%rd1];", // weak: no such operation
+        "st.b32 [%rd1], %r2;",
+        "ld.relaxed.gpu.b32 %r2, [%rd1+4];", // begins outside
+        "ld.relaxed.gpu.b16 %h2, [%rd1+2];",
+        "ld.relaxed.gpu.b64 %rd3, [%rd1];", // no word
+        "atom.global.add.u64 %rd3, [%rd1], 1;",
+    };
+    for (uint64_t bytes = 1; bytes < 4; bytes++)
+        for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
+            assert_int_equal(run_body(fine[k], 1, bytes, NULL, 0).kind, VM_FAULT_NONE);
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++)
+        assert_int_equal(run_body(faults[k], 1, 2, NULL, 0).kind, VM_FAULT_ILLEGAL_ADDRESS);
+    uint32_t was = 0;
+    (void)run_body("mov.u32 %r3, 7; st.global.u16 [%rd1], 3; atom.cas.acquire.gpu.b32 %r2, [%rd1], 3, %r3;",
+                   1, 4, &was, 1);
+    assert_int_equal(was, 7);
+    // The end of shared memory, alone and as others of the cluster see it.
+    static const struct {
+        const char *body;
+        VmFaultKind kind;
+    } rows[] = {
+        {"atom.cas.relaxed.cta.shared.b32 %r2, [%r3+4], 0, 1;", VM_FAULT_NONE},
+        {"ld.relaxed.cta.shared.b32 %r2, [%r3+4];", VM_FAULT_NONE},
+        {"ld.shared.b32 %r2, [%r3+4];", VM_FAULT_ILLEGAL_ADDRESS},
+        {"ld.relaxed.cta.shared.b32 %r2, [%r3+8];", VM_FAULT_ILLEGAL_ADDRESS},
+        {"mapa.shared::cluster.u32 %r4, %r3, 0; atom.add.relaxed.cluster.shared::cluster.u32 %r2, [%r4+4], "
+         "1;",
+         VM_FAULT_NONE},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[4096];
+        Rig r;
+        snprintf(text, sizeof text, "%s%s ret; }",
+                 KERNEL("k") REGS ".shared .align 2 .b8 s[6]; mov.u32 %r3, s;", rows[k].body);
+        rig_open(&r, text, NULL);
+        assert_int_equal(RIG_RUN(&r, "k", 1, 1, rig_alloc(&r, 4)), rows[k].kind);
+        rig_close(&r);
+    }
+}
+
 // EM-35
 static void freed_memory_faults(void **state) {
     (void)state;
@@ -426,6 +479,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_repeat),
         cmocka_unit_test(bounds_are_exact),
+        cmocka_unit_test(strong_words_may_pass_an_end),
         cmocka_unit_test(freed_memory_faults),
         cmocka_unit_test(alignment),
         cmocka_unit_test(generic_addresses),

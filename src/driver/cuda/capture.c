@@ -15,6 +15,7 @@ struct Capture {
     CUstreamCaptureMode mode;
     const void *thread; // that began it
     VEC(Stream *) streams;
+    VEC(Node *) left; // the last work of streams that were destroyed since
     Capture *next;
 };
 
@@ -40,6 +41,7 @@ static void end(Capture *c) {
     for (size_t i = 0; i < c->streams.len; i++)
         leave(c->streams.data[i]);
     gr_vec_free(&c->streams);
+    gr_vec_free(&c->left);
     Capture **link = &captures;
     while (*link != c)
         link = &(*link)->next;
@@ -66,7 +68,9 @@ void gr_capture_forget(Stream *s) {
     Capture *c = s->capture;
     if (!c)
         return;
-    c->invalid = true; // a stream that is destroyed cannot come back
+    // What it did must still come back, by way of an event that was recorded before.
+    for (size_t i = 0; i < s->after.len; i++)
+        c->invalid |= !gr_vec_push(&c->left, s->after.data[i]);
     size_t keep = 0;
     for (size_t i = 0; i < c->streams.len; i++) {
         if (c->streams.data[i] != s)
@@ -355,6 +359,9 @@ static bool is_joined(const Capture *c) {
         c->graph->nodes.data[i]->inner = false;
     for (size_t i = 0; i < c->origin->after.len; i++)
         mark_past(c->origin->after.data[i]);
+    for (size_t i = 0; i < c->left.len; i++)
+        if (!c->left.data[i]->inner)
+            return false;
     for (size_t i = 0; i < c->streams.len; i++) {
         const Stream *s = c->streams.data[i];
         for (size_t k = 0; k < s->after.len; k++) {

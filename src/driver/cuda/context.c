@@ -26,8 +26,9 @@ Ctx *gr_ctx_current(void) {
 
 static void default_limits(Ctx *c) {
     memset(c->limits, 0, sizeof c->limits);
+    c->dev->printf_bytes = GR_PRINTF_BYTES;
     c->limits[CU_LIMIT_STACK_SIZE] = 1024;
-    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 8650752;
+    c->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = GR_PRINTF_BYTES;
     c->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = gr_cu.config.heap ? gr_cu.config.heap : 8 << 20;
     c->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] =
         (32 << 20) * 3 / 10; // of what the attributes say is the most
@@ -361,6 +362,8 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         if (r != CUDA_SUCCESS)
             return gr_cu_leave(r);
     }
+    if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
+        c->dev->printf_bytes = value = value > GR_PRINTF_LEAST ? value : GR_PRINTF_LEAST;
     if (limit == CU_LIMIT_STACK_SIZE)
         gr_vm_set_stack(c->dev->vm, value > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)value);
     else if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)

@@ -66,8 +66,12 @@ struct Dev {
     Ctx *primary;
     unsigned primary_refs, primary_flags;
     MemPool *default_pool, *pool;
-    unsigned running; // launches that the VM has and that have not ended
+    unsigned running;    // launches that the VM has and that have not ended
+    size_t printf_bytes; // of the buffer of kernels' output
 };
+
+// The size of the buffer of kernels' output: the default, and the least that can be asked for (as an H200 answers).
+enum { GR_PRINTF_BYTES = 8650752, GR_PRINTF_LEAST = 512 << 10 };
 
 struct Ctx {
     HandleKind kind;
@@ -409,7 +413,7 @@ CUresult gr_fill_item(const CUDA_MEMSET_NODE_PARAMS *fill, Item **out);
 
 // ---- Printing (print.c) ------------------------------------------------------------------------------------
 
-void gr_print_attach(VmDevice *vm);
+void gr_print_attach(Dev *d);
 void gr_print_flush(void); // at synchronization points, as CUDA
 
 // ---- Images, modules, functions ----------------------------------------------------------------------------

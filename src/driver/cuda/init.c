@@ -197,7 +197,7 @@ static gr_status make_device(int i, gr_error *err) {
     d->ordinal = i;
     d->props = gr_vm_props(d->vm);
     gr_cu.n_devices = i + 1;
-    gr_print_attach(d->vm);
+    gr_print_attach(d);
     for (size_t k = 0; k < observers.len; k++)
         GR_TRY(gr_vm_observe(d->vm, &observers.data[k], err));
     d->default_pool = d->pool = gr_pool_new(d);
