@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// NVCC: -w
 // What kernels print: formats as an H200 prints them, fields wider than anybody wants, and more output than its buffer
 // holds.
 #include "check.h"
