@@ -79,8 +79,7 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t
     return true;
 }
 
-// What an earlier launch wrote to the cell makes room.
-static bool retire_cell(Exact *x, const Access *a, Line *line, Cell *cell) {
+bool gr_exact_retire_cell(Exact *x, const Access *a, Line *line, Cell *cell) {
     if (a->owner || !cell->writes || cell->writes >> 31)
         return false;
     uint32_t stamp = cell->writes >> 5, lane = cell->writes & 31;
@@ -107,7 +106,7 @@ static bool write_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_
             return false;
         for (unsigned k = 0; k < n; k++)
             if (!touch_quickly(x, a, &c[k], (uint32_t)__builtin_ctz(m), false) &&
-                !(retire_cell(x, a, line, &c[k]) &&
+                !(gr_exact_retire_cell(x, a, line, &c[k]) &&
                   touch_quickly(x, a, &c[k], (uint32_t)__builtin_ctz(m), false)))
                 return false;
     }
@@ -171,6 +170,9 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
     for (unsigned k = 0; k < 2 && k < twins->n && bytes == ALL_BYTES && !tables && !takes; k++)
         if (touch_as(x, a, &twins->of[k], cell, lanes, word))
             return;
+    if (s->strong && gr_exact_retire_cell(
+                         x, a, line, cell)) // strong ones are told at a glance when they are among themselves
+        tables = true;
     Cell was = *cell;
     a->raced = a->asked = false;
     for (uint32_t m = lanes; m; m &= m - 1) {
@@ -379,7 +381,7 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
                           .mark = (uint8_t)((sem == PTX_VOLATILE ? STAMP_VOLATILE : 0) |
                                             (compared ? STAMP_COMPARED : 0))},
                 .known = true,
-                .relaxed = sem == PTX_RELAXED};
+                .relaxed = sem == PTX_RELAXED || sem == PTX_VOLATILE};
 }
 
 uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want) {

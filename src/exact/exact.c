@@ -226,6 +226,8 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
             gr_shadow_clear(&x->shadow);
         }
     }
+    x->several_devices |= x->device && x->device != e->device + 1;
+    x->device = e->device + 1;
     Launch *l = gr_order_launch_begin(&x->order, e);
     memset(x->known_launches, 0, KNOWN_LAUNCHES * sizeof *x->known_launches); // indices may mean others now
     if (l)

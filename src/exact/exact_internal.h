@@ -59,8 +59,10 @@ struct Exact {
     uint64_t *known_launches; // judge.c
     Launch *launch;           // the last that was looked for
     uint64_t moment;
-    uint64_t tidy_at; // when launches, blocks and clocks take so many bytes
-    bool narrow;      // some module has strong accesses whose scope is less than the device
+    uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
+    int device;           // of the last launch, and 1
+    bool several_devices; // have launched something
+    bool narrow;          // some module has strong accesses whose scope is less than the device
     bool nomem;
     unsigned doubts;    // a bit for each of checks.def that has failed
     VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
@@ -130,6 +132,9 @@ void gr_exact_fresh(Exact *x, Block *b);
 bool gr_exact_takes_reads(const Exact *x, const Access *a);
 // The lanes read the line. Yields those that no table could take.
 uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape);
+// The lanes will do so, each in a line of its own, at these addresses.
+void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANES], const uint64_t at[LANES],
+                         uint32_t lanes);
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, uint16_t shape);
@@ -168,6 +173,8 @@ uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
 // False: look closer.
 bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size,
                           bool reads);
+// What an earlier launch wrote to the cell goes into a table. False: it does not, or there is nothing.
+bool gr_exact_retire_cell(Exact *x, const Access *a, Line *line, Cell *cell);
 // All of `lanes` access the same bytes.
 void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
@@ -196,6 +203,11 @@ void gr_exact_misuses_free(Exact *x);
 
 // judge.c
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
+// Another block of the same launch did that, and nothing orders those.
+static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stamp *t) {
+    return a->view.launch->apart && t->at.launch == a->view.launch->index && t->at.id != a->view.block->id &&
+           gr_order_info(&x->order, t->at.id)->linear != a->view.block->linear;
+}
 // All that was done under the stamp happened before.
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
 // All that launch `viewer` does comes after all of `launch`. Indices.
@@ -203,6 +215,8 @@ bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
 // Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
 void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                           uint32_t lane, uint32_t bytes, uint64_t word);
+// The access and all that h holds are morally strong, and nobody wants to hear of volatile ones.
+bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);

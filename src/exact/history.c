@@ -39,6 +39,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
             a->gone = e->stamp;
         return 0;
     }
+    if (gr_exact_is_apart(x, a, t))
+        return e->lanes;
     uint32_t left = 0;
     for (uint32_t m = e->lanes; m; m &= m - 1)
         if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))

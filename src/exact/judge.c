@@ -288,6 +288,8 @@ bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
     if (stamp == a->known)
         return true;
+    if (gr_exact_is_apart(x, a, t))
+        return false;
     bool all = t->at.launch != a->view.launch->index &&
                gr_exact_knows_launch(x, a->view.launch->index, t->at.launch);
     if (!all && (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at)))
@@ -326,9 +328,17 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     }
 }
 
+bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h) {
+    Alike i = gr_stamp_alike(mine), they = gr_history_alike(&x->shadow, h);
+    return i.strong && i.strong == they.strong && !x->several_devices &&
+           !(x->options.volatiles && (i.some_volatile || they.some_volatile));
+}
+
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word) {
     Entry e;
+    if (gr_exact_all_strong(x, &x->shadow.stamps.data[a->stamp], h))
+        return;
     uint32_t changed = 0; // bytes that newer ones than e changed
     for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
         gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);

@@ -59,15 +59,23 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
 // find already noted.
 static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
     const uint8_t *order = x->turns[g->turn % 32];
+    Line *lines[LANES];
+    for (uint32_t m = g->mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        uint64_t at = a->address[lane] = gr_vm_glance_at(g, lane);
+        gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + g->site->size);
+        lines[lane] = gr_shadow_line(&x->shadow, a->owner, at);
+        if (!lines[lane])
+            return false;
+    }
+    if (reads && gr_exact_takes_reads(x, a))
+        gr_exact_read_ahead(x, a, lines, a->address, g->mask);
     for (unsigned n = 0; n < LANES; n++) {
         uint32_t lane = order[n];
         if (!(g->mask >> lane & 1))
             continue;
-        uint64_t at = gr_vm_glance_at(g, lane);
-        gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + g->site->size);
-        Line *l = gr_shadow_line(&x->shadow, a->owner, at);
-        if (!l)
-            return false;
+        uint64_t at = a->address[lane];
+        Line *l = lines[lane];
         unsigned shift = (unsigned)__builtin_ctz(g->site->size);
         uint16_t shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
         if (!gr_line_has_cells(l) && gr_exact_touch_line(x, a, l, UINT32_C(1) << lane, shape, reads))
@@ -159,18 +167,38 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
         }
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
-            if (c->reads ||
+            if ((c->reads && !gr_exact_all_strong(x, mine, c->reads)) ||
                 (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i)))
                 return false;
             if (c->writes >> 31) {
                 if (!replace_node(x, a, mine, c, lane))
                     return false;
             } else if (!c->writes || c->writes >> 5 == a->stamp ||
-                       takes_place(x, mine, &s->stamps.data[c->writes >> 5]))
+                       takes_place(x, mine, &s->stamps.data[c->writes >> 5]) ||
+                       gr_exact_retire_cell(x, a, line, c))
                 c->writes = a->stamp << 5 | lane;
             else
                 return false;
         }
+    }
+    return true;
+}
+
+// ---- Strong reads --------------------------------------------------------------------------------------------------
+
+// Lanes at one place together. False: there may be something to acquire.
+static bool touch_strong(Exact *x, Access *a, const VmGlance *g) {
+    const Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+    for (uint32_t m = g->mask; m; m &= m - 1)
+        a->address[__builtin_ctz(m)] = gr_vm_glance_at(g, (unsigned)__builtin_ctz(m));
+    for (uint32_t left = g->mask, same; left; left &= ~same) {
+        uint64_t at = a->address[__builtin_ctz(left)];
+        same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
+        if (vars->live && gr_map_get_u64(vars, at))
+            return false;
+        gr_exact_touch(x, a, same, g->site->size);
     }
     return true;
 }
@@ -207,10 +235,12 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
             return true;
         gr_exact_catch_up(x, b);
     }
-    bool strong = k->stamp.strong;
-    if (strong && (!k->relaxed || k->stamp.access != PTX_ACCESS_RMW || k->stamp.elem != g->site->size ||
-                   (g->site->size != 4 && g->site->size != 8) || (w->synced & g->mask) ||
-                   (shared ? &b->sync : &x->order.sync)->live || x->open.len))
+    bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
+    if (strong && (!k->relaxed || k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
+                   (w->synced & g->mask) || x->open.len))
+        return false;
+    if (strong && !reads &&
+        ((g->site->size != 4 && g->site->size != 8) || (shared ? &b->sync : &x->order.sync)->live))
         return false;
     Access a;
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
@@ -224,5 +254,5 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.stamp = gr_exact_stamp(x, w, &s);
     if (!a.stamp)
         return false;
-    return strong ? touch_atoms(x, &a, g) : touch_weak(x, &a, g, k->stamp.access == PTX_ACCESS_READ);
+    return !strong ? touch_weak(x, &a, g, reads) : reads ? touch_strong(x, &a, g) : touch_atoms(x, &a, g);
 }

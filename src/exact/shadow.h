@@ -113,7 +113,7 @@ static inline bool gr_line_has_cells(const Line *l) { return l->wide.mark.shape 
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, silent : 1, length : 26;
+    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, length : 22; // strong: Alike
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
@@ -274,6 +274,23 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
 
 static inline uint32_t gr_history_length(const Shadow *s, History h) {
     return !h ? 0 : h >> 31 ? s->nodes.data[h & INT32_MAX].length : 1;
+}
+
+// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
+// 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
+typedef struct Alike {
+    uint32_t strong;
+    bool some_volatile;
+} Alike;
+static inline Alike gr_stamp_alike(const Stamp *s) {
+    bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && s->elem;
+    return (Alike){is ? (uint32_t)__builtin_ctz(s->elem) + 1 : 0, s->mark & STAMP_VOLATILE};
+}
+static inline Alike gr_history_alike(const Shadow *s, History h) {
+    if (!(h >> 31))
+        return gr_stamp_alike(&s->stamps.data[h >> 5]);
+    const Node *n = &s->nodes.data[h & INT32_MAX];
+    return (Alike){n->strong, n->some_volatile};
 }
 
 // h and one entry more. A reference of the caller's own.

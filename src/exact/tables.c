@@ -133,13 +133,16 @@ static void set_first(Shadow *s, Table *t, unsigned e, History h) {
     take(t->told, e);
 }
 
+static uint64_t kind_of(const Stamp *s, uint32_t shift) {
+    return (uint64_t)s->site << 24 | (uint64_t)s->elem << 16 | s->mark << 8 | shift;
+}
+
 // The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last know nothing of each other,
 // or there is no memory.
 static Table *table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
-    uint64_t kind = (uint64_t)mine->site << 24 | (uint64_t)mine->elem << 16 | mine->mark << 8 | shift;
     bool reads = mine->access == PTX_ACCESS_READ;
     uint32_t launch = mine->at.launch;
-    Table *t = gr_tables_get(&x->shadow.tables, line, kind, shift, &line->tables[reads]);
+    Table *t = gr_tables_get(&x->shadow.tables, line, kind_of(mine, shift), shift, &line->tables[reads]);
     if (!t || t->launch == launch + 1)
         return t;
     if (t->launch && !gr_exact_knows_launch(x, launch, t->launch - 1))
@@ -246,6 +249,50 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, ui
             left |= m & -m;
     }
     return left;
+}
+
+// Where lanes read here and there, each step of the way to an element waits for memory: so all lanes go the way together.
+void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANES], const uint64_t at[LANES],
+                         uint32_t lanes) {
+    const Tables *r = &x->shadow.tables;
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    uint32_t shift = (uint32_t)__builtin_ctz(mine->size);
+    uint64_t kind = kind_of(mine, shift), slot[LANES];
+    const Table *table[LANES];
+    uint32_t have = 0;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        __builtin_prefetch(lines[__builtin_ctz(m)]);
+    for (uint32_t m = r->index_cap ? lanes : 0; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        if (!lines[l]->tables[1])
+            continue;
+        slot[l] = hash_of(lines[l], kind) & (r->index_cap - 1);
+        __builtin_prefetch(&r->index[slot[l]]);
+        have |= m & -m;
+    }
+    for (uint32_t m = have; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m), number = (uint32_t)r->index[slot[l]];
+        table[l] = number ? &r->list.data[number - 1] : NULL; // mostly it is the first that is met
+        __builtin_prefetch(table[l]);
+        __builtin_prefetch((const char *)table[l] + sizeof *table[l] - 1);
+    }
+    for (uint32_t m = have; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
+        if (table[l] && table[l]->line == lines[l] && table[l]->kind == kind) {
+            __builtin_prefetch(&table[l]->first[e], 1);
+            if (table[l]->second)
+                __builtin_prefetch(&table[l]->second[e], 1);
+            continue;
+        }
+        have &= ~(m & -m);
+    }
+    for (uint32_t m = have; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
+        if (has(table[l]->fresh, e) && !has(table[l]->told, e))
+            __builtin_prefetch(&x->shadow.stamps.data[stamp_of(&x->shadow, table[l]->first[e])].at);
+    }
 }
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------
