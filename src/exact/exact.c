@@ -229,7 +229,6 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     x->several_devices |= x->device && x->device != e->device + 1;
     x->device = e->device + 1;
     Launch *l = gr_order_launch_begin(&x->order, e);
-    memset(x->known_launches, 0, KNOWN_LAUNCHES * sizeof *x->known_launches); // indices may mean others now
     if (l)
         l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
@@ -278,11 +277,6 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
             x->turns[turn][k] = (uint8_t)gr_vm_commit_lane(k, turn);
     gr_shadow_init(&x->shadow, x->options.collect_every);
     x->tidy_at = TIDY_BYTES;
-    x->known_launches = calloc(KNOWN_LAUNCHES, sizeof *x->known_launches);
-    if (!x->known_launches) {
-        gr_exact_free(x);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
     *out = x;
     return GR_OK;
 }
@@ -306,7 +300,6 @@ void gr_exact_free(Exact *x) {
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
-    free(x->known_launches);
     free(x);
 }
 

@@ -10,8 +10,6 @@
 #include "exact/shadow.h"
 #include "exact/work.h"
 
-enum { KNOWN_LAUNCHES = 256 };
-
 typedef struct Module {
     const PtxModule *ptx; // NULL: may have been unloaded since
     uint64_t fingerprint;
@@ -56,7 +54,6 @@ struct Exact {
     VEC(Kind) kinds;          // by site
     VEC(bool) passed;         // by site: it is not wanted. Empty: all are
     uint8_t turns[32][LANES]; // gr_vm_commit_lane
-    uint64_t *known_launches; // judge.c
     Launch *launch;           // the last that was looked for
     uint64_t moment;
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes

@@ -272,17 +272,9 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
     return true;
 }
 
-// What a launch knows when it begins, it knows for good: pairs of which that was found are kept.
 bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
-    uint64_t pair = ((uint64_t)viewer + 1) << 32 | launch;
-    uint64_t *kept = &x->known_launches[(launch ^ viewer * 7) % KNOWN_LAUNCHES];
-    if (*kept == pair)
-        return true;
     View v = {.launch = x->order.launches.data[viewer]};
-    if (!gr_order_knows_launch(&x->order, &v, launch))
-        return false;
-    *kept = pair;
-    return true;
+    return gr_order_knows_launch(&x->order, &v, launch);
 }
 
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {

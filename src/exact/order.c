@@ -181,15 +181,32 @@ bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane)
                  covered(o, p, lane, gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0))) >= p->epoch);
 }
 
+// Of a launch that has ended it is not remembered what it knew, but for the earlier work of its own stream.
+static bool find_launch_known(const Order *o, const Launch *mine, const Launch *l) {
+    if (l->turn && gr_clock_get(mine->known, gr_stream_key(l->stream)) >= l->turn)
+        return true;
+    if (l->turn && l->turn < mine->turn && l->stream == mine->stream)
+        return true;
+    return !o->told && l->ended && l->ended <= mine->begun;
+}
+
+// The answer is the same for as long as the viewer's launch runs: what has not ended yet is not known to it. Only the host learns.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
-    if (l == v->launch)
+    Launch *mine = o->launches.data[v->launch->index];
+    if (l == mine)
         return false;
-    if (l->turn && gr_clock_get(v->launch->known, gr_stream_key(l->stream)) >= l->turn)
-        return true;
-    if (l->turn && l->turn < v->launch->turn && l->stream == v->launch->stream) // which has ended, too
-        return true;
-    return !o->told && l->ended && l->ended <= v->launch->begun;
+    if (mine->host || mine->ended)
+        return find_launch_known(o, mine, l);
+    uint64_t *asked = &mine->asked[launch % ASKED];
+    if (*asked >> 1 != l->begun)
+        *asked = l->begun << 1 | find_launch_known(o, mine, l);
+    return *asked & 1;
+}
+
+// Nobody knew anything of a launch before it began.
+static bool is_older(const View *v, const Point *p, const Clock *c) {
+    return c == v->launch->known && p->launch == v->launch->index;
 }
 
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
@@ -214,7 +231,8 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
             if ((w->group[g].mask >> lane & w->group[g].mask >> v->lane & 1) && p->epoch <= w->group[g].floor)
                 return true;
     }
-    if (gr_clock_has(o, imports_of(b, w, v->lane), p, lane))
+    const Clock *c = imports_of(b, w, v->lane);
+    if (!is_older(v, p, c) && gr_clock_has(o, c, p, lane))
         return true;
     for (size_t k = w->waited.len; k-- > 0 && p->warp == w->index && lane == v->lane;) {
         const Waited *x = &w->waited.data[k];
@@ -238,8 +256,9 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
                 return true;
     }
     const Clock *c = imports_of(b, v->warp, v->lane);
-    return c && (gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
-                 gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
+    return c && !is_older(v, p, c) &&
+           (gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
+            gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);
 }
 
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane) {

@@ -25,7 +25,7 @@
 #include "exact/clock.h"
 #include "vm/observer.h"
 
-enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4 };
+enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4, ASKED = 16 };
 
 typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM } Level;
 
@@ -136,10 +136,11 @@ typedef struct Launch {
     bool bulk;             // its code may use the async proxy
     bool cut;              // it faulted
     bool unwanted;         // its accesses are no side of a race (ExactOptions.wanted)
-    bool told;    // what stands for it in its stream is known to have ended (work.h), or nobody will say
-    bool needed;  // by the sweep under way
-    Clock *known; // when it began
-    Clock *end;   // what its threads knew
+    bool told;   // what stands for it in its stream is known to have ended (work.h), or nobody will say
+    bool needed; // by the sweep under way
+    uint64_t asked[ASKED];    // twice when another launch began, and 1 if it was known then; by index
+    Clock *known;             // when it began
+    Clock *end;               // what its threads knew
     struct BlockPage **pages; // of running blocks, by linear index
     uint64_t n_blocks;
 } Launch;

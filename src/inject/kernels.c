@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     COUNTS_PER_AREA = 512,
@@ -21,18 +22,13 @@ static LoadedModule *defining(LoadedModule *list, const char *name) {
     return list && !list->next ? list : NULL;
 }
 
-static Kernel *same_kernel(const char *name, const LoadedModule *modules) {
-    for (size_t i = 0; i < gr_session.kernels.len; i++) {
-        Kernel *k = gr_session.kernels.data[i];
-        if (k->modules == modules && !strcmp(k->name, name))
-            return k;
-    }
-    return NULL;
+static Map *kernels_of(LoadedModule *modules) {
+    return modules ? &modules->kernels : &gr_session.loose_kernels;
 }
 
 static Kernel *new_kernel(const char *name, LoadedModule *modules) {
     Kernel *k = calloc(1, sizeof *k);
-    if (!k || !(k->name = strdup(name)) || !gr_vec_push(&gr_session.kernels, k)) {
+    if (!k || !(k->name = strdup(name)) || !gr_map_put(kernels_of(modules), k->name, k)) {
         if (k)
             free(k->name);
         free(k);
@@ -45,7 +41,7 @@ static Kernel *new_kernel(const char *name, LoadedModule *modules) {
 }
 
 void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules) {
-    Kernel *k = same_kernel(name, modules);
+    Kernel *k = gr_map_get(kernels_of(modules), name);
     if (!k)
         k = new_kernel(name, modules);
     if (!k || !gr_map_put_u64(&gr_session.kernels_of, (uintptr_t)handle, k))
@@ -83,6 +79,15 @@ void gr_kernels_forget(const LoadedModule *modules) {
             gr_map_remove_u64(map, map->entries[i].key);
 }
 
+void gr_kernels_free(LoadedModule *modules) {
+    for (size_t i = 0; i < modules->kernels.len; i++) {
+        Kernel *k = modules->kernels.entries[i].value;
+        free(k->name);
+        free(k);
+    }
+    gr_map_free(&modules->kernels);
+}
+
 // ---- counters --------------------------------------------------------------------------------------------
 
 static GrKernelCounts *new_counts(uint64_t *offset) {
@@ -117,6 +122,8 @@ static void log_launch(const Kernel *k, uint64_t number) {
     if (number > MAX_LOGGED)
         return;
     if (!s->log || s->log_used == LOG_ENTRIES) {
+        if (s->log) // the file has it
+            munmap(s->log, LOG_ENTRIES * sizeof *s->log);
         s->log = gr_results_area(&s->results, LOG_ENTRIES * sizeof *s->log, &s->log_offset);
         s->log_used = 0;
         s->log_first = number;

@@ -103,6 +103,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     gr_status st;
     StrBuf out = {0};
     m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
+    m->original_len = len;
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
     GR_TRY(describe(m, *parsed, err));
     m->pub.original = *parsed;
@@ -158,6 +159,52 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
     gr_ptx_free(ptx);
 }
 
+// ---- modules that come again ----------------------------------------------------------------------------------
+
+// A program that loads and unloads the same code again and again has one module: what is counted for it goes on.
+static LoadedModule *take_again(const char *text, size_t len, const char *name) {
+    Session *s = &gr_session;
+    uint64_t hash = gr_hash_bytes(text, len);
+    for (unsigned k = 0; k < KEPT_UNLOADED; k++) {
+        LoadedModule *m = s->unloaded[k];
+        if (!m || m->pub.hash != hash || m->original_len != len ||
+            (name && *name && strcmp(m->pub.name, name)))
+            continue;
+        s->unloaded[k] = NULL;
+        return m;
+    }
+    return NULL;
+}
+
+// All that is left of it is in the results file.
+static void free_module(LoadedModule *m) {
+    Session *s = &gr_session;
+    size_t n = 0;
+    for (size_t i = 0; i < s->modules.len; i++)
+        if (s->modules.data[i] != m)
+            s->modules.data[n++] = s->modules.data[i];
+    s->modules.len = n;
+    for (size_t i = 0; i < s->modules_of.len; i++) // a library's has two handles
+        if (s->modules_of.entries[i].live && s->modules_of.entries[i].value == m)
+            gr_map_remove_u64(&s->modules_of, s->modules_of.entries[i].key);
+    gr_kernels_free(m);
+    gr_vec_free(&m->ready);
+    gr_arena_free(&m->arena);
+    free(m->text);
+    free(m);
+}
+
+// It may come again. The one that has been away for longest does not.
+static void keep_unloaded(LoadedModule *m) {
+    Session *s = &gr_session;
+    if (m->next || m->wrapped || m->aliased || m->staging || !m->recorded || !m->pub.rewritten)
+        return;
+    LoadedModule **place = &s->unloaded[s->next_unloaded++ % KEPT_UNLOADED];
+    if (*place)
+        free_module(*place);
+    *place = m;
+}
+
 // ---- containers ------------------------------------------------------------------------------------------
 
 // The compute capability that PTX has to fit: the current device's, or the first one's.
@@ -195,7 +242,8 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
     }
 }
 
-// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out.
+// One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out. `built` NULL: the
+// module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
                                    FatbinPtx *built) {
     LoadedModule *ours = gr_map_get_u64(&gr_session.images, (uintptr_t)data);
@@ -207,17 +255,23 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     const FatbinEntry *e = NULL;
     if (st == GR_OK)
         e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
-    LoadedModule *m = new_module(e && e->source ? base_name(e->source) : name);
-    if (!m)
-        return NULL;
     char *text = NULL, held[256];
     size_t n = 0;
+    const char *called = e && e->source ? base_name(e->source) : name;
+    gr_status extracted = e ? gr_fatbin_ptx(e, &text, &n, &err) : GR_OK;
+    LoadedModule *m = !built && text ? take_again(text, n, called) : NULL;
+    FatbinPtx unused;
+    if (m || !(m = new_module(called))) {
+        free(text);
+        return m;
+    }
+    built = built ? built : &unused;
     if (st != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else if (!e) {
         list_targets(fb, held, sizeof held);
         set_unchecked(m, held[0] ? "it holds no PTX for this device, only %s" : "it holds no code%s", held);
-    } else if (gr_fatbin_ptx(e, &text, &n, &err) != GR_OK) {
+    } else if (extracted != GR_OK) {
         set_unchecked(m, "%s", err.msg);
     } else {
         add_ptx(m, text, n, built);
@@ -295,6 +349,8 @@ done:
 }
 
 void gr_modules_alias(const void *image, LoadedModule *list) {
+    for (LoadedModule *m = list; m; m = m->next)
+        m->aliased = true;
     gr_map_put_u64(&gr_session.images, (uintptr_t)image, list);
 }
 
@@ -320,17 +376,19 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
         return m;
     FatbinPtx built = {0};
     Arena arena;
+    len = kind == IMAGE_PTX && len == GR_FATBIN_UNBOUNDED ? strlen(image) : len;
     switch (kind) {
     case IMAGE_WRAPPER: return prepare_wrapper(image, name, instead);
     case IMAGE_FATBIN:
         gr_arena_init(&arena);
-        m = add_container(image, len, name, &arena, &built);
+        m = add_container(image, len, name, &arena, NULL);
         gr_arena_free(&arena);
         break;
     case IMAGE_PTX:
-        m = new_module(name);
-        if (m)
-            add_ptx(m, image, len == GR_FATBIN_UNBOUNDED ? strlen(image) : strnlen(image, len), &built);
+        len = strnlen(image, len);
+        m = take_again(image, len, name);
+        if (!m && (m = new_module(name)))
+            add_ptx(m, image, len, &built);
         break;
     case IMAGE_CUBIN:
         m = new_module(name);
@@ -444,6 +502,7 @@ void gr_modules_unloaded(void *handle) {
         m->library = NULL;
         m->ready.len = 0;
     }
+    keep_unloaded(list);
 }
 
 // ---- attaching -------------------------------------------------------------------------------------------

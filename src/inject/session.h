@@ -33,6 +33,9 @@ typedef struct LoadedModule {
     bool attach_failed;   // said once
     bool recorded;        // its MODULE record is written
     bool wrapped;         // stands in a fatbin wrapper of the program (wrappers.c)
+    bool aliased;         // some image of ours or of the driver's means it
+    size_t original_len;  // of the program's PTX, of which pub.hash is
+    Map kernels;          // by name -> Kernel; of the first of those behind a handle
     void *
         staging; // pinned memory that stands in for pub.records, NULL when the file itself could be registered
     struct LoadedModule *next; // behind the same handle
@@ -46,6 +49,8 @@ typedef struct Kernel {
     GrKernelCounts *counts;
 } Kernel;
 
+enum { KEPT_UNLOADED = 32 };
+
 typedef struct Session {
     GrSession pub;
     GrOptions options;
@@ -55,13 +60,15 @@ typedef struct Session {
     pthread_mutex_t lock;
     uint64_t n_modules, n_launches, n_kernels;
     VEC(LoadedModule *) modules;
-    VEC(Kernel *) kernels;
-    Map modules_of; // CUmodule or CUlibrary -> LoadedModule
-    Map kernels_of; // CUfunction or CUkernel -> Kernel
-    Map links;      // CUlinkState -> LinkState
-    Map images;     // images that are made of modules already prepared -> LoadedModule
-    Map pending;    // CUstream -> launches that nobody has waited for
-    Map events;     // CUevent -> EventMark: where it was last recorded
+    LoadedModule *unloaded[KEPT_UNLOADED]; // the last that were unloaded, which may come again
+    unsigned next_unloaded;
+    Map loose_kernels; // by name -> Kernel; those of which it is not known what module they are of
+    Map modules_of;    // CUmodule or CUlibrary -> LoadedModule
+    Map kernels_of;    // CUfunction or CUkernel -> Kernel
+    Map links;         // CUlinkState -> LinkState
+    Map images;        // images that are made of modules already prepared -> LoadedModule
+    Map pending;       // CUstream -> launches that nobody has waited for
+    Map events;        // CUevent -> EventMark: where it was last recorded
     GrKernelCounts *counts_area;
     uint64_t counts_offset, counts_used;
     uint32_t *log;
@@ -141,7 +148,8 @@ void gr_records_sync(void);
 
 void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules);
 Kernel *gr_kernel_of(const void *handle);
-void gr_kernels_forget(const LoadedModule *modules);
+void gr_kernels_forget(const LoadedModule *modules); // their handles
+void gr_kernels_free(LoadedModule *modules);
 // Counts a launch that the driver took (or refused).
 void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result);
 uint64_t gr_launches_unfinished(void);

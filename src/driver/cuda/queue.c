@@ -33,6 +33,7 @@ enum {
     QUERY = 32,            // a query counts as so many
     HELD_BUDGET = 1 << 16, // warp instructions of other devices while one is held
     UNTIL_HELD = 1 << 18,  // at most, in a call that does not wait
+    MOST_PENDING = 1024,   // items, as on a GPU, more or less
 };
 
 typedef struct Action {
@@ -498,6 +499,9 @@ static void advance_directed(void) {
 void gr_queue_advance(void) {
     if (pending == 0)
         return;
+    // A launch waits when too many are under way, as on a GPU. Unless nothing can move before the host does something.
+    while (pending > MOST_PENDING && gr_cu.config.step && step(SLICE, false, true))
+        ;
     if (is_directed()) {
         advance_directed();
         return;
