@@ -208,9 +208,9 @@ bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes)
     a->last.lane = lane;
     a->last.bytes = bytes;
     a->last.word = word;
-    return a->last.silent =
-               e && e->same &&
-               e->same(e, lane, (uint32_t)(at - a->address[lane]), (uint32_t)__builtin_popcount(bytes));
+    return a->last.silent = !e ? a->unchanged >> lane & 1
+                               : e->same && e->same(e, lane, (uint32_t)(at - a->address[lane]),
+                                                    (uint32_t)__builtin_popcount(bytes));
 }
 
 // All of `lanes` access [at, end) of a line. True: it is told in runs still.
@@ -476,7 +476,9 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
                .strong = e->access == PTX_ACCESS_RMW, // reductions are relaxed, of the device's scope
                .scope = SAME_DEVICE,
                .elem = 4,
-               .proxy = (uint8_t)e->proxy};
+               .proxy = (uint8_t)e->proxy,
+               .mark = e->compared ? STAMP_COMPARED : 0};
+    a.unchanged = e->unchanged;
     unsigned bits = e->access == PTX_ACCESS_RMW ? gr_ptx_type_bits(e->where.stmt->instr->type[0]) : 0;
     if (bits)
         s.elem = (uint8_t)(bits / 8);
@@ -484,10 +486,13 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         e->access == PTX_ACCESS_WRITE || (e->access == PTX_ACCESS_RMW && e->proxy == VM_PROXY_ASYNC);
     Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
-    for (uint32_t m = a.stamp ? e->where.mask : 0; m; m &= m - 1) {
+    for (unsigned k = 0; k < LANES && a.stamp; k++) {
+        uint32_t l = gr_vm_commit_lane(k, e->turn);
+        if (!(e->where.mask >> l & 1))
+            continue;
         a.met_strong = false;
-        gr_exact_touch(x, &a, m & -m, e->size);
+        gr_exact_touch(x, &a, UINT32_C(1) << l, e->size);
         if ((a.met_strong || gr_exact_passes_some(x)) && overwrites)
-            gr_order_overwritten(&x->order, vars, e->address[__builtin_ctz(m)], e->size);
+            gr_order_overwritten(&x->order, vars, e->address[l], e->size);
     }
 }

@@ -80,6 +80,7 @@ typedef struct Access {
     uint32_t stamp;
     uint64_t address[LANES];    // of the access as a whole
     const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
+    uint32_t unchanged;         // of an asynchronous operation, lanes that change nothing
     bool late;                  // it is told after the fact: what its thread knew then is not known any more
     bool met_strong;            // it overwrote what a strong operation had written
     bool raced;                 // a race was found

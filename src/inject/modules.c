@@ -52,6 +52,20 @@ static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f,
     return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
 }
 
+// The compiler gives what it has merged no line, but the code before it has one: the user's, where that was inlined.
+static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *site) {
+    enum { FAR = 4096 }; // statements
+    const PtxStmt *s = site->stmt;
+    for (unsigned k = 0; s && k < FAR && (!s->loc || !s->loc->line); k++)
+        s = s->prev;
+    const PtxLoc *loc = s ? s->loc : NULL;
+    if (!loc || !loc->line)
+        return (GrFrame){0};
+    while (loc->inlined_at && loc->inlined_at->line)
+        loc = loc->inlined_at;
+    return frame_of(m, ptx, site->func, loc);
+}
+
 static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
     const PtxLoc *loc = site->stmt->loc;
     *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
@@ -61,6 +75,8 @@ static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *
                         .access = (uint8_t)site->access,
                         .before = site->async && !site->copy && site->access == PTX_ACCESS_WRITE,
                         .space = (uint8_t)site->space};
+    if (!loc || !loc->line)
+        out->near = near_to(m, ptx, site);
     if (!loc) {
         out->at.function = copy_text(m, site->func->name);
         return out->at.function != NULL;

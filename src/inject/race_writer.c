@@ -41,11 +41,11 @@ static uint64_t headline_of(const PtxModule *ptx, uint64_t fingerprint, const Pt
     uint32_t n = 0;
     for (const PtxLoc *l = stmt->loc; l && n < DEEPEST; l = l->inlined_at)
         f.of[n++] = l;
-    if (!n || !f.of[0]->line) {
+    uint32_t k = n ? gr_headline(file_of, &f, n) : 0;
+    if (!n || !f.of[k]->line) {
         uint64_t place[2] = {fingerprint, stmt->line};
         return gr_hash_bytes(place, sizeof place);
     }
-    uint32_t k = gr_headline(file_of, &f, n);
     const char *file = file_of(&f, k);
     uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, f.of[k]->line};
     return gr_hash_bytes(place, sizeof place);

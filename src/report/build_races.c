@@ -31,6 +31,7 @@ GrAccess gr_report_access(const GrSiteInfo *site, uint32_t size) {
                       .at = site->at,
                       .inlined = site->inlined,
                       .n_inlined = site->n_inlined,
+                      .near = !site->at.line && site->near.line ? &site->near : NULL,
                       .ptx_line = site->ptx_line,
                       .kernel = site->kernel,
                       .size = size};

@@ -86,6 +86,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
     uint32_t headline = gr_access_headline(a);
     if (ok && headline)
         ok = set(o, "headline", frame_json(gr_access_frame(a, headline), arena));
+    if (ok && a->near)
+        ok = set(o, "near", frame_json(a->near, arena));
     if (ok && a->has_rank)
         ok = set(o, "cluster_rank", json_integer(a->rank));
     if (ok && race->order)

@@ -47,6 +47,8 @@ static void write_site(Texts *t, StrBuf *out, const GrSiteInfo *s) {
     gr_put_u32(out, s->n_inlined);
     for (uint32_t i = 0; i < s->n_inlined; i++)
         write_frame(t, out, &s->inlined[i]);
+    if (!s->at.line)
+        write_frame(t, out, &s->near);
 }
 
 static void write_function(Texts *t, StrBuf *out, const GrFunctionInfo *f) {
@@ -138,6 +140,8 @@ static bool read_site(Reading *r, GrSiteInfo *s) {
     for (uint32_t i = 0; i < s->n_inlined; i++)
         f[i] = read_frame(r);
     s->inlined = f;
+    if (!s->at.line)
+        s->near = read_frame(r);
     return !r->c.bad;
 }
 

@@ -22,6 +22,7 @@ typedef struct GrSiteInfo {
     uint32_t ptx_line, size;
     uint8_t access, space, status; // PtxAccess, PtxSpace, GrSiteStatus
     bool before;                   // a store that is performed later: the place is watched before it
+    GrFrame near;                  // where at.line is 0: the last place before it in the PTX; line 0: none
 } GrSiteInfo;
 
 // A function that accesses memory.

@@ -30,6 +30,7 @@ typedef struct GrAccess {
     const char *kind; // "load", "store", "atomic", "copy", "memset", "host read", "host write"
     GrFrame at;
     const GrFrame *inlined;
+    const GrFrame *near; // what comes before it in the PTX, where it has no line of its own; NULL: nothing
     uint32_t n_inlined, ptx_line, size;
     const char *kernel; // NULL: not known
     bool has_thread;

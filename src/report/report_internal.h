@@ -11,6 +11,9 @@ static inline bool gr_report_lists(const GrReport *r, size_t i, size_t bytes) {
     return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)9 << 20));
 }
 
+// The name of a file, relative to the report's folder where it lies below that, as programs include it where it is a toolkit's.
+const char *gr_report_file(const GrReport *r, const char *file);
+
 // FILE:LINE, relative to the report's folder where it lies below that.
 void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 

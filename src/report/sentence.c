@@ -5,14 +5,16 @@
 
 #include <string.h>
 
-void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
-    if (!f->file) { // a module may refer to a file that it does not name
-        gr_str_addf(out, "unnamed file:%u", f->line);
-        return;
-    }
+const char *gr_report_file(const GrReport *r, const char *file) {
+    if (!file) // a module may refer to a file that it does not name
+        return "unnamed file";
     size_t n = r->folder ? strlen(r->folder) : 0;
-    bool below = n > 1 && !strncmp(f->file, r->folder, n) && f->file[n] == '/';
-    gr_str_addf(out, "%s:%u", below ? f->file + n + 1 : gr_toolkit_name(f->file), f->line);
+    bool below = n > 1 && !strncmp(file, r->folder, n) && file[n] == '/';
+    return below ? file + n + 1 : gr_toolkit_name(file);
+}
+
+void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    gr_str_addf(out, "%s:%u", gr_report_file(r, f->file), f->line);
 }
 
 static bool same(const uint32_t a[3], const uint32_t b[3]) { return !memcmp(a, b, 3 * sizeof *a); }
@@ -40,15 +42,19 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
     gr_str_addf(out, " %s", a->did ? a->did : "accessed");
     if (a->strong)
         gr_str_addf(out, " with scope .%s", a->strong);
-    if (a->at.file && a->at.line) {
-        uint32_t headline = gr_access_headline(a);
+    uint32_t headline = gr_access_headline(a);
+    const GrFrame *f = gr_access_frame(a, headline);
+    if (f->file && f->line) {
         gr_str_add(out, " at ");
-        gr_report_place(r, gr_access_frame(a, headline), out);
-        if (headline) {
+        gr_report_place(r, f, out);
+        if (headline && a->at.file && a->at.line) {
             gr_str_add(out, " (");
             gr_report_place(r, &a->at, out);
             gr_str_addc(out, ')');
         }
+    } else if (a->near && a->near->file) {
+        gr_str_add(out, " near ");
+        gr_report_place(r, a->near, out);
     } else if (a->ptx_line) {
         gr_str_addf(out, " at line %u of the PTX", a->ptx_line);
     }

@@ -29,8 +29,11 @@ static void add_where(const GrReport *r, const GrAccess *a, const char *module, 
         gr_str_add(out, "the host's code (compile with -g to see source lines)");
     else if (!a->ptx_line)
         gr_str_addf(out, "a %s that the program asked the API for", a->kind);
-    else if (a->at.file && a->at.line)
+    else if (headline_of(a)->file && headline_of(a)->line)
         gr_text_place(r, headline_of(a), out);
+    else if (a->near)
+        gr_str_addf(out, "%s: near line %u (PTX line %u, to which the compiler gave no line)",
+                    a->near->file ? gr_report_file(r, a->near->file) : module, a->near->line, a->ptx_line);
     else
         gr_str_addf(out, "%s, PTX line %u (compile with -lineinfo to see source lines)", module, a->ptx_line);
 }

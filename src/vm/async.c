@@ -72,6 +72,12 @@ static void finish(VmAsyncOp *op) {
 
 static bool faulted(const VmAsyncOp *op) { return op->warp->launch->faulted; }
 
+// Somebody wants to know which lanes change something.
+static bool compares(const VmAsyncOp *op) {
+    return op->act == VM_ASYNC_COPY && op->bytes <= VM_ASYNC_ALIGN && op->byte_mask == UINT16_MAX &&
+           op->warp->launch->device->listens_async;
+}
+
 static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32_t bytes) {
     if (!op->warp->launch->device->listens_async || !lanes)
         return;
@@ -89,6 +95,9 @@ static void report_bytes(VmAsyncOp *op, VmAsyncKind kind, uint32_t lanes, uint32
                       .size = bytes,
                       .address = read ? op->src : op->dst,
                       .partial = op->act == VM_ASYNC_COPY && op->byte_mask != UINT16_MAX,
+                      .compared = kind == VM_ASYNC_WRITE && compares(op),
+                      .unchanged = op->unchanged,
+                      .turn = op->warp->rotate,
                       .bar_block = op->bar.block ? op->bar.block->linear : 0,
                       .bar = op->bar.at};
     if (kind == VM_ASYNC_ISSUE && op->unread) {
@@ -194,6 +203,12 @@ static void copy(const VmAsyncOp *op, uint8_t *to, const uint8_t *from) {
             to[k] = from[k];
 }
 
+static void write_compared(VmAsyncOp *op, unsigned l, uint8_t *to) {
+    const uint8_t *from = async_data(op, l);
+    op->unchanged |= (uint32_t)!memcmp(to, from, op->bytes) << l;
+    memcpy(to, from, op->bytes);
+}
+
 static void do_write(VmAsyncOp *op, uint32_t lanes);
 
 // cp.async.mbarrier.arrive: after all cp.async of the lanes before it.
@@ -211,9 +226,17 @@ static void do_arrive(VmAsyncOp *op, uint32_t lanes) {
 }
 
 static void do_move(VmAsyncOp *op, uint32_t lanes) {
+    const bool comparing = compares(op);
     do_read(op, lanes);
+    op->unchanged = 0;
     if (op->direct && !faulted(op)) {
-        EACH_LANE(op, lanes, op->dst_block->shared + op->dst[l], op->data + l * VM_ASYNC_ALIGN)
+        for (unsigned k = 0; k < VM_LANES && comparing; k++) {
+            unsigned l = commit_lane(k, op->warp->rotate);
+            if (lanes >> l & 1)
+                write_compared(op, l, op->dst_block->shared + op->dst[l]);
+        }
+        if (!comparing)
+            EACH_LANE(op, lanes, op->dst_block->shared + op->dst[l], op->data + l * VM_ASYNC_ALIGN)
         report(op, VM_ASYNC_WRITE, lanes);
         return;
     }
@@ -228,6 +251,8 @@ static void do_move(VmAsyncOp *op, uint32_t lanes) {
             return;
         if (op->act == VM_ASYNC_REDUCE)
             reduce(op, to, async_data(op, l), op->bytes);
+        else if (comparing)
+            write_compared(op, l, to);
         else
             copy(op, to, async_data(op, l));
     }

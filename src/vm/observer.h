@@ -178,6 +178,10 @@ typedef struct VmAsyncEvent {
     uint32_t size;           // bytes per lane; lanes whose source was ignored are not in where.mask of READ
     const uint64_t *address; // [32]
     bool partial;            // writes only some bytes of each 16 (.cp_mask)
+    // WRITE of at most 16 bytes per lane: the lanes that found there already what they wrote, after the lanes that come before them in that
+    // order (gr_vm_commit_lane).
+    bool compared;
+    uint32_t unchanged, turn;
     // ISSUE: the destination as above, and the source, NULL when that is registers. Lanes may read less than `size` when
     // source_bytes is not NULL.
     PtxSpace source_space;

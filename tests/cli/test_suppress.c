@@ -77,10 +77,11 @@ static void mistakes(void **state) {
         const char *text, *says;
         unsigned line;
     } rows[] = {
-        {"race:a\nthread:b\n", "'thread'", 2},
-        {"histogram\n", "'histogram'", 1},
-        {"\n\nkernel:\n", "no pattern", 3},
-        {":x", "''", 1},
+        {"race:a\nthread:b\n", "'thread'", 2},      {"histogram\n", "'histogram'", 1},
+        {"\n\nkernel:\n", "no pattern", 3},         {":x", "''", 1},
+        {"pair:a.cu:1\n", "two places", 1},         {"pair:a.cu:1 b.cu:2 c.cu:3\n", "no more", 1},
+        {"pair:a.cu b.cu:2\n", "FILE:LINE", 1},     {"pair:a.cu:1 b.cu:0\n", "a line is", 1},
+        {"pair:a.cu:1 b.cu:2,x\n", "a line is", 1}, {"pair:a.cu:1 b.cu:2<\n", "FILE:LINE", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         GrSuppressions s;
@@ -149,9 +150,55 @@ static void hiding_misuse(void **state) {
     }
 }
 
+// Both sides, in either order, by the ends of their paths and by where they were inlined.
+static void hiding_pairs(void **state) {
+    (void)state;
+    static const GrFrame callers[] = {{NULL, "/inc/cub/block/load.cuh", 70, 1}, {NULL, "src/app.cu", 90, 1}};
+    GrRace race = {.kernel = "_Z6kernelPi", .count = 5, .n_accesses = 2, .order = "nothing between"};
+    race.accesses[0] = (GrAccess){.at = {NULL, "/inc/cub/agent/select.cuh", 12, 1}};
+    race.accesses[1] =
+        (GrAccess){.at = {NULL, "/inc/cub/thread/load.cuh", 7, 1}, .inlined = callers, .n_inlined = 2};
+    static const struct {
+        const char *rule;
+        bool hides;
+    } rows[] = {
+        {"pair:agent/select.cuh:12 thread/load.cuh:7", true},
+        {"pair:cub/thread/load.cuh:7 \t select.cuh:12", true},
+        {"pair:select.cuh:11,12,13 load.cuh:7<cub/block/load.cuh:70", true},
+        {"pair:select.cuh:12 load.cuh:7<block/load.cuh:70<app.cu:90", true},
+        {"pair:select.cuh:12 load.cuh:7<app.cu:89,90", true},
+        {"pair:select.cuh:12 load.cuh:7<app.cu:90<block/load.cuh:70", false}, // in that order
+        {"pair:select.cuh:12 load.cuh:70", false},                            // not the innermost
+        {"pair:select.cuh:12 load.cuh:7<app.cu:91", false},
+        {"pair:select.cuh:12 select.cuh:12", false},
+        {"pair:elect.cuh:12 load.cuh:7", false}, // not the beginning of a name
+        {"pair:select.cuh:1 load.cuh:7", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_rule(rows[i].rule, &race, NULL, rows[i].hides);
+    race.n_accesses = 1;
+    race.order = NULL;
+    check_rule("pair:agent/select.cuh:12 thread/load.cuh:7", &race, NULL, false); // one side is not known
+}
+
+// The rules that come with the tool can be read, have reasons, and are all of pairs.
+static void bundled(void **state) {
+    (void)state;
+    GrSuppressions s;
+    gr_error err = {0};
+    assert_int_equal(gr_suppressions_bundled(&s, &err), GR_OK);
+    assert_true(s.rules.len > 5);
+    for (size_t k = 0; k < s.rules.len; k++) {
+        assert_int_equal(s.rules.data[k].kind, GR_RULE_PAIR);
+        assert_non_null(strstr(s.rules.data[k].why, "(CUDA 13.0)"));
+    }
+    gr_suppressions_free(&s);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(reading),
-                                       cmocka_unit_test(mistakes), cmocka_unit_test(hiding),
-                                       cmocka_unit_test(hiding_misuse)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),      cmocka_unit_test(reading),
+                                       cmocka_unit_test(mistakes),      cmocka_unit_test(hiding),
+                                       cmocka_unit_test(hiding_misuse), cmocka_unit_test(hiding_pairs),
+                                       cmocka_unit_test(bundled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,8 @@ class Bundled(unittest.TestCase):
         self.check("tile", "cooperative groups' reduce", 4)
 
     def test_tail_of_a_copy(self):
+        plain = run("bundled", "tail", options=["--engine", "exact", "--bundled-suppressions", "no"])
+        self.assertEqual([r["class"] for r in plain["races"]], ["same-value write"])
         self.check("tail", "cooperative groups' memcpy_async")
 
     def test_atomics_of_two_bytes(self):
@@ -204,6 +206,16 @@ class Sources(unittest.TestCase):
         text = run("crlf", options=["--engine", "exact"], text=True)
         self.assertIn("  >     5 |  p[0] = threadIdx.x; // store\n", text)
         self.assertNotIn("?", text)
+
+
+    def test_no_line(self):
+        ptx = os.path.join(SOURCES, "no_line.ptx")
+        report = run("launch_ptx", ptx)
+        near = [a["near"] for r in report["races"] for a in r["accesses"] if "near" in a]
+        self.assertTrue(near and all((n["file"], n["line"]) == ("/nonexistent/no_line.cu", 230) for n in near), report["races"])
+        text = run("launch_ptx", ptx, text=True)
+        self.assertIn("/nonexistent/no_line.cu: near line 230 (PTX line 12, to which the compiler gave no line)", text)
+        self.assertRegex(text, "missing: .* wrote near /nonexistent/no_line.cu:230; .* read at /nonexistent/no_line.cu:240;")
 
 
 class Many(unittest.TestCase):
