@@ -284,6 +284,17 @@ static const char *reproduce(const Run *r, const char *sample, StrBuf *out) {
     return out->oom ? "" : out->data;
 }
 
+// The reason that the report gives, when there is no other.
+static void say_why_unused(const Run *r, GrReport *report) {
+    char why[400];
+    for (size_t i = 0; i < report->reasons.len; i++)
+        if (!strcmp(report->reasons.data[i].text, GR_REASON_UNUSED)) {
+            gr_program_unreached(r->path, r->argv, why, sizeof why);
+            gr_report_reason(report, "%s", why);
+            return;
+        }
+}
+
 static void add_ending(const Run *r, GrReport *report) {
     if (r->ending.timed_out)
         gr_report_reason(report, "the program was killed after %llu seconds (--timeout)%s",
@@ -384,6 +395,8 @@ static int report_run(Run *r, gr_error *err) {
         goto done;
     }
     gr_status st = gr_report_build(&report, &view, err);
+    if (st == GR_OK)
+        say_why_unused(r, &report);
     if (st == GR_OK && r->options.attribute)
         attribute(r, &report, &view);
     gr_options_unheeded(&r->options, remark_unheeded, &report);

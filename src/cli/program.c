@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static bool is_file(const char *path) {
@@ -54,6 +55,52 @@ static bool is_carrier(const char *path) {
         }
     }
     return false;
+}
+
+// The loader drops LD_PRELOAD where a program runs with other rights than its user's (ld.so(8), "secure-execution mode").
+static const char *other_rights(const char *path) {
+    struct stat st;
+    char capability[64];
+    if (stat(path, &st) != 0)
+        return NULL;
+    if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+        return "set-user-ID";
+    if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
+        return "set-group-ID";
+    if (getuid() && getxattr(path, "security.capability", capability, sizeof capability) > 0)
+        return "given capabilities";
+    return NULL;
+}
+
+static bool empties_environment(const char *path, char *const *argv) {
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    for (char *const *a = argv + 1; !strcmp(base, "env") && *a; a++) {
+        if (!strcmp(*a, "-i") || !strcmp(*a, "-") || !strcmp(*a, "--ignore-environment"))
+            return true;
+        if ((*a)[0] != '-' && !strchr(*a, '='))
+            break;
+    }
+    return false;
+}
+
+void gr_program_unreached(const char *path, char *const *argv, char *out, size_t size) {
+    const char *rights = other_rights(path);
+    if (rights)
+        snprintf(out, size,
+                 "%s is %s, so the loader drops LD_PRELOAD, by which gpurace gets into programs: run a copy "
+                 "without these "
+                 "rights",
+                 path, rights);
+    else if (empties_environment(path, argv))
+        snprintf(out, size,
+                 "env starts its program with an empty environment, and LD_PRELOAD, by which gpurace gets "
+                 "into programs, is lost: "
+                 "leave out -i");
+    else
+        snprintf(out, size,
+                 "if it did, gpurace could not get into the program that did: one that is started with an "
+                 "empty environment, is "
+                 "set-user-ID or is linked with -static drops LD_PRELOAD");
 }
 
 // Says what to do when the program itself holds machine code and no PTX. Its libraries may still have some.

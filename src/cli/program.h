@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 // Finds `name` as a shell would. GR_ERR_NOT_FOUND, or GR_ERR_ARGUMENT when it is there and cannot be executed.
 gr_status gr_program_find(const char *name, char path[PATH_MAX], gr_error *err);
@@ -14,5 +15,9 @@ gr_status gr_program_find(const char *name, char path[PATH_MAX], gr_error *err);
 // Whether it makes sense on the device. The error's text says what is wrong and what to do. Warnings go to standard error.
 // *runtimes is which of the CPU device's CUDA runtimes it may ask for: file names, the last one NULL.
 gr_status gr_program_check(const char *path, bool on_gpu, const char *const **runtimes, gr_error *err);
+
+// Why the injection may not have got into the program at `path`, called with `argv`, as one sentence: for runs that used no CUDA. `size` bytes
+// of `out` are enough at 400.
+void gr_program_unreached(const char *path, char *const *argv, char *out, size_t size);
 
 #endif

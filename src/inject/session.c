@@ -273,7 +273,20 @@ void gr_session_verbose(const char *fmt, ...) {
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
-HOOK_EXPORT void gr_api_absent(const char *name) { append_once(GR_RECORD_ABSENT, name); }
+// May be the first call that the tool hears of.
+HOOK_EXPORT void gr_api_absent(const char *name) {
+    bool entered = gr_session_enter();
+    append_once(GR_RECORD_ABSENT, name);
+    if (entered)
+        gr_session_leave();
+}
+
+HOOK_EXPORT void gr_api_unusable(const char *what) {
+    bool entered = gr_session_enter();
+    append_once(GR_RECORD_NOTE, what);
+    if (entered)
+        gr_session_leave();
+}
 
 HOOK_EXPORT void gr_api_note(const char *what) { append_once(GR_RECORD_REMARK, what); }
 

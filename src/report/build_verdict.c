@@ -56,7 +56,7 @@ void gr_build_verdict(Build *b) {
                     "of gpurace's, please report it",
                     r->doubts.data[i].text);
     if (!b->processes.len)
-        add_reason(b, "the program did not use CUDA");
+        add_reason(b, GR_REASON_UNUSED);
     else if (!b->modules.len)
         add_reason(b, "no CUDA module was loaded");
     else if (!r->launches_checked && !r->launches_unchecked && !was_remarked(r, GR_REMARK_GRAPH))

@@ -26,6 +26,9 @@
 // Where the launcher puts the file's path for libgpurace.so.
 #define GR_RESULTS_ENV "GPURACE_RESULTS"
 
+// A reason of the report's: no process called the CUDA driver.
+#define GR_REASON_UNUSED "the program did not use CUDA"
+
 // The remark on graphs, whose kernels are in no count of launches: that none was counted does not mean that none ran.
 #define GR_REMARK_GRAPH "a CUDA graph was launched: its kernels are checked, but not counted as launches"
 

@@ -4,6 +4,8 @@
 checked, of kernels that fault, and of programs that end badly. Usage: test_device.py GPURACE PROGRAMS SOURCE SCHEMA"""
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +53,35 @@ class Programs(unittest.TestCase):
         self.assertIn("ends_static has NVIDIA's static CUDA runtime in it", err)
         self.assertIn("relink with: nvcc -cudart shared", err)
 
+    def test_static_runtime_of_a_carried_program(self):
+        # As with a library that has one inside, like cuBLAS: the program sees a status only, so the report says what it means.
+        status, report, out, _ = run("/usr/bin/env", os.path.join(PROGRAMS, "ends_static"), "quiet", "sync")
+        self.assertEqual((status, report["verdict"]), (11, "inconclusive"), out)
+        self.assertIn("ends_static uses its own CUDA runtime, which does not work over the CPU device: its calls fail",
+                      report["reasons"])
+
+    def test_unsupported_before_anything_else(self):
+        status, report, out, _ = run("ends", "quiet", "unsupported")
+        self.assertEqual((status, out.splitlines()[0], report["verdict"]), (0, "cudaErrorNotSupported", "inconclusive"))
+        self.assertIn("cudaMallocArray is not supported on this device, and the program called it", report["reasons"])
+
+    def test_why_no_cuda_was_used(self):
+        def reasons(*command):
+            report = run(*command)[1]
+            self.assertEqual(report["reasons"][0], "the program did not use CUDA")
+            return report["reasons"][1]
+
+        self.assertIn("empty environment, and LD_PRELOAD, by which gpurace gets into programs, is lost",
+                      reasons("/usr/bin/env", "-i", "/bin/true"))
+        self.assertIn("if it did, gpurace could not get into", reasons("/usr/bin/env", "A=-i", "/bin/true"))
+        if os.getuid() == 0:
+            with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
+                os.chmod(folder, 0o755)
+                shell = shutil.copy("/bin/sh", os.path.join(folder, "sh"))
+                os.chown(shell, 65534, -1)
+                os.chmod(shell, 0o4755)
+                self.assertIn("sh is set-user-ID, so the loader drops LD_PRELOAD", reasons(shell, "-c", "true"))
+
     def test_machine_code_only(self):
         status, report, _, err = run("ends_cubin", "quiet", "sync")
         self.assertIn("holds machine code for sm_90 only and no PTX", err)
@@ -85,6 +116,15 @@ class Faults(unittest.TestCase):
 
     def test_out_of_bounds(self):
         self.check("out_of_bounds", "cudaErrorIllegalAddress", "illegal address", "OUT OF BOUNDS")
+
+    def test_assertion(self):
+        # CUDA's own words, printed by the program.
+        for options in (["--engine", "none"], ["--engine", "collider"], ["--engine", "exact"], ["--engine", "collider+exact"],
+                        ["--engine", "none", "--weak"], ["--engine", "none", "--jobs", "2"]):
+            status, report, out, err = run("ends", "asserts", "sync", options=options)
+            self.assertEqual((status, out, report["verdict"]), (1, "cudaErrorAssert\n", "inconclusive"), options)
+            self.assertRegex(err, re.escape(f"{SOURCE}:{line_of('ASSERTS')}: void asserts(int *): block: [0,0,0], thread: [")
+                             + r"\d+,0,0\] Assertion `p\[threadIdx.x\] != 0` failed.\n")
 
     def test_misaligned(self):
         self.check("misaligned", "cudaErrorMisalignedAddress", "misaligned address", "MISALIGNED")

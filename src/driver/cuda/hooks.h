@@ -34,6 +34,8 @@ void gr_api_absent(const char *name);
 // Something that the verdict has to say, for example that a run may not be repeatable. May come many times with the
 // same text: count them.
 void gr_api_note(const char *what);
+// Something of the program cannot work on this device, in a sentence for the verdict's reasons.
+void gr_api_unusable(const char *what);
 void gr_api_fault(const GrApiFault *fault);
 
 // ---- Exported by libcuda.so.1 of the CPU device ------------------------------------------------------------

@@ -269,10 +269,27 @@ CUresult cuDriverGetVersion(int *version) {
     return CUDA_SUCCESS;
 }
 
+// Who asks for these tables has NVIDIA's runtime inside: a library like cuBLAS, or a program. All that it does with CUDA fails then, and
+// its user sees a status that says nothing.
+static void tell_of_runtime(const void *caller) {
+    Dl_info in;
+    char text[512];
+    if (!dladdr(caller, &in) || !in.dli_fname)
+        return;
+    const char *slash = strrchr(in.dli_fname, '/');
+    snprintf(text, sizeof text,
+             "%s uses its own CUDA runtime, which does not work over the CPU device: its calls fail",
+             slash ? slash + 1 : in.dli_fname);
+    void (*hook)(const char *) = (void (*)(const char *))dlsym(RTLD_DEFAULT, "gr_api_unusable");
+    if (hook)
+        hook(text);
+}
+
 // NVIDIA's runtime authenticates the driver beneath it through these tables. That check is not answered here: see
 // docs/design.md, "Runtime library".
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     (void)id;
+    tell_of_runtime(__builtin_return_address(0));
     if (table)
         *table = NULL;
     return CUDA_ERROR_NOT_FOUND;

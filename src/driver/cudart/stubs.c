@@ -2,7 +2,8 @@
 // stubs — the entry points of the runtime that are absent, so that every program loads.
 //
 // A program that calls one gets cudaErrorNotSupported, and the verdict names the function:
-// gr_rt_report_absent(). The prototypes of the headers are kept out of here: no argument is looked at, and
+// gr_rt_report_absent(). It may be the program's first call: like any other it loads the driver, by which the tool begins to
+// listen. The prototypes of the headers are kept out of here: no argument is looked at, and
 // the ABIs we build for let the caller clean up.
 #include <stddef.h>
 
@@ -10,13 +11,15 @@ typedef int CudaError; // an enum in driver_types.h
 enum { NOT_SUPPORTED = 801 };
 
 void gr_rt_report_absent(const char *name);
+CudaError gr_rt_load(void);
 CudaError gr_rt_leave(CudaError e);
 
 #define STUB(name)                                                                                           \
     CudaError name(void);                                                                                    \
     CudaError name(void) {                                                                                   \
+        CudaError e = gr_rt_load();                                                                          \
         gr_rt_report_absent(#name);                                                                          \
-        return gr_rt_leave(NOT_SUPPORTED);                                                                   \
+        return gr_rt_leave(e ? e : NOT_SUPPORTED);                                                           \
     }
 
 #define STUB_NONE(name) STUB(name)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ends KERNEL END: launches one kernel and ends in one way. For test_device.py, which says what must be reported.
+#undef NDEBUG
+#include <cassert>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +56,11 @@ __global__ void barrier(int *p)
     p[0] = 1;
 }
 
+__global__ void asserts(int *p)
+{
+    assert(p[threadIdx.x] != 0); // ASSERTS
+}
+
 // Four threads that launch at once, each in a stream and on memory of its own.
 static void launch_from_threads()
 {
@@ -79,6 +86,11 @@ int main(int argc, char **argv)
     if (argc < 3)
         return usage();
     const char *kernel = argv[1], *end = argv[2];
+    if (!strcmp(end, "unsupported")) { // before anything that works
+        cudaArray_t array;
+        cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+        printf("%s\n", cudaGetErrorName(cudaMallocArray(&array, &format, 32, 2)));
+    }
     int *p;
     if (cudaMalloc(&p, 1024) != cudaSuccess || cudaMemset(p, 0, 1024) != cudaSuccess) {
         printf("no memory: %s\n", cudaGetErrorString(cudaGetLastError()));
@@ -88,7 +100,7 @@ int main(int argc, char **argv)
     if (!strcmp(kernel, #name))                                                                              \
         name<<<1, 64>>>(p);
     LAUNCH(quiet) LAUNCH(racy) LAUNCH(out_of_bounds) LAUNCH(misaligned) LAUNCH(endless) LAUNCH(stack_overflow)
-    LAUNCH(barrier)
+    LAUNCH(barrier) LAUNCH(asserts)
     if (!strcmp(end, "return"))
         return 0;
     cudaError_t e = cudaDeviceSynchronize();
