@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the collider's code costs before it runs: growth.py GPURACE [--arch sm_90] [--json FILE] [--option=OPTION]... SET=PATH...
+"""How code, time and memory grow.
+
+What the collider's code costs before it runs: growth.py GPURACE [--arch sm_90] [--json FILE] [--option=OPTION]... SET=PATH...
 
 Every PTX module of the programs, libraries, .ptx files or folders PATH is assembled as it is and as rewritten, with ptxas -v. A table for
 each SET: registers, spills and bytes of machine code of its kernels before and after, and the instructions inserted for each checked access, in PTX.
 Identical modules count once. --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
+
+How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--rounds N]
+
+Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
+accesses) runs with each of these under `exact`; FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
+least of N rounds, and how many times as much as for the arguments before. (Of memory, what is less than this script's own 20 MiB does not show.)
 """
 import argparse
 import concurrent.futures
@@ -131,16 +139,53 @@ def summary(name, modules):
             "inserted_per_site": sum(m["beside"] for m in modules) / max(sites, 1), "out_of_line_per_site": sum(m["away"] for m in modules) / max(sites, 1)}
 
 
+def run_once(gpurace, engine, program, words):
+    """Milliseconds of the device's work, KiB resident."""
+    with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
+        errors = os.path.join(folder, "errors")
+        command = [gpurace, "run", "--device", "cpu", "--engine", engine, "--output", os.path.join(folder, "report"), "--", str(program), *words]
+        with open(errors, "w") as e:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=e, env=dict(os.environ, GPURACE_CPU_DEVICE="times=1"))
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        text = pathlib.Path(errors).read_text(errors="replace")
+    found = re.findall(r"and worked for ([\d.]+) ms", text)
+    if child.returncode != 0 or not found:
+        sys.exit(f"growth: {' '.join(command)}: status {child.returncode}\n{text}")
+    return sum(map(float, found)), usage.ru_maxrss
+
+
+def runs(gpurace, folder, rounds, file):
+    """The table of programs that grow; all their numbers, to `file` too."""
+    rows = []
+    for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
+        steps = re.findall(r"^// GROWS: (.*)", source.read_text(encoding="utf-8"), re.M)
+        for words in [s.strip() for s in steps[0].split("|")] if steps else []:
+            of = [run_once(gpurace, "exact", pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
+            rows.append({"program": source.stem, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})
+    print("| program | arguments | exact, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
+    for before, r in zip([{}, *rows], rows):
+        more = [f"{r[k] / before[k]:.2f}" if before.get("program") == r["program"] else "" for k in ("ms", "kib")]
+        print(f"| {r['program']} | {r['args']} | {r['ms']:.1f} | {more[0]} | {r['kib'] / 1024:.1f} | {more[1]} |")
+    if file:
+        pathlib.Path(file).write_text(json.dumps({"rows": rows}, indent=1))
+    return 0 if rows else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpurace")
-    parser.add_argument("sets", nargs="+", metavar="SET=PATH")
+    parser.add_argument("sets", nargs="*", metavar="SET=PATH")
+    parser.add_argument("--runs", default="", metavar="FOLDER")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--json", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--option", action="append", default=[])
     o = parser.parse_args()
+    if o.runs:
+        return runs(o.gpurace, o.runs, o.rounds, o.json)
     options = [word for option in o.option for word in option.split("=", 1)]
     rows, failed, seen = [], [], set()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 BEGIN, END = "<!-- programs: begin -->", "<!-- programs: end -->"
-ENOUGH = 4.0  # seconds after which a program gets no further round
+ENOUGH = 2.5  # seconds after which a program gets no further round
 LONGEST = 120  # seconds that a run may take
 FOLDERS = {"bench/programs": "bench-programs", "tests/programs": "complete-programs"}
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All threads of many blocks look at one place and swap it, until it holds the largest number.
 // ARGS: 8 1024
+// GROWS: 8 512 | 8 1024 | 8 2048
 #include <cstdio>
 #include <cstdlib>
 

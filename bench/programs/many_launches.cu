@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 10^4 small launches in one stream, and the host waits only at the end.
 // ARGS: 10000
+// GROWS: 10000 | 20000 | 40000 | 80000
 #include <cstdio>
 #include <cstdlib>
 

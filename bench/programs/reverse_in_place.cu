@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block turns an array around through shared memory, in 10^4 launches (as "reverse" of HeCBench does).
 // ARGS: 10000
+// GROWS: 5000 | 10000 | 20000 | 40000
 #include <cstdio>
 #include <cstdlib>
 

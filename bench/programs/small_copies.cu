@@ -2,6 +2,7 @@
 // Small copies and small kernels in several streams that hand on to each other by events, and the same as a graph that is launched
 // again and again: pieces of an array go to the device, are worked on, and come back.
 // ARGS: 300
+// GROWS: 100 | 200 | 400 | 800
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
