@@ -69,7 +69,7 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place);
 void gr_snap_set(Snap *s, Clock *base, uint32_t epoch);
 // Bytes at an address, or in the memory of that block; size 0: an mbarrier, or a cluster's barrier.
 static inline uint64_t gr_place(uint64_t owner, uint64_t at, uint32_t size) {
-    return (owner ? UINT64_C(1) << 63 | owner << 24 | at : at) * 8 +
+    return (owner ? UINT64_C(1) << 60 | owner << 24 | at : at) * 8 +
            (size ? 1u + (unsigned)__builtin_ctz(size) : 0);
 }
 void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);

@@ -2,6 +2,7 @@
 // test_checks — the engine's internal checks: while a kernel runs, the engine is made to be mistaken, and must say so instead of reporting
 // a race that contradicts what else it knows.
 #include "exact/exact_internal.h"
+#include "exact/order_internal.h"
 #include "harness.h"
 
 #include <setjmp.h>
@@ -193,9 +194,16 @@ static void ranges(void **state) {
     }
 }
 
+// A place in the memory of block 0x7f0000 is none of global memory.
+static void places(void **state) {
+    (void)state;
+    assert_true(gr_place(0x7f0000, 0x10, 4) != gr_place(0, 0x7f0000000010, 4));
+    assert_true(gr_place(1, 0x10, 4) != gr_place(2, 0x10, 4));
+}
+
 int main(void) {
     enum { N = sizeof faults / sizeof *faults };
-    struct CMUnitTest tests[N + 3];
+    struct CMUnitTest tests[N + 4];
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){.name = gr_exact_check_text(faults[k].check),
                                        .test_func = is_noticed,
@@ -203,5 +211,6 @@ int main(void) {
     tests[N] = (struct CMUnitTest)cmocka_unit_test(nothing_is_wrong);
     tests[N + 1] = (struct CMUnitTest)cmocka_unit_test(with_itself);
     tests[N + 2] = (struct CMUnitTest)cmocka_unit_test(ranges);
-    return _cmocka_run_group_tests("checks", tests, N + 3, NULL, NULL);
+    tests[N + 3] = (struct CMUnitTest)cmocka_unit_test(places);
+    return _cmocka_run_group_tests("checks", tests, N + 4, NULL, NULL);
 }
