@@ -22,6 +22,12 @@ static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane,
     return (reads || !t->strong) && gr_exact_knows_stamp(x, a, stamp, t);
 }
 
+// Whoever races with h races with the access, which comes after it (history.c).
+static inline bool is_superseded(const Exact *x, Access *a, History h, uint32_t lane) {
+    const Stamp *stamps = x->shadow.stamps.data;
+    return gr_exact_same_kind(&stamps[h >> 5], &stamps[a->stamp]) && is_after(x, a, h, lane, true);
+}
+
 // The common case: a weak access of a whole word by one lane, where nothing has to be kept. False: look closer.
 static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t lane, bool reads) {
     History mine = a->stamp << 5 | lane, w = cell->writes, r = cell->reads;
@@ -31,7 +37,7 @@ static inline bool touch_quickly(const Exact *x, Access *a, Cell *cell, uint32_t
     History *h = reads ? &cell->reads : &cell->writes;
     if (!reads && !is_after(x, a, r, lane, false))
         return false;
-    if (*h && *h != mine && *h >> 5 != a->gone)
+    if (*h && *h != mine && *h >> 5 != a->gone && !is_superseded(x, a, *h, lane))
         return false;
     *h = mine;
     return true;
@@ -218,8 +224,9 @@ static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     uint32_t size = (uint32_t)(end - at), lane = (uint32_t)__builtin_ctz(lanes);
     bool alone = !(lanes & (lanes - 1)), reads = s->access == PTX_ACCESS_READ;
-    if (s->strong || a->view.op || (size & (size - 1)) || (size > 16 && size != LINE_BYTES) || at % size ||
-        (!alone && (!reads || size != s->size)) || (size == LINE_BYTES && lanes != 1))
+    if (s->strong || s->proxy != VM_PROXY_GENERIC || (size & (size - 1)) ||
+        (size > 16 && size != LINE_BYTES) || at % size || (!alone && (!reads || size != s->size)) ||
+        (size == LINE_BYTES && lanes != 1))
         return false;
     Line *line = gr_shadow_line(&x->shadow, a->owner, at);
     if (!line || gr_line_has_cells(line))
@@ -454,6 +461,25 @@ void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e) {
     }
 }
 
+// Halves of a warp whose lanes lie side by side, as a whole. Yields the lanes that are left.
+static uint32_t touch_halves(Exact *x, Access *a, uint32_t lanes, uint32_t size) {
+    uint32_t left = 0;
+    bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ;
+    for (uint32_t half = 0xffff; half; half <<= 16) {
+        uint32_t mine = lanes & half, first = mine ? (uint32_t)__builtin_ctz(mine) : 0;
+        bool steps = mine && size <= TABLE_MAX_ELEM && !(size & (size - 1)) && size;
+        for (uint32_t m = mine; m && steps; m &= m - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(m);
+            steps = a->address[l] == a->address[first] + (uint64_t)(l - first) * size &&
+                    a->address[l] % size == 0;
+        }
+        if (!steps || !gr_exact_touch_shape(x, a, mine, VM_STEPS, a->address[first] - (uint64_t)first * size,
+                                            size, reads))
+            left |= mine;
+    }
+    return left;
+}
+
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
     const Op *op = gr_order_op(b, e->op);
     if (!op)
@@ -486,9 +512,12 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         e->access == PTX_ACCESS_WRITE || (e->access == PTX_ACCESS_RMW && e->proxy == VM_PROXY_ASYNC);
     Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
     a.stamp = gr_shadow_stamp(&x->shadow, &s, x->moment);
-    for (unsigned k = 0; k < LANES && a.stamp; k++) {
+    uint32_t left = a.stamp ? e->where.mask : 0;
+    if (left && !s.strong && s.proxy == VM_PROXY_GENERIC && !gr_exact_passes_some(x))
+        left = touch_halves(x, &a, left, e->size);
+    for (unsigned k = 0; k < LANES && left; k++) {
         uint32_t l = gr_vm_commit_lane(k, e->turn);
-        if (!(e->where.mask >> l & 1))
+        if (!(left >> l & 1))
             continue;
         a.met_strong = false;
         gr_exact_touch(x, &a, UINT32_C(1) << l, e->size);

@@ -50,11 +50,13 @@ static void issue(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) {
     op->warp = w->index;
     op->mask = e->where.mask;
     op->floor = b->floor;
+    op->even = true;
     memcpy(op->group, groups, sizeof op->group);
     for (uint32_t m = op->mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
         op->epoch[l] = w->epoch[l];
         op->base[l] = gr_order_base(b, w, l);
+        op->even &= op->base[l] == op->base[__builtin_ctz(op->mask)];
         if (op->proxy == VM_PROXY_ASYNC && w->sync[l])
             op->proxied[l] = gr_clock_retain(w->sync[l]->proxied);
     }

@@ -39,6 +39,8 @@ typedef struct ExactOptions {
     // Numbers of stamps (shadow.h) are collected and used again after so many new ones; 0: when it pays. For tests, where the usual number
     // would never be reached.
     size_t collect_every;
+    // With so many runs of a line (shadow.h) the next accesses go into tables; 0: when it pays. For tests, too.
+    uint32_t tables_at;
     // Called when synchronization that is wrong in itself is first seen at a place; yields what to count it in, or NULL.
     uint64_t *(*misused)(void *user, const VmMisuseEvent *e);
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all

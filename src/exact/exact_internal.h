@@ -91,10 +91,13 @@ typedef struct Access {
         bool silent;
     } last; // answer of gr_exact_is_silent
     // What was found out about other stamps, for the next lanes. 0: nothing yet.
-    uint32_t known; // every lane of the view's warp knows all of it
-    uint32_t plain; // likewise, and it is weak
-    uint32_t gone;  // whoever was under it is superseded by whoever is under a->stamp
-    uint32_t own;   // it is of the same warp
+    uint32_t known;           // every lane of the view's warp knows all of it
+    uint32_t plain;           // likewise, and it is weak
+    uint32_t gone;            // whoever was under it is superseded by whoever is under a->stamp
+    uint32_t own;             // it is of the same warp
+    const Line *tables_known; // all that its tables hold is of launches that this one knows
+    const Line *table_line;   // tables.c: the line whose table was looked for last; the table's number and 1
+    uint32_t table;
 } Access;
 
 // exact.c

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SITE_BITS = 28 };
 
@@ -286,7 +287,7 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
                gr_exact_knows_launch(x, a->view.launch->index, t->at.launch);
     if (!all && (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at)))
         return false;
-    if (all || !a->view.warp->own) {
+    if (all || (a->view.op ? a->view.op->even : !a->view.warp->own)) {
         a->known = stamp;
         if (!t->strong)
             a->plain = stamp;

@@ -279,6 +279,8 @@ static void free_warp(Warp *w) {
     gr_clock_release(w->imp);
     gr_clock_release(w->cached);
     gr_clock_release(w->cached_imp);
+    for (unsigned k = 0; k < LEARNT; k++)
+        gr_clock_take(&w->learnt[k], NULL);
     for (uint32_t m = w->synced; m; m &= m - 1) {
         gr_order_lane_sync_free(w->sync[__builtin_ctz(m)]);
         w->sync[__builtin_ctz(m)] = NULL;

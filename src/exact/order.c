@@ -128,9 +128,23 @@ void gr_order_forget_lanes(Warp *w) {
     w->own = 0;
 }
 
+// Whoever waits in a loop learns the same again and again; what is known once is known for good.
+static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
+    for (unsigned k = 0; k < LEARNT; k++)
+        if (w->learnt[k] == c) {
+            bool known = !(mask & ~w->learnt_by[k]);
+            w->learnt_by[k] |= mask;
+            return known;
+        }
+    unsigned k = w->last_learnt++ % LEARNT;
+    gr_clock_take(&w->learnt[k], gr_clock_retain(c));
+    w->learnt_by[k] = mask;
+    return false;
+}
+
 // The lanes of `mask` learn c.
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
-    if (!c || !mask)
+    if (!c || !mask || has_learnt(w, mask, c))
         return;
     o->version++;
     if (mask == w->exists && !w->own) {
@@ -245,17 +259,17 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
     if (gr_order_knows_launch(o, v, p->launch))
         return true;
-    if (v->op || gr_order_info(o, p->id)->ragged)
+    if (gr_order_info(o, p->id)->ragged)
         return false;
     const Block *b = v->block;
-    if (p->id == b->id) {
+    if (p->id == b->id && !v->op) {
         if (p->epoch <= b->floor)
             return true;
         for (uint32_t g = 0; p->warp == v->warp->index && g < v->warp->n_groups; g++)
             if (v->warp->group[g].mask == v->warp->exists && p->epoch <= v->warp->group[g].floor)
                 return true;
     }
-    const Clock *c = imports_of(b, v->warp, v->lane);
+    const Clock *c = v->op ? v->op->base[v->lane] : imports_of(b, v->warp, v->lane);
     return c && !is_older(v, p, c) &&
            (gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
             gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);

@@ -74,12 +74,13 @@ typedef struct Op {
     VmCompletion completes;
     uint32_t warp, mask, waited;
     uint32_t floor; // of its block when it was issued
+    bool even;      // all its lanes know the same of others
     uint32_t group[LANES], epoch[LANES];
     Clock *base[LANES];
     Clock *proxied[LANES]; // of the async proxy: what of the generic one's its issuer had fenced
 } Op;
 
-enum { WARP_STAMPS = 16 };
+enum { WARP_STAMPS = 16, LEARNT = 2 };
 
 // Lanes that have waited for their own lane of an operation: each knows that one only, up to that epoch.
 typedef struct Waited {
@@ -100,6 +101,8 @@ typedef struct Warp {
     LaneSync *sync[LANES];
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
     VEC(Waited) waited;        // not in the lanes' clocks yet
+    Clock *learnt[LEARNT];     // the last ones, by which lanes
+    uint32_t learnt_by[LEARNT], last_learnt;
     // base of a lane that has no clock of its own, while nothing changed
     Clock *cached, *cached_imp;
     uint32_t cached_floor, cached_groups;

@@ -247,7 +247,8 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.owner = shared ? b : NULL;
     a.event = NULL;
     a.late = false;
-    a.known = a.plain = a.gone = a.own = 0;
+    a.known = a.plain = a.gone = a.own = a.table = 0;
+    a.tables_known = a.table_line = NULL;
     a.last.bytes = 0;
     Stamp s = k->stamp;
     s.at = (Point){b->id, epoch, b->launch->index, w->index};

@@ -12,8 +12,11 @@ bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp) {
 
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {
     const Stamp *t = &x->shadow.stamps.data[stamp];
-    if (!a->view.warp->own || (t->at.launch != a->view.launch->index &&
-                               gr_exact_knows_launch(x, a->view.launch->index, t->at.launch)))
+    if (a->view.op)
+        a->view.lane = (uint32_t)__builtin_ctz(lanes);
+    if ((a->view.op ? a->view.op->even : !a->view.warp->own) ||
+        (t->at.launch != a->view.launch->index &&
+         gr_exact_knows_launch(x, a->view.launch->index, t->at.launch)))
         return gr_exact_knows_stamp(x, a, stamp, t);
     for (uint32_t m = lanes; m; m &= m - 1) {
         a->view.lane = (uint32_t)__builtin_ctz(m);
@@ -169,7 +172,7 @@ static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes
         r = &s->runs.data[r->next - 1];
     }
     uint32_t left = still_needed(x, a, first, lanes, shape);
-    bool few = first->length < FEW;
+    bool few = first->length < (x->options.tables_at ? x->options.tables_at : FEW);
     if (left && !few && tables) {
         first->lanes = left;
         lanes = gr_exact_note_reads(x, a, line, lanes, shape);

@@ -227,9 +227,16 @@ static bool note(Noting *n, Table *t, unsigned e, History h) {
 uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape) {
     Shadow *s = &x->shadow;
     const Stamp *mine = &s->stamps.data[a->stamp];
-    Table *t = table_for(x, line, mine, (uint32_t)__builtin_ctz(mine->size));
-    if (!t)
-        return lanes;
+    Table *t;
+    if (a->table_line == line) {
+        t = &s->tables.list.data[a->table - 1];
+    } else {
+        t = table_for(x, line, mine, (uint32_t)__builtin_ctz(mine->size));
+        if (!t)
+            return lanes;
+        a->table_line = line;
+        a->table = (uint32_t)(t - s->tables.list.data) + 1;
+    }
     Noting n = {.x = x, .a = a, .lanes = lanes, .apart = a->view.launch->apart};
     n.block = gr_order_info(&x->order, mine->at.id)->linear;
     int base = gr_shape_base(shape);
@@ -370,13 +377,20 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
 
 bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, uint16_t shape,
                               uint32_t size, bool reads) {
+    bool all_known = true;
+    if (line == a->tables_known)
+        return true;
     for (unsigned side = 0; side < (reads ? 1 : 2); side++)
         for (uint32_t k = line->tables[side], next; k; k = next) {
             const Table *t = &x->shadow.tables.list.data[k - 1];
             next = t->next;
-            if (!is_known(x, a, t) && !is_clear(x, a, t, lanes, shape, size))
+            if (is_known(x, a, t))
+                continue;
+            all_known = false;
+            if (!is_clear(x, a, t, lanes, shape, size))
                 return false;
         }
+    a->tables_known = all_known ? line : a->tables_known;
     return true;
 }
 

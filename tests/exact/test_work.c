@@ -202,7 +202,8 @@ static void wait(Model *m) {
 
 static void make(Model *m, uint64_t seed, size_t collect_every) {
     *m = (Model){.rng = gr_rng_fork(seed, 0, 0)};
-    ExactOptions o = {.occurred = occurred, .user = m, .collect_every = collect_every};
+    ExactOptions o = {
+        .occurred = occurred, .user = m, .collect_every = collect_every, .tables_at = collect_every != 0};
     assert_int_equal(gr_exact_create(&o, &m->exact, NULL), GR_OK);
     m->observer = gr_exact_observer(m->exact);
 }

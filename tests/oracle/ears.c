@@ -106,7 +106,7 @@ VmConfig ears_config(uint64_t seed) {
 
 void ears_launch(VmDevice *d, VmModule *m, const Kernel *k, uint64_t memory, bool *faulted) {
     gr_error err = {0};
-    VmLaunch *l[2] = {NULL, NULL};
+    VmLaunch *l[LAUNCHES] = {NULL};
     for (uint32_t n = 0; n < k->launches; n++) {
         VmLaunchParams p = {.func = gr_vm_module_func(m, "k"),
                             .grid = {k->grid, 1, 1},

@@ -253,7 +253,7 @@ static void shape(Maker *m) {
     k->block = blocks[below(m, 6)];
     k->launches = 1;
     if (chance(m, 12)) {
-        k->launches = 2;
+        k->launches = 2 + below(m, LAUNCHES - 1);
         k->together = chance(m, 2);
     }
 }

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "vm/observer.h"
 
-enum { SLOTS = 4, BLOCKS = 3, STATEMENTS = 64, EVERYONE = 0xffff, MEMORY = 512 };
+enum { SLOTS = 4, BLOCKS = 3, STATEMENTS = 64, EVERYONE = 0xffff, MEMORY = 512, LAUNCHES = 4 };
 
 typedef enum StatementOp {
     OP_LOAD,
@@ -63,7 +63,7 @@ typedef struct Statement {
 } Statement;
 
 typedef struct Kernel {
-    uint32_t grid, block, launches; // block: 2, 4, 34 or 64 threads
+    uint32_t grid, block, launches; // block: 2, 4, 34 or 64 threads; up to LAUNCHES
     uint32_t repeats;               // everything is done once, and then so many times more
     bool cluster, together;         // together: the launches run at the same time
     uint32_t n;

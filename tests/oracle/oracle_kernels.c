@@ -97,7 +97,10 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     memset(out, 0, sizeof *out);
     kernel_text(k, &text);
     VmConfig c = ears_config(seed);
-    ExactOptions o = {.occurred = ears_occurred, .user = &out->exact, .collect_every = collect_every};
+    ExactOptions o = {.occurred = ears_occurred,
+                      .user = &out->exact,
+                      .collect_every = collect_every,
+                      .tables_at = seed % 2};
     if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
         ears_die("memory", &err);
     c.mem = mem;

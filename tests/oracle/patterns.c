@@ -308,9 +308,61 @@ static void counters(Maker *m) {
     }
 }
 
+// Words that nobody writes are read by windows that overlap, by several launches.
+static void windows(Maker *m) {
+    uint32_t n = slots(m), reach = 1 + below(m, 3), step = 1u << (2 * below(m, 2));
+    m->k->launches = 2 + below(m, LAUNCHES - 1);
+    for (uint32_t d = 0; d < reach; d++) {
+        for (uint32_t s = 0; s < n; s++)
+            memory(m, OP_LOAD, slot_of_every_block(m, s), IN_GLOBAL, DATA + step * (s + d))->size =
+                (uint8_t)step;
+        if (chance(m, 3))
+            memory(m, OP_LOAD, all_slots(m), IN_GLOBAL, DATA + 8)->vec = 2;
+    }
+    for (uint32_t s = 0; s < n; s++)
+        for (uint32_t b = 0; b < m->k->grid; b++)
+            memory(m, chance(m, 3) ? OP_LOAD : OP_STORE, bit(b, s), IN_GLOBAL, OWN + 4 * (s + n * b));
+}
+
+// All look at one place and change it, by several launches.
+static void contended(Maker *m) {
+    static const StatementOp ops[] = {OP_LOAD, OP_LOAD, OP_ATOM, OP_RED, OP_EXCH};
+    Where where = either(m);
+    if (chance(m, 2))
+        m->k->launches = 2;
+    strong(m, OP_LOAD, all_slots(m), where, COUNTS + 8, chance(m, 3) ? PTX_VOLATILE : PTX_RELAXED);
+    for (uint32_t k = 2 + below(m, 3); k; k--)
+        strong(m, ops[below(m, 5)], chance(m, 2) ? all_slots(m) : someone(m), where, COUNTS + 8, PTX_RELAXED);
+}
+
+// Tiles come by cp.async some stages ahead, each by its own thread, and others read them.
+static void pipeline(Maker *m) {
+    enum { FETCHERS = 2 };
+    uint32_t stages = 2 + below(m, 2), rounds = stages + 1 + below(m, 2);
+    uint16_t who = slot_of_every_block(m, 0) | slot_of_every_block(m, 1);
+    for (uint32_t t = 0; t < rounds + stages - 1; t++) {
+        for (uint32_t s = 0; s < FETCHERS && t < rounds; s++) {
+            Statement *c = add(m, OP_CP_ASYNC);
+            c->who = slot_of_every_block(m, s);
+            c->at = (uint16_t)(DATA + 8 * (t % stages) + 4 * s);
+            c->other = (uint16_t)(OWN + 4 * s);
+        }
+        add(m, OP_CP_COMMIT)->who = who;
+        if (t + 1 < stages)
+            continue;
+        Statement *w = add(m, OP_CP_WAIT);
+        w->who = who;
+        w->count = (uint8_t)(stages - 1);
+        barrier(m);
+        for (uint32_t s = 0; s < FETCHERS; s++)
+            memory(m, OP_LOAD, slot_of_every_block(m, s), IN_SHARED, DATA + 8 * ((t + 1) % stages) + 4 * !s);
+        barrier(m);
+    }
+}
+
 void make_pattern(Maker *m) {
     const Kernel *k = m->k;
-    switch (below(m, 14)) {
+    switch (below(m, 17)) {
     case 0:
     case 1: message(m); break;
     case 2: locked(m); break;
@@ -324,6 +376,9 @@ void make_pattern(Maker *m) {
     case 10: bulk_store(m); break;
     case 11: k->cluster ? cluster_phases(m) : phases(m); break;
     case 12: k->cluster ? remote_arrival(m) : k->block == 64 ? make_named_barriers(m) : message(m); break;
+    case 13: windows(m); break;
+    case 14: contended(m); break;
+    case 15: pipeline(m); break;
     default: counters(m);
     }
 }
