@@ -26,29 +26,51 @@ void gr_race_writer_free(RaceWriter *w) {
 
 enum { DEEPEST = 64 }; // frames that are looked at
 
+// The places of one access, and what is known of the module's files: nothing, or whose they are.
 typedef struct Frames {
     const PtxModule *ptx;
+    enum { UNKNOWN, OWN, TOOLKIT } * whose;
     const PtxLoc *of[DEEPEST];
 } Frames;
 
-static const char *file_of(const void *frames, uint32_t k) {
+static bool is_own(void *frames, uint32_t k) {
     const Frames *f = frames;
-    return gr_ptx_file(f->ptx, f->of[k]->file);
+    for (uint32_t n = 0; n < f->ptx->n_files; n++) {
+        if (f->ptx->files[n].index != f->of[k]->file)
+            continue;
+        if (f->whose[n] == UNKNOWN)
+            f->whose[n] = gr_is_toolkit_file(f->ptx->files[n].path) ? TOOLKIT : OWN;
+        return f->whose[n] == OWN;
+    }
+    return false;
 }
 
-static uint64_t headline_of(const PtxModule *ptx, uint64_t fingerprint, const PtxStmt *stmt) {
-    Frames f = {.ptx = ptx};
+static uint64_t headline_of(Frames *f, uint64_t fingerprint, const PtxStmt *stmt) {
     uint32_t n = 0;
     for (const PtxLoc *l = stmt->loc; l && n < DEEPEST; l = l->inlined_at)
-        f.of[n++] = l;
-    uint32_t k = n ? gr_headline(file_of, &f, n) : 0;
-    if (!n || !f.of[k]->line) {
+        f->of[n++] = l;
+    uint32_t k = gr_headline(is_own, f, n);
+    if (!n || !f->of[k]->line) {
         uint64_t place[2] = {fingerprint, stmt->line};
         return gr_hash_bytes(place, sizeof place);
     }
-    const char *file = file_of(&f, k);
-    uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, f.of[k]->line};
+    const char *file = gr_ptx_file(f->ptx, f->of[k]->file);
+    uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, f->of[k]->line};
     return gr_hash_bytes(place, sizeof place);
+}
+
+// NULL: out of memory.
+static uint64_t *headlines_of(const PtxModule *ptx, uint64_t fingerprint) {
+    uint64_t *out = calloc((size_t)ptx->n_sites + 1, sizeof *out);
+    Frames f = {.ptx = ptx, .whose = calloc((size_t)ptx->n_files + 1, sizeof *f.whose)};
+    for (uint32_t s = 1; out && f.whose && s <= ptx->n_sites; s++)
+        out[s] = headline_of(&f, fingerprint, ptx->sites[s].stmt);
+    if (!f.whose) {
+        free(out);
+        out = NULL;
+    }
+    free(f.whose);
+    return out;
 }
 
 static const WrittenModule *module_of(const RaceWriter *w, uint64_t fingerprint) {
@@ -60,15 +82,13 @@ bool gr_race_writer_module(RaceWriter *w, uint64_t fingerprint, const PtxModule 
     if (!m) {
         m = calloc(1, sizeof *m);
         if (m)
-            m->headlines = calloc((size_t)ptx->n_sites + 1, sizeof *m->headlines);
+            m->headlines = headlines_of(ptx, fingerprint);
         if (!m || !m->headlines || !gr_map_put_u64(&w->modules, fingerprint, m)) {
             free(m ? m->headlines : NULL);
             free(m);
             return false;
         }
         m->n_sites = ptx->n_sites;
-        for (uint32_t s = 1; s <= ptx->n_sites; s++)
-            m->headlines[s] = headline_of(ptx, fingerprint, ptx->sites[s].stmt);
     }
     m->number = number;
     return true;

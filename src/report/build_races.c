@@ -3,6 +3,7 @@
 #include "device/record.h"
 #include "ptx/ptx.h"
 #include "report/build.h"
+#include "report/headline.h"
 #include "report/host_place.h"
 #include "report/race_record.h"
 
@@ -26,8 +27,15 @@ const char *gr_report_access_kind(uint32_t access) {
     return access == PTX_ACCESS_READ ? "load" : access == PTX_ACCESS_WRITE ? "store" : "atomic";
 }
 
+static bool is_own(void *site, uint32_t k) {
+    const GrSiteInfo *s = site;
+    const char *file = k ? s->inlined[k - 1].file : s->at.file;
+    return file && !gr_is_toolkit_file(file);
+}
+
 GrAccess gr_report_access(const GrSiteInfo *site, uint32_t size) {
-    return (GrAccess){.kind = gr_report_access_kind(site->access),
+    return (GrAccess){.headline = gr_headline(is_own, (void *)site, site->n_inlined + 1),
+                      .kind = gr_report_access_kind(site->access),
                       .at = site->at,
                       .inlined = site->inlined,
                       .n_inlined = site->n_inlined,

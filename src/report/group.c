@@ -5,17 +5,10 @@
 // one call runs through. Races are grouped by the headlines of both sides (headline.h), whoever of the two noticed, by class and by space.
 // Where only one side is known its place as a whole counts. What is shown is the first of them in the order of the sources, or the first that knows
 // values; the others are counted.
-#include "report/headline.h"
 #include "report/report_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-// ---- Headlines -----------------------------------------------------------------------------------------------------
-
-static const char *file_of(const void *access, uint32_t k) { return gr_access_frame(access, k)->file; }
-
-uint32_t gr_access_headline(const GrAccess *a) { return gr_headline(file_of, a, a->n_inlined + 1); }
 
 // ---- Keys ----------------------------------------------------------------------------------------------------------
 
@@ -33,7 +26,7 @@ typedef struct Key {
 } Key;
 
 static Spot spot_of(const GrRace *r, const GrAccess *a) {
-    const GrFrame *f = gr_access_frame(a, gr_access_headline(a));
+    const GrFrame *f = gr_access_frame(a, a->headline);
     Spot s = {.kind = a->host || !a->ptx_line ? a->kind : NULL, .file = f->file, .line = f->line};
     if (!f->line && !s.kind) {
         s.module = r->module;
@@ -163,8 +156,7 @@ static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
 static int compare_shown(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
     const GrAccess *p = &x->accesses[0], *q = &y->accesses[0];
-    const GrFrame *f = gr_access_frame(p, gr_access_headline(p)),
-                  *g = gr_access_frame(q, gr_access_headline(q));
+    const GrFrame *f = gr_access_frame(p, p->headline), *g = gr_access_frame(q, q->headline);
     int d;
     if ((d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
         (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->class, y->class)) ||

@@ -30,11 +30,9 @@ const char *gr_toolkit_name(const char *file) {
     return file;
 }
 
-uint32_t gr_headline(const char *(*file)(const void *places, uint32_t k), const void *places, uint32_t n) {
-    for (uint32_t k = 0; k < n; k++) {
-        const char *f = file(places, k);
-        if (f && !gr_is_toolkit_file(f))
+uint32_t gr_headline(bool (*is_own)(void *places, uint32_t k), void *places, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (is_own(places, k))
             return k;
-    }
     return 0;
 }

@@ -83,7 +83,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
          set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
          set(o, "address", a->has_thread || a->lanes || a->host ? hex(a->address) : json_null());
-    uint32_t headline = gr_access_headline(a);
+    uint32_t headline = a->headline;
     if (ok && headline)
         ok = set(o, "headline", frame_json(gr_access_frame(a, headline), arena));
     if (ok && a->near)

@@ -32,6 +32,7 @@ typedef struct GrAccess {
     const GrFrame *inlined;
     const GrFrame *near; // what comes before it in the PTX, where it has no line of its own; NULL: nothing
     uint32_t n_inlined, ptx_line, size;
+    uint32_t headline;  // which of these places people are told: 0 `at`, 1 inlined[0], … (headline.h)
     const char *kernel; // NULL: not known
     bool has_thread;
     uint32_t thread[3], block[3];

@@ -23,11 +23,10 @@ gr_status gr_report_merge(GrReport *r, gr_error *err);
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
 
-// The places of an access, the innermost first, then where that was inlined; and which of them is the headline (headline.h).
+// The places of an access, the innermost first, then where that was inlined; GrAccess.headline is the number of one.
 static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
     return k ? &a->inlined[k - 1] : &a->at;
 }
-uint32_t gr_access_headline(const GrAccess *a);
 
 // Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);

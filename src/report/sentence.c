@@ -42,7 +42,7 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
     gr_str_addf(out, " %s", a->did ? a->did : "accessed");
     if (a->strong)
         gr_str_addf(out, " with scope .%s", a->strong);
-    uint32_t headline = gr_access_headline(a);
+    uint32_t headline = a->headline;
     const GrFrame *f = gr_access_frame(a, headline);
     if (f->file && f->line) {
         gr_str_add(out, " at ");

@@ -38,7 +38,8 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
     gr_str_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,
                 (unsigned long long)r->launches_unchecked);
     const char *const *names = kernel_names(r, arena);
-    for (size_t i = 0, n = 0; names && i < r->kernels.len; i++) {
+    size_t n = 0, most = r->max_reports ? (size_t)r->max_reports : SIZE_MAX;
+    for (size_t i = 0; names && i < r->kernels.len && n < most; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         if (!k->launches)
             continue;
@@ -51,6 +52,8 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
             gr_str_addf(out, ", not checked: %s", k->unchecked);
         gr_str_addc(out, '\n');
     }
+    if (n < launched)
+        gr_str_addf(out, "            and %zu more\n", launched - n);
 }
 
 static void add_hidden(const GrRule *rule, StrBuf *out) {

@@ -20,7 +20,7 @@ void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
 }
 
 // The headline of an access.
-static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, gr_access_headline(a)); }
+static const GrFrame *headline_of(const GrAccess *a) { return gr_access_frame(a, a->headline); }
 
 static void add_where(const GrReport *r, const GrAccess *a, const char *module, StrBuf *out) {
     if (a->host && a->at.file)
@@ -166,7 +166,7 @@ static void add_beneath(const GrReport *r, const GrFrame *f, Arena *arena, StrBu
 // The line that the headline names, and beneath it the places in the toolkit's headers that it leads to.
 static void add_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
     enum { OUTER = 2, INNER = 2 }; // so many are shown
-    uint32_t k = gr_access_headline(a);
+    uint32_t k = a->headline;
     const GrFrame *f = gr_access_frame(a, k);
     gr_text_excerpt(r, f, out);
     for (uint32_t shown = 0; k-- > 0; shown++) {
@@ -180,7 +180,7 @@ static void add_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBu
 
 // Where the headline was inlined.
 static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
-    for (uint32_t f = gr_access_headline(a); f < a->n_inlined; f++) {
+    for (uint32_t f = a->headline; f < a->n_inlined; f++) {
         gr_str_add(out, "    inlined at ");
         gr_text_place(r, &a->inlined[f], out);
         if (a->inlined[f].function)

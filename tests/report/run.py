@@ -181,6 +181,8 @@ class Bundled(unittest.TestCase):
     def test_tiles_of_several_warps(self):
         self.check("tile", "cooperative groups' reduce", 4)
 
+        self.assertEqual(run("bundled", "tile", options=["--engine", "collider"])["verdict"], "clean")
+
     def test_tail_of_a_copy(self):
         plain = run("bundled", "tail", options=["--engine", "exact", "--bundled-suppressions", "no"])
         self.assertEqual([r["class"] for r in plain["races"]], ["same-value write"])
