@@ -112,12 +112,12 @@ Launch *gr_exact_launch(Exact *x, uint64_t number) {
 
 Block *gr_exact_block_at(const Launch *l, uint64_t linear) { return l ? gr_order_block(l, linear) : NULL; }
 
-static Block *block_of(Exact *x, const VmWhere *w) {
+Block *gr_exact_block_of(Exact *x, const VmWhere *w) {
     Block *b = gr_exact_block_at(gr_exact_launch(x, w->launch), w->block_linear);
     return b && w->warp < b->n_warps ? b : NULL;
 }
 
-static bool is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site) {
+bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site) {
     if (!gr_exact_passes_some(x))
         return false;
     if (l->unwanted)
@@ -137,6 +137,8 @@ static void sweep(Exact *x) {
             if (number && number < s->stamps.len)
                 gr_order_mark(&x->order, s->stamps.data[number].at.launch, s->stamps.data[number].at.id);
         }
+    for (size_t k = 0; k < x->freed.len; k++)
+        gr_order_mark(&x->order, x->freed.data[k].stamp.at.launch, x->freed.data[k].stamp.at.id);
     gr_order_sweep(&x->order, &sweep);
     gr_work_sweep(&x->work, &sweep);
     gr_order_sweep_end(&sweep);
@@ -166,8 +168,8 @@ static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
     x->moment++;
     gr_exact_make_room(x);
-    Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? block_of(x, &e->where) : NULL;
-    if (b && is_passed(x, b->launch, e->where.module, e->where.site))
+    Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? gr_exact_block_of(x, &e->where) : NULL;
+    if (b && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)
         gr_exact_access(x, b, e);
@@ -182,7 +184,7 @@ static bool on_glance(void *user, const VmGlance *g) {
         return true;
     if (gr_exact_passes_some(x)) {
         bool weak = g->site->sem == PTX_SEM_NONE || g->site->sem == PTX_WEAK;
-        if (is_passed(x, b->launch, g->site->module, g->site->site))
+        if (gr_exact_is_passed(x, b->launch, g->site->module, g->site->site))
             return weak && g->site->access == PTX_ACCESS_READ;
         if (weak && g->site->access != PTX_ACCESS_READ) // it may overwrite what another released
             return false;
@@ -193,7 +195,7 @@ static bool on_glance(void *user, const VmGlance *g) {
 static void on_sync(void *user, const VmSyncEvent *e) {
     Exact *x = user;
     x->moment++;
-    Block *b = block_of(x, &e->where);
+    Block *b = gr_exact_block_of(x, &e->where);
     if (!b)
         return;
     uint32_t floor = b->floor;
@@ -206,11 +208,11 @@ static void on_async(void *user, const VmAsyncEvent *e) {
     Exact *x = user;
     x->moment++;
     gr_exact_make_room(x);
-    Block *b = block_of(x, &e->where);
+    Block *b = gr_exact_block_of(x, &e->where);
     if (!b)
         return;
     if ((e->kind == VM_ASYNC_READ || e->kind == VM_ASYNC_WRITE) &&
-        !is_passed(x, b->launch, e->where.module, e->where.site))
+        !gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_async_access(x, b, e);
     gr_order_async(&x->order, b, e);
 }
@@ -224,6 +226,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
         if (!x->order.told) { // and the past is settled
             gr_order_settle(&x->order);
             gr_shadow_clear(&x->shadow);
+            gr_exact_freed_forget(x);
         }
     }
     x->several_devices |= x->device && x->device != e->device + 1;
@@ -297,6 +300,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
     gr_exact_misuses_free(x);
+    gr_exact_freed_free(x);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
@@ -313,6 +317,8 @@ VmObserver gr_exact_observer(Exact *x) {
                         .glance = on_glance,
                         .sync = on_sync,
                         .misuse = gr_exact_misuse,
+                        .freed = gr_exact_device_freed,
+                        .gone = gr_exact_gone,
                         .async = on_async};
 }
 

@@ -2,7 +2,7 @@
 // exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
 // shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need; judge.c
 // says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the host's copies,
-// memsets and waits, touch.c for its own accesses.
+// memsets and waits, touch.c for its own accesses, freed.c for memory that is freed.
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
@@ -24,6 +24,22 @@ typedef struct HostSite {
 typedef struct Span {
     uint64_t at, size;
 } Span;
+
+// Where a thread of the device called free().
+typedef struct FreeSite {
+    uint32_t site;
+    const PtxStmt *stmt; // its key, with the module; either may be gone
+    const PtxModule *module;
+    char *file, *function;
+    uint32_t line, ptx_line;
+} FreeSite;
+
+// Memory that was freed, and by whom: nothing else is remembered of it.
+typedef struct FreedRange {
+    uint64_t at, size;
+    Stamp stamp;
+    uint32_t lane;
+} FreedRange;
 
 // What the accesses of one site have in common.
 typedef struct Kind {
@@ -64,6 +80,10 @@ struct Exact {
     unsigned doubts;    // a bit for each of checks.def that has failed
     VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
     Map misuses;        // kind and place -> ExactMisuse
+    // freed.c
+    VEC(FreeSite) free_sites;
+    VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
+    size_t next_freed;
     // The host's own accesses (touch.c).
     Launch *host;   // that they are of; NULL: none since the host last knew everything
     Map host_sites; // instruction -> site
@@ -103,6 +123,9 @@ typedef struct Access {
 // exact.c
 // Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under way.
 void gr_exact_tidy(Exact *x);
+Block *gr_exact_block_of(Exact *x, const VmWhere *w); // NULL when there is none
+// An access that nobody wants to hear of.
+bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site);
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
 // Gives the numbers of stamps that nothing refers to any more to others.
 void gr_exact_collect(Exact *x);
@@ -145,6 +168,8 @@ bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint3
 static inline bool gr_line_has_tables(const Line *l, bool reads) {
     return l->tables[0] || (!reads && l->tables[1]);
 }
+// The line's tables hold nothing of its bytes [from, to) any more.
+void gr_exact_forget_tables(Exact *x, const Line *line, unsigned from, unsigned to);
 // Reports what of the line's tables races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *line, uint32_t lane,
                            uint32_t bytes, uint64_t word, bool reads);
@@ -181,6 +206,18 @@ void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
 
 // Whether what lane `lane` stores to these bytes of the word lies there already.
 bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
+
+// freed.c
+// `by` frees [at, at + size): where and when says the stamp, whose other fields are set here.
+void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint64_t size);
+void gr_exact_device_freed(void *exact, const VmFreeEvent *e); // the observer's, like the next
+void gr_exact_gone(void *exact, const VmAccessEvent *e);
+// An access by one lane to memory that may have been freed before.
+void gr_exact_accesses_freed(Exact *x, Access *a, uint32_t size);
+void gr_exact_freed_forget(Exact *x); // all of it is known to all that come
+void gr_exact_freed_free(Exact *x);
+const FreeSite *gr_exact_free_site(const Exact *x, uint32_t site);         // NULL: it is none
+bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of the memory that was freed
 
 // touch.c
 // What the host has done is known to what comes after Work.host.
@@ -221,6 +258,9 @@ bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);
+// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did.
+void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+                     uint32_t other_lane, RaceClass class);
 
 // history.c
 // Nobody can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one

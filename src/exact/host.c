@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// host — copies and memsets are launches of one thread; what the host does says what comes after what (work.h).
+// host — copies, memsets and frees are launches of one thread; what the host does says what comes after what (work.h).
 #include "exact/exact_internal.h"
 #include "exact/order_internal.h"
 
@@ -10,6 +10,8 @@ static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess acce
     a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
     for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
         a.address[0] = box->at + row / box->height * box->slice + row % box->height * box->pitch;
+        if (x->freed.len) // as the copy was submitted it was there
+            gr_exact_accesses_freed(x, &a, (uint32_t)box->width);
         gr_exact_touch(x, &a, 1, box->width);
         if (access != PTX_ACCESS_READ)
             gr_order_overwritten(&x->order, &x->order.sync, a.address[0], box->width);
@@ -28,6 +30,13 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known) {
         x->nomem = true;
         return;
     }
+    if (w->type == GR_WORK_FREE) {
+        View by = {.launch = l, .block = b, .warp = &b->warps[0]};
+        Stamp s = {.at = {.id = b->id, .epoch = 1, .launch = l->index}};
+        if (w->to.at)
+            gr_exact_freed(x, &by, &s, w->to.at, w->to.width);
+        return;
+    }
     host_access(x, b, &w->from, PTX_ACCESS_READ, false);
     host_access(x, b, &w->to, PTX_ACCESS_WRITE, w->type == GR_WORK_FILL);
 }
@@ -41,6 +50,14 @@ static Launch *done_by(Exact *x, const GrWork *w) {
         gr_order_launch_end(&x->order, l, false);
     }
     return l;
+}
+
+// By the host itself, which does not wait for anything first: after what it has waited for, before what it submits later.
+static void host_frees(Exact *x, const GrWork *w) {
+    host_begins(x, w, gr_clock_retain(x->work.host));
+    Launch *l = done_by(x, w);
+    if (l)
+        gr_work_host_did(&x->work, l);
 }
 
 static void watch(const Exact *x, bool on) {
@@ -67,7 +84,7 @@ void gr_exact_work(void *exact, const GrWork *w) {
         known = gr_work_begins(&x->work, w);
         if (w->type == GR_WORK_KERNEL)
             gr_order_expect(&x->order, w->launch, known);
-        else if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL)
+        else if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL || w->type == GR_WORK_FREE)
             host_begins(x, w, known);
         else {
             if (w->type == GR_WORK_HOST) // which a thread of the host's runs
@@ -80,12 +97,14 @@ void gr_exact_work(void *exact, const GrWork *w) {
             gr_exact_host_releases(x);
         gr_work_ended(&x->work, w, done_by(x, w));
         break;
+    case GR_WORK_FREED: host_frees(x, w); break;
     case GR_WORK_WAITED:
         if (gr_work_waited(&x->work, w) && !x->order.active.len) {
             gr_exact_host_ends(x);
             watch(x, false);
             gr_order_settle(&x->order);
             gr_shadow_clear(&x->shadow);
+            gr_exact_freed_forget(x);
         }
         break;
     }

@@ -43,10 +43,11 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
                       .is_volatile = s->mark & STAMP_VOLATILE,
                       .discarded = s->mark & STAMP_DISCARDED,
                       .async = s->proxy == VM_PROXY_ASYNC,
-                      .by = l->host   ? RACE_BY_HOST
-                            : s->site ? RACE_BY_KERNEL
-                            : s->elem ? RACE_BY_FILL
-                                      : RACE_BY_COPY,
+                      .by = s->mark & STAMP_FREED ? RACE_BY_FREE
+                            : l->host             ? RACE_BY_HOST
+                            : s->site             ? RACE_BY_KERNEL
+                            : s->elem             ? RACE_BY_FILL
+                                                  : RACE_BY_COPY,
                       .scope = (PtxScope)(s->scope + 1),
                       .launch = l->number,
                       .block_linear = b->linear,
@@ -55,6 +56,13 @@ static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t ad
     for (size_t k = 0; k < x->host_pcs.len && l->host; k++)
         if (x->host_pcs.data[k].site == s->site)
             out->pc = x->host_pcs.data[k].pc;
+    const FreeSite *f = out->by == RACE_BY_FREE ? gr_exact_free_site(x, s->site) : NULL;
+    if (f) {
+        out->file = f->file;
+        out->function = f->function;
+        out->line = f->line;
+        out->ptx_line = f->ptx_line;
+    }
     place(b->linear, l->grid, out->block);
     place((uint64_t)s->at.warp * LANES + lane, l->block, out->thread);
     for (size_t k = 0; k < x->modules.len && s->site; k++) {
@@ -154,8 +162,8 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
 static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
 
 // `bytes` of the word raced; the other access is lane `other_lane` of entry e.
-static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
-                   uint32_t other_lane, RaceClass class) {
+void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+                     uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
@@ -186,7 +194,8 @@ static void report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint
         r->order = f->order;
         fill_side(x, mine, lane, a->address[lane], &r->side[0]);
         uint64_t base;
-        bool known = base_of(theirs, word, e->bytes, &base);
+        bool known = theirs->mark & STAMP_FREED ? gr_exact_freed_base(x, word, &base)
+                                                : base_of(theirs, word, e->bytes, &base);
         fill_side(x, theirs, other_lane, base, &r->side[1]);
         overlap(r, word, bytes, known);
         missing(x, class, mine, theirs, f->order, sizeof f->order);
@@ -261,6 +270,10 @@ static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp
         *class = RACE_VOLATILE;
         return true;
     }
+    if (mine->mark & STAMP_FREED) {
+        *class = RACE_FREED;
+        return true;
+    }
     if ((mine->mark | t->mark) & STAMP_DISCARDED) {
         *class = RACE_SPECULATED;
         return true;
@@ -317,7 +330,7 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
             gr_exact_is_silent(a, lane, word, racing))
             class = RACE_SAME_VALUE;
         a->raced = true;
-        report(x, a, lane, word, racing, e, u, class);
+        gr_exact_report(x, a, lane, word, racing, e, u, class);
     }
 }
 

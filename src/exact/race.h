@@ -13,7 +13,8 @@ typedef enum RaceClass {
     RACE_CLASS_COUNT
 } RaceClass;
 
-typedef enum RaceBy { RACE_BY_KERNEL, RACE_BY_COPY, RACE_BY_FILL, RACE_BY_HOST } RaceBy;
+// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API.
+typedef enum RaceBy { RACE_BY_KERNEL, RACE_BY_COPY, RACE_BY_FILL, RACE_BY_HOST, RACE_BY_FREE } RaceBy;
 
 typedef struct RaceSide {
     RaceBy by;       // else site and threads mean nothing
@@ -24,6 +25,8 @@ typedef struct RaceSide {
     bool is_volatile, discarded; // discarded: what was read was not used
     PtxScope scope;              // of strong ones
     uint64_t pc;                 // of the host's instruction
+    const char *file, *function; // FREE by a thread: where it called free(); NULL: not known
+    uint32_t line, ptx_line;
     uint64_t launch, block_linear;
     uint32_t thread[3], block[3];
     uint64_t address, size;

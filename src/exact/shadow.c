@@ -121,6 +121,27 @@ Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
     return &p->lines[address / LINE_BYTES % PAGE_LINES];
 }
 
+Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end) {
+    static const Line empty;
+    uint64_t at = *address & ~(uint64_t)(LINE_BYTES - 1);
+    while (at < end) {
+        uint64_t page = at >> PAGE_SHIFT;
+        const Region *r = gr_map_get_u64(&s->regions, page / REGION_PAGES);
+        Page *p = r ? r->pages[page % REGION_PAGES] : NULL;
+        if (!r)
+            at = ((page / REGION_PAGES + 1) * REGION_PAGES) << PAGE_SHIFT;
+        else if (!p || p->generation != s->generation)
+            at = (page + 1) << PAGE_SHIFT;
+        else if (!memcmp(&p->lines[at / LINE_BYTES % PAGE_LINES], &empty, sizeof empty))
+            at += LINE_BYTES;
+        else {
+            *address = at;
+            return &p->lines[at / LINE_BYTES % PAGE_LINES];
+        }
+    }
+    return NULL;
+}
+
 uint64_t gr_shadow_bytes(const Shadow *s) {
     return s->bytes + s->log_bytes + s->regions.len * sizeof(Region) + s->stamps.len * sizeof(Stamp) +
            s->runs.len * sizeof(Run) + s->nodes.len * sizeof(Node) + s->index_cap * sizeof *s->index +

@@ -30,6 +30,7 @@ enum {
     STAMP_VOLATILE = 1,
     STAMP_DISCARDED = 2, // a load whose value these lanes did not use
     STAMP_COMPARED = 4,  // a store of which it is known what it changed
+    STAMP_FREED = 8,     // it freed the memory
 };
 
 // It is used for [from, to).
@@ -197,6 +198,9 @@ static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
     }
     return gr_shadow_new_line(s, address);
 }
+
+// The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own. NULL: there is none.
+Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end);
 
 // The block's tile. NULL: out of memory.
 Tile *gr_shadow_new_tile(Shadow *s, Block *owner);

@@ -343,6 +343,21 @@ uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, u
     return left;
 }
 
+void gr_exact_forget_tables(Exact *x, const Line *line, unsigned from, unsigned to) {
+    for (unsigned side = 0; side < 2; side++)
+        for (uint32_t k = line->tables[side], next; k; k = next) {
+            Table *t = &x->shadow.tables.list.data[k - 1];
+            next = t->next;
+            for (unsigned e = from >> t->shift; e << t->shift < to; e++) {
+                set(&x->shadow, &t->first[e], 0);
+                if (t->second)
+                    set(&x->shadow, &t->second[e], 0);
+                take(t->fresh, e);
+                take(t->told, e);
+            }
+        }
+}
+
 // ---- Races ---------------------------------------------------------------------------------------------------------
 
 // The launch of the access knows all that the table holds.

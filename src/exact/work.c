@@ -86,6 +86,11 @@ void gr_work_ended(Work *w, const GrWork *e, Launch *done) {
     }
 }
 
+void gr_work_host_did(Work *w, Launch *done) {
+    gr_order_had_turn(done, 0, ++w->host_turn);
+    gr_clock_add(&w->host, gr_stream_key(0), w->host_turn);
+}
+
 static void sweep_map(Sweep *s, Map *m) {
     for (size_t k = 0; k < m->len; k++) {
         Clock *c = m->entries[k].live ? m->entries[k].value : NULL;

@@ -21,6 +21,7 @@ typedef struct WorkStream {
 typedef struct Work {
     VEC(WorkStream) streams;
     uint64_t n_streams; // all there have been
+    uint32_t host_turn; // of what the host did itself, which is stream 0
     Map marks;          // record of an event -> Clock
     Map submitted;      // item -> Clock of the host then
     Map copies;         // item -> Launch that stands for it
@@ -36,6 +37,8 @@ void gr_work_submitted(Work *w, const GrWork *e);
 Clock *gr_work_begins(Work *w, const GrWork *e);
 // `done` is what stands for it, NULL for items that access nothing.
 void gr_work_ended(Work *w, const GrWork *e, Launch *done);
+// The host itself did it, at once: what it submits from now on comes after.
+void gr_work_host_did(Work *w, Launch *done);
 // True when everything is over and known to the host, hence to all that comes.
 bool gr_work_waited(Work *w, const GrWork *e);
 // Its clocks are filtered.

@@ -148,6 +148,7 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
                       .by = s->by == RACE_BY_HOST   ? GR_SIDE_HOST
                             : s->by == RACE_BY_COPY ? GR_SIDE_COPY
                             : s->by == RACE_BY_FILL ? GR_SIDE_FILL
+                            : s->by == RACE_BY_FREE ? GR_SIDE_FREE
                             : s->async              ? GR_SIDE_ASYNC
                                                     : GR_SIDE_THREAD,
                       .launch = s->launch,
@@ -157,6 +158,12 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
                       .size = narrow(s->size)};
     if (s->by == RACE_BY_HOST)
         place_host(s->pc, &out, symbol);
+    if (s->by == RACE_BY_FREE) {
+        out.object = s->file;
+        out.symbol = s->function;
+        out.at = s->line;
+        out.site = s->ptx_line;
+    }
     return out;
 }
 

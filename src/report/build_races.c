@@ -144,6 +144,21 @@ static GrAccess side_of(Build *b, const GrRaceSide *s, const GrSiteInfo *site) {
                           .address = s->address,
                           .did = did_text(s->access),
                           .host = true};
+    if (s->by == GR_SIDE_FREE) {
+        GrAccess a = {.kind = "free",
+                      .at = {.file = *s->object ? s->object : NULL,
+                             .function = *s->symbol ? s->symbol : NULL,
+                             .line = (uint32_t)s->at},
+                      .ptx_line = s->site,
+                      .size = s->size,
+                      .has_thread = s->launch != 0,
+                      .address = s->address,
+                      .did = "freed the memory",
+                      .launch = s->launch};
+        memcpy(a.thread, s->thread, sizeof a.thread);
+        memcpy(a.block, s->block, sizeof a.block);
+        return a;
+    }
     if (!site)
         return (GrAccess){.kind = s->by == GR_SIDE_FILL ? "memset" : "copy",
                           .address = s->address,
@@ -201,7 +216,7 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrRace *out) {
                     .overlap = r.overlap,
                     .overlap_bytes = r.overlap_bytes};
     for (unsigned k = 0; k < 2; k++)
-        if (s[k] && !out->accesses[k].kernel)
+        if (out->accesses[k].has_thread && !out->accesses[k].kernel)
             out->accesses[k].kernel = kernel_of_launch(b, rec->process, r.side[k].launch);
     if (r.count_at && count)
         memcpy(&out->count, count, sizeof out->count);

@@ -13,6 +13,7 @@ typedef enum GrSideKind {
     GR_SIDE_COPY,  // of the host's API: neither site nor thread mean anything
     GR_SIDE_FILL,  // likewise
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
+    GR_SIDE_FREE, // the memory was freed: by a thread if `launch` is set, at line `at` of file `object`, line `site` of the PTX; else by the API
 } GrSideKind;
 
 typedef enum GrSeenBy {
@@ -29,7 +30,7 @@ typedef struct GrRaceSide {
     uint32_t marks;               // GR_SIDE_VOLATILE, GR_SIDE_DISCARDED: a load whose value was not used
     uint64_t launch, address;
     uint32_t thread[3], block[3], size;
-    // HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.
+    // FREE by a thread: the source file and the function. HOST: the file that holds the instruction, its address there, and the function as far as the dynamic linker knows it.
     // NULL: not known.
     const char *object, *symbol;
     uint64_t at;

@@ -27,7 +27,7 @@
 typedef enum GrVerdict { GR_VERDICT_CLEAN, GR_VERDICT_RACES, GR_VERDICT_INCONCLUSIVE } GrVerdict;
 
 typedef struct GrAccess {
-    const char *kind; // "load", "store", "atomic", "copy", "memset", "host read", "host write"
+    const char *kind; // "load", "store", "atomic", "copy", "memset", "free", "host read", "host write"
     GrFrame at;
     const GrFrame *inlined;
     const GrFrame *near; // what comes before it in the PTX, where it has no line of its own; NULL: nothing

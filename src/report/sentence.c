@@ -24,6 +24,10 @@ static void add_who(const GrAccess *a, const GrAccess *other, StrBuf *out) {
         gr_str_add(out, "the host");
         return;
     }
+    if (!a->has_thread && !strcmp(a->kind, "free")) {
+        gr_str_add(out, "the API");
+        return;
+    }
     if (!a->has_thread) {
         gr_str_addf(out, "a %s", a->kind);
         return;

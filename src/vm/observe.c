@@ -138,6 +138,42 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
     report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, &e);
 }
 
+void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                       PtxAccess access) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    if (!d->observers.len || i->tagged || r->launch->faulted)
+        return;
+    uint64_t at[VM_LANES] = {0};
+    at[lane] = address;
+    VmAccessEvent e = {.access = access, .space = PTX_GLOBAL, .size = size, .address = at};
+    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].gone)
+            d->observers.data[k].gone(d->observers.data[k].user, &e);
+}
+
+void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint64_t size) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    if (!d->observers.len || i->tagged)
+        return;
+    if (r->holding >> lane & 1)
+        gr_vm_settle_loads(r, UINT32_C(1) << lane, 0);
+    VmFreeEvent e = {.address = address, .size = size};
+    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    const VmFunc *f = split_of(w)->act->func;
+    e.function = f->name;
+    e.ptx_line = i->stmt ? i->stmt->line : 0;
+    if (i->stmt && i->stmt->loc && e.where.module) {
+        e.file = gr_ptx_file(e.where.module, i->stmt->loc->file);
+        e.line = i->stmt->loc->line;
+    }
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].freed)
+            d->observers.data[k].freed(d->observers.data[k].user, &e);
+}
+
 // Lanes of one access by where they access.
 typedef struct Places {
     uint64_t at[VM_LANES];

@@ -227,6 +227,15 @@ typedef struct VmMisuseEvent {
     const char *detail; // "thread (0,0,0) of block (0,0,0) …", a sentence without its end
 } VmMisuseEvent;
 
+// A thread frees memory of the device's heap, which it or another had of malloc. It is gone after this.
+typedef struct VmFreeEvent {
+    VmWhere where; // of the call; one lane
+    uint64_t address, size;
+    const char *file; // NULL: not known
+    uint32_t line, ptx_line;
+    const char *function;
+} VmFreeEvent;
+
 // What threads that come to an access should do, under a schedule that can make them (VM_SCHEDULE_DIRECTED).
 typedef enum VmWish {
     VM_WISH_NONE,   // nobody wishes anything of this run
@@ -252,6 +261,9 @@ typedef struct VmObserver {
     void (*sync)(void *user, const VmSyncEvent *e);
     void (*async)(void *user, const VmAsyncEvent *e);
     void (*misuse)(void *user, const VmMisuseEvent *e);
+    void (*freed)(void *user, const VmFreeEvent *e);
+    // An access of one lane to an address at which no memory is, or none any more: it does not happen, and its launch faults.
+    void (*gone)(void *user, const VmAccessEvent *e);
     // Of a warp at an access, which it has made or is about to make; site 0: that begins. Of several observers the highest goes.
     VmWish (*wish)(void *user, const VmWhere *where);
 } VmObserver;

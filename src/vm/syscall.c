@@ -118,6 +118,7 @@ static VM_HANDLER(sys_free) {
         const VmRange *r = gr_vm_mem_find(d->mem, address);
         bool good = r && r->kind == VM_MEM_HEAP && r->addr == address;
         if (good) {
+            gr_vm_report_free(w, i, l, address, r->size);
             d->heap_used -= r->size;
             gr_vm_mem_free(d->mem, address, NULL);
         }

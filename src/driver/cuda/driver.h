@@ -361,6 +361,8 @@ CUresult gr_queue_drain_stream(Stream *s); // all that is queued there now
 CUresult gr_queue_drain_ctx(Ctx *ctx);     // likewise for all streams of the context
 CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
 void gr_queue_drain_device(void); // every context: before memory goes away
+void gr_queue_outlast(
+    void); // likewise, but the program may not rely on it: the host knows no more than before
 void gr_queue_cancel(Ctx *ctx);
 void gr_queue_add_stream(Stream *s);
 void gr_queue_remove_stream(Stream *s);
@@ -371,6 +373,8 @@ void gr_queue_seed(uint64_t seed);
 // for everything (all NULL), or for a mark.
 void gr_work_item(const Item *it, int kind);
 void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark);
+// The host frees it without having waited for anything.
+void gr_work_freed(const VmRange *r);
 
 bool gr_callback_busy(void); // one runs: another has to wait
 // Hands a host function to the callback thread and waits a while.

@@ -51,6 +51,7 @@ typedef enum GrWorkKind {
     GR_WORK_ENDED,
     GR_WORK_WAITED, // the host knows that what was submitted to `stream` has ended (0: to all of `context`; both 0:
                     // everything), or with `mark`: what came before that record of an event
+    GR_WORK_FREED, // the host frees `to` without waiting for anything; type FREE, no stream
 } GrWorkKind;
 
 typedef enum GrWorkType {
@@ -60,6 +61,7 @@ typedef enum GrWorkType {
     GR_WORK_RECORD, // of `mark`: an event's, or a value written to memory
     GR_WORK_WAIT,   // for `mark`
     GR_WORK_HOST,   // a host function
+    GR_WORK_FREE,   // `to` is freed
     GR_WORK_OTHER,
 } GrWorkType;
 
@@ -78,7 +80,7 @@ typedef struct GrWork {
     bool legacy, blocking; // the stream: the legacy default one; one that waits for it
     uint64_t launch;       // KERNEL: its number
     const void *mark;
-    GrWorkBox from, to; // COPY; FILL has only `to`
+    GrWorkBox from, to; // COPY; FILL and FREE have only `to`
 } GrWork;
 
 // Adds an ear for work. Called with the driver's lock held. 0 on success.

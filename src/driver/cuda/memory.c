@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA;
-// cuMemFreeAsync (pool.c) frees in stream order.
+// memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA,
+// except for memory of cuMemAllocAsync, for which it promises not to wait; cuMemFreeAsync (pool.c) frees in stream order.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/hooks.h"
 
@@ -144,9 +144,12 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags) {
 static CUresult enter_freeing(uint64_t addr, VmRange **out) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
-    if (addr)
+    VmRange *r = addr ? gr_vm_mem_find(gr_cu.mem, addr) : NULL;
+    if (r && r->pool) // what is at work there goes on all the same: it is a race, and no fault
+        gr_queue_outlast();
+    else if (addr)
         gr_queue_drain_device();
-    VmRange *r = gr_vm_mem_find(gr_cu.mem, addr);
+    r = gr_vm_mem_find(gr_cu.mem, addr);
     *out = r && r->addr == addr ? r : NULL;
     return c->sticky == CUDA_SUCCESS ? CUDA_SUCCESS : gr_cu_leave(c->sticky);
 }
@@ -159,6 +162,8 @@ CUresult cuMemFree_v2(CUdeviceptr addr) {
     // Variables of modules have no owner here.
     if (!r || !r->user || (r->kind != VM_MEM_DEVICE && r->kind != VM_MEM_MANAGED))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (r->pool)
+        gr_work_freed(r);
     return gr_cu_leave(gr_mem_free_now(addr));
 }
 

@@ -544,7 +544,7 @@ static bool is_reached(const Goal *g) {
     return true;
 }
 
-static void drain(const Goal *g) {
+static void run_until(const Goal *g) {
     while (!is_reached(g)) {
         if (gr_cu.exiting) { // not much of it is left, and nobody waits for what that does not do
             uint64_t before = exit_steps;
@@ -564,6 +564,10 @@ static void drain(const Goal *g) {
         }
     }
     gr_print_flush();
+}
+
+static void drain(const Goal *g) {
+    run_until(g);
     uint64_t begun = thread_ns();
     if (is_reached(g))
         gr_work_waited(g->stream ? g->stream_id : 0, g->ctx, g->mark);
@@ -589,6 +593,8 @@ CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m) {
 }
 
 void gr_queue_drain_device(void) { drain(&(Goal){.seq = next_seq}); }
+
+void gr_queue_outlast(void) { run_until(&(Goal){.seq = next_seq}); }
 
 // ---- Cancelling --------------------------------------------------------------------------------------------
 

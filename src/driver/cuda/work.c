@@ -52,6 +52,12 @@ static void describe(const Item *it, GrWork *w) {
         w->mark = it->value.view;
         break;
     case ITEM_HOST: w->type = GR_WORK_HOST; break;
+    case ITEM_FREE: {
+        const VmRange *r = gr_vm_mem_find(gr_cu.mem, it->address); // NULL: it has gone meanwhile
+        w->type = GR_WORK_FREE;
+        w->to = (GrWorkBox){r ? it->address : 0, r ? r->size : 0, 1, 1, 0, 0};
+        break;
+    }
     default: w->type = GR_WORK_OTHER;
     }
 }
@@ -78,6 +84,13 @@ void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark) {
                 .stream = stream,
                 .context = ctx ? ctx->id : 0,
                 .mark = mark};
+    if (ears.len)
+        tell(&w);
+}
+
+void gr_work_freed(const VmRange *r) {
+    GrWork w = {
+        .size = sizeof w, .kind = GR_WORK_FREED, .type = GR_WORK_FREE, .to = {r->addr, r->size, 1, 1, 0, 0}};
     if (ears.len)
         tell(&w);
 }

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""cases.py GPURACE PROGRAM SOURCE: the cases of a program, as its source says them.
+
+    // RACE name: class; words of the sentence     `name race` is found, and no other class; `name fixed` is clean
+    // ONLY name: class; words of the sentence     the same of `name race`; there is no repaired one
+    // CLEAN name                                  clean, without a remark
+    // REMARK name: words                          clean, with a remark that says so
+    // OPTIONS name: --word ...                    for those above
+"""
+import json
+import re
+import subprocess
+import sys
+
+gpurace, program, source = sys.argv[1:4]
+SEEDS = (1, 2, 3)
+failures = 0
+
+
+def fail(what, why, output=""):
+    global failures
+    failures += 1
+    print(f"FAILED {what}: {why}\n{output}")
+
+
+def run(name, how, seed, options):
+    args = [gpurace, "run", "--engine", "exact", "--format", "json", "--seed", str(seed), *options, "--", program, name, how]
+    p = subprocess.run(args, capture_output=True, text=True, timeout=120, check=False)
+    at = p.stderr.find("{\n")
+    try:
+        report = json.loads(p.stderr[at:]) if at >= 0 else {}
+    except json.JSONDecodeError:
+        report = {}
+    return report, p.stdout + p.stderr
+
+
+def check_race(what, report, output, text):
+    race, _, words = (part.strip() for part in text.partition(";"))
+    classes = {r["class"] for r in report.get("races", [])}
+    if race not in classes:
+        fail(what, f"no {race}", output)
+    elif classes - {race}:
+        fail(what, f"also {classes - {race}}", output)
+    elif not any(words in r["missing_order"] + r["sentence"] for r in report["races"]):
+        fail(what, f"nothing says '{words}'", output)
+
+
+def check_clean(what, report, output, remark):
+    remarks = [r["text"] if isinstance(r, dict) else r for r in report.get("coverage", {}).get("remarks", [])]
+    if report.get("verdict") != "clean":
+        fail(what, "not clean", output)
+    elif remark and not any(remark in r for r in remarks):
+        fail(what, f"no remark says '{remark}'", output)
+
+
+with open(source, encoding="utf-8") as f:
+    labels = re.findall(r"^// (RACE|ONLY|CLEAN|REMARK|OPTIONS) (\w+):? ?(.*)$", f.read(), re.M)
+options = {name: text.split() for kind, name, text in labels if kind == "OPTIONS"}
+for kind, name, text in labels:
+    for seed in SEEDS if kind != "OPTIONS" else ():
+        with_options = options.get(name, [])
+        what = f"{name}, seed {seed}"
+        report, output = run(name, "race", seed, with_options)
+        if kind in ("RACE", "ONLY"):
+            check_race(what, report, output, text)
+        else:
+            check_clean(what, report, output, text)
+            if kind == "CLEAN" and any("race" in str(r) for r in report.get("coverage", {}).get("remarks", [])):
+                fail(what, "a remark", output)
+        if kind == "RACE":
+            check_clean(what + " fixed", *run(name, "fixed", seed, with_options), "")
+print(f"{len(labels)} labels, {failures} failures")
+sys.exit(failures != 0)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is freed while others use it: ./freed CASE race|fixed. cases.py says what the labels mean.
+//
+// RACE other_stream: freed while in use; the API freed the memory
+// RACE before_use: freed while in use; no stream order, event or synchronization
+// RACE copied: freed while in use
+// RACE pool_free: freed while in use; the API freed the memory
+// CLEAN plain_free
+// RACE heap_free: freed while in use; freed the memory at
+// CLEAN reuse
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        cudaError_t e_ = (call);                                                                             \
+        if (e_ != cudaSuccess && !faults) {                                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
+            exit(2);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+static bool fixed, faults; // faults: the race may end in one
+static cudaStream_t one, two;
+enum { N = 4096 };
+
+__global__ void fill(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+
+static int *pool_memory(void) {
+    int *p;
+    CHECK(cudaMallocAsync(&p, N * sizeof *p, one));
+    CHECK(cudaStreamSynchronize(one));
+    return p;
+}
+
+static void order(void) {
+    cudaEvent_t e;
+    CHECK(cudaEventCreate(&e));
+    CHECK(cudaEventRecord(e, one));
+    CHECK(cudaStreamWaitEvent(two, e, 0));
+    CHECK(cudaEventDestroy(e));
+}
+
+static void other_stream(void) {
+    int *p = pool_memory();
+    faults = !fixed;
+    fill<<<N / 128, 128, 0, one>>>(p);
+    if (fixed)
+        order();
+    CHECK(cudaFreeAsync(p, two));
+}
+
+// The free may come first, and then the kernel faults.
+static void before_use(void) {
+    int *p = pool_memory();
+    faults = !fixed;
+    if (!fixed)
+        CHECK(cudaFreeAsync(p, two));
+    fill<<<N / 128, 128, 0, one>>>(p);
+    if (fixed)
+        CHECK(cudaFreeAsync(p, one));
+}
+
+static void copied(void) {
+    int *p = pool_memory(), *q = pool_memory();
+    fill<<<N / 128, 128, 0, one>>>(p);
+    CHECK(cudaMemcpyAsync(q, p, N * sizeof *p, cudaMemcpyDeviceToDevice, one));
+    if (fixed)
+        order();
+    CHECK(cudaFreeAsync(q, two));
+}
+
+// cudaFree does not wait for memory of cudaMallocAsync, it promises.
+static void pool_free(void) {
+    int *p = pool_memory();
+    fill<<<N / 128, 128, 0, one>>>(p);
+    if (fixed)
+        CHECK(cudaStreamSynchronize(one));
+    CHECK(cudaFree(p));
+}
+
+// For other memory it does.
+static void plain_free(void) {
+    int *p;
+    CHECK(cudaMalloc(&p, N * sizeof *p));
+    fill<<<N / 128, 128, 0, one>>>(p);
+    CHECK(cudaFree(p));
+}
+
+__global__ void heap(bool fixed, int *out) {
+    __shared__ int *p;
+    if (threadIdx.x == 0)
+        p = (int *)malloc(blockDim.x * sizeof *p);
+    __syncthreads();
+    p[threadIdx.x] = (int)threadIdx.x;
+    if (fixed)
+        __syncthreads();
+    if (threadIdx.x == 64)
+        free(p);
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+
+static void heap_free(void) {
+    int *out;
+    CHECK(cudaMalloc(&out, N * sizeof *out));
+    faults = !fixed;
+    heap<<<2, 96, 0, one>>>(fixed, out);
+    CHECK(cudaStreamSynchronize(one));
+}
+
+// What is handed out again has no past: threads that nothing orders get each other's memory.
+__global__ void churn(int *out) {
+    int sum = 0;
+    for (int k = 0; k < 40; k++) {
+        volatile int *p = (int *)malloc(16 + k % 3 * 400);
+        for (int i = 0; i < 4; i++)
+            ((int *)p)[i] = k + i;
+        sum += p[k % 4];
+        free((void *)p);
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+static void reuse(void) {
+    int *out;
+    CHECK(cudaMalloc(&out, N * sizeof *out));
+    churn<<<4, 64, 0, one>>>(out);
+    churn<<<4, 64, 0, two>>>(out + 256);
+    CHECK(cudaDeviceSynchronize());
+    for (int k = 0; k < 20; k++) {
+        int *p;
+        cudaStream_t s = k % 2 ? one : two;
+        CHECK(cudaMallocAsync(&p, N * sizeof *p, s));
+        fill<<<N / 128, 128, 0, s>>>(p);
+        CHECK(cudaFreeAsync(p, s));
+    }
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {{"other_stream", other_stream},
+               {"before_use", before_use},
+               {"copied", copied},
+               {"pool_free", pool_free},
+               {"plain_free", plain_free},
+               {"heap_free", heap_free},
+               {"reuse", reuse}};
+    fixed = argc > 2 && !strcmp(argv[2], "fixed");
+    CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
+    for (const auto &c : all)
+        if (argc > 1 && !strcmp(c.name, argv[1])) {
+            c.run();
+            CHECK(cudaDeviceSynchronize());
+            return 0;
+        }
+    return 2;
+}
