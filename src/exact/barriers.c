@@ -225,6 +225,11 @@ static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
         gr_order_acquire(o, b, w, (uint32_t)__builtin_ctz(m), &op, &p->sources, NULL);
 }
 
+// What the launch did not know as it began: the launches before it in its stream (PTX ISA, griddepcontrol).
+static void grid_wait(Order *o, Block *b, Warp *w, uint32_t mask) {
+    gr_order_learn(o, b, w, mask, b->launch->prior);
+}
+
 // ---- Events --------------------------------------------------------------------------------------------------------
 
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
@@ -241,5 +246,6 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
     case VM_SYNC_CLUSTER_RELEASE: cluster_wait(o, b, w, e); break;
     case VM_SYNC_FENCE: gr_order_fence(o, b, w, e->where.mask, e->sem, e->scope); break;
     case VM_SYNC_FENCE_PROXY: gr_order_fence_proxy(o, b, w, e); break;
+    case VM_SYNC_GRID_WAIT: grid_wait(o, b, w, e->where.mask); break;
     }
 }

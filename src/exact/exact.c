@@ -141,6 +141,7 @@ static void sweep(Exact *x) {
         gr_order_mark(&x->order, x->freed.data[k].stamp.at.launch, x->freed.data[k].stamp.at.id);
     gr_order_sweep(&x->order, &sweep);
     gr_work_sweep(&x->work, &sweep);
+    gr_hosts_sweep(&x->hosts, &sweep);
     gr_order_sweep_end(&sweep);
     x->tidy_at = 2 * gr_order_bytes(&x->order) + TIDY_BYTES + gr_shadow_bytes(s) / 8;
 }
@@ -233,6 +234,8 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     x->device = e->device + 1;
     Launch *l = gr_order_launch_begin(&x->order, e);
     if (l)
+        gr_hosts_launch_begins(&x->hosts, l);
+    if (l)
         l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
 
@@ -289,6 +292,7 @@ void gr_exact_free(Exact *x) {
         return;
     gr_order_free(&x->order);
     gr_work_free(&x->work);
+    gr_hosts_free(&x->hosts);
     gr_shadow_free(&x->shadow);
     for (size_t k = 0; k < x->races.len; k++)
         free(x->races.data[k]);
@@ -326,9 +330,12 @@ size_t gr_exact_races(const Exact *x) { return x->races.len; }
 const Race *gr_exact_race(const Exact *x, size_t k) { return &x->races.data[k]->race; }
 
 bool gr_exact_incomplete(const Exact *x) {
-    return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || gr_clock_starved();
+    return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || x->hosts.nomem ||
+           gr_clock_starved();
 }
 
 uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
+size_t gr_exact_unsure(const Exact *x) { return x->hosts.pairs.live; }
+
 uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow); }
 uint64_t gr_exact_order_bytes(const Exact *x) { return gr_order_bytes(&x->order); }

@@ -66,6 +66,8 @@ bool gr_exact_incomplete(const Exact *x);
 unsigned gr_exact_doubts(const Exact *x);
 // How often numbers of stamps that nothing referred to any more were collected.
 uint64_t gr_exact_collections(const Exact *x);
+// Pairs of sites that would have raced if calls of several threads of the host had come at other times.
+size_t gr_exact_unsure(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 // What is kept of launches and their blocks, and of what threads, streams and places know.

@@ -7,6 +7,7 @@
 #define GR_EXACT_EXACT_INTERNAL_H
 
 #include "exact/exact.h"
+#include "exact/hosts.h"
 #include "exact/shadow.h"
 #include "exact/work.h"
 
@@ -62,6 +63,7 @@ struct Exact {
     Order order;
     Shadow shadow;
     Work work;
+    Hosts hosts;
     VEC(Module) modules;
     uint32_t n_sites, last_module;
     VEC(FoundRace *) races;

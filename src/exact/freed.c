@@ -93,7 +93,8 @@ static bool comes_after(const Exact *x, Access *a, const Line *l) {
             r = x->shadow.runs.data[r.next - 1];
         }
     }
-    return gr_exact_clear_of_tables(x, a, l, UINT32_C(1) << a->view.lane, gr_shape(FORM_WHOLE, 0), LINE_BYTES, false);
+    return gr_exact_clear_of_tables(x, a, l, UINT32_C(1) << a->view.lane, gr_shape(FORM_WHOLE, 0), LINE_BYTES,
+                                    false);
 }
 
 // What tables hold of the line stays linked to it.
@@ -143,6 +144,8 @@ void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint6
     mine.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
     a.stamp = gr_shadow_stamp(&x->shadow, &mine, x->moment);
     a.address[by->lane] = at;
+    if (a.stamp)
+        gr_stamp_reaches(&x->shadow.stamps.data[a.stamp], at, at + size);
     uint64_t line = at;
     for (Line *l; a.stamp && (l = gr_shadow_next_line(&x->shadow, &line, at + size)); line += LINE_BYTES)
         free_line(x, &a, l, line, at, at + size);
@@ -182,9 +185,11 @@ void gr_exact_accesses_freed(Exact *x, Access *a, uint32_t size) {
     uint64_t word = at & ~(uint64_t)(CELL_BYTES - 1);
     uint32_t low = (uint32_t)(at - word), high = size < CELL_BYTES - low ? low + size : CELL_BYTES;
     Entry e = {other, UINT32_C(1) << freed.lane, ALL_BYTES, false};
-    if (other)
-        gr_exact_report(x, a, lane, word, ((1u << high) - 1) & ~((1u << low) - 1), &e, freed.lane,
-                        RACE_FREED);
+    if (!other)
+        return;
+    gr_stamp_reaches(&x->shadow.stamps.data[other], freed.at, freed.at + freed.size);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + size);
+    gr_exact_report(x, a, lane, word, ((1u << high) - 1) & ~((1u << low) - 1), &e, freed.lane, RACE_FREED);
 }
 
 void gr_exact_gone(void *exact, const VmAccessEvent *e) {

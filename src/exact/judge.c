@@ -94,7 +94,7 @@ static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
     if (a->proxy != b->proxy || (a->at.id != b->at.id && r == SAME_BLOCK))
         return MISSING_ASYNC;
     if (a->at.launch != b->at.launch)
-        return MISSING_LAUNCHES;
+        return x->order.launches.data[a->at.launch]->prior ? MISSING_GRID_WAIT : MISSING_LAUNCHES;
     if (r != SAME_BLOCK)
         return MISSING_BLOCKS;
     if (a->at.warp == b->at.warp)
@@ -254,10 +254,12 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
 }
 
 // Does the access race with what lane u did under stamp t, and on which of these bytes?
-static bool races(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t,
-                  uint32_t u, uint32_t *bytes, RaceClass *class) {
+static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t, uint32_t u,
+                  uint32_t *bytes, RaceClass *class) {
     const Order *o = &x->order;
     if (gr_order_knows(o, &a->view, &t->at, u)) {
+        if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
+            gr_hosts_unsure_pair(&x->hosts, mine->site, t->site);
         *class = RACE_PROXY;
         // What was only read needs none.
         return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
@@ -294,6 +296,8 @@ bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
     if (stamp == a->known)
         return true;
+    if (x->hosts.several && gr_hosts_unsure(&x->order, &a->view, t->at.launch)) // lane by lane
+        return false;
     if (gr_exact_is_apart(x, a, t))
         return false;
     bool all = t->at.launch != a->view.launch->index &&

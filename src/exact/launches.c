@@ -27,6 +27,13 @@ void gr_order_expect(Order *o, uint64_t number, Clock *known) {
     }
 }
 
+void gr_order_expect_prior(Order *o, uint64_t number, Clock *prior) {
+    if (prior && !gr_map_put_u64(&o->priors, number, prior)) {
+        gr_clock_release(prior);
+        o->nomem = true;
+    }
+}
+
 static void forget_infos(Order *o) {
     for (size_t k = 0; k < o->infos.len; k++)
         if (o->infos.data[k]) {
@@ -60,6 +67,8 @@ void gr_order_free_launch(Order *o, Launch *l) {
     if (!gr_vec_push(&o->free_launches, l->index))
         o->nomem = true;
     gr_clock_release(l->known);
+    gr_clock_release(l->prior);
+    gr_clock_release(l->sure);
     gr_clock_release(l->end);
     free(l);
     o->table_bytes -= sizeof *l;
@@ -106,6 +115,7 @@ Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e) {
     l->device = e->device;
     l->begun = ++o->moment;
     l->known = gr_map_remove_u64(&o->expected, e->launch);
+    l->prior = gr_map_remove_u64(&o->priors, e->launch);
     l->shared_bytes = e->shared_bytes;
     l->bulk = e->bulk;
     l->apart = !e->orders && e->cluster[0] * e->cluster[1] * e->cluster[2] == 1;
@@ -148,6 +158,8 @@ void gr_order_launch_end(Order *o, Launch *l, bool faulted) {
     free(l->pages);
     l->pages = NULL;
     gr_clock_take(&l->known, NULL); // nobody of it asks any more
+    gr_clock_take(&l->prior, NULL);
+    gr_clock_take(&l->sure, NULL);
     for (size_t k = 0; k < o->active.len; k++)
         if (o->active.data[k] == l)
             o->active.data[k] = o->active.data[--o->active.len];
@@ -379,6 +391,10 @@ void gr_order_free(Order *o) {
     for (size_t k = 0; k < o->expected.len; k++)
         if (o->expected.entries[k].live)
             gr_clock_release(o->expected.entries[k].value);
+    for (size_t k = 0; k < o->priors.len; k++)
+        if (o->priors.entries[k].live)
+            gr_clock_release(o->priors.entries[k].value);
+    gr_map_free(&o->priors);
     gr_map_free(&o->expected);
     gr_vec_free(&o->phases);
     gr_vec_free(&o->launches);

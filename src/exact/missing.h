@@ -13,6 +13,10 @@
     MISSING_HOST("wrote", "copy or memset (cudaDeviceSynchronize, an event or a stream)")
 #define MISSING_STREAM   "no stream order, event or synchronization between the two"
 #define MISSING_LAUNCHES "no stream order, event or synchronization between the two launches"
+#define MISSING_GRID_WAIT                                                                                    \
+    "the later launch may begin before the earlier one has ended (programmatic dependent launch), and its "  \
+    "thread did not wait "                                                                                   \
+    "for that with cudaGridDependencySynchronize()"
 #define MISSING_ASYNC                                                                                        \
     "no wait for the asynchronous operation (its group, or the mbarrier it completes on) between"
 #define MISSING_BLOCKS                                                                                       \

@@ -223,8 +223,17 @@ static bool is_older(const View *v, const Point *p, const Clock *c) {
     return c == v->launch->known && p->launch == v->launch->index;
 }
 
+// The lane was told by threads that knew it: of other launches, or by griddepcontrol.wait.
+static bool was_told(const Order *o, const View *v, uint32_t launch) {
+    const Launch *l = o->launches.data[launch];
+    if (l == v->launch || !l->turn)
+        return false;
+    const Clock *c = v->op ? v->op->base[v->lane] : imports_of(v->block, v->warp, v->lane);
+    return c != v->launch->known && gr_clock_get(c, gr_stream_key(l->stream)) >= l->turn;
+}
+
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
-    if (gr_order_knows_launch(o, v, p->launch))
+    if (gr_order_knows_launch(o, v, p->launch) || was_told(o, v, p->launch))
         return true;
     const Block *b = v->block;
     const Warp *w = v->warp;
@@ -257,7 +266,7 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
 }
 
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
-    if (gr_order_knows_launch(o, v, p->launch))
+    if (gr_order_knows_launch(o, v, p->launch) || was_told(o, v, p->launch))
         return true;
     if (gr_order_info(o, p->id)->ragged)
         return false;

@@ -143,6 +143,9 @@ typedef struct Launch {
     bool needed; // by the sweep under way
     uint64_t asked[ASKED];    // twice when another launch began, and 1 if it was known then; by index
     Clock *known;             // when it began
+    Clock *prior;             // what griddepcontrol.wait tells it besides; NULL: nothing
+    Clock *sure;              // as much of it as does not rest on real time (hosts.h)
+    bool has_sure;            // else all of it
     Clock *end;               // what its threads knew
     struct BlockPage **pages; // of running blocks, by linear index
     uint64_t n_blocks;
@@ -225,6 +228,7 @@ typedef struct Order {
     Map cluster_sc; // cluster -> Clock
     Clock *device_sc[64], *system_sc;
     Map expected;       // launch number -> Clock: what it knows when it begins
+    Map priors;         // launch number -> Clock: Launch.prior
     bool told;          // somebody says what launches come after; else those that have ended
     uint64_t moment;    // events of launches
     uint64_t version;   // changes with everything that anybody learns
@@ -258,6 +262,8 @@ void gr_order_free(Order *o);
 
 // The launch of that number will know `known`, of which the reference is taken.
 void gr_order_expect(Order *o, uint64_t number, Clock *known);
+// And what it comes to know by griddepcontrol.wait; likewise.
+void gr_order_expect_prior(Order *o, uint64_t number, Clock *prior);
 // All launches up to now are over, and known to all that come: nothing is remembered of any. Not while any is active.
 void gr_order_settle(Order *o);
 Launch *gr_order_launch_begin(Order *o, const VmLaunchEvent *e);

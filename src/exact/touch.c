@@ -42,8 +42,10 @@ static Block *host_block(Exact *x) {
 }
 
 static void keep_learnt(Exact *x, const Warp *w) {
-    if (w->imp != x->work.host)
-        gr_clock_merge(&x->work.host, w->imp);
+    if (w->imp == x->work.host)
+        return;
+    gr_clock_merge(&x->work.host, w->imp);
+    gr_clock_merge(&x->hosts.besides, w->imp);
 }
 
 static bool is_open(const Exact *x, uint64_t at) {
@@ -152,6 +154,7 @@ void gr_exact_host_releases(Exact *x) {
     if (x->host_told)
         return;
     gr_clock_add(&x->work.host, key_of(BY_THREAD, b->id, 0, 0), w->epoch[0]);
+    gr_clock_add(&x->hosts.besides, key_of(BY_THREAD, b->id, 0, 0), w->epoch[0]);
     gr_order_bump(&x->order, b, w, 1);
     x->host_told = true;
 }

@@ -14,8 +14,10 @@ static void clear_map(Map *m) {
 }
 
 void gr_work_free(Work *w) {
-    for (size_t k = 0; k < w->streams.len; k++)
+    for (size_t k = 0; k < w->streams.len; k++) {
         gr_clock_release(w->streams.data[k].clock);
+        gr_clock_release(w->streams.data[k].before);
+    }
     gr_vec_free(&w->streams);
     clear_map(&w->marks);
     clear_map(&w->submitted);
@@ -46,19 +48,28 @@ void gr_work_submitted(Work *w, const GrWork *e) {
 }
 
 // Its turn has come: so the legacy stream has waited for the blocking ones of its context, and they for it.
-Clock *gr_work_begins(Work *w, const GrWork *e) {
+Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     WorkStream *mine = stream_of(w, e);
     Clock *c = gr_map_remove_u64(&w->submitted, e->item);
+    *prior = NULL;
     if (!mine)
         return c;
+    bool early = e->early && mine->kernel, kernel = e->type == GR_WORK_KERNEL;
     for (size_t k = 0; k < w->streams.len && (mine->legacy || mine->blocking); k++) {
         const WorkStream *s = &w->streams.data[k];
         if (s->context == mine->context && (mine->legacy ? s->blocking : s->legacy))
             gr_clock_merge(&c, s->clock);
     }
     gr_clock_merge(&mine->clock, c);
-    gr_clock_release(c);
-    return gr_clock_retain(mine->clock);
+    if (early) {
+        gr_clock_merge(&c, mine->before);
+        *prior = gr_clock_retain(mine->clock);
+    } else {
+        gr_clock_take(&c, gr_clock_retain(mine->clock));
+    }
+    mine->kernel = kernel;
+    gr_clock_take(&mine->before, kernel ? gr_clock_retain(c) : NULL);
+    return c;
 }
 
 void gr_work_ended(Work *w, const GrWork *e, Launch *done) {
@@ -104,6 +115,8 @@ static void sweep_map(Sweep *s, Map *m) {
 void gr_work_sweep(Work *w, Sweep *s) {
     for (size_t k = 0; k < w->streams.len; k++)
         gr_order_sweep_clock(s, &w->streams.data[k].clock);
+    for (size_t k = 0; k < w->streams.len; k++)
+        gr_order_sweep_clock(s, &w->streams.data[k].before);
     sweep_map(s, &w->marks);
     sweep_map(s, &w->submitted);
     gr_order_sweep_clock(s, &w->host);
@@ -127,9 +140,15 @@ bool gr_work_waited(Work *w, const GrWork *e) {
             if (!knows)
                 return false;
         }
-    for (size_t k = 0; k < w->streams.len; k++)
+    return true;
+}
+
+void gr_work_settle(Work *w) {
+    for (size_t k = 0; k < w->streams.len; k++) {
+        w->streams.data[k].kernel = false;
+        gr_clock_take(&w->streams.data[k].before, NULL);
         gr_clock_take(&w->streams.data[k].clock, NULL);
+    }
     gr_clock_take(&w->host, NULL);
     clear_map(&w->marks);
-    return true;
 }

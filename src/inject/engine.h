@@ -37,6 +37,8 @@ typedef struct GrSession {
     CUresult (*write)(struct GrSession *s, CUdeviceptr to, const void *from, size_t size);
     // Something the engine could not do or did not understand: counted and named in the verdict.
     void (*note)(struct GrSession *s, const char *what, const char *text);
+    // Worth knowing, and nothing against the verdict.
+    void (*remark)(struct GrSession *s, const char *text);
     // A function that the driver's library exports besides (driver/cuda/hooks.h), or NULL.
     void *(*symbol)(struct GrSession *s, const char *name);
     // The results file: appends a record; reserves zeroed bytes, of which *offset is the place, or yields NULL.

@@ -11,6 +11,7 @@
 #include "inject/selection.h"
 #include "report/misuse_record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,8 +137,23 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
     return listen(x, err);
 }
 
+static void remark_on(const Listener *x) {
+    char text[512];
+    size_t unsure = gr_exact_unsure(x->exact);
+    if (!unsure)
+        return;
+    snprintf(text, sizeof text,
+             "%zu pair%s of accesses by the work of different host threads would race if calls had come at "
+             "other times: the one "
+             "thread had waited for its work before the other's call began, but nothing seen ordered the two "
+             "threads",
+             unsure, unsure == 1 ? "" : "s");
+    x->session->remark(x->session, text);
+}
+
 static void exact_finish(void *self) {
     Listener *x = self;
+    remark_on(x);
     if (gr_exact_incomplete(x->exact))
         x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
     // The device may still run: what it calls stays.

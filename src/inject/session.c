@@ -39,6 +39,11 @@ static void session_note(GrSession *s, const char *what, const char *text) {
     gr_session_notef("%s: %s", what, text);
 }
 
+static void session_remark(GrSession *s, const char *text) {
+    (void)s;
+    gr_session_remarkf("%s", text);
+}
+
 static void *session_symbol(GrSession *s, const char *name) {
     (void)s;
     return gr_real_dlsym(gr_driver_library(), name);
@@ -90,8 +95,8 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_find(s->options.engine);
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_write, session_note,     session_symbol, session_record,
-                         session_area,   session_watch, session_watching, session_raced};
+    s->pub = (GrSession){session_driver, session_write, session_note,  session_remark,   session_symbol,
+                         session_record, session_area,  session_watch, session_watching, session_raced};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

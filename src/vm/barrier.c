@@ -163,6 +163,11 @@ VM_HANDLER(gr_vm_x_barrier) {
     return NULL;
 }
 
+VM_HANDLER(gr_vm_x_grid_wait) {
+    gr_vm_report_sync(rest_of(w), i, w->mask, VM_SYNC_GRID_WAIT, 0, PTX_SEM_NONE, PTX_SCOPE_NONE);
+    return i + 1;
+}
+
 VM_HANDLER(gr_vm_x_fence) {
     gr_vm_report_sync(rest_of(w), i, w->mask, i->imm >> 16 ? VM_SYNC_FENCE_PROXY : VM_SYNC_FENCE,
                       (uint32_t)(i->imm >> 16), (PtxSem)(i->imm >> 8 & 0xff), (PtxScope)(i->imm & 0xff));

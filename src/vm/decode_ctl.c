@@ -176,8 +176,10 @@ bool gr_vm_decode_ctl(Decoder *d, const PtxInstr *i, bool *control) {
     case PTX_OP_PREFETCHU:
     case PTX_OP_APPLYPRIORITY:
     case PTX_OP_DISCARD:
-    case PTX_OP_PMEVENT:
-    case PTX_OP_GRIDDEPCONTROL: return emit_plain(d, gr_vm_x_nop);
+    case PTX_OP_PMEVENT: return emit_plain(d, gr_vm_x_nop);
+    // Launches of a stream do not overlap here: what the one waits for is over, and the other may tell nobody anything.
+    case PTX_OP_GRIDDEPCONTROL:
+        return emit_plain(d, gr_ptx_instr_has(i, PTX_MOD_wait) ? gr_vm_x_grid_wait : gr_vm_x_nop);
     case PTX_OP_SETMAXNREG: { // 24 to 256 in steps of 8 (PTX ISA 9.7.19.5)
         const PtxOperand *n = i->operands;
         return i->n_operands == 1 && n->kind == PTX_O_INT && n->bits >= 24 && n->bits <= 256 &&

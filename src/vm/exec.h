@@ -52,6 +52,7 @@ VM_HANDLER(gr_vm_x_getctarank);
 VM_HANDLER(gr_vm_x_barrier); // extra: VmBarrierInfo
 VM_HANDLER(gr_vm_x_barrier_warp);
 VM_HANDLER(gr_vm_x_fence);
+VM_HANDLER(gr_vm_x_grid_wait);
 VM_HANDLER(gr_vm_x_cluster_arrive);
 VM_HANDLER(gr_vm_x_cluster_wait);
 

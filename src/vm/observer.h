@@ -114,6 +114,7 @@ typedef enum VmSyncKind {
     VM_SYNC_CLUSTER_ARRIVE,  // in phase `barrier` of the barrier of cluster `cluster`; sem RELEASE or RELAXED
     VM_SYNC_CLUSTER_RELEASE, // the lanes were told that phase `barrier` is complete; sem ACQUIRE
     VM_SYNC_FENCE_PROXY,     // fence.proxy.*: orders proxies, see `proxy`; sem and scope as written
+    VM_SYNC_GRID_WAIT,       // griddepcontrol.wait: the grids that this one depends on are complete
 } VmSyncKind;
 
 typedef enum VmProxy {

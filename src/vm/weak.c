@@ -295,6 +295,7 @@ void gr_vm_weak_sync(VmWarpRest *r, uint32_t mask, VmSyncKind kind, uint32_t bar
     case VM_SYNC_BARRIER_ARRIVE:
     case VM_SYNC_FENCE_PROXY: gr_vm_weak_release(r, mask); break;
     case VM_SYNC_CLUSTER_RELEASE:
+    case VM_SYNC_GRID_WAIT:
     case VM_SYNC_BARRIER_RELEASE: gr_vm_weak_acquire(r, mask); break;
     }
 }

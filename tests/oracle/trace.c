@@ -318,6 +318,7 @@ static void on_sync(void *user, const VmSyncEvent *e) {
     case VM_SYNC_WARP: warp_sync(t, e); break;
     case VM_SYNC_CLUSTER_ARRIVE:
     case VM_SYNC_CLUSTER_RELEASE: cluster_barrier(t, e); break;
+    case VM_SYNC_GRID_WAIT: break; // there is one stream
     case VM_SYNC_FENCE:
     case VM_SYNC_FENCE_PROXY:
         for (uint32_t k = e->where.mask; k; k &= k - 1) {

@@ -223,6 +223,8 @@ void gr_cu_lock(void);
 void gr_cu_unlock(void);
 bool gr_cu_lock_is_mine(void); // only in a signal handler
 bool gr_cu_contended(void);    // another thread waits for the lock
+// The calling thread, never 0, and how many waits had returned when its call began.
+int gr_cu_caller(uint64_t *began);
 // Gives the lock up until gr_cu_wake, or for at most `ms` milliseconds (0: without limit).
 void gr_cu_wait(unsigned ms);
 void gr_cu_wake(void);
@@ -302,6 +304,7 @@ typedef struct KernelJob {
     VmLaunch *launch; // NULL until started
     Func *func;
     CUfunction handle; // as the program named it
+    bool early;        // programmatic stream serialization: that it may begin early is not used, but told
 } KernelJob;
 
 typedef struct HostJob {
@@ -375,6 +378,7 @@ void gr_work_item(const Item *it, int kind);
 void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark);
 // The host frees it without having waited for anything.
 void gr_work_freed(const VmRange *r);
+uint64_t gr_work_waits(void); // of which gr_work_waited told
 
 bool gr_callback_busy(void); // one runs: another has to wait
 // Hands a host function to the callback thread and waits a while.

@@ -79,7 +79,12 @@ typedef struct GrWork {
     int device;
     bool legacy, blocking; // the stream: the legacy default one; one that waits for it
     uint64_t launch;       // KERNEL: its number
+    bool early;            // KERNEL: it may begin before a kernel that precedes it in its stream has ended
     const void *mark;
+    // SUBMITTED, WAITED, FREED: the thread of the host whose call it is, how many waits (WAITED) had returned when the call began, and
+    // how many there have been, this one included; whether another thread is in a call that has begun.
+    uint64_t thread, began, waits;
+    bool contended;
     GrWorkBox from, to; // COPY; FILL and FREE have only `to`
 } GrWork;
 

@@ -6,7 +6,7 @@ enum { MAX_EVENTS = 2 }; // that one launch records: programmatic and launch com
 
 typedef struct Shape {
     uint32_t grid[3], block[3], cluster[3], shared;
-    bool cooperative;
+    bool cooperative, early;
     CUevent event[MAX_EVENTS]; // NULL: none
 } Shape;
 
@@ -120,6 +120,7 @@ static CUresult make_item(Ctx *ctx, CUfunction handle, const Shape *wanted, void
     it->owned = packed;
     it->kernel.func = f;
     it->kernel.handle = handle;
+    it->kernel.early = shape.early;
     it->kernel.params = (VmLaunchParams){
         .func = f->vm,
         .shared_dynamic = shape.shared,
@@ -159,13 +160,14 @@ static CUresult launch(CUfunction handle, Shape shape, CUstream stream, void **p
 CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
                         unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params,
                         void **extra) {
-    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, false, {NULL}}, s, params, extra);
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, false, false, {NULL}}, s, params,
+                  extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                                    unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                                    CUstream s, void **params) {
-    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true, {NULL}}, s, params, NULL);
+    return launch(f, (Shape){{gx, gy, gz}, {bx, by, bz}, {0}, shared, true, false, {NULL}}, s, params, NULL);
 }
 
 static CUresult read_config(const CUlaunchConfig *c, Shape *out) {
@@ -198,11 +200,13 @@ static CUresult read_config(const CUlaunchConfig *c, Shape *out) {
             if (!(s.event[1] = v->launchCompletionEvent.event))
                 return CUDA_ERROR_INVALID_HANDLE;
             break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            s.early = v->programmaticStreamSerializationAllowed != 0;
+            break;
         // Hints, and permissions to start before the stream's work has ended, which need not be used.
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
         case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
         case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:

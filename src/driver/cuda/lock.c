@@ -20,8 +20,10 @@ static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; // gr_cu_wake
 static uint64_t next_ticket, serving;
 static _Atomic uint64_t calls; // entered or left
 static _Atomic int last_caller;
-static _Atomic int owner; // of the lock
+static _Atomic int owner;         // of the lock
+static _Atomic uint64_t returned; // waits whose calls have given up the lock
 static _Thread_local int thread_id;
+static _Thread_local uint64_t began; // `returned` when this thread's call began
 static _Thread_local bool in_callback;
 
 uint64_t gr_cu_real_ms(void) {
@@ -63,7 +65,13 @@ static void take_ticket(void) {
     atomic_store_explicit(&owner, self(), memory_order_relaxed);
 }
 
+int gr_cu_caller(uint64_t *when) {
+    *when = began;
+    return self();
+}
+
 static void pass_on(void) {
+    atomic_store(&returned, gr_work_waits());
     atomic_store_explicit(&owner, 0, memory_order_relaxed);
     serving++;
     if (serving != next_ticket)
@@ -174,6 +182,7 @@ CUresult gr_cu_enter(ApiNeed need, Ctx **ctx, const char *function) {
         return CUDA_ERROR_NOT_PERMITTED;
     if (gr_cu_lock_is_mine()) // a signal handler that interrupted a call, or what exit called from one runs
         return CUDA_ERROR_DEINITIALIZED;
+    began = atomic_load(&returned);
     gr_cu_lock();
     count_call();
     CUresult r = CUDA_SUCCESS;

@@ -24,6 +24,14 @@ static void tell(const GrWork *w) {
         ears.data[k].hear(ears.data[k].user, w);
 }
 
+static uint64_t waits;
+uint64_t gr_work_waits(void) { return waits; }
+
+static void add_caller(GrWork *w) {
+    w->thread = (uint64_t)gr_cu_caller(&w->began);
+    w->waits = waits;
+}
+
 static void describe(const Item *it, GrWork *w) {
     const CopyJob *c = &it->copy;
     const FillJob *f = &it->fill;
@@ -31,6 +39,7 @@ static void describe(const Item *it, GrWork *w) {
     case ITEM_KERNEL:
         w->type = GR_WORK_KERNEL;
         w->launch = it->kernel.params.launch;
+        w->early = it->kernel.early;
         break;
     case ITEM_COPY:
         w->type = GR_WORK_COPY;
@@ -74,6 +83,8 @@ void gr_work_item(const Item *it, int kind) {
                 .device = s->ctx->dev->ordinal,
                 .legacy = s == s->ctx->legacy,
                 .blocking = !(s->flags & CU_STREAM_NON_BLOCKING)};
+    if (kind == GR_WORK_SUBMITTED)
+        add_caller(&w);
     describe(it, &w);
     tell(&w);
 }
@@ -84,13 +95,19 @@ void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark) {
                 .stream = stream,
                 .context = ctx ? ctx->id : 0,
                 .mark = mark};
-    if (ears.len)
-        tell(&w);
+    waits++;
+    if (!ears.len)
+        return;
+    add_caller(&w);
+    w.contended = gr_cu_contended();
+    tell(&w);
 }
 
 void gr_work_freed(const VmRange *r) {
     GrWork w = {
         .size = sizeof w, .kind = GR_WORK_FREED, .type = GR_WORK_FREE, .to = {r->addr, r->size, 1, 1, 0, 0}};
-    if (ears.len)
-        tell(&w);
+    if (!ears.len)
+        return;
+    add_caller(&w);
+    tell(&w);
 }
