@@ -156,6 +156,15 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     return now;
 }
 
+// Whoever looks at one place in a loop has read it before.
+static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
+    Entry e;
+    for (unsigned k = 0; k < NEWEST && gr_history_next(s, &h, &e); k++)
+        if (e.stamp == stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
+            return true;
+    return false;
+}
+
 // What takes the place of h, with a reference to it. Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
@@ -171,6 +180,8 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
                 gr_exact_is_told(x, &sh->stamps.data[a->stamp], &sh->stamps.data[e.stamp], &other))
                 return gr_history_retain(sh, h);
     }
+    if (sh->stamps.data[a->stamp].access == PTX_ACCESS_READ && has_read(sh, h, a->stamp, lanes, bytes))
+        return gr_history_retain(sh, h);
     uint32_t length = gr_history_length(sh, h);
     if (!(length & (length - 1)))
         return tidy(x, a, h, lanes, word, bytes);
