@@ -399,7 +399,7 @@ static void use_tables(Shadow *s) {
         s->gone_through += 2 * gr_table_count(t->shift);
         for (unsigned e = 0; e < gr_table_count(t->shift); e++) {
             use_inline(s, t->first[e]);
-            use_inline(s, t->second ? t->second[e] : 0);
+            use_inline(s, t->two[e / 64] >> e % 64 & 1 ? t->second[e] : 0);
         }
     }
 }

@@ -124,13 +124,30 @@ static void set(Shadow *s, History *to, History h) {
     gr_history_release(s, old);
 }
 
-// The first access of the table's last launch to that element takes the place of all before.
+static History second_of(const Table *t, unsigned e) { return has(t->two, e) ? t->second[e] : 0; }
+
+// The first access of the table's last launch to that element takes the place of all before. Memory is not read for that if there is nothing
+// to count.
 static void set_first(Shadow *s, Table *t, unsigned e, History h) {
-    set(s, &t->first[e], h);
-    if (t->second && t->second[e])
-        set(s, &t->second[e], 0);
+    t->nodes |= h >> 31;
+    if (t->nodes) {
+        set(s, &t->first[e], h);
+        if (has(t->two, e))
+            set(s, &t->second[e], 0);
+    } else {
+        t->first[e] = h;
+    }
+    take(t->two, e);
     put(t->fresh, e);
     take(t->told, e);
+}
+
+static void set_second(Shadow *s, Table *t, unsigned e, History h) {
+    if (!has(t->two, e))
+        t->second[e] = 0;
+    t->nodes |= h >> 31;
+    set(s, &t->second[e], h);
+    put(t->two, e);
 }
 
 static uint64_t kind_of(const Stamp *s, uint32_t shift) {
@@ -201,9 +218,10 @@ static bool note(Noting *n, Table *t, unsigned e, History h) {
         return true;
     uint64_t block = n->apart ? block_of(n, *f) : n->block;
     if (takes_place(n, *f)) {
+        t->nodes |= h >> 31;
         set(s, f, h);
         block = n->block;
-        if (!t->second || !t->second[e])
+        if (!has(t->two, e))
             return true;
         h = t->second[e]; // is it by another block?
     }
@@ -212,12 +230,12 @@ static bool note(Noting *n, Table *t, unsigned e, History h) {
         if (!t->second)
             return false;
     }
-    History *g = &t->second[e];
+    History g = second_of(t, e);
     bool apart = n->apart && block_of(n, h) != block;
-    if (h != *g) {
-        if (*g && !apart && !takes_place(n, *g))
+    if (h != g) {
+        if (g && !apart && !takes_place(n, g))
             return false;
-        set(s, g, h);
+        set_second(s, t, e, h);
     }
     if (apart)
         put(t->told, e);
@@ -288,7 +306,7 @@ void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANE
         unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
         if (table[l] && table[l]->line == lines[l] && table[l]->kind == kind) {
             __builtin_prefetch(&table[l]->first[e], 1);
-            if (table[l]->second)
+            if (has(table[l]->two, e))
                 __builtin_prefetch(&table[l]->second[e], 1);
             continue;
         }
@@ -385,7 +403,7 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
         uint32_t who = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
         for (int e = from >> t->shift; e << t->shift < to; e++)
-            if (!is_clear_of(x, a, t->first[e], who) || (t->second && !is_clear_of(x, a, t->second[e], who)))
+            if (!is_clear_of(x, a, t->first[e], who) || !is_clear_of(x, a, second_of(t, e), who))
                 return false;
     }
     return true;
@@ -421,7 +439,7 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
                 uint32_t covers =
                     size >= CELL_BYTES ? ALL_BYTES : ((1u << size) - 1) << ((e << t->shift) - at);
                 for (unsigned second = 0; second < 2; second++) {
-                    History h = !second ? t->first[e] : t->second ? t->second[e] : 0;
+                    History h = !second ? t->first[e] : second_of(t, e);
                     Entry entry = {stamp_of(s, h), h ? lanes_of(s, h) : 0, covers, false};
                     if (h)
                         gr_exact_check_entry(x, a, cell, &entry, ALL_BYTES, lane, bytes, word);

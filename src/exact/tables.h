@@ -25,6 +25,8 @@ typedef struct Table {
     uint64_t kind;            // what the accesses have in common: instruction, mark, bytes of an element
     uint64_t fresh[2];        // a bit per element: what is there is of the last launch
     uint64_t told[2];         // likewise, and stands for all reads of the instruction that are to come
+    uint64_t two[2];          // likewise, and there is a second access
+    bool nodes;               // some of the histories are nodes, which are counted
     uint32_t launch;          // index and 1 of the last: it knows all others of the table
     uint32_t next;            // of the same line, its number and 1
     uint32_t shift;           // of an element's size
