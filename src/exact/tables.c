@@ -242,6 +242,31 @@ static bool note(Noting *n, Table *t, unsigned e, History h) {
     return true;
 }
 
+// The elements of the lanes, of which lane 0 has number `at`.
+static void bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
+    uint64_t m = lanes;
+    bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
+    bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
+}
+
+// Lanes side by side, whose elements are all told, or all of earlier launches. False: they are to be looked at one by one.
+static bool note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
+    uint64_t bits[2];
+    bits_of(lanes, at, bits);
+    if (!(bits[0] & ~t->told[0]) && !(bits[1] & ~t->told[1]))
+        return true;
+    if (t->nodes || (bits[0] & t->fresh[0]) || (bits[1] & t->fresh[1]))
+        return false;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        t->first[at + __builtin_ctz(m)] = stamp << 5 | (uint32_t)__builtin_ctz(m);
+    for (unsigned k = 0; k < 2; k++) {
+        t->fresh[k] |= bits[k];
+        t->told[k] &= ~bits[k];
+        t->two[k] &= ~bits[k];
+    }
+    return true;
+}
+
 uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape) {
     Shadow *s = &x->shadow;
     const Stamp *mine = &s->stamps.data[a->stamp];
@@ -267,6 +292,8 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, ui
         return noted ? 0 : lanes;
     }
     uint32_t left = 0;
+    if (note_all(t, a->stamp, lanes, base / (int)mine->size))
+        return 0;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         n.lanes = m & -m;
