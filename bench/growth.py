@@ -6,7 +6,8 @@ What the collider's code costs before it runs: growth.py GPURACE [--arch sm_90] 
 
 Every PTX module of the programs, libraries, .ptx files or folders PATH is assembled as it is and as rewritten, with ptxas -v. A table for
 each SET: registers, spills and bytes of machine code of its kernels before and after, and the instructions inserted for each checked access, in PTX.
-Identical modules count once. --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
+Identical modules count once. A second table: time and memory that `gpurace ptx` takes for modules of more and more small kernels
+(--kernels). --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
 
 How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--rounds N]
 
@@ -172,12 +173,35 @@ def runs(gpurace, folder, rounds, file):
     return 0 if rows else 1
 
 
+KERNEL = """.visible .entry k{0}(.param .u64 p{0})
+{{
+.reg .b32 %r<3>; .reg .b64 %rd<3>;
+ld.param.u64 %rd1, [p{0}]; cvta.to.global.u64 %rd2, %rd1; ld.global.u32 %r1, [%rd2]; add.s32 %r2, %r1, 1; st.global.u32 [%rd2+4], %r2; ret;
+}}
+"""
+
+
+def many_kernels(gpurace, count, folder):
+    """What `gpurace ptx` takes for a module of `count` kernels that load and store once each."""
+    source = pathlib.Path(folder) / "many.ptx"
+    with source.open("w") as file:
+        file.write(".version 8.4\n.target sm_90\n.address_size 64\n")
+        file.writelines(KERNEL.format(k) for k in range(count))
+    pid = os.posix_spawn(gpurace, [gpurace, "ptx", str(source), "-o", f"{folder}/many.out"], os.environ,
+                         file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)])
+    _, status, used = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"gpurace ptx fails on {count} kernels")
+    return {"kernels": count, "seconds": used.ru_utime + used.ru_stime, "mib": used.ru_maxrss / 1024}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpurace")
     parser.add_argument("sets", nargs="*", metavar="SET=PATH")
     parser.add_argument("--runs", default="", metavar="FOLDER")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kernels", default="1000,10000,100000")
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--json", default="")
@@ -205,8 +229,14 @@ def main():
             everything += good
             rows.append(summary(name, good))
         rows.append(summary("all", everything))
+        many = [many_kernels(o.gpurace, int(n), folder) for n in o.kernels.split(",") if n]
+    print("| kernels in a module | `gpurace ptx`, CPU seconds | MiB |\n|---|---|---|")
+    for row in many:
+        print(f"| {row['kernels']} | {row['seconds']:.2f} | {row['mib']:.0f} |")
     rows = [r for r in rows if r]
-    print("| programs | modules | kernels | accesses checked | registers | geomean, worst | warps that fit | kernels that spill | machine code, KiB | geomean, worst | PTX per access | out of line |")
+    if not rows:
+        return 0
+    print("\n| programs | modules | kernels | accesses checked | registers | geomean, worst | warps that fit | kernels that spill | machine code, KiB | geomean, worst | PTX per access | out of line |")
     print("|---" * 12 + "|")
     for r in rows:
         print(f"| {r['set']} | {r['modules']} | {r['kernels']} | {r['sites']} | {r['registers_before']:.1f} → {r['registers_after']:.1f} | "
@@ -219,7 +249,7 @@ def main():
     for text in failed:
         print(f"not measured: {text}", file=sys.stderr)
     if o.json:
-        pathlib.Path(o.json).write_text(json.dumps({"arch": o.arch, "options": options, "rows": rows, "failed": failed}, indent=1))
+        pathlib.Path(o.json).write_text(json.dumps({"arch": o.arch, "options": options, "rows": rows, "many": many, "failed": failed}, indent=1))
     return 0 if len(rows) > 1 else 1
 
 

@@ -25,6 +25,20 @@ void gr_arena_free(Arena *a) {
     *a = (Arena){0};
 }
 
+// The newest chunk is the largest, but for blocks that got one of their own.
+void gr_arena_rewind(Arena *a) {
+    if (!a->head)
+        return;
+    struct ArenaChunk *next;
+    for (struct ArenaChunk *c = a->head->next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    a->head->next = NULL;
+    a->total = a->cap;
+    a->used = 0;
+}
+
 void *gr_arena_alloc(Arena *a, size_t size) {
     if (size > SIZE_MAX / 2)
         return NULL;

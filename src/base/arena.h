@@ -17,6 +17,8 @@ typedef struct Arena {
 
 void gr_arena_init(Arena *a);
 void gr_arena_free(Arena *a);
+// Takes everything back that was handed out, and keeps memory for as much again.
+void gr_arena_rewind(Arena *a);
 
 // `size` zeroed bytes aligned to 16; NULL only when the system is out of memory.
 void *gr_arena_alloc(Arena *a, size_t size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/str.h"
 
+#include "base/outfile.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -8,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void gr_str_free(StrBuf *s) {
     free(s->data);
@@ -141,38 +140,14 @@ done:
     return st;
 }
 
-// A device or a pipe is written to; a rename would put a file in its place.
-static gr_status write_special(const char *path, const void *data, size_t len, gr_error *err) {
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fwrite(data, 1, len, f) == len;
-    ok = f && fclose(f) == 0 && ok;
-    return ok ? GR_OK : gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-}
-
 gr_status gr_file_write(const char *path, const void *data, size_t len, gr_error *err) {
-    struct stat there;
-    if (!stat(path, &there) && !S_ISREG(there.st_mode))
-        return write_special(path, data, len, err);
-    StrBuf tmp = {0};
-    gr_str_addf(&tmp, "%s.tmp%ld", path, (long)getpid());
-    if (tmp.oom) {
-        gr_str_free(&tmp);
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
+    GrOutFile o;
     gr_status st = GR_OK;
-    FILE *f = fopen(tmp.data, "wb");
-    if (!f) {
-        st = gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-        goto done;
-    }
-    bool ok = fwrite(data, 1, len, f) == len;
-    ok = fclose(f) == 0 && ok;
-    if (!ok || rename(tmp.data, path) != 0) {
-        st = gr_fail(err, GR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-        unlink(tmp.data);
-    }
+    GR_TRY(gr_out_open(&o, path, err));
+    GR_TRY(gr_out_write(&o, data, len, err));
+    st = gr_out_close(&o, err);
 done:
-    gr_str_free(&tmp);
+    gr_out_drop(&o);
     return st;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpurace ptx — the rewriting itself, on a file: PTX in, the instrumented PTX out.
 #include "base/log.h"
+#include "base/outfile.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -8,7 +9,9 @@
 #include "passes/sample.h"
 #include "passes/shuffle.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_help(void) {
     puts(
@@ -40,6 +43,18 @@ static void tell_sites(const GrModule *m) {
     fputc('\n', stderr);
 }
 
+// Of a large module the text comes out piece by piece.
+static gr_status take(void *user, StrBuf *out, gr_error *err) {
+    GrOutFile *to = user;
+    gr_status st = GR_OK;
+    if (to->f)
+        st = gr_out_write(to, out->data, out->len, err);
+    else if (fwrite(out->data, 1, out->len, stdout) != out->len || fflush(stdout) != 0)
+        st = gr_fail(err, GR_ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    out->len = 0;
+    return st;
+}
+
 static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     gr_status st = GR_OK;
     char *text = NULL;
@@ -48,6 +63,7 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     PtxModule *ptx = NULL;
     GrModule m = {.name = path};
     StrBuf out = {0};
+    GrOutFile to = {0};
     const GrEngine *engine = gr_engine_find(gr_engine_choice(o->engine, true));
     if (!engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
@@ -58,6 +74,8 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
                        engine->name);
     GR_TRY(gr_file_read(path, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));
+    free(text);
+    text = NULL;
     m.n_sites = ptx->n_sites;
     m.checked_sites = calloc((size_t)m.n_sites + 1, sizeof *m.checked_sites);
     if (!m.checked_sites) {
@@ -70,13 +88,14 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
         GR_TRY(engine->rewrite(self, ptx, &m, err));
     if (o->shuffle_blocks)
         GR_TRY(gr_shuffle_blocks(ptx, o->seed, err));
-    GR_TRY(gr_ptx_print(ptx, 0, &out, err));
     if (o->output[0])
-        GR_TRY(gr_file_write(o->output, out.data, out.len, err));
-    else if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0)
-        st = gr_fail(err, GR_ERR_IO, "cannot write to standard output");
+        GR_TRY(gr_out_open(&to, o->output, err));
+    GR_TRY(gr_ptx_print_later(ptx, 0, &out, take, &to, err));
+    if (to.f)
+        GR_TRY(gr_out_close(&to, err));
     tell_sites(&m);
 done:
+    gr_out_drop(&to);
     if (self && engine->finish)
         engine->finish(self);
     gr_ptx_free(ptx);
@@ -132,6 +151,7 @@ int gr_cmd_ptx(int argc, char **argv) {
         rc = 0;
     else
         gr_log(LOG_ERROR, "%s", gr_error_text(&err, buf, sizeof buf));
+    rc = rc && err.code == GR_ERR_ARGUMENT ? 2 : rc;
 done:
     gr_options_free(&o);
     return rc;

@@ -4,6 +4,7 @@
 // Exit status: --error-exitcode (66) when there were races; 67 when the verdict is inconclusive and --strict was given;
 // else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
 // 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
+#include "cli/attempt.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/launch.h"
@@ -17,11 +18,13 @@
 #include "report/report.h"
 #include "report/suppress.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,6 +78,8 @@ typedef struct Run {
     uint64_t seconds;    // that it took
     const char *targets; // of a replay; NULL: the first run
     GrInput input;
+    struct stat output; // of --output: what was there before the run; st_nlink 0: nothing
+    GrAttempt failed;   // the full report, if that is how it ended
 } Run;
 
 static gr_status choose_device(Run *r, gr_error *err) {
@@ -307,30 +312,40 @@ static void add_ending(const Run *r, GrReport *report) {
                          strsignal(r->ending.signal));
 }
 
-static gr_status write_report(const Run *r, const GrReport *report, gr_error *err) {
+static void tell_verdict(const Run *r, const GrReport *report) {
+    fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
+    if (report->races.len)
+        fprintf(stderr, " (%zu)", report->races.len);
+    if (report->misuses.len)
+        fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
+                report->misuses.len, report->misuses.len == 1 ? "" : "s");
+    if (report->verdict == GR_VERDICT_CLEAN && report->sample[0])
+        fprintf(stderr, " (%llu accesses were watched)", (unsigned long long)report->watched);
+    fprintf(stderr, "; the report is in %s\n", r->options.output);
+}
+
+// A report that does not get to where it belongs goes to standard error. *lost: it is not where the user looks for it.
+static gr_status write_report(const Run *r, const GrReport *report, bool *lost, gr_error *err) {
     const GrOptions *o = &r->options;
     gr_status st = GR_OK;
     StrBuf out = {0};
+    gr_error why = {0};
     if (!strcmp(o->format, "json"))
         GR_TRY(gr_report_json(report, &out, err));
     else
         gr_report_text(report, &out);
     if (out.oom) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    } else if (o->output[0]) {
-        GR_TRY(gr_file_write(o->output, out.data, out.len, err));
-        fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
-        if (report->races.len)
-            fprintf(stderr, " (%zu)", report->races.len);
-        if (report->misuses.len)
-            fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
-                    report->misuses.len, report->misuses.len == 1 ? "" : "s");
-        if (report->verdict == GR_VERDICT_CLEAN && report->sample[0])
-            fprintf(stderr, " (%llu accesses were watched)", (unsigned long long)report->watched);
-        fprintf(stderr, "; the report is in %s\n", o->output);
-    } else {
-        fputs(out.data, stderr);
+        goto done;
     }
+    *lost = o->output[0] && gr_file_write(o->output, out.data, out.len, &why) != GR_OK;
+    if (o->output[0] && !*lost)
+        tell_verdict(r, report);
+    else
+        fputs(out.data, stderr);
+    if (*lost)
+        fprintf(stderr, "gpurace: %s; the report is above\n", why.msg);
+    *lost |= fflush(stderr) || ferror(stderr);
 done:
     gr_str_free(&out);
     return st;
@@ -352,12 +367,10 @@ static void remark_unheeded(void *report, const char *option, const char *why) {
     gr_report_remark(report, "%s had no effect: %s", option, why);
 }
 
-static int report_run(Run *r, gr_error *err) {
-    const GrEngine *engine = gr_engine_find(r->options.engine);
-    GrResultsView view;
+// What the command knows of the run.
+static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     GrReport report;
-    StrBuf again = {0}, sample = {0};
-    int status = EXIT_OURS;
+    const GrEngine *engine = gr_engine_find(r->options.engine);
     gr_report_init(&report);
     report.engine = r->options.engine;
     report.evidence = engine ? engine->evidence : "see the engine";
@@ -373,8 +386,7 @@ static int report_run(Run *r, gr_error *err) {
     report.seed = r->options.seed;
     report.max_reports = r->options.max_reports;
     report.poisoned = r->options.poison_writes;
-    char folder[PATH_MAX];
-    report.folder = getcwd(folder, sizeof folder);
+    report.folder = getcwd(folder, PATH_MAX);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;
     report.bundled = r->options.bundled_suppressions ? &r->bundled : NULL;
     if (gr_selection_has_kernels(&r->selection))
@@ -390,35 +402,105 @@ static int report_run(Run *r, gr_error *err) {
         report.so_far.name = r->coverage;
     }
     add_ending(r, &report);
-    if (gr_results_open(r->results, &view, err) != GR_OK) {
-        complain(status, err);
-        goto done;
-    }
-    gr_status st = gr_report_build(&report, &view, err);
+    *out = report;
+}
+
+static int status_of(const Run *r, const GrReport *report, bool lost) {
+    if (report->verdict == GR_VERDICT_RACES)
+        return (int)r->options.error_exitcode;
+    if (lost)
+        return EXIT_OURS;
+    return report->verdict == GR_VERDICT_INCONCLUSIVE && r->options.strict ? EXIT_INCONCLUSIVE
+                                                                           : own_status(&r->ending);
+}
+
+static bool report_in_full(void *user, int *status) {
+    Run *r = user;
+    GrResultsView view;
+    GrReport report;
+    StrBuf again = {0}, sample = {0};
+    char folder[PATH_MAX];
+    bool done = false, lost = false;
+    gr_error why = {0}, *err = &why;
+    describe_run(r, folder, &report);
+    gr_status st = GR_OK;
+    GR_TRY(gr_results_open(r->results, &view, err));
+    st = gr_report_build(&report, &view, err);
     if (st == GR_OK)
         say_why_unused(r, &report);
     if (st == GR_OK && r->options.attribute)
         attribute(r, &report, &view);
     gr_options_unheeded(&r->options, remark_unheeded, &report);
     gr_results_close(&view);
+    GR_TRY(st);
     bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
-    if (st != GR_OK || write_report(r, &report, err) != GR_OK)
-        complain(status, err);
-    else if (report.verdict == GR_VERDICT_RACES)
-        status = (int)r->options.error_exitcode;
-    else if (report.verdict == GR_VERDICT_INCONCLUSIVE && r->options.strict)
-        status = EXIT_INCONCLUSIVE;
-    else
-        status = own_status(&r->ending);
+    GR_TRY(write_report(r, &report, &lost, err));
+    *status = status_of(r, &report, lost);
+    done = true;
 done:
+    if (st != GR_OK)
+        complain(EXIT_OURS, err);
     gr_str_free(&again);
     gr_str_free(&sample);
     gr_report_free(&report);
-    return status;
+    return done;
+}
+
+// When the full report failed: the races again, in as few words as will do.
+static bool report_in_brief(void *user, int *status) {
+    Run *r = user;
+    GrResultsView view;
+    GrReport report;
+    char folder[PATH_MAX];
+    gr_error err = {0};
+    describe_run(r, folder, &report);
+    report.so_far.path = NULL; // perhaps the run has been added already
+    if (gr_results_open(r->results, &view, &err) != GR_OK || gr_report_build(&report, &view, &err) != GR_OK) {
+        complain(EXIT_OURS, &err);
+        return false;
+    }
+    gr_report_brief(&report, r->failed.how, stderr);
+    *status = report.verdict == GR_VERDICT_RACES ? (int)r->options.error_exitcode : EXIT_OURS;
+    return true; // what it holds goes with the process
+}
+
+static int report_run(Run *r) {
+    r->failed = gr_attempt(report_in_full, r);
+    if (r->failed.done)
+        return r->failed.status;
+    GrAttempt brief = gr_attempt(report_in_brief, r);
+    if (brief.done)
+        return brief.status;
+    fprintf(stderr,
+            "gpurace: verdict: inconclusive\n  because   no report could be written: the full one was %s, a "
+            "short one %s\n",
+            r->failed.how, brief.how);
+    return EXIT_OURS;
 }
 
 // ---- the command -----------------------------------------------------------------------------------------
+
+// Before the program runs: a report that cannot be written should not cost a run.
+static gr_status try_output(Run *r, gr_error *err) {
+    const char *path = r->options.output;
+    if (!*path)
+        return GR_OK;
+    if (stat(path, &r->output))
+        r->output.st_nlink = 0;
+    FILE *f = fopen(path, "ae");
+    if (!f || fclose(f))
+        return gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot write %s: %s", path, strerror(errno));
+    return GR_OK;
+}
+
+// Leaves no empty file behind where there was none.
+static void drop_empty_output(const Run *r) {
+    struct stat now;
+    const char *path = r->options.output;
+    if (path && *path && !r->output.st_nlink && !stat(path, &now) && S_ISREG(now.st_mode) && !now.st_size)
+        unlink(path);
+}
 
 static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     GrOptions *o = &r->options;
@@ -447,10 +529,6 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
         return EXIT_USAGE;
     }
-    if (o->error_exitcode > 255) {
-        fputs("gpurace: --error-exitcode: an exit status is at most 255\n", stderr);
-        return EXIT_USAGE;
-    }
     if (o->suppressions[0]) { // before the program runs: a mistake there should not cost a run
         if (gr_suppressions_read(o->suppressions, &r->suppressions, err) != GR_OK)
             return complain(EXIT_USAGE, err);
@@ -459,7 +537,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     if (gr_suppressions_bundled(&r->bundled, err) != GR_OK)
         return complain(EXIT_OURS, err);
     r->coverage = o->coverage;
-    if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK)
+    if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK ||
+        try_output(r, err) != GR_OK)
         return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;
@@ -467,7 +546,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
 }
 
 int gr_cmd_run(int argc, char **argv) {
-    Run r = {.results_fd = -1};
+    Run r = {.results_fd = -1, .output.st_nlink = 1};
     gr_error err = {0};
     bool stop;
     int status = parse(&r, argc, argv, &stop, &err);
@@ -490,10 +569,11 @@ int gr_cmd_run(int argc, char **argv) {
     } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
     } else {
-        status = report_run(&r, &err);
+        status = report_run(&r);
     }
 done:
     drop_results(&r);
+    drop_empty_output(&r);
     gr_suppressions_free(&r.suppressions);
     gr_suppressions_free(&r.bundled);
     gr_selection_free(&r.selection);

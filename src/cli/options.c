@@ -8,22 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum OptType { TEXT, REGEX, CHOICE, NUMBER, YESNO, FLAG } OptType;
-
-typedef struct OptRow {
-    const char *name, *deflt, *arg, *help;
-    size_t offset; // of its field in GrOptions
-    OptType type;
-    unsigned commands, applies;
-} OptRow;
+typedef GrOptRow OptRow;
 
 static const OptRow rows[] = {
 #define OPTION(id, name, type, deflt, commands, applies, arg, help)                                          \
-    {name, deflt, arg, help, offsetof(GrOptions, id), type, commands, applies},
+    {name, deflt, arg, help, offsetof(GrOptions, id), OPT_##type, commands, applies},
 #include "cli/options.def"
 #undef OPTION
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
+
+static const struct {
+    size_t offset;
+    uint64_t lowest, highest;
+} ranges[] = {
+#define RANGE(id, lowest, highest) {offsetof(GrOptions, id), lowest, highest},
+#include "cli/options.def"
+#undef RANGE
+};
 _Static_assert(NROWS <= 64, "GrOptions.given has a bit for each");
 
 static const OptRow *find_row(const char *name, size_t len) {
@@ -35,38 +37,56 @@ static const OptRow *find_row(const char *name, size_t len) {
 
 static void *field(const GrOptions *o, const OptRow *r) { return (char *)o + r->offset; }
 
+bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest) {
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
+        if (r->type == OPT_NUMBER && ranges[k].offset == r->offset) {
+            *lowest = ranges[k].lowest;
+            *highest = ranges[k].highest;
+            return true;
+        }
+    return false;
+}
+
+const GrOptRow *gr_options_row(size_t k) { return k < NROWS ? &rows[k] : NULL; }
+
 static bool in_choices(const char *choices, const char *value) {
-    size_t n = strlen(value);
+    size_t n = strchr(value, '|') ? 0 : strlen(value);
     for (const char *p = choices; n && (p = strstr(p, value)); p++)
         if ((p == choices || p[-1] == '|') && (p[n] == 0 || p[n] == '|'))
             return true;
     return false;
 }
 
+// Decimal, or hexadecimal behind 0x.
 static gr_status set_number(const OptRow *r, const char *value, uint64_t *out, gr_error *err) {
     char *end;
+    uint64_t lowest = 0, highest = INT64_MAX;
+    gr_options_range(r, &lowest, &highest);
+    bool hex = value[0] == '0' && (value[1] | 0x20) == 'x';
     errno = 0;
-    unsigned long long v = strtoull(value, &end, 0);
-    if (errno || v > INT64_MAX || end == value || *end || !isdigit((unsigned char)value[0]))
-        return gr_fail(err, GR_ERR_ARGUMENT, "%s takes a number, not '%s'", r->name, value);
+    unsigned long long v = strtoull(value, &end, hex ? 16 : 10);
+    bool number = isdigit((unsigned char)value[0]) && !*end && (!hex || isxdigit((unsigned char)value[2]));
+    if (!number || errno || v < lowest || v > highest)
+        return gr_fail(err, GR_ERR_ARGUMENT, "%s takes a number from %llu to %llu, not '%s'", r->name,
+                       (unsigned long long)lowest, (unsigned long long)highest, value);
     *out = v;
     return GR_OK;
 }
 
 static gr_status set_option(GrOptions *o, const OptRow *r, const char *value, gr_error *err) {
     switch (r->type) {
-    case NUMBER: return set_number(r, value, field(o, r), err);
-    case YESNO:
-    case FLAG:
+    case OPT_NUMBER: return set_number(r, value, field(o, r), err);
+    case OPT_YESNO:
+    case OPT_FLAG:
         if (strcmp(value, "yes") && strcmp(value, "no"))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes yes or no, not '%s'", r->name, value);
         *(bool *)field(o, r) = value[0] == 'y';
         return GR_OK;
-    case CHOICE:
+    case OPT_CHOICE:
         if (!in_choices(r->arg, value))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes one of %s, not '%s'", r->name, r->arg, value);
         break;
-    case REGEX: {
+    case OPT_REGEX: {
         regex_t re;
         int rc = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
         if (rc) {
@@ -78,7 +98,7 @@ static gr_status set_option(GrOptions *o, const OptRow *r, const char *value, gr
         regfree(&re);
         break;
     }
-    case TEXT: break;
+    case OPT_TEXT: break;
     }
     char *copy = gr_arena_strdup(&o->arena, value);
     if (!copy)
@@ -145,7 +165,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         if (*p == '=') {
             p++;
             GR_TRY(read_value(&p, &value, err));
-        } else if (r->type == FLAG) {
+        } else if (r->type == OPT_FLAG) {
             gr_str_add(&value, "yes");
         } else {
             st = gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg);
@@ -182,7 +202,7 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
         if (!r || !(r->commands & command))
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         const char *value = name[n] ? name + n + 1 : NULL;
-        if (!value && r->type == FLAG)
+        if (!value && r->type == OPT_FLAG)
             value = "yes";
         if (!value && i + 1 < argc)
             value = argv[++i];
@@ -201,9 +221,11 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
 // The value as text, in `buf` when it is a number.
 static const char *value_text(const GrOptions *o, const OptRow *r, char buf[32]) {
     switch (r->type) {
-    case NUMBER: snprintf(buf, 32, "%llu", (unsigned long long)*(const uint64_t *)field(o, r)); return buf;
-    case YESNO:
-    case FLAG: return *(const bool *)field(o, r) ? "yes" : "no";
+    case OPT_NUMBER:
+        snprintf(buf, 32, "%llu", (unsigned long long)*(const uint64_t *)field(o, r));
+        return buf;
+    case OPT_YESNO:
+    case OPT_FLAG: return *(const bool *)field(o, r) ? "yes" : "no";
     default: return *(const char *const *)field(o, r);
     }
 }
@@ -243,7 +265,7 @@ void gr_options_reproduce(const GrOptions *o, StrBuf *out) {
         if (!(r->commands & OPT_REPRODUCE) || (!always && !strcmp(v, r->deflt)))
             continue;
         gr_str_addf(out, " --%s", r->name);
-        if (r->type != FLAG) {
+        if (r->type != OPT_FLAG) {
             gr_str_addc(out, ' ');
             gr_shell_quote(v, out);
         }
@@ -253,7 +275,7 @@ void gr_options_reproduce(const GrOptions *o, StrBuf *out) {
 // A value that asks for nothing is heeded everywhere.
 static bool asks(const OptRow *r, const char *value) {
     return *value && strcmp(value, "no") && strcmp(value, "auto") &&
-           !(r->type == NUMBER && (!strcmp(value, "0") || !strcmp(value, r->deflt)));
+           !(r->type == OPT_NUMBER && (!strcmp(value, "0") || !strcmp(value, r->deflt)));
 }
 
 void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
@@ -265,8 +287,8 @@ void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char
         if (!why || !(o->given >> i & 1) || !asks(r, value))
             continue;
         StrBuf option = {0};
-        gr_str_addf(&option, "--%s%s", r->name, r->type != FLAG ? " " : "");
-        if (r->type != FLAG)
+        gr_str_addf(&option, "--%s%s", r->name, r->type != OPT_FLAG ? " " : "");
+        if (r->type != OPT_FLAG)
             gr_shell_quote(value, &option);
         tell(user, option.data ? option.data : r->name, why);
         gr_str_free(&option);
@@ -281,7 +303,11 @@ void gr_options_help(unsigned command, FILE *out) {
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", r->name, *r->arg ? " " : "", r->arg);
         fprintf(out, "  %-24s %s", left, r->help);
-        if (*r->deflt && r->type != FLAG)
+        uint64_t lowest, highest;
+        if (gr_options_range(r, &lowest, &highest))
+            fprintf(out, " (%llu to %llu; %s)", (unsigned long long)lowest, (unsigned long long)highest,
+                    r->deflt);
+        else if (*r->deflt && r->type != OPT_FLAG)
             fprintf(out, " (%s)", r->deflt);
         fputc('\n', out);
     }
@@ -302,6 +328,9 @@ void gr_options_markdown(StrBuf *out) {
         gr_str_addf(out, "| `--%s` | ", r->name);
         for (const char *p = r->arg; *p; p++)
             gr_str_addf(out, *p == '|' ? " \\%c " : "%c", *p);
+        uint64_t lowest, highest;
+        if (gr_options_range(r, &lowest, &highest))
+            gr_str_addf(out, ", %llu to %llu", (unsigned long long)lowest, (unsigned long long)highest);
         gr_str_addf(out, " | %s | ", r->deflt);
         static const char *const commands[] = {"run", "ptx", "coverage"}; // OPT_RUN and so on
         for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)

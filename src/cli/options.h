@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -38,6 +39,19 @@ typedef struct GrOptions {
 #include "cli/options.def"
 #undef OPTION
 } GrOptions;
+
+typedef enum GrOptType { OPT_TEXT, OPT_REGEX, OPT_CHOICE, OPT_NUMBER, OPT_YESNO, OPT_FLAG } GrOptType;
+
+typedef struct GrOptRow {
+    const char *name, *deflt, *arg, *help;
+    size_t offset; // of its field in GrOptions
+    GrOptType type;
+    unsigned commands, applies;
+} GrOptRow;
+
+// The rows of the table, from 0; NULL: there are no more. And what a NUMBER takes; false: the row is none.
+const GrOptRow *gr_options_row(size_t k);
+bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
 
 // Where the launcher puts the merged options for libgpurace.so.
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"

@@ -83,6 +83,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .write_delay_ns = clamp32(o->write_delay),
                                    .same_value = o->same_value,
                                    .poison = o->poison_writes,
+                                   .later = !o->shuffle_blocks,
                                    .mark = mark,
                                    .wanted = wanted,
                                    .user = c};
@@ -122,6 +123,7 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     ColliderOptions o = c->options;
     char suffix[24];
     o.suffix = suffix_of(m, suffix, sizeof suffix);
+    o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
     m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
     gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
     if (st == GR_OK)

@@ -130,7 +130,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     if (s->engine->only_reads)
         gr_str_addn(&out, text, len);
     else
-        GR_TRY(gr_ptx_print(*parsed, 0, &out, err));
+        GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
     if (m->pub.record_bytes) {
         m->pub.records = gr_results_area(&s->results, m->pub.record_bytes, &m->records_offset);
         if (!m->pub.records) {

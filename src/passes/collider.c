@@ -149,6 +149,30 @@ static gr_status check_target(PtxModule *m, gr_error *err) {
     return GR_OK;
 }
 
+// What is needed to rewrite the functions one by one.
+typedef struct Rewriting {
+    ColliderWork w;
+    ColliderOptions o;
+    bool *marked;
+    uint32_t n_funcs; // the program's
+    GrSiteStatus *status;
+} Rewriting;
+
+static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
+    Rewriting *r = user;
+    r->w.err = err;
+    if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
+        return GR_OK;
+    return rewrite_function(&r->w, f, r->status);
+}
+
+static gr_status drop(void *user, StrBuf *out, gr_error *err) {
+    (void)user;
+    (void)err;
+    out->len = 0;
+    return GR_OK;
+}
+
 // Of which sites there is to choose is known when they are instrumented: so all are, in a copy.
 static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSiteStatus *status,
                               gr_error *err) {
@@ -157,6 +181,7 @@ static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSi
     StrBuf text = {0};
     ColliderOptions all = *o;
     all.choose = NULL;
+    all.later = true;
     GR_TRY(gr_ptx_print(m, 0, &text, err));
     GR_TRY(gr_ptx_parse(text.data, text.len, m->name, &copy, err));
     if (copy->n_sites != m->n_sites) {
@@ -164,6 +189,8 @@ static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSi
         goto done;
     }
     GR_TRY(gr_collider_rewrite(copy, &all, status, err));
+    gr_str_free(&text);
+    GR_TRY(gr_ptx_print_later(copy, 0, &text, drop, NULL, err));
     GR_TRY(o->choose(o->user, m, status, err));
 done:
     gr_ptx_free(copy);
@@ -171,37 +198,43 @@ done:
     return st;
 }
 
-gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
-    gr_status st = GR_OK;
-    ColliderWork w = {.module = m, .o = o, .err = err};
-    uint32_t n_funcs = m->n_funcs; // before the runtime is linked in
-    bool *marked = calloc(n_funcs ? n_funcs : 1, sizeof *marked);
-    if (!marked)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status) {
+    Rewriting *r = GR_NEW(&m->arena, Rewriting);
+    bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
+    const char *suffix = gr_arena_strdup(&m->arena, o->suffix);
+    if (!r || !marked || !suffix)
+        return NULL;
+    *r = (Rewriting){.o = *o, .marked = marked, .n_funcs = m->n_funcs, .status = status};
+    r->o.suffix = suffix;
+    r->w = (ColliderWork){.module = m, .o = &r->o};
     if (o->mark)
         o->mark(o->user, m, marked);
     else
-        memset(marked, true, n_funcs * sizeof *marked);
+        memset(marked, true, m->n_funcs * sizeof *marked);
+    return r;
+}
+
+gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
+    gr_status st = GR_OK;
+    Rewriting *r = prepare(m, o, status);
+    if (!r)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (uint32_t k = 1; k <= m->n_sites; k++)
-        status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+        status[k] = r->marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
     if (o->choose)
         GR_TRY(choose_sites(m, o, status, err));
     GR_TRY(check_target(m, err));
-    PtxFunc **funcs = GR_NEW_ARRAY(&m->arena, PtxFunc *, n_funcs ? n_funcs : 1);
-    if (!funcs) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
-    memcpy(funcs, m->funcs, n_funcs * sizeof *funcs);
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
-    for (uint32_t k = 0; k < n_funcs; k++)
-        if (marked[k] && funcs[k]->has_body && !funcs[k]->tag.inserted)
-            GR_TRY(rewrite_function(&w, funcs[k], status));
+    if (o->later) {
+        m->later = (PtxLater){rewrite_one, r};
+        return GR_OK;
+    }
+    for (uint32_t k = 0; k < r->n_funcs; k++)
+        GR_TRY(rewrite_one(r, m->funcs[k], err));
     if (m->nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:
-    free(marked);
     return st;
 }

@@ -33,6 +33,8 @@ typedef struct ColliderOptions {
     void *user;
     // Becomes part of every name linked in ("__gr7_report"), so that several rewritten modules can be linked together; "" for none.
     const char *suffix;
+    // Functions are rewritten when they are printed, by gr_ptx_print_later; `status` and what the callbacks need must live until then.
+    bool later;
 } ColliderOptions;
 
 // Rewrites `m` in place. `status` has m->n_sites + 1 elements, each set to what became of that site. On failure (a target that cannot be

@@ -492,11 +492,12 @@ static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const 
             GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
         gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
     }
-    if (list.oom)
+    if (list.oom) {
         st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-    else
-        GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;",
-                             g, mods + strlen("ld"), list.data));
+        goto done;
+    }
+    GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
+                         mods + strlen("ld"), list.data));
     GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
 done:
     gr_str_free(&list);

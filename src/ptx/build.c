@@ -3,6 +3,7 @@
 #include "ptx/parser.h"
 #include "ptx/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,23 +17,65 @@ void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
         f->fresh = (uint32_t)v + 1;
 }
 
+// "%gr7" or "$GR_7"; NULL when memory is out.
+static const char *fresh_name(PtxFunc *f, const char *prefix) {
+    char buf[16], *p = buf + sizeof buf;
+    size_t n = strlen(prefix);
+    uint32_t v = f->fresh++;
+    *--p = 0;
+    do
+        *--p = (char)('0' + v % 10);
+    while (v /= 10);
+    memcpy(p -= n, prefix, n);
+    return gr_arena_strndup(&f->module->arena, p, (size_t)(buf + sizeof buf - 1 - p));
+}
+
+static bool note_made(PtxFunc *f, uint32_t number, PtxReg *r) {
+    if (number >= f->cap_made) {
+        uint32_t cap = number < 32 ? 64 : number * 2;
+        PtxReg **made = GR_NEW_ARRAY(&f->module->arena, PtxReg *, cap);
+        if (!made)
+            return false;
+        if (f->cap_made)
+            memcpy(made, f->made, f->cap_made * sizeof *made);
+        f->made = made;
+        f->cap_made = cap;
+    }
+    f->made[number] = r;
+    return true;
+}
+
+PtxReg *gr_build_made_reg(const PtxFunc *f, const char *name, size_t len) {
+    if (len < 4 || memcmp(name, "%gr", 3) || name[3] == '0')
+        return len == 4 && f->cap_made && !memcmp(name, "%gr0", 4) ? f->made[0] : NULL;
+    uint64_t v = 0;
+    for (size_t k = 3; k < len; k++) {
+        if (!lex_is(name[k], CH_DIGIT) || v > UINT32_MAX)
+            return NULL;
+        v = v * 10 + (uint64_t)(name[k] - '0');
+    }
+    return v < f->cap_made ? f->made[v] : NULL;
+}
+
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type) {
     PtxModule *m = f->module;
-    const char *name = gr_arena_printf(&m->arena, "%%gr%u", f->fresh++);
+    uint32_t number = f->fresh;
+    const char *name = fresh_name(f, "%gr");
     PtxReg *r = name ? gr_parse_make_reg(f, name, type, 1) : NULL;
+    if (r && !note_made(f, number, r))
+        r = NULL;
     if (!r) {
         m->nomem = true;
         m->spare_reg = (PtxReg){.name = "%gr", .type = type, .vec = 1};
         return &m->spare_reg;
     }
-    gr_map_put(&f->reg_names, r->name, r); // nobody shadows it; if memory is out, it is found the slow way
     return r;
 }
 
 PtxLabel *gr_ptx_new_label(PtxFunc *f) {
     PtxModule *m = f->module;
     LabelSym *l = GR_NEW(&m->arena, LabelSym);
-    if (!l || !(l->label.name = gr_arena_printf(&m->arena, "$GR_%u", f->fresh++))) {
+    if (!l || !(l->label.name = fresh_name(f, "$GR_"))) {
         m->nomem = true;
         m->spare_label = (PtxLabel){.name = "$GR"};
         return &m->spare_label;
@@ -213,11 +256,66 @@ static void splice(PtxFunc *f, PtxStmt *at, PtxStmt *first, PtxStmt *last) {
     *(at ? &at->prev : &f->last) = last;
 }
 
+// One statement of `text` from *p on, without what is around it, with its operands. False: there is no more.
+static bool add_statement(const char **p, const PtxOperand *ops, StrBuf *out) {
+    const char *s = *p;
+    while (lex_is(*s, CH_SPACE))
+        s++;
+    bool brace = *s == '{' || *s == '}', more = *s != 0;
+    while (*s) {
+        size_t n = brace ? 1 : strcspn(s, ";$");
+        bool ends = brace || s[n] == ';', argument = !brace && s[n] == '$' && lex_is(s[n + 1], CH_DIGIT);
+        n += !brace && s[n] && !argument;
+        gr_str_addn(out, s, n);
+        s += n;
+        if (ends)
+            break;
+        if (argument) {
+            gr_ptx_print_operand(&ops[s[1] - '0'], out);
+            s += 2;
+        }
+    }
+    *p = s;
+    return more;
+}
+
+// What gr_ptx_insert would make of it and the printer of that, in one step: statements of a pass's own, a line each. Tests hold the one
+// against the other.
+static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
+                             gr_error *err) {
+    StrBuf *out = &f->module->line;
+    PtxStmt *s = GR_NEW(&f->module->arena, PtxStmt);
+    char tag[32];
+    size_t n = (size_t)snprintf(tag, sizeof tag, site ? "\n\t/*@gr:%u*/ " : "\n\t/*@gr*/ ", site);
+    size_t end = out->len = 0; // of the last statement
+    for (const char *p = text; add_statement(&p, ops, out); gr_str_addn(out, tag, n))
+        end = out->len;
+    if (s && !out->oom) {
+        *s = (PtxStmt){.kind = PTX_RAW, .tag = {.inserted = true, .site = site}};
+        s->text = gr_arena_strndup(&f->module->arena, end ? out->data : "", end);
+    }
+    if (!s || !s->text)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (end)
+        splice(f, at, s, s);
+    return GR_OK;
+}
+
+// Text that defines labels needs names for them; and what refers to operands that are not there is refused.
+static bool is_simple(const char *text, unsigned n_ops) {
+    for (const char *p = text; (p = strpbrk(p, ":$")) != NULL; p += 2)
+        if (*p == '$' ? !lex_is(p[1], CH_DIGIT) || (unsigned)(p[1] - '0') >= n_ops : p[1] != ':')
+            return false;
+    return true;
+}
+
 gr_status gr_ptx_insert(PtxFunc *f, PtxStmt *at, uint32_t site, const char *text, const PtxOperand *ops,
                         unsigned n_ops, PtxStmt **first, gr_error *err) {
     Parser p;
     if (f->module->nomem)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (f->module->as_text && !first && is_simple(text, n_ops))
+        return insert_text(f, at, site, text, ops, err);
     gr_status st = gr_parser_init(&p, f->module, text, strlen(text), "inserted text", err);
     p.inserting = true;
     p.f = f;

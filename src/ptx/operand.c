@@ -106,6 +106,9 @@ static PtxReg *symbol_reg(Parser *p, Sym *s, Slice name, uint32_t number) {
 
 PtxReg *gr_parse_find_reg(Parser *p, Slice name) {
     uint32_t number = 0;
+    PtxReg *made = p->inserting ? gr_build_made_reg(p->f, name.s, name.len) : NULL;
+    if (made)
+        return made;
     Sym *s = find_symbol(p, name, &number);
     if (s)
         return symbol_reg(p, s, name, number);
@@ -492,19 +495,19 @@ static gr_status parse_name(Parser *p, bool label_expected) {
     if (p->inserting && name.len == 2 && *name.s == '$' && lex_is(name.s[1], CH_DIGIT))
         return parse_argument(p, name);
     uint32_t number = 0;
-    Sym *s = find_symbol(p, name, &number);
-    PtxReg *reg = NULL;
+    PtxReg *reg = p->inserting ? gr_build_made_reg(p->f, name.s, name.len) : NULL;
+    Sym *s = reg ? NULL : find_symbol(p, name, &number);
     if (s && (s->kind == SYM_REG || s->kind == SYM_RANGE)) {
         if (!(reg = symbol_reg(p, s, name, number)))
             return gr_parse_nomem(p);
-    } else if (!s && *name.s == '%' && gr_ptx_is_sreg(name.s, name.len)) {
+    } else if (!s && !reg && *name.s == '%' && gr_ptx_is_sreg(name.s, name.len)) {
         return parse_sreg(p, name);
     }
     if (label_expected && !reg && *name.s != '%')
         return parse_unknown(p, name, true);
     PtxVar *var = s && s->kind == SYM_VAR ? s->obj : NULL;
     PtxFunc *func = s && s->kind == SYM_FUNC ? s->obj : NULL;
-    if (!s && (p->inserting || p->linking)) {
+    if (!s && !reg && (p->inserting || p->linking)) {
         const char *key = gr_parse_intern(p, name.s, name.len);
         if (!key)
             return gr_parse_nomem(p);

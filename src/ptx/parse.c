@@ -354,7 +354,8 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     memcpy(copy, text, len);
     copy[len] = 0;
     gr_arena_init(&m->arena);
-    gr_intern_init(&m->strings, &m->arena);
+    gr_arena_init(&m->texts);
+    gr_intern_init(&m->strings, &m->texts);
     Parser p = {0};
     gr_status st = gr_parser_init(&p, m, copy, len, name ? name : "", err);
     m->name = gr_arena_strdup(&m->arena, name ? name : "");
@@ -397,6 +398,8 @@ void gr_ptx_free(PtxModule *m) {
     gr_map_free(&m->func_map);
     gr_map_free(&m->var_map);
     gr_intern_free(&m->strings);
+    gr_str_free(&m->line);
+    gr_arena_free(&m->texts);
     gr_arena_free(&m->arena);
     free(m);
 }

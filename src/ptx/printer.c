@@ -311,6 +311,11 @@ void gr_ptx_print_stmt(const PtxStmt *s, StrBuf *out) {
     put_stmt(&p, s);
 }
 
+void gr_ptx_print_operand(const PtxOperand *o, StrBuf *out) {
+    Printer p = {.out = out};
+    put_operand(&p, o);
+}
+
 // Registers without a declaration, by type in order of first appearance.
 static void put_new_regs(Printer *p, const PtxFunc *f) {
     for (PtxType t = PTX_NOTYPE; t <= PTX_TYPE_OTHER; t++) {
@@ -371,41 +376,105 @@ static void put_func(Printer *p, const PtxFunc *f) {
     put(p, "}\n");
 }
 
-gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err) {
-    if ((flags & (PTX_PRINT_RENUMBER_REGS | PTX_PRINT_RENAME_LABELS)) && m->debug)
+static gr_status put_header(Printer *p, const PtxModule *m, gr_error *err) {
+    if ((p->flags & (PTX_PRINT_RENUMBER_REGS | PTX_PRINT_RENAME_LABELS)) && m->debug)
         return gr_fail(
             err, GR_ERR_ARGUMENT,
             "%s: registers and labels of a debug module cannot be renamed, its DWARF data refers to "
             "them by name",
             m->name);
-    Printer p = {.out = out, .flags = flags};
-    gr_str_addf(out, ".version %u.%u\n.target ", m->version_major, m->version_minor);
+    gr_str_addf(p->out, ".version %u.%u\n.target ", m->version_major, m->version_minor);
     for (uint32_t k = 0; k < m->n_targets; k++)
-        gr_str_addf(out, k ? ", %s" : "%s", m->targets[k]);
-    put(&p, "\n");
+        gr_str_addf(p->out, k ? ", %s" : "%s", m->targets[k]);
+    put(p, "\n");
     if (m->address_size)
-        gr_str_addf(out, ".address_size %u\n", m->address_size);
-    put(&p, "\n");
-    for (const PtxItem *i = m->items; i; i = i->next) {
-        if (i->kind == PTX_ITEM_FUNC) {
-            put_func(&p, i->func);
-            continue;
-        }
-        put_tag(&p, i->tag);
-        if (i->kind == PTX_ITEM_VAR) {
-            put_var(&p, i->var);
-            put_init(&p, i->var);
-            put(&p, ";\n");
-        } else {
-            put(&p, i->text);
-            put(&p, "\n");
-        }
+        gr_str_addf(p->out, ".address_size %u\n", m->address_size);
+    put(p, "\n");
+    return GR_OK;
+}
+
+static void put_item(Printer *p, const PtxItem *i) {
+    if (i->kind == PTX_ITEM_FUNC) {
+        put_func(p, i->func);
+        return;
     }
-    if (p.raw_operand && (flags & PTX_PRINT_RENUMBER_REGS))
+    put_tag(p, i->tag);
+    if (i->kind == PTX_ITEM_VAR) {
+        put_var(p, i->var);
+        put_init(p, i->var);
+        put(p, ";\n");
+    } else {
+        put(p, i->text);
+        put(p, "\n");
+    }
+}
+
+static gr_status finish(const Printer *p, const PtxModule *m, gr_error *err) {
+    if (p->raw_operand && (p->flags & PTX_PRINT_RENUMBER_REGS))
         return gr_fail(err, GR_ERR_UNSUPPORTED,
                        "%s: an instruction not understood may name registers, so they cannot be renumbered",
                        m->name);
-    if (out->oom || m->nomem)
+    if (p->out->oom || m->nomem)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return GR_OK;
+}
+
+gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err) {
+    gr_status st = GR_OK;
+    Printer p = {.out = out, .flags = flags};
+    if (m->later.rewrite)
+        return gr_fail(err, GR_ERR_INTERNAL, "%s: a pass is not done with it", m->name);
+    GR_TRY(put_header(&p, m, err));
+    for (const PtxItem *i = m->items; i; i = i->next)
+        put_item(&p, i);
+    st = finish(&p, m, err);
+done:
+    return st;
+}
+
+// Rewrites and prints a function. What is inserted lives in *work, of which nothing is left: nor of the function.
+static gr_status put_once(Printer *p, PtxModule *m, PtxItem *i, Arena *work, gr_error *err) {
+    PtxFunc *f = i->func;
+    Arena own = m->arena;
+    m->arena = *work;
+    m->as_text = !p->flags;
+    gr_status st = m->later.rewrite(m->later.user, f, err);
+    m->as_text = false;
+    if (st == GR_OK)
+        put_item(p, i);
+    gr_arena_rewind(&m->arena);
+    *work = m->arena;
+    m->arena = own;
+    gr_map_free(&f->reg_names);
+    gr_map_free(&f->declared);
+    f->declared_known = false;
+    f->first = f->last = NULL;
+    f->regs = f->made = NULL;
+    f->n_regs = f->cap_regs = f->cap_made = 0;
+    return st;
+}
+
+gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
+                             gr_status (*take)(void *user, StrBuf *out, gr_error *err), void *user,
+                             gr_error *err) {
+    enum { MUCH = 1 << 20 };
+    gr_status st = GR_OK;
+    Printer p = {.out = out, .flags = flags};
+    Arena work;
+    gr_arena_init(&work);
+    GR_TRY(put_header(&p, m, err));
+    for (PtxItem *i = m->items; i; i = i->next) {
+        if (m->later.rewrite && i->kind == PTX_ITEM_FUNC && i->func->has_body)
+            GR_TRY(put_once(&p, m, i, &work, err));
+        else
+            put_item(&p, i);
+        if (take && out->len > MUCH && !out->oom)
+            GR_TRY(take(user, out, err));
+    }
+    GR_TRY(finish(&p, m, err));
+    if (take)
+        st = take(user, out, err);
+done:
+    gr_arena_free(&work);
+    return st;
 }

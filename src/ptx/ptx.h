@@ -347,8 +347,10 @@ typedef struct PtxFunc {
     uint32_t n_reg_names;     // how many names .reg declarations have introduced (PtxRegDecl.ordinal)
     uint32_t n_labels;
     uint32_t fresh; // the next number for gr_ptx_new_reg and gr_ptx_new_label
-    Map reg_names;  // cache of gr_ptx_insert: registers by name, where only one can be meant
-    Map declared;   // likewise: every name and prefix that a statement or a parameter declares
+    PtxReg **made;  // by number, those of gr_ptx_new_reg; NULL where that number is a label's
+    uint32_t cap_made;
+    Map reg_names; // cache of gr_ptx_insert: others by name, where only one can be meant
+    Map declared;  // likewise: every name and prefix that a statement or a parameter declares
     bool declared_known;
 } PtxFunc;
 
@@ -378,9 +380,20 @@ typedef struct PtxFile {
 
 typedef struct PtxSite PtxSite;
 
+// What a pass leaves undone of each function until that is printed: of a module of many functions, the code that is inserted into one of
+// them is in memory, not that of all.
+typedef struct PtxLater {
+    gr_status (*rewrite)(void *user, struct PtxFunc *f, gr_error *err); // NULL: nothing is left
+    void *user;                                                         // lives as long as the module
+} PtxLater;
+
 typedef struct PtxModule {
     Arena arena;
+    Arena texts; // of `strings`
     Interner strings;
+    PtxLater later;
+    bool as_text;     // what is inserted is printed at once and needs no reading (gr_ptx_print_later)
+    StrBuf line;      // where that is put together
     const char *name; // for messages
     uint32_t version_major, version_minor;
     const char **targets; // "sm_90", "debug", …
@@ -436,11 +449,18 @@ enum PtxPrintFlags {
     PTX_PRINT_NO_TAGS = 4,
 };
 
-// Appends the module's text to *out. Fails only when memory is out or a flag cannot be honoured.
+// Appends the module's text to *out. Fails only when memory is out, a flag cannot be honoured, or something is left to be done of it.
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err);
+
+// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which something was left,
+// the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it, and empties it; NULL: nobody does.
+gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
+                             gr_status (*take)(void *user, StrBuf *out, gr_error *err), void *user,
+                             gr_error *err);
 
 // One statement, for messages and dumps, without a newline.
 void gr_ptx_print_stmt(const PtxStmt *s, StrBuf *out);
+void gr_ptx_print_operand(const PtxOperand *o, StrBuf *out);
 
 // ---- Tables ----------------------------------------------------------------------------------------------
 

@@ -245,41 +245,47 @@ unsigned gr_ptx_instr_flags(const PtxInstr *i) {
 bool gr_ptx_is_sreg(const char *text, size_t len) {
     // PTX ISA chapter 10, without component suffixes. Families that end in a number are matched by prefix
     // below.
-    static const char *const names[] = {"%tid",
-                                        "%ntid",
-                                        "%laneid",
-                                        "%warpid",
-                                        "%nwarpid",
-                                        "%ctaid",
-                                        "%nctaid",
-                                        "%smid",
-                                        "%nsmid",
-                                        "%gridid",
-                                        "%is_explicit_cluster",
-                                        "%clusterid",
-                                        "%nclusterid",
-                                        "%cluster_ctaid",
-                                        "%cluster_nctaid",
-                                        "%cluster_ctarank",
-                                        "%cluster_nctarank",
-                                        "%lanemask_eq",
-                                        "%lanemask_le",
-                                        "%lanemask_lt",
-                                        "%lanemask_ge",
-                                        "%lanemask_gt",
-                                        "%clock",
-                                        "%clock_hi",
-                                        "%clock64",
-                                        "%globaltimer",
-                                        "%globaltimer_lo",
-                                        "%globaltimer_hi",
-                                        "%total_smem_size",
-                                        "%aggr_smem_size",
-                                        "%dynamic_smem_size",
-                                        "%current_graph_exec"};
+#define SREG(text)                                                                                           \
+    { text, sizeof text - 1 }
+    static const struct {
+        const char *text;
+        size_t len;
+    } names[] = {SREG("%tid"),
+                 SREG("%ntid"),
+                 SREG("%laneid"),
+                 SREG("%warpid"),
+                 SREG("%nwarpid"),
+                 SREG("%ctaid"),
+                 SREG("%nctaid"),
+                 SREG("%smid"),
+                 SREG("%nsmid"),
+                 SREG("%gridid"),
+                 SREG("%is_explicit_cluster"),
+                 SREG("%clusterid"),
+                 SREG("%nclusterid"),
+                 SREG("%cluster_ctaid"),
+                 SREG("%cluster_nctaid"),
+                 SREG("%cluster_ctarank"),
+                 SREG("%cluster_nctarank"),
+                 SREG("%lanemask_eq"),
+                 SREG("%lanemask_le"),
+                 SREG("%lanemask_lt"),
+                 SREG("%lanemask_ge"),
+                 SREG("%lanemask_gt"),
+                 SREG("%clock"),
+                 SREG("%clock_hi"),
+                 SREG("%clock64"),
+                 SREG("%globaltimer"),
+                 SREG("%globaltimer_lo"),
+                 SREG("%globaltimer_hi"),
+                 SREG("%total_smem_size"),
+                 SREG("%aggr_smem_size"),
+                 SREG("%dynamic_smem_size"),
+                 SREG("%current_graph_exec")};
+#undef SREG
     static const char *const families[] = {"%envreg", "%pm", "%reserved_smem_offset_"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strlen(names[k]) == len && !memcmp(names[k], text, len))
+        if (names[k].len == len && !memcmp(names[k].text, text, len))
             return true;
     for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
         size_t n = strlen(families[k]);

@@ -20,6 +20,8 @@
 
 #include "ptx/site_status.h"
 
+#include <stdio.h>
+
 // What a report of the collider's rests on, one of them or both.
 #define GR_EVIDENCE_VALUE      "value changed"
 #define GR_EVIDENCE_WATCHPOINT "conflicting access inside the window"
@@ -181,6 +183,10 @@ void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out);
 // Both list at most max_reports races, and if that is not 0 about 9 MB of them; the others are counted.
 void gr_report_text(const GrReport *r, StrBuf *out);
 gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
+
+// A line for each race and misuse, and a verdict that is races or inconclusive, for when the full report failed: `why` ("killed by signal
+// 11"). Needs no memory. False when `out` cannot be written.
+bool gr_report_brief(const GrReport *r, const char *why, FILE *out);
 
 const char *gr_verdict_name(GrVerdict v);
 // What a race class is called ("lost update") and what it means.

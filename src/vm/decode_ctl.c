@@ -82,6 +82,8 @@ static bool call_slots(Decoder *d, const PtxOperand *list, VmParamSlot **out, ui
 
 // call{.uni} (ret), f, (args){, prototype}; with results and arguments optional.
 static bool decode_call(Decoder *d, const PtxInstr *i) {
+    if (!i->n_operands)
+        return false;
     const PtxOperand *o = i->operands, *end = o + i->n_operands;
     VmCallInfo *c = GR_NEW(&d->m->arena, VmCallInfo);
     if (!c)

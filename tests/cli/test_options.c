@@ -110,8 +110,8 @@ static void expect_text_error(const char *text, const char *message) {
 static void test_nonsense_is_named(void **state) {
     (void)state;
     expect_text_error("sed=3", "unknown option 'sed'");
-    expect_text_error("seed=x", "seed takes a number, not 'x'");
-    expect_text_error("seed=-1", "seed takes a number, not '-1'");
+    expect_text_error("seed=x", "seed takes a number from 0 to 9223372036854775807, not 'x'");
+    expect_text_error("seed=-1", "seed takes a number from 0 to 9223372036854775807, not '-1'");
     expect_text_error("seed=99999999999999999999", "seed takes a number");
     expect_text_error("seed", "seed needs a value");
     expect_text_error("device=gp", "device takes one of auto|cpu|gpu, not 'gp'");
@@ -129,6 +129,107 @@ static void test_nonsense_is_named(void **state) {
     assert_int_equal(gr_options_parse_args(&o, OPT_RUN, 2, missing, &rest, &help, &err), GR_ERR_ARGUMENT);
     assert_non_null(strstr(err.msg, "--seed needs a value: N"));
     assert_int_equal(gr_options_parse_args(&o, OPT_PTX, 3, other, &rest, &help, &err), GR_ERR_ARGUMENT);
+    gr_options_free(&o);
+}
+
+static bool takes(const GrOptRow *r, const char *value) {
+    GrOptions o = defaults();
+    StrBuf word = {0};
+    char *argv[] = {"run", NULL, "app", NULL};
+    int rest;
+    bool help;
+    gr_str_addf(&word, "--%s=%s", r->name, value);
+    argv[1] = word.data;
+    err = (gr_error){0};
+    gr_status args = gr_options_parse_args(&o, r->commands, 3, argv, &rest, &help, &err);
+    word.len = 0;
+    gr_str_addf(&word, "%s='%s'", r->name, value);
+    gr_status text = gr_options_parse_text(&o, word.data, &err); // the environment takes the same
+    assert_int_equal(args, text);
+    if (args != GR_OK) {
+        assert_int_equal(args, GR_ERR_ARGUMENT);
+        assert_non_null(strstr(err.msg, r->name)); // the message names the option and the value
+        assert_non_null(strstr(err.msg, value));
+    }
+    gr_str_free(&word);
+    gr_options_free(&o);
+    return args == GR_OK;
+}
+
+static const char *number(uint64_t v, const char *behind) {
+    static char buf[4][64];
+    static unsigned k;
+    k = (k + 1) % 4;
+    snprintf(buf[k], sizeof buf[k], "%llu%s", (unsigned long long)v, behind);
+    return buf[k];
+}
+
+static void expect_number(const GrOptRow *r) {
+    static const char *const nonsense[] = {"",
+                                           " ",
+                                           "x",
+                                           "-1",
+                                           "+1",
+                                           "-0",
+                                           "1x",
+                                           "1 ",
+                                           " 1",
+                                           "0x",
+                                           "0xg",
+                                           "1e3",
+                                           "1.5",
+                                           "1,2",
+                                           "--1",
+                                           "nan",
+                                           "1_",
+                                           "0b1",
+                                           "0x1p",
+                                           "0x-1",
+                                           "18446744073709551616",
+                                           "99999999999999999999999999",
+                                           "yes"};
+    uint64_t lowest, highest;
+    char hex[32];
+    if (!gr_options_range(r, &lowest, &highest))
+        fail_msg("--%s has no RANGE in options.def", r->name);
+    for (size_t k = 0; k < sizeof nonsense / sizeof *nonsense; k++)
+        if (takes(r, nonsense[k]))
+            fail_msg("--%s takes '%s'", r->name, nonsense[k]);
+    assert_true(takes(r, number(lowest, "")));
+    assert_true(takes(r, number(highest, "")));
+    assert_true(takes(r, r->deflt));
+    snprintf(hex, sizeof hex, "0x%llx", (unsigned long long)highest);
+    assert_true(takes(r, hex));
+    assert_false(takes(r, number(highest + 1, "")));
+    assert_false(takes(r, number(highest, "0")));
+    snprintf(hex, sizeof hex, "0x%llx", (unsigned long long)highest + 1);
+    assert_false(takes(r, hex));
+    if (lowest)
+        assert_false(takes(r, number(lowest - 1, "")));
+}
+
+// Every row of the table, with what it takes and what it does not.
+static void test_every_row_refuses_nonsense(void **state) {
+    (void)state;
+    static const char *const words[] = {"",       " ",        "|",   "no such word", "1",
+                                        "yes|no", "auto|cpu", "YES", "yesno"};
+    const GrOptRow *r;
+    for (size_t k = 0; (r = gr_options_row(k)); k++) {
+        if (r->type == OPT_NUMBER)
+            expect_number(r);
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+            if ((r->type == OPT_CHOICE || r->type == OPT_YESNO || r->type == OPT_FLAG) && takes(r, words[w]))
+                fail_msg("--%s takes '%s'", r->name, words[w]);
+        if (r->type == OPT_YESNO || r->type == OPT_FLAG)
+            assert_true(takes(r, "yes") && takes(r, "no"));
+        if (r->type == OPT_REGEX)
+            assert_true(takes(r, "a|b") && !takes(r, "a(b") && !takes(r, "[") && !takes(r, "*{"));
+        assert_true(takes(r, r->deflt));
+    }
+    GrOptions o = defaults();
+    assert_int_equal(gr_options_parse_text(&o, "seed=010 jobs=0x10", &err), GR_OK);
+    assert_int_equal(o.seed, 10); // no octal numbers
+    assert_int_equal(o.jobs, 16);
     gr_options_free(&o);
 }
 
@@ -226,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_environment_then_command_line),
         cmocka_unit_test(test_text_round_trip),
         cmocka_unit_test(test_nonsense_is_named),
+        cmocka_unit_test(test_every_row_refuses_nonsense),
         cmocka_unit_test(test_options_without_effect),
         cmocka_unit_test(test_page_is_up_to_date),
     };

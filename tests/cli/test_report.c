@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report against golden files: a results file made by hand becomes golden/*.txt and *.json, byte for byte, whatever
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
+#include "../nomem.h"
 #include "device/meet.h"
 #include "device/record.h"
 #include "exact/race.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 static gr_error err;
 static char path[64];
@@ -745,6 +747,63 @@ static void test_names(void **state) {
     gr_arena_free(&arena);
 }
 
+// ---- memory that runs out ------------------------------------------------------------------------------------------------------------
+
+static size_t count_of(const StrBuf *b, const char *word) {
+    size_t n = 0;
+    for (const char *p = b->data; p && (p = strstr(p, word)); p++)
+        n++;
+    return n;
+}
+
+// Builds and writes the report. What says that it succeeded has all races; names may be as the linker has them, and the source unread.
+static bool report_once(void *user, bool must) {
+    size_t *races = user;
+    GrResultsView v;
+    GrReport r;
+    StrBuf text = {0}, json = {0};
+    gr_report_init(&r);
+    r.engine = r.evidence = r.reproduce = r.device = "x";
+    gr_status st = gr_results_open(path, &v, &err), built = st;
+    if (st == GR_OK) {
+        built = gr_report_build(&r, &v, &err);
+        gr_results_close(&v);
+    }
+    if (built == GR_OK)
+        gr_report_text(&r, &text);
+    gr_status in_json = built == GR_OK ? gr_report_json(&r, &json, &err) : built;
+    unsigned long at = nomem_fails_at;
+    nomem_stop();
+    if (must)
+        *races = r.races.len;
+    if (built == GR_OK && !text.oom &&
+        (count_of(&text, "data race: ") != *races || count_of(&text, "gpurace: verdict: races") != 1))
+        fail_msg("the text lacks races when allocation %lu fails", at);
+    if (in_json == GR_OK && count_of(&json, "\"class\"") < *races)
+        fail_msg("the JSON lacks races when allocation %lu fails", at);
+    if ((st != GR_OK && st != GR_ERR_NOMEM && st != GR_ERR_IO) ||
+        (st == GR_OK && built != GR_OK && built != GR_ERR_NOMEM))
+        fail_msg("when allocation %lu fails: %s", at, err.msg);
+    gr_str_free(&text);
+    gr_str_free(&json);
+    gr_report_free(&r);
+    return in_json == GR_OK;
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    GrResults r;
+    size_t races = 0;
+    assert_int_equal(gr_results_attach(path, &r, &err), GR_OK);
+    make_racy_run(&r);
+    end_process(&r, 0);
+    gr_results_detach(&r);
+    json_set_alloc_funcs(__wrap_malloc, free);
+    assert_true(nomem_each(report_once, &races, 2000) > 300);
+    json_set_alloc_funcs(malloc, free);
+    assert_true(races > 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, new_file, remove_file)
 
 int main(void) {
@@ -762,6 +821,7 @@ int main(void) {
         TEST(test_failed_check),
         TEST(test_processes_merge),
         TEST(test_cut_short_by_a_fault),
+        TEST(test_no_memory),
         cmocka_unit_test(test_hostile_payloads),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_names),

@@ -6,6 +6,7 @@ accesses.ptx holds every shape of access that a pass must not be fooled by, and 
 only some targets have. A kernel after rewriting must equal NAME.collider.expect line for line (--update writes that file), must
 assemble, and must come out the same when parsed and printed again. Bad modules must be refused with the reason.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -111,6 +112,16 @@ with tempfile.TemporaryDirectory() as tmp:
         check(run.returncode == 0, "ptxas takes them " + run.stderr[:300])
     one, two = rewrite(source, "--seed", "1").stdout, rewrite(source, "--seed", "2").stdout
     check(one != two, "the seed is part of the code")
+
+    # Of a module of many kernels, the code that is inserted into one of them is in memory, not that of all: they took 49 KB each.
+    many = write(tmp, "many.ptx", ".version 8.4\n.target sm_90\n.address_size 64\n" + "".join(
+        f".visible .entry k{k}(.param .u64 p{k}) {{ .reg .b64 %a; .reg .b32 %r;\nld.param.u64 %a, [p{k}]; ld.global.u32 %r, [%a];"
+        f" st.global.u32 [%a+4], %r; ret; }}\n" for k in range(3000)))
+    pid = os.posix_spawn(gpurace, [gpurace, "ptx", str(many), "-o", f"{tmp}/many.out"], os.environ,
+                         file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)])
+    _, status, used = os.wait4(pid, 0)
+    check(status == 0 and used.ru_maxrss < 60 << 10, f"3000 kernels in {used.ru_maxrss} KiB")
+    check(rewrite(f"{tmp}/many.out", "--engine", "none").returncode == 0, "and the result parses")
 
     head = ".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry k(){ .reg .b32 %r<3>; .reg .pred %p1;"
     old = write(tmp, "old.ptx", head + "shfl.down.b32 %r1|%p1, %r2, 1, 31; ret; }")

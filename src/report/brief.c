@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report in its plainest form, for when the full one could not be written: a line for each race and misuse, written at once, so that
+// whatever happens next leaves it. Nothing is looked up, read from elsewhere or gathered in memory.
+#include "report/report.h"
+
+#include <string.h>
+
+static const char * or (const char *text, const char *other) { return text && *text ? text : other; }
+
+static void put_place(const GrFrame *f, uint32_t ptx_line, FILE *out) {
+    if (f->file && f->line)
+        fprintf(out, "%s:%u", f->file, f->line);
+    else
+        fprintf(out, "PTX line %u", ptx_line);
+}
+
+static void put_race(const GrRace *race, FILE *out) {
+    put_place(&race->accesses[0].at, race->accesses[0].ptx_line, out);
+    fprintf(out, ": data race: %s in kernel %s", gr_race_class_name(race->class), or (race->kernel, "?"));
+    if (race->n_accesses > 1) {
+        fputs(", other side ", out);
+        put_place(&race->accesses[1].at, race->accesses[1].ptx_line, out);
+    }
+    fprintf(out, ", occurred %llu times\n", (unsigned long long)race->count);
+    fflush(out);
+}
+
+bool gr_report_brief(const GrReport *r, const char *why, FILE *out) {
+    for (size_t i = 0; i < r->races.len; i++)
+        put_race(&r->races.data[i], out);
+    for (size_t i = 0; i < r->misuses.len; i++) {
+        const GrMisuse *m = &r->misuses.data[i];
+        put_place(&m->at, m->ptx_line, out);
+        fprintf(out, ": synchronization misuse: %s in kernel %s\n", m->class, or (m->kernel, "?"));
+        fflush(out);
+    }
+    bool races = r->verdict == GR_VERDICT_RACES;
+    fprintf(out, "gpurace: verdict: %s", gr_verdict_name(races ? GR_VERDICT_RACES : GR_VERDICT_INCONCLUSIVE));
+    if (r->races.len)
+        fprintf(out, " (%zu)", r->races.len);
+    fprintf(out, "\n  %s   the full report could not be written (%s); this is a short one\n",
+            races ? "besides" : "because", why);
+    for (size_t i = 0; i < r->reasons.len; i++)
+        fprintf(out, "  %s   %s\n", races ? "besides" : "because", r->reasons.data[i].text);
+    return fflush(out) == 0 && !ferror(out);
+}

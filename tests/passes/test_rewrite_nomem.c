@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less.
+#include "../nomem.h"
+#include "passes/collider.h"
+#include "passes/shuffle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct Work {
+    char *ptx, *expected;
+    size_t len;
+    bool later, shuffle;
+} Work;
+
+static gr_status rewrite(const Work *w, StrBuf *out, gr_error *err) {
+    PtxModule *m = NULL;
+    GrSiteStatus *status = NULL;
+    ColliderOptions o = {.seed = 1,
+                         .read_delay_ns = 5000,
+                         .write_delay_ns = 5000,
+                         .same_value = true,
+                         .poison = true,
+                         .suffix = "",
+                         .later = w->later};
+    gr_status st = GR_OK;
+    GR_TRY(gr_ptx_parse(w->ptx, w->len, "module", &m, err));
+    status = calloc((size_t)m->n_sites + 1, sizeof *status);
+    if (!status) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    GR_TRY(gr_collider_rewrite(m, &o, status, err));
+    if (w->shuffle)
+        GR_TRY(gr_shuffle_blocks(m, 1, err));
+    GR_TRY(gr_ptx_print_later(m, 0, out, NULL, NULL, err));
+done:
+    free(status);
+    gr_ptx_free(m);
+    return st;
+}
+
+static void print_different(const char *a, const char *b) {
+    size_t k = 0, line = 0;
+    for (; a[k] && a[k] == b[k]; k++)
+        if (a[k] == '\n')
+            line = k + 1;
+    print_error("expected: %.*s\nfound:    %.*s\n", (int)strcspn(a + line, "\n"), a + line,
+                (int)strcspn(b + line, "\n"), b + line);
+}
+
+static bool try(void *user, bool must) {
+    Work *w = user;
+    StrBuf out = {0};
+    gr_error err = {0};
+    gr_status st = rewrite(w, &out, &err);
+    unsigned long at = nomem_fails_at;
+    nomem_stop();
+    if (must) {
+        assert_int_equal(st, GR_OK);
+        w->expected = strdup(out.data);
+    } else if (st == GR_OK) { // what failed was not needed
+        if (strcmp(out.data, w->expected) != 0) {
+            print_different(w->expected, out.data);
+            fail_msg("other text when allocation %lu fails", at);
+        }
+    } else if (st != GR_ERR_NOMEM) {
+        fail_msg("when allocation %lu fails: %s", at, err.msg);
+    }
+    gr_str_free(&out);
+    return st == GR_OK;
+}
+
+static void test_every_allocation(void **state) {
+    (void)state;
+    static const char *const names[] = {"accesses", "bulk",   "copies", "deferred",
+                                        "matrices", "tensor", "wide"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (unsigned way = 0; way < 2; way++) {
+            char path[1024];
+            gr_error err = {0};
+            Work w = {.later = way == 0, .shuffle = way == 1};
+            snprintf(path, sizeof path, "%s/%s.ptx", PASSES_DIR, names[k]);
+            assert_int_equal(gr_file_read(path, &w.ptx, &w.len, &err), GR_OK);
+            assert_true(nomem_each(try, &w, 20) > 50);
+            free(w.ptx);
+            free(w.expected);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
