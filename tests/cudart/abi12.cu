@@ -69,8 +69,8 @@ int main()
     CHECK(cudaMemAdvise(data, n * sizeof *data, cudaMemAdviseSetReadMostly, 0));
     CHECK(cudaMemAdvise(data, n * sizeof *data, cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId));
     CHECK(cudaMemPrefetchAsync(data, n * sizeof *data, 0, stream));
-    EXPECT_EQ(cudaMemPrefetchAsync(data, n * sizeof *data, 77, stream), cudaErrorInvalidValue);
-    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaMemPrefetchAsync(data, n * sizeof *data, 77, stream), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
     cudaMemLocation host = {cudaMemLocationTypeHost, 0};
     CHECK(cudaMemPrefetchAsync_v2(data, n * sizeof *data, host, 0, stream));
     CHECK(cudaMemAdvise_v2(data, n * sizeof *data, cudaMemAdviseUnsetPreferredLocation, host));

@@ -147,7 +147,7 @@ static void test_contexts(void **state) {
     OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
     OK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE));
     assert_int_equal(limit, 4096);
-    assert_int_equal(cuCtxSetLimit(CU_LIMIT_MAX, 1), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    assert_int_equal(cuCtxSetLimit(CU_LIMIT_MAX, 1), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxPushCurrent(driver_context));
     OK(cuCtxPopCurrent(&now));
     assert_ptr_equal(now, driver_context);

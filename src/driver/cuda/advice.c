@@ -140,7 +140,9 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocation loca
     const VmRange *r = find(ptr, count);
     CUresult st = gr_stream_get(c, stream, &s);
     if (st == CUDA_SUCCESS && (flags || !r || !is_location(location)))
-        st = CUDA_ERROR_INVALID_VALUE;
+        st = r && location.type == CU_MEM_LOCATION_TYPE_DEVICE && !is_location(location)
+                 ? CUDA_ERROR_INVALID_DEVICE
+                 : CUDA_ERROR_INVALID_VALUE;
     Item *it = st == CUDA_SUCCESS ? gr_item_new(ITEM_BARRIER) : NULL;
     if (!it)
         return gr_cu_leave(st != CUDA_SUCCESS ? st : CUDA_ERROR_OUT_OF_MEMORY);

@@ -351,11 +351,30 @@ static bool is_limit(CUlimit limit) {
            limit != CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;
 }
 
+static CUresult no_limit(CUlimit limit) {
+    return (unsigned)limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+}
+
+// What an H200 makes of what is asked for. A thread has at most 512 KiB of local memory (CUDA C++ Programming Guide, "Technical
+// Specifications per Compute Capability").
+enum { STACK_STEP = 16, STACK_MOST = 512 << 10, HEAP_LEAST = 4 << 20 };
+static size_t granted(CUlimit limit, size_t value) {
+    switch (limit) {
+    case CU_LIMIT_STACK_SIZE: return (value + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+    case CU_LIMIT_MALLOC_HEAP_SIZE: return value > HEAP_LEAST ? value : HEAP_LEAST;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: return value > GR_PRINTF_LEAST ? value : GR_PRINTF_LEAST;
+    default: return value;
+    }
+}
+
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!is_limit(limit))
-        return gr_cu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
+        return gr_cu_leave(no_limit(limit));
+    if (limit == CU_LIMIT_STACK_SIZE && value > STACK_MOST)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    value = granted(limit, value);
     // The device has one of each; what is queued still gets the old ones.
     if (limit == CU_LIMIT_STACK_SIZE || limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
         CUresult r = gr_queue_drain_ctx(c);
@@ -363,9 +382,9 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
             return gr_cu_leave(r);
     }
     if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
-        c->dev->printf_bytes = value = value > GR_PRINTF_LEAST ? value : GR_PRINTF_LEAST;
+        c->dev->printf_bytes = value;
     if (limit == CU_LIMIT_STACK_SIZE)
-        gr_vm_set_stack(c->dev->vm, value > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)value);
+        gr_vm_set_stack(c->dev->vm, (uint32_t)value);
     else if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
         gr_vm_set_heap(c->dev->vm, value);
     c->limits[limit] = value;
@@ -376,7 +395,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
     Ctx *c = NULL;
     API_ENTER(API_CONTEXT, &c);
     if (!value || !is_limit(limit))
-        return gr_cu_leave(value ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+        return gr_cu_leave(value ? no_limit(limit) : CUDA_ERROR_INVALID_VALUE);
     *value = c->limits[limit];
     return gr_cu_leave(CUDA_SUCCESS);
 }

@@ -87,6 +87,8 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int fl
         r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS && s->capture && (flags & CU_EVENT_RECORD_EXTERNAL))
         return gr_cu_leave(gr_capture_event(s, e, CU_GRAPH_NODE_TYPE_EVENT_RECORD));
+    if (r == CUDA_SUCCESS && (flags & CU_EVENT_RECORD_EXTERNAL)) // has a meaning in captures only
+        r = CUDA_ERROR_ILLEGAL_STATE;
     return gr_cu_leave(r == CUDA_SUCCESS ? gr_event_record(e, s) : r);
 }
 

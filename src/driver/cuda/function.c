@@ -149,6 +149,8 @@ CUresult cuFuncLoad(CUfunction handle) {
 // ---- Occupancy ---------------------------------------------------------------------------------------------
 
 static uint32_t blocks_per_sm(const Func *f, int threads, size_t shared) {
+    if (shared > f->max_dynamic_shared)
+        return 0;
     return gr_vm_occupancy(f->module->ctx->dev->vm, f->vm, (uint32_t)threads, shared);
 }
 
@@ -206,10 +208,10 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction hand
     const VmProps *p = f->module->ctx->dev->props;
     uint64_t used = gr_vm_func_attrs(f->vm)->shared_static + p->shared_reserved;
     uint64_t each = p->shared_per_sm / (unsigned)blocks;
-    uint64_t room = each > used ? each - used : 0;
-    if (room > p->shared_per_block_optin)
-        room = p->shared_per_block_optin;
-    *shared = blocks_per_sm(f, threads, 0) >= (unsigned)blocks ? room & ~(uint64_t)127 : 0;
+    uint64_t room = (each > used ? each - used : 0) & ~(uint64_t)127;
+    if (blocks_per_sm(f, threads, 0) < (unsigned)blocks)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    *shared = room < f->max_dynamic_shared ? room : f->max_dynamic_shared;
     return gr_cu_leave(CUDA_SUCCESS);
 }
 

@@ -203,7 +203,10 @@ CUresult cuMemHostRegister_v2(void *p, size_t size, unsigned int flags) {
     uint64_t addr = (uint64_t)(uintptr_t)p;
     if (!p || size == 0 || addr + size < addr || (flags & ~known))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (gr_vm_mem_find(gr_cu.mem, addr) || gr_vm_mem_find(gr_cu.mem, addr + size - 1))
+    const VmRange *there = gr_vm_mem_find(gr_cu.mem, addr);
+    if (there && there->kind != VM_MEM_HOST && there->kind != VM_MEM_PINNED)
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (there || gr_vm_mem_find(gr_cu.mem, addr + size - 1))
         return gr_cu_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     VmRange *r = NULL;
     CUresult st = gr_cu_status(gr_vm_mem_register(gr_cu.mem, p, size, flags, &r, NULL));
@@ -224,8 +227,10 @@ CUresult cuMemHostUnregister(void *p) {
     CUresult st = enter_freeing((uint64_t)(uintptr_t)p, &r);
     if (st != CUDA_SUCCESS)
         return st;
-    if (!p || !r || r->kind != VM_MEM_HOST)
-        return gr_cu_leave(p ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE);
+    if (!p || !r || r->kind != VM_MEM_HOST) // within registered memory, but not at its start: no valid value
+        return gr_cu_leave(p && !gr_vm_mem_find(gr_cu.mem, (uint64_t)(uintptr_t)p)
+                               ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+                               : CUDA_ERROR_INVALID_VALUE);
     host_visible -= is_host_visible(r);
     return gr_cu_leave(gr_cu_status(gr_vm_mem_unregister(gr_cu.mem, p, NULL)));
 }

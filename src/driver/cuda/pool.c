@@ -95,7 +95,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
     if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return gr_cu_leave(CUDA_ERROR_NOT_SUPPORTED);
     if (!d)
-        return gr_cu_leave(CUDA_ERROR_INVALID_DEVICE);
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
     MemPool *p = gr_pool_new(d);
     if (p)
         *out = (CUmemoryPool)p;
@@ -185,9 +185,10 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, siz
     uint32_t peers = p->peers;
     for (size_t i = 0; i < count; i++) {
         const CUmemAccessDesc *d = &map[i];
-        if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !gr_cu_device(d->location.id) ||
-            (d->location.id == p->dev->ordinal && d->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+        if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !gr_cu_device(d->location.id))
             return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+        if (d->location.id == p->dev->ordinal && d->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return gr_cu_leave(CUDA_ERROR_INVALID_DEVICE);
         uint32_t bit = UINT32_C(1) << d->location.id;
         peers = d->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? peers & ~bit : peers | bit;
     }

@@ -12,7 +12,7 @@ static cudaError_t fill_box(struct cudaPitchedPtr p, int value, struct cudaExten
     if (extent.width == 0 || extent.height == 0 || extent.depth == 0)
         return cudaSuccess;
     if (extent.width > p.pitch && (extent.height > 1 || extent.depth > 1))
-        return cudaErrorInvalidPitchValue;
+        return cudaErrorInvalidValue; // not cudaErrorInvalidPitchValue, which copies have: asked of an H200
     if (__builtin_mul_overflow(extent.height, extent.depth, &rows) ||
         __builtin_mul_overflow(p.pitch, p.ysize, &slice))
         return cudaErrorInvalidValue;

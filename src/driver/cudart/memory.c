@@ -75,7 +75,7 @@ cudaError_t CUDARTAPI cudaMallocManaged(void **devPtr, size_t size, unsigned int
     GR_RT_REQUIRE(devPtr != NULL, cudaErrorInvalidValue);
     CUdeviceptr p = 0;
     cudaError_t e = gr_rt_enter();
-    if (e == cudaSuccess)
+    if (e == cudaSuccess && size) // of nothing there is nothing, as with cudaMalloc
         e = gr_rt_translate(gr_rt_legacy.cuMemAllocManaged(&p, size, flags));
     if (e == cudaSuccess)
         *devPtr = (void *)(uintptr_t)p;
