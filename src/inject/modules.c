@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
 #include "inject/functions.h"
+#include "inject/guard.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
@@ -148,13 +149,27 @@ done:
     return st;
 }
 
+typedef struct Rewriting {
+    LoadedModule *m;
+    const char *text;
+    size_t len;
+    PtxModule **parsed;
+} Rewriting;
+
+static gr_status rewrite_it(void *user, gr_error *err) {
+    const Rewriting *r = user;
+    return rewrite(r->m, r->text, r->len, r->parsed, err);
+}
+
 static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *built) {
     PtxModule *ptx = NULL;
     gr_error err = {0};
     char where[800];
-    if (rewrite(m, text, len, &ptx, &err) != GR_OK) {
+    gr_status st = gr_guarded(rewrite_it, &(Rewriting){m, text, len, &ptx}, &err);
+    if (st != GR_OK) {
         set_unchecked(m, "%s", gr_error_text(&err, where, sizeof where));
-        free(m->text);
+        if (st != GR_ERR_INTERNAL)
+            free(m->text);
         m->text = NULL;
     } else {
         m->pub.rewritten = true;
@@ -172,7 +187,8 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
         gr_session_verbose("module %s: %u memory accesses, %zu bytes of PTX rewritten to %zu", m->pub.name,
                            m->info.n_sites, len, m->text_len);
     }
-    gr_ptx_free(ptx);
+    if (st != GR_ERR_INTERNAL) // after a crash nobody knows what state it is in
+        gr_ptx_free(ptx);
 }
 
 // ---- modules that come again ----------------------------------------------------------------------------------

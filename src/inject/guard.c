@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/guard.h"
+
+#include "inject/hooks.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef int (*SigactionFn)(int, const struct sigaction *, struct sigaction *);
+
+enum { SIGNALS = 4 };
+static const int signals[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static struct sigaction before[SIGNALS];
+static _Thread_local sigjmp_buf *landing __attribute__((tls_model("initial-exec")));
+
+// The C library's: the name is this library's own, for what programs ask (watch_signals.c).
+static SigactionFn real_sigaction(void) {
+    static SigactionFn fn;
+    if (!fn)
+        *(void **)&fn = gr_real_dlsym(RTLD_NEXT, "sigaction");
+    return fn;
+}
+
+// Another thread's, or one that somebody sent: as if nobody had been here.
+static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *context) {
+    if (to->sa_flags & SA_SIGINFO)
+        to->sa_sigaction(sig, info, context);
+    else if (to->sa_handler == SIG_DFL)
+        real_sigaction()(sig, to, NULL); // the instruction faults again
+    else if (to->sa_handler != SIG_IGN)
+        to->sa_handler(sig);
+}
+
+static void on_crash(int sig, siginfo_t *info, void *context) {
+    if (landing && info->si_code > 0) // the kernel's word: not sent
+        siglongjmp(*landing, sig);
+    for (unsigned k = 0; k < SIGNALS; k++)
+        if (signals[k] == sig)
+            pass_on(&before[k], sig, info, context);
+}
+
+// What `work` put there itself stays.
+static void restore(void) {
+    struct sigaction now;
+    landing = NULL;
+    for (unsigned k = 0; k < SIGNALS; k++)
+        if (!real_sigaction()(signals[k], NULL, &now) && now.sa_sigaction == on_crash)
+            real_sigaction()(signals[k], &before[k], NULL);
+}
+
+gr_status gr_guarded(gr_status (*work)(void *user, gr_error *err), void *user, gr_error *err) {
+    sigjmp_buf here;
+    struct sigaction mine = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (landing || !real_sigaction()) // within another: that one lands
+        return work(user, err);
+    sigemptyset(&mine.sa_mask);
+    int sig = sigsetjmp(here, 1);
+    if (sig) {
+        restore();
+        return gr_fail(err, GR_ERR_INTERNAL, "gpurace crashed on it (signal %d, %s): please report it", sig,
+                       strsignal(sig));
+    }
+    landing = &here;
+    for (unsigned k = 0; k < SIGNALS; k++)
+        real_sigaction()(signals[k], &mine, &before[k]);
+    gr_status st = work(user, err);
+    restore();
+    return st;
+}

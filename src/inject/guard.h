@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// guard — work on what a program handed over that may turn out to crash: then it has failed, and the program goes on.
+#ifndef GR_INJECT_GUARD_H
+#define GR_INJECT_GUARD_H
+
+#include "base/status.h"
+
+// Yields what work(user, err) does, or GR_ERR_INTERNAL when it ends in SIGSEGV, SIGBUS, SIGFPE or SIGILL; what it had taken (memory) is lost
+// then. With the injection's lock held: one at a time. Signals of other threads go where they went before.
+gr_status gr_guarded(gr_status (*work)(void *user, gr_error *err), void *user, gr_error *err);
+
+#endif
