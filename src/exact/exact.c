@@ -239,14 +239,20 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
         l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
 
+// The shared memory of blocks that will not end.
+static void forget_blocks(Exact *x, const Launch *l) {
+    for (uint64_t k = 0; l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
+        for (unsigned i = 0; l->pages[k] && i < l->pages[k]->n; i++)
+            if (l->pages[k]->block[i])
+                gr_shadow_forget(&x->shadow, l->pages[k]->block[i]);
+}
+
 static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Exact *x = user;
     Launch *l = gr_exact_launch(x, e->launch);
     x->launch = NULL;
-    for (uint64_t k = 0; l && faulted && l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
-        for (unsigned i = 0; l->pages[k] && i < l->pages[k]->n; i++)
-            if (l->pages[k]->block[i])
-                gr_shadow_forget(&x->shadow, l->pages[k]->block[i]);
+    if (l && faulted)
+        forget_blocks(x, l);
     if (l)
         gr_order_launch_end(&x->order, l, faulted);
 }
@@ -290,6 +296,8 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
 void gr_exact_free(Exact *x) {
     if (!x)
         return;
+    for (size_t k = 0; k < x->order.active.len; k++)
+        forget_blocks(x, x->order.active.data[k]);
     gr_order_free(&x->order);
     gr_work_free(&x->work);
     gr_hosts_free(&x->hosts);
