@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUZZ_MEMORY = 1 << 13, FUZZ_PARAMS = 1 << 16, FUZZ_KERNELS = 4, FUZZ_TURNS = 20, FUZZ_BUDGET = 200 };
+enum { FUZZ_MEMORY = 1 << 13, FUZZ_PARAMS = 1 << 16, FUZZ_KERNELS = 4, FUZZ_TURNS = 10, FUZZ_BUDGET = 200 };
 
 static void fuzz_drop(void *user, const char *text, size_t len, uint64_t cost) {
     (void)user;
