@@ -71,8 +71,8 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t
         for (unsigned k = 0; k < n; k++)
             if (c[k].writes >> 31 || !is_after(x, a, c[k].writes, lane, true))
                 return false;
-        if (n > 1 || !touch_quickly(x, a, c, lane, true))
-            left |= m & -m;
+        for (unsigned k = 0; k < n; k++)
+            left |= touch_quickly(x, a, &c[k], lane, true) ? 0 : m & -m;
     }
     if (left && gr_exact_takes_reads(x, a))
         left = gr_exact_note_reads(x, a, line, left, shape);
