@@ -311,7 +311,6 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->reach);
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
-    gr_exact_misuses_free(x);
     gr_exact_freed_free(x);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
@@ -328,7 +327,6 @@ VmObserver gr_exact_observer(Exact *x) {
                         .access = on_access,
                         .glance = on_glance,
                         .sync = on_sync,
-                        .misuse = gr_exact_misuse,
                         .freed = gr_exact_device_freed,
                         .gone = gr_exact_gone,
                         .async = on_async};

@@ -41,8 +41,6 @@ typedef struct ExactOptions {
     size_t collect_every;
     // With so many runs of a line (shadow.h) the next accesses go into tables; 0: when it pays. For tests, too.
     uint32_t tables_at;
-    // Called when synchronization that is wrong in itself is first seen at a place; yields what to count it in, or NULL.
-    uint64_t *(*misused)(void *user, const VmMisuseEvent *e);
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
     // of it. NULL: nobody sees them.
     void (*watch)(void *user, bool on);
@@ -81,8 +79,6 @@ typedef enum ExactCheck {
 } ExactCheck;
 const char *gr_exact_check_text(ExactCheck c); // completes "an internal check failed: "
 
-const char *gr_exact_misuse_name(unsigned kind); // VmMisuse
-const char *gr_exact_misuse_meaning(unsigned kind);
 const char *gr_exact_class_name(unsigned class);
 const char *gr_exact_class_meaning(unsigned class);
 

@@ -55,8 +55,6 @@ typedef struct FoundRace {
     char order[256]; // of the race
 } FoundRace;
 
-typedef struct ExactMisuse ExactMisuse; // misuse.c
-
 struct Exact {
     uint64_t serial; // of all there are
     ExactOptions options;
@@ -81,7 +79,6 @@ struct Exact {
     bool nomem;
     unsigned doubts;    // a bit for each of checks.def that has failed
     VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
-    Map misuses;        // kind and place -> ExactMisuse
     // freed.c
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
@@ -236,10 +233,6 @@ bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first);
 // Nothing else that is known contradicts that the two race at `at`. Else a check has failed.
 bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
                        uint64_t at);
-
-// misuse.c
-void gr_exact_misuse(void *exact, const VmMisuseEvent *e); // the observer's
-void gr_exact_misuses_free(Exact *x);
 
 // judge.c
 bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);

@@ -5,6 +5,7 @@
 #include "inject/aiming.h"
 #include "inject/engines.h"
 #include "inject/listen.h"
+#include "inject/misuses.h"
 #include "inject/race_writer.h"
 #include "watch/watch.h"
 
@@ -16,7 +17,9 @@ struct ColliderWatch {
     const GrSelection *selection;
     Watch *watch;
     RaceWriter writer;
-    Aiming *aiming; // NULL: none
+    Misuses misuses;
+    bool hears_misuse; // beside causality that engine does
+    Aiming *aiming;    // NULL: none
     bool listens;
 };
 
@@ -81,6 +84,8 @@ static gr_status listen(ColliderWatch *c, gr_error *err) {
     VmObserver o = gr_watchpoints_observer(c->watch);
     if (st == GR_OK)
         st = gr_listen(c->session, &o, work, c, &c->listens, err);
+    if (st == GR_OK && c->listens && c->hears_misuse)
+        st = gr_misuses_listen(&c->misuses, err);
     GrHostWatcher w = {c, touched, opened};
     if (c->listens)
         (void)c->session->watch(c->session, &w); // else the host's accesses are not seen, as on a GPU
@@ -105,6 +110,8 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
     c->selection = selection;
     // Beside causality it is that engine's business when the host is watched.
     bool both = !strcmp(o->engine, GR_ENGINE_BOTH);
+    c->misuses = (Misuses){.writer = &c->writer, .selection = selection, .no_faults = true};
+    c->hears_misuse = !both;
     WatchOptions options = {.found = found,
                             .wanted = gr_selection_has_kernels(selection) ? wanted : NULL,
                             .wanted_site = gr_selection_has_files(selection) ? wanted_site : NULL,
@@ -135,7 +142,7 @@ gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const
 }
 
 void gr_collider_watch_finish(ColliderWatch *c) {
-    if (c && gr_watchpoints_incomplete(c->watch))
+    if (c && (gr_watchpoints_incomplete(c->watch) || c->misuses.incomplete))
         c->session->note(c->session, "engine collider", "memory ran out, and some windows were not watched");
     // The device may still run: what it calls stays.
 }

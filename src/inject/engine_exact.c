@@ -7,9 +7,9 @@
 #include "exact/exact.h"
 #include "inject/engines.h"
 #include "inject/listen.h"
+#include "inject/misuses.h"
 #include "inject/race_writer.h"
 #include "inject/selection.h"
-#include "report/misuse_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,36 +20,13 @@ typedef struct Listener {
     Exact *exact;
     RaceWriter writer;
     GrSelection selection;
+    Misuses misuses;
     bool listens;
 } Listener;
 
 static void found(void *user, Race *r) {
     Listener *x = user;
     gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
-}
-
-static uint64_t *misused(void *user, const VmMisuseEvent *e) {
-    Listener *x = user;
-    GrMisuseInfo info = {.class = gr_exact_misuse_name(e->kind),
-                         .meaning = gr_exact_misuse_meaning(e->kind),
-                         .kernel = e->kernel,
-                         .function = e->function,
-                         .file = e->file,
-                         .outer_file = e->outer_file,
-                         .outer_line = e->outer_line,
-                         .detail = e->detail,
-                         .line = e->line,
-                         .column = e->column,
-                         .ptx_line = e->ptx_line,
-                         .thread = {e->thread[0], e->thread[1], e->thread[2]},
-                         .block = {e->block[0], e->block[1], e->block[2]},
-                         .launch = e->launch};
-    uint64_t *count = gr_race_writer_count(&x->writer, &info.count_at);
-    StrBuf b = {0};
-    gr_misuse_write(&info, &b);
-    x->session->record(x->session, GR_RECORD_MISUSE, &b);
-    gr_str_free(&b);
-    return count;
 }
 
 static void doubted(void *user, const char *check) {
@@ -84,6 +61,8 @@ static gr_status listen(Listener *x, gr_error *err) {
         return st != GR_OK
                    ? st
                    : gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
+    if ((st = gr_misuses_listen(&x->misuses, err)) != GR_OK)
+        return st;
     GrHostWatcher w = {x->exact, gr_exact_host_touched, gr_exact_host_opened};
     if (!x->session->watch(x->session, &w))
         x->session->note(x->session, "engine exact", "accesses of the host are not seen on this machine");
@@ -99,6 +78,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     x->session = x->writer.session = s;
     x->writer.stop = o->stop;
+    x->misuses = (Misuses){.writer = &x->writer, .selection = &x->selection};
     *self = x;
     gr_status st = gr_selection_init(&x->selection, o, err);
     if (st != GR_OK)
@@ -106,7 +86,6 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
     ExactOptions options = {.found = found,
                             .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
                             .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
-                            .misused = misused,
                             .doubted = doubted,
                             .watch = watching,
                             .user = x,
@@ -154,7 +133,7 @@ static void remark_on(const Listener *x) {
 static void exact_finish(void *self) {
     Listener *x = self;
     remark_on(x);
-    if (gr_exact_incomplete(x->exact))
+    if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
         x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
     // The device may still run: what it calls stays.
 }

@@ -8,7 +8,7 @@ gr_status gr_listen(GrSession *s, const VmObserver *o, void (*work)(void *user, 
     int (*observe_work)(void (*)(void *, const GrWork *), void *) =
         (int (*)(void (*)(void *, const GrWork *), void *))s->symbol(s, "gr_cpu_device_observe_work");
     *heard = observe && observe_work;
-    if (*heard && (observe(o) || observe_work(work, user)))
+    if (*heard && (observe(o) || (work && observe_work(work, user))))
         return gr_fail(err, GR_ERR_NOMEM, "the device takes no observer");
     return GR_OK;
 }

@@ -7,7 +7,7 @@
 #include "inject/engine.h"
 #include "vm/observer.h"
 
-// From now on `o` hears of kernels, and `work` of what is submitted to streams. *heard: false when the driver is another one, or not there
+// From now on `o` hears of kernels, and `work`, which may be NULL, of what is submitted to streams. *heard: false when the driver is another one, or not there
 // yet; nothing has happened then. GR_ERR_NOMEM: the device takes no more observers.
 gr_status gr_listen(GrSession *s, const VmObserver *o, void (*work)(void *user, const GrWork *w), void *user,
                     bool *heard, gr_error *err);

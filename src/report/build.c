@@ -181,6 +181,18 @@ static const char *known(const char *s) { return *s ? s : NULL; }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
+static bool same_place(const GrFrame *a, const GrFrame *b) {
+    return same_text(a->file, b->file) && a->line == b->line && a->col == b->col;
+}
+
+static bool same_places(const GrMisuse *a, const GrMisuse *b) {
+    bool same = a->n_inlined == b->n_inlined && same_place(&a->at, &b->at) &&
+                (a->at.line || a->ptx_line == b->ptx_line);
+    for (uint32_t k = 0; same && k < a->n_inlined; k++)
+        same = same_place(&a->inlined[k], &b->inlined[k]);
+    return same;
+}
+
 // The same at the same place in several processes is one.
 static void take_misuse(Build *b, const GrRecord *rec) {
     GrReport *r = b->report;
@@ -189,14 +201,15 @@ static void take_misuse(Build *b, const GrRecord *rec) {
         r->damaged++;
         return;
     }
-    if (gr_report_excludes(r, *i.kernel ? i.kernel : NULL, *i.file ? i.file : NULL))
+    if (gr_report_excludes(r, *i.kernel ? i.kernel : NULL, i.at.file))
         return;
     GrMisuse m = {.class = i.class,
                   .meaning = i.meaning,
                   .kernel = known(i.kernel),
                   .detail = i.detail,
-                  .at = {known(i.function), known(i.file), i.line, i.column},
-                  .outer = {NULL, known(i.outer_file), i.outer_line, 0},
+                  .at = i.at,
+                  .inlined = i.inlined,
+                  .n_inlined = i.n_inlined,
                   .ptx_line = i.ptx_line,
                   .launch = i.launch,
                   .count = 1};
@@ -207,9 +220,7 @@ static void take_misuse(Build *b, const GrRecord *rec) {
         memcpy(&m.count, count, sizeof m.count);
     for (size_t k = 0; k < r->misuses.len; k++) {
         GrMisuse *o = &r->misuses.data[k];
-        if (!strcmp(o->class, m.class) && same_text(o->kernel, m.kernel) &&
-            same_text(o->at.file, m.at.file) && o->at.line == m.at.line && o->at.col == m.at.col &&
-            o->outer.line == m.outer.line && (m.at.line || o->ptx_line == m.ptx_line)) {
+        if (!strcmp(o->class, m.class) && same_text(o->kernel, m.kernel) && same_places(o, &m)) {
             o->count += m.count;
             return;
         }

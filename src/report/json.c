@@ -283,14 +283,18 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
 }
 
 static json_t *misuse_json(const GrReport *r, const GrMisuse *m, Arena *arena) {
-    json_t *o = frame_json(&m->at, arena);
-    bool ok = o && set(o, "class", text_json(m->class)) && set(o, "meaning", text_json(m->meaning)) &&
-              set(o, "engine", text_json(r->engine)) &&
-              set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
-              set(o, "ptx_line", number_or_null(m->ptx_line)) && set(o, "thread", triple(m->thread)) &&
-              set(o, "block", triple(m->block)) && set(o, "launch", number_or_null(m->launch)) &&
-              set(o, "count", json_integer((json_int_t)m->count)) && set(o, "detail", text_json(m->detail)) &&
-              set(o, "inlined_at", m->outer.file ? frame_json(&m->outer, arena) : json_null());
+    json_t *o = frame_json(&m->at, arena), *inlined = json_array();
+    bool ok = o && inlined;
+    for (uint32_t i = 0; ok && i < m->n_inlined; i++)
+        ok = json_array_append_new(inlined, frame_json(&m->inlined[i], arena)) == 0;
+    ok = ok && set(o, "class", text_json(m->class)) && set(o, "meaning", text_json(m->meaning)) &&
+         set(o, "engine", text_json(r->engine)) &&
+         set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
+         set(o, "ptx_line", number_or_null(m->ptx_line)) && set(o, "thread", triple(m->thread)) &&
+         set(o, "block", triple(m->block)) && set(o, "launch", number_or_null(m->launch)) &&
+         set(o, "count", json_integer((json_int_t)m->count)) && set(o, "detail", text_json(m->detail)) &&
+         set(o, "inlined_at", json_incref(inlined));
+    json_decref(inlined);
     if (ok)
         return o;
     json_decref(o);

@@ -5,11 +5,16 @@
 #define GR_REPORT_MISUSE_RECORD_H
 
 #include "base/arena.h"
+#include "report/module_record.h"
 #include "report/reader.h"
 
+enum { GR_MISUSE_FRAMES = 32 };
+
 typedef struct GrMisuseInfo {
-    const char *class, *meaning, *kernel, *function, *file, *outer_file, *detail; // "": not known
-    uint32_t line, column, ptx_line, outer_line;
+    const char *class, *meaning, *kernel, *detail; // "": not known
+    GrFrame at;
+    const GrFrame *inlined; // where `at` was inlined, innermost first
+    uint32_t n_inlined, ptx_line;
     uint32_t thread[3], block[3];
     uint64_t launch, count_at;
 } GrMisuseInfo;

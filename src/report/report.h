@@ -90,8 +90,9 @@ typedef struct GrRace {
 // Synchronization that is wrong in itself.
 typedef struct GrMisuse {
     const char *class, *meaning, *kernel, *detail;
-    GrFrame at, outer; // outer: where that was inlined, outermost; file NULL: nowhere
-    uint32_t ptx_line, thread[3], block[3];
+    GrFrame at;
+    const GrFrame *inlined; // where that was inlined, innermost first
+    uint32_t n_inlined, ptx_line, thread[3], block[3];
     uint64_t launch, count;
 } GrMisuse;
 

@@ -193,7 +193,7 @@ static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
 // A misuse of synchronization as rules see it: a race that has one side.
 static GrRace as_race(const GrMisuse *m) {
     GrRace r = {.kernel = m->kernel, .count = m->count, .n_accesses = 1};
-    r.accesses[0] = (GrAccess){.at = m->at, .inlined = &m->outer, .n_inlined = m->outer.file != NULL};
+    r.accesses[0] = (GrAccess){.at = m->at, .inlined = m->inlined, .n_inlined = m->n_inlined};
     return r;
 }
 

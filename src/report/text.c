@@ -146,11 +146,14 @@ static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBu
         gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(m->at.function, arena));
     gr_str_addf(out, "\n\n    %s\n\n", m->meaning);
     gr_text_excerpt(r, &m->at, out);
-    if (m->outer.file) {
+    for (uint32_t f = 0; f < m->n_inlined; f++) {
+        const GrFrame *at = &m->inlined[f];
         gr_str_add(out, "    inlined at ");
-        gr_text_place(r, &m->outer, out);
+        gr_text_place(r, at, out);
+        if (at->function)
+            gr_str_addf(out, " in %s", gr_short_name(at->function, arena));
         gr_str_addc(out, '\n');
-        gr_text_excerpt(r, &m->outer, out);
+        gr_text_excerpt(r, at, out);
     }
     gr_str_addf(out, "    %s", m->detail);
     if (m->launch)
@@ -158,7 +161,7 @@ static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBu
     gr_str_addf(
         out, "\n    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",
         (unsigned long long)m->count, m->count == 1 ? "" : "s",
-        m->count == 1 ? "" : ", the first as above, others possibly by other threads", r->engine);
+        m->count == 1 ? "" : ", each thread counted, the first as above", r->engine);
 }
 
 void gr_report_text(const GrReport *r, StrBuf *out) {

@@ -2,6 +2,7 @@
 // device — a device as a whole: its properties, its observers, where its output goes.
 #include "vm/poison.h"
 #include "vm/policy.h"
+#include "vm/stuck.h"
 #include "vm/team.h"
 #include "vm/warp.h"
 #include "vm/weak.h"
@@ -67,6 +68,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
     }
     d->policy = gr_vm_policy(config->schedule);
     d->held_until = UINT64_MAX;
+    gr_vm_stuck_init(&d->stuck);
     if (config->schedule == VM_SCHEDULE_PCT) {
         d->pct = gr_vm_pct_new(config);
         if (!d->pct) {

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOOP = 32 }; // instructions of a loop that polls
+enum {
+    LOOP = 32, // instructions of a loop that polls
+    TOLD = 4,  // of those that wait
+};
 
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]) {
     const VmLaunch *l = r->launch;
@@ -112,22 +115,46 @@ bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why) {
     return true;
 }
 
-static const char *waits_for(const VmSplit *p) {
+// NULL: it goes round in a loop, as all do that nobody else could let go on when the launch is endless.
+static const char *waits_for(const VmLaunch *l, const VmSplit *p) {
+    bool endless = l->fault.kind == VM_FAULT_TIMEOUT;
     switch (p->state) {
     case VM_SPLIT_BARRIER: return "at a barrier";
     case VM_SPLIT_COLLECTIVE: return "at a warp-synchronous instruction";
     case VM_SPLIT_CLUSTER: return "at a cluster barrier";
-    case VM_SPLIT_SLEEP: return "asleep";
+    case VM_SPLIT_SLEEP: return endless ? NULL : "asleep";
     case VM_SPLIT_GATHER:
-    case VM_SPLIT_JOIN: return "for its warp to meet again";
-    default: return "ready";
+    case VM_SPLIT_JOIN: return endless ? NULL : "for its warp to meet again";
+    default: return NULL;
     }
 }
 
-static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, unsigned *told) {
+static const char *base_name(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+// Where that is in the source: in the function that was written there, and where that was inlined, outermost.
+static void append_place(VmFault *f, const PtxStmt *s, const PtxModule *m) {
+    if (!s || !s->loc) {
+        if (s)
+            append(f->msg, sizeof f->msg, " (PTX line %u)", s->line);
+        return;
+    }
+    append(f->msg, sizeof f->msg, " (%s:%u", base_name(gr_ptx_file(m, s->loc->file)), s->loc->line);
+    const PtxLoc *outer = s->loc;
+    while (outer->inlined_at)
+        outer = outer->inlined_at;
+    if (outer != s->loc)
+        append(f->msg, sizeof f->msg, ", inlined at %s:%u", base_name(gr_ptx_file(m, outer->file)),
+               outer->line);
+    append(f->msg, sizeof f->msg, ")");
+}
+
+static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, uint32_t mask, unsigned *told) {
     VmFault *f = &l->fault;
     uint32_t t[3];
-    unsigned lane = (unsigned)__builtin_ctz(p->mask), n = (unsigned)__builtin_popcount(p->mask);
+    unsigned lane = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_popcount(mask);
     const PtxStmt *s = p->pc->stmt;
     gr_vm_thread_of(r, lane, t);
     if (*told == 0) {
@@ -136,26 +163,43 @@ static void describe(VmLaunch *l, const VmWarpRest *r, const VmSplit *p, unsigne
         f->function = p->act->func->name;
         place(f, s, p->act->func->ptx->module);
     }
-    if (*told < 4) {
+    if (*told < TOLD) {
         append(f->msg, sizeof f->msg, "%sthread (%u,%u,%u)", *told ? "; " : "", t[0], t[1], t[2]);
         if (r->block->cluster->n > 1)
             append(f->msg, sizeof f->msg, " of block (%u,%u,%u)", r->block->ctaid[0], r->block->ctaid[1],
                    r->block->ctaid[2]);
         if (n > 1)
             append(f->msg, sizeof f->msg, " and %u more", n - 1);
-        append(f->msg, sizeof f->msg, n > 1 ? " wait %s" : " waits %s", waits_for(p));
-        if (s && s->loc)
-            append(f->msg, sizeof f->msg, " (line %u)", s->loc->line);
-        else if (s)
-            append(f->msg, sizeof f->msg, " (PTX line %u)", s->line);
+        const char *what = waits_for(l, p);
+        if (what)
+            append(f->msg, sizeof f->msg, n > 1 ? " wait %s" : " waits %s", what);
+        else
+            append(f->msg, sizeof f->msg,
+                   n > 1 ? " repeat a loop that changes nothing" : " repeats a loop that changes nothing");
+        append_place(f, s, p->act->func->ptx->module);
     }
     ++*told;
 }
 
+static bool same_story(const VmLaunch *l, const VmSplit *p, const VmSplit *q) {
+    const char *a = waits_for(l, p), *b = waits_for(l, q);
+    // Where a split of a loop happens to be says nothing.
+    return (a == b || (a && b && !strcmp(a, b))) && (!a || p->pc == q->pc) && p->act->func == q->act->func;
+}
+
 static void describe_block(VmLaunch *l, const VmBlock *b, unsigned *told) {
-    for (uint32_t k = 0; !b->ended && k < b->n_warps; k++)
-        for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
-            describe(l, &b->warps[k], &b->warps[k].splits[s], told);
+    for (uint32_t k = 0; !b->ended && k < b->n_warps; k++) {
+        const VmWarpRest *r = &b->warps[k];
+        uint32_t done = r->live ? 0 : UINT32_MAX;
+        for (uint32_t s = 0; s < r->n_splits; s++) {
+            uint32_t mask = 0;
+            for (uint32_t o = s; o < r->n_splits && !(r->splits[s].mask & done); o++)
+                mask |= same_story(l, &r->splits[s], &r->splits[o]) ? r->splits[o].mask : 0;
+            if (mask)
+                describe(l, r, &r->splits[s], mask, told);
+            done |= mask;
+        }
+    }
 }
 
 // Suspended by try_wait, or, as far as one can tell, in a loop that polls.
@@ -193,12 +237,10 @@ void gr_vm_timeout(VmWarpRest *r) {
                     "was running when the kernel exceeded its time limit of %llu ms of device time", ms);
 }
 
-// Nobody in the block, or in its cluster, can ever run again.
-void gr_vm_deadlock(VmBlock *b) {
+// Who waits for what in the block, or in its cluster if that is what is waited for.
+static void no_progress(VmBlock *b, VmFaultKind kind) {
     VmLaunch *l = b->launch;
-    if (l->faulted)
-        return;
-    begin(l, VM_FAULT_DEADLOCK);
+    begin(l, kind);
     const VmCluster *c = b->cluster;
     if (c->n > 1 && gr_vm_waits_for_cluster(b))
         snprintf(l->fault.msg, sizeof l->fault.msg,
@@ -212,7 +254,20 @@ void gr_vm_deadlock(VmBlock *b) {
     unsigned told = 0;
     for (uint32_t k = 0; k < (c ? c->n : 1); k++)
         describe_block(l, c ? c->block[k] : b, &told);
-    if (told > 4)
+    if (told > TOLD)
         append(l->fault.msg, sizeof l->fault.msg, "; and others");
-    gr_vm_misuse_fault(l, VM_MISUSE_DEADLOCK);
+}
+
+// Nobody in the block, or in its cluster, can ever run again.
+void gr_vm_deadlock(VmBlock *b) {
+    if (b->launch->faulted)
+        return;
+    no_progress(b, VM_FAULT_DEADLOCK);
+    gr_vm_misuse_fault(b->launch, VM_MISUSE_DEADLOCK);
+}
+
+// Polling for what never comes is no misuse: it may as well be a race's doing.
+void gr_vm_endless(VmBlock *b) {
+    if (!b->launch->faulted)
+        no_progress(b, VM_FAULT_TIMEOUT);
 }

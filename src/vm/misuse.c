@@ -13,15 +13,6 @@ static void tell(const VmDevice *d, const VmMisuseEvent *e) {
             d->observers.data[k].misuse(d->observers.data[k].user, e);
 }
 
-static void outermost(const PtxModule *m, const PtxLoc *l, VmMisuseEvent *e) {
-    if (!l->inlined_at)
-        return;
-    while (l->inlined_at)
-        l = l->inlined_at;
-    e->outer_file = gr_ptx_file(m, l->file);
-    e->outer_line = l->line;
-}
-
 void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint32_t threads, const char *fmt,
                   ...) {
     VmWarpRest *r = rest_of(w);
@@ -30,7 +21,7 @@ void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint
         return;
     const VmFunc *f = split_of(w)->act->func;
     const PtxModule *m = f->ptx ? f->ptx->module : l->kernel->ptx->module;
-    char text[512];
+    char text[1024];
     VmMisuseEvent e = {.kind = kind,
                        .threads = threads,
                        .launch = l->number,
@@ -39,15 +30,8 @@ void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint
                        .detail = text};
     gr_vm_thread_of(r, lane, e.thread);
     memcpy(e.block, r->block->ctaid, sizeof e.block);
-    if (i->stmt) {
-        e.ptx_line = i->stmt->line;
-        if (i->stmt->loc) {
-            e.file = gr_ptx_file(m, i->stmt->loc->file);
-            e.line = i->stmt->loc->line;
-            e.column = i->stmt->loc->col;
-            outermost(m, i->stmt->loc, &e);
-        }
-    }
+    e.stmt = i->stmt;
+    e.module = m;
     int n = snprintf(text, sizeof text, "thread (%u,%u,%u) of block (%u,%u,%u) ", e.thread[0], e.thread[1],
                      e.thread[2], e.block[0], e.block[1], e.block[2]);
     va_list ap;
@@ -60,20 +44,15 @@ void gr_vm_misuse(VmWarp *w, const VmInsn *i, VmMisuse kind, unsigned lane, uint
 // The launch's fault is one.
 void gr_vm_misuse_fault(const VmLaunch *l, VmMisuse kind) {
     const VmFault *f = &l->fault;
-    const PtxStmt *s = f->stmt;
     VmMisuseEvent e = {.kind = kind,
                        .threads = 1,
+                       .ends = true,
                        .launch = l->number,
                        .kernel = f->kernel,
                        .function = f->function,
-                       .file = f->file,
-                       .line = f->line,
-                       .ptx_line = f->ptx_line,
+                       .stmt = f->stmt,
+                       .module = f->module,
                        .detail = f->msg};
-    if (s && s->loc) {
-        e.column = s->loc->col;
-        outermost(f->module, s->loc, &e);
-    }
     memcpy(e.thread, f->thread, sizeof e.thread);
     memcpy(e.block, f->block, sizeof e.block);
     tell(l->device, &e);

@@ -219,12 +219,12 @@ typedef enum VmMisuse {
 typedef struct VmMisuseEvent {
     VmMisuse kind;
     uint32_t threads; // that did it at once
+    bool ends;        // the launch, as a fault
     uint64_t launch;
     uint32_t thread[3], block[3];
-    const char *kernel, *function, *file; // file NULL: not known
-    uint32_t line, column, ptx_line;
-    const char *outer_file; // where `line` was inlined, outermost; NULL: nowhere
-    uint32_t outer_line;
+    const char *kernel, *function;
+    const PtxStmt *stmt; // in `module`; NULL: not known
+    const PtxModule *module;
     const char *detail; // "thread (0,0,0) of block (0,0,0) …", a sentence without its end
 } VmMisuseEvent;
 

@@ -13,6 +13,7 @@
 #include "vm/policy.h"
 #include "vm/ready.h"
 #include "vm/spread.h"
+#include "vm/stuck.h"
 #include "vm/warp.h"
 
 #include <stdlib.h>
@@ -177,10 +178,13 @@ static uint64_t run_warp(VmLaunch *l, VmWarpRest *r, uint32_t quantum) {
         w->budget = l->access_countdown;
         w->listens = l->device->listens_access && (gr_vm_wanted(l->device, false) || r->holding);
         r->resumed = i;
-        do {
-            weight += i->weight;
-            i = i->exec[w->partial](w, i);
-        } while (--w->left > 0 && i);
+        if (__builtin_expect(l->device->stuck.looking, 0) && !l->in)
+            i = gr_vm_look(w, i, &weight);
+        else
+            do {
+                weight += i->weight;
+                i = i->exec[w->partial](w, i);
+            } while (--w->left > 0 && i);
         l->access_countdown = w->budget;
         uint64_t ran = (uint64_t)(left - w->left) - l->cut;
         cut += l->cut;
@@ -284,6 +288,8 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     } else
         ran = run_warp(l, r, 1 + scale((uint32_t)draw << 10, 2 * mean));
     l->turn = NULL;
+    if (!l->in && !l->done)
+        gr_vm_stuck_ran(d, ran);
     if (!l->done && !r->n_ready && !r->n_sleeping && !b->moving && !b->ended && gr_vm_cluster_stuck(b))
         gr_vm_deadlock(b);
     if (!l->done && d->config.watchdog_ns && *l->clock_ps / 1000 - l->start_ns > d->config.watchdog_ns &&
@@ -391,11 +397,16 @@ static VmRunResult run(VmDevice *d, uint64_t steps) {
             } else
                 do
                     ran += gr_vm_turn(l) + 1;
-                while (d->active == l && !l->next && l->n_ready && !l->done && ran < steps); // alone
+                while (d->active == l && !l->next && l->n_ready && !l->done && !d->stuck.found &&
+                       ran < steps); // alone
         }
         if (l->done) {
             gr_vm_launch_finish(l);
             return VM_RUN_ENDED;
+        }
+        if (d->stuck.found) {
+            d->stuck.found = false;
+            return VM_RUN_STUCK;
         }
     }
     return VM_RUN_PROGRESS;

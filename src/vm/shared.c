@@ -27,6 +27,21 @@ uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, V
     return *miss == VM_SHARED_FOUND ? b->shared + at : NULL;
 }
 
+// There is no other block's shared memory that it could be.
+static const VmInsn *outside(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
+                             uint64_t size) {
+    unsigned long long n = size, have = rest_of(w)->block->shared_bytes;
+    if (offset >= VM_SHARED_SIZE / 2) // a negative index
+        return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+                           "%s %llu bytes at shared address 0x%llx, %llu bytes before the block's %llu bytes "
+                           "of shared memory",
+                           did, n, (unsigned long long)offset, (unsigned long long)(VM_SHARED_SIZE - offset),
+                           have);
+    return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, lane, offset,
+                       "%s %llu bytes at offset 0x%llx of %llu bytes of shared memory", did, n,
+                       (unsigned long long)offset, have);
+}
+
 const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const char *did, uint64_t offset,
                                  uint64_t size) {
     const VmBlock *self = rest_of(w)->block;
@@ -34,6 +49,8 @@ const VmInsn *gr_vm_shared_fault(VmWarp *w, const VmInsn *i, int lane, const cha
     VmSharedMiss miss;
     (void)gr_vm_shared_find(self->cluster, offset, size, &b, &miss);
     unsigned long long n = size, at = offset & (VM_SHARED_SLOT - 1);
+    if (self->cluster->n == 1 && !self->launch->explicit_cluster)
+        return outside(w, i, lane, did, offset, size);
     if (!b)
         return gr_vm_fault(w, i, VM_FAULT_CLUSTER_BLOCK, lane, offset,
                            "%s %llu bytes of the shared memory of block %llu of a cluster of %u", did, n,

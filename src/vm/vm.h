@@ -82,9 +82,9 @@ typedef struct VmFault {
     const PtxModule *module;
     uint32_t thread[3], block[3];
     uint64_t address;
-    bool shuffled; // the launch's blocks did not start in ascending order
-    char msg[256]; // one sentence: "thread (3,0,0) of block (1,0,0) wrote 4 bytes at 0x…, 0 bytes past the
-                   // end of a 400-byte allocation"
+    bool shuffled;  // the launch's blocks did not start in ascending order
+    char msg[1024]; // one sentence: "thread (3,0,0) of block (1,0,0) wrote 4 bytes at 0x…, 0 bytes past the
+                    // end of a 400-byte allocation"
 } VmFault;
 
 typedef struct VmFuncAttrs {
@@ -155,12 +155,16 @@ typedef enum VmRunResult {
     VM_RUN_PROGRESS, // the budget was used
     VM_RUN_ENDED,    // at least one launch ended or faulted; ask gr_vm_launch_done
     VM_RUN_HELD,     // VM_SCHEDULE_DIRECTED: nothing can move until gr_vm_release
+    VM_RUN_STUCK, // every thread waits or repeats a loop that changes nothing, until memory changes from outside
 } VmRunResult;
 
 // Runs active launches for about `steps` warp instructions. Returns early as soon as a launch ends. When
 // every thread of every launch sleeps, the clock jumps; when none can ever run again, the launch faults with
 // VM_FAULT_DEADLOCK.
 VmRunResult gr_vm_run(VmDevice *d, uint64_t steps);
+
+// After VM_RUN_STUCK, when nothing outside will change memory: its launches end with VM_FAULT_TIMEOUT.
+void gr_vm_end_stuck(VmDevice *d);
 
 // One of those that are held goes on, the seed says which. Its launch; NULL when there is none.
 VmLaunch *gr_vm_release(VmDevice *d);
@@ -181,9 +185,6 @@ bool gr_vm_weak_incomplete(const VmDevice *d);
 
 bool gr_vm_launch_done(const VmLaunch *l);
 const VmFault *gr_vm_launch_fault(const VmLaunch *l); // NULL when none
-// Ends the launch of that number as a trap of its own would, at this instruction if one of it is being executed: observers may call it.
-// False: it has not begun, or is over.
-bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);
 // Ends the launch of that number as a trap of its own would, with the instruction if it is executing one: observers may call it. False: it
 // does not run.
 bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why);

@@ -95,6 +95,21 @@ typedef enum VmSplitState {
     VM_SPLIT_GATHER, // for lanes that the device alone parted from it (gather.c)
 } VmSplitState;
 
+// stuck.c: what a split was like when it was about to execute `pc`, during look number `look`.
+typedef struct VmSeenState {
+    const VmInsn *pc;
+    uint64_t state;
+    uint32_t look, mask, visits;
+} VmSeenState;
+
+// stuck.c: looks at what kernels do, in warp instructions that the device has executed.
+typedef struct VmStuck {
+    uint64_t executed, next, ends; // `next`: something is to be done
+    uint64_t gap, most;            // between looks, and how long one is
+    uint32_t look;
+    bool looking, found;
+} VmStuck;
+
 typedef struct VmSplit {
     const VmInsn *pc;
     VmActivation *act;
@@ -114,6 +129,7 @@ typedef struct VmSplit {
     uint32_t windows;        // hold.c: in how many it has been held
     uint64_t held;           // hold.c: which of those that are held; 0: none
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
+    VmSeenState seen;
 } VmSplit;
 
 // A speculated load of some lanes, until it is known whether they use the value.
@@ -139,14 +155,17 @@ typedef struct VmWarpRest {
     uint32_t cluster_arrived, cluster_done; // lanes: in this phase, and of the last one not yet waited for
     uint32_t at_barrier[VM_BARRIERS];       // lanes that have arrived in this phase, exited ones too
     int64_t priority;                       // policy_pct.c
-    uint32_t rotate;                        // seeded: lane order of conflicting stores
-    bool moving;                            // has splits that are ready or sleep
-    const VmInsn *resumed;                  // where the running split began this time
-    bool clock_fresh;                       // %clock and the like may be read
-    VmWarpAsync *async;                     // async.h; NULL: never had any
-    VmHeldLoad *held;                       // by VmSpeculated.number; NULL: none yet
-    uint32_t holding;                       // no other lanes have any
-    struct VmWeakWarp *weak;                // weak.h; NULL: likewise
+    bool meets;                             // stuck.c: its lanes wait for each other
+    uint32_t look, ran,
+        repeating;           // stuck.c: in look number `look`, lanes that ran, and that repeat what they do
+    uint32_t rotate;         // seeded: lane order of conflicting stores
+    bool moving;             // has splits that are ready or sleep
+    const VmInsn *resumed;   // where the running split began this time
+    bool clock_fresh;        // %clock and the like may be read
+    VmWarpAsync *async;      // async.h; NULL: never had any
+    VmHeldLoad *held;        // by VmSpeculated.number; NULL: none yet
+    uint32_t holding;        // no other lanes have any
+    struct VmWeakWarp *weak; // weak.h; NULL: likewise
     VmActivation *root;
     VmJoin *free_joins;
     VmSplit splits[VM_LANES];
@@ -292,6 +311,7 @@ struct VmDevice {
         held_until; // hold.c: warp instructions, and at which number of them somebody has been held long enough
     uint64_t quiet_until; // likewise, if nobody was held or released meanwhile
     uint32_t n_held;
+    VmStuck stuck;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet
 };
 
@@ -414,6 +434,7 @@ void gr_vm_misuse_fault(const VmLaunch *l, VmMisuse kind);
                                  : (gr_vm_fault((w), (i), __VA_ARGS__),                                      \
                                     gr_vm_misuse_fault(rest_of(w)->launch, (misuse)), (const VmInsn *)NULL))
 void gr_vm_deadlock(VmBlock *b);
+void gr_vm_endless(VmBlock *b);    // its threads wait or poll, and nothing can change
 void gr_vm_timeout(VmWarpRest *r); // the watchdog's; r ran last
 void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

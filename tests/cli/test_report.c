@@ -288,16 +288,15 @@ static void add_pair(GrResults *r, const GrRaceInfo *info) {
 
 static void add_misuse(GrResults *r, const char *file, uint32_t line) {
     StrBuf b = {0};
+    const GrFrame inlined[] = {{"_Z5outeri", "golden/sample.cu", 5, 3},
+                               {"_Z6reducePf", "golden/sample.cu", 7, 0}};
     GrMisuseInfo m = {.class = "mbarrier initialized twice",
                       .meaning = "what it means",
                       .kernel = "_Z6reducePf",
-                      .function = "init",
-                      .file = file,
-                      .outer_file = "golden/sample.cu",
-                      .outer_line = 7,
+                      .at = {"init", file, line, 5},
+                      .inlined = inlined,
+                      .n_inlined = 2,
                       .detail = "thread (5,0,0) of block (1,0,0) did it",
-                      .line = line,
-                      .column = 5,
                       .ptx_line = 77,
                       .thread = {5, 0, 0},
                       .block = {1, 0, 0},

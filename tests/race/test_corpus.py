@@ -194,7 +194,7 @@ class Tool(unittest.TestCase):
 
     def test_misuse(self):
         source = "// MISUSE 1: mixed-size race -- any word of the tables\nx; // SIDE 1\ny; // FIX\n"
-        wrong = {"class": "mixed-size race", "engine": "exact", "file": "intrinsics.h", "line": 7, "inlined_at": {"file": "a/x.cu", "line": 2}}
+        wrong = {"class": "mixed-size race", "engine": "exact", "file": "intrinsics.h", "line": 7, "inlined_at": [{"file": "a/x.cu", "line": 2}]}
         self.expect(0, "1/1 races", source, self.reports(misuses=[wrong]), "--verbose")
         self.expect(1, "missed: MISUSE 1", source, self.reports())
         self.expect(1, "false: ", source, self.reports(misuses=[wrong, {**wrong, "class": "proxy race"}]))

@@ -217,6 +217,33 @@ static void generic_addresses(void **state) {
     assert_int_equal(f.kind, VM_FAULT_ADDRESS_SPACE);
 }
 
+// In a program without clusters there is no other block that such an address could be of.
+// EM-37
+static void wild_shared_addresses(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t at;
+        const char *says;
+    } cases[] = {
+        {0xffffff00, "at shared address 0xffffff00, 256 bytes before the block's 256 bytes of shared memory"},
+        {0x05000000, "at offset 0x5000000 of 256 bytes of shared memory"},
+        {256, "at offset 0x100 of 256 bytes of shared memory"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Rig r;
+        rig_open(&r,
+                 ".visible .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .shared .b32 s[64];"
+                 "ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;"
+                 "st.shared.u32 [%r1], 1; ret; }",
+                 NULL);
+        uint64_t out = rig_alloc(&r, 4);
+        *(uint32_t *)rig_view(&r, out, 4) = cases[k].at;
+        assert_int_equal(RIG_RUN(&r, "k", 1, 1, out), VM_FAULT_ILLEGAL_ADDRESS);
+        assert_non_null(strstr(r.fault.msg, cases[k].says));
+        rig_close(&r);
+    }
+}
+
 // Kernel parameters by address, by element, sign extended, and in registers with several definitions.
 static void parameters(void **state) {
     (void)state;
@@ -483,6 +510,7 @@ int main(void) {
         cmocka_unit_test(freed_memory_faults),
         cmocka_unit_test(alignment),
         cmocka_unit_test(generic_addresses),
+        cmocka_unit_test(wild_shared_addresses),
         cmocka_unit_test(parameters),
         cmocka_unit_test(shared_layout),
         cmocka_unit_test(constants),

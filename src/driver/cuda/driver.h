@@ -233,6 +233,8 @@ uint64_t gr_cu_calls(int *caller); // how often calls entered or left, and the t
 bool gr_cu_busy(void);             // a thread holds the lock or waits for it
 void gr_cu_in_callback(bool yes);  // this thread runs a host function: no CUDA calls from it
 int gr_cu_start_thread(void *(*body)(void *), const char *name);
+// Whether the process has no threads but the calling one and the tool's own.
+bool gr_cu_host_is_alone(void);
 
 // ---- Hooks (init.c) ----------------------------------------------------------------------------------------
 

@@ -7,9 +7,13 @@
 #include "driver/cuda/driver.h"
 #include "driver/cuda/hooks.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,6 +162,28 @@ static void after_fork_child(void) {
 
 __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+bool gr_cu_host_is_alone(void) {
+    static const char ours[] = "gpurace-";
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks)
+        return false;
+    bool alone = true;
+    for (struct dirent *d; alone && (d = readdir(tasks));) {
+        char path[64], name[32] = "";
+        int tid = atoi(d->d_name);
+        if (tid <= 0 || tid == self())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+        FILE *f = fopen(path, "re");
+        if (f) { // else it has ended meanwhile
+            alone = fgets(name, sizeof name, f) && !strncmp(name, ours, sizeof ours - 1);
+            fclose(f);
+        }
+    }
+    closedir(tasks);
+    return alone;
 }
 
 int gr_cu_start_thread(void *(*body)(void *), const char *name) {

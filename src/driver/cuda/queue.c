@@ -346,12 +346,16 @@ static unsigned collect_ended(Dev *dev) {
     return ended;
 }
 
+// A device says that its kernels can never go on unless something else changes memory (VM_RUN_STUCK).
+static Dev *stuck;
+
 static uint64_t run_device(Dev *dev, uint64_t steps) {
     uint64_t begun = thread_ns();
     // The host ran since, and may have unmapped some of its memory.
     gr_vm_mem_forget_pageable(gr_cu.mem);
     VmRunResult r = gr_vm_run(dev->vm, steps);
     device_ns += thread_ns() - begun;
+    stuck = r == VM_RUN_STUCK ? dev : NULL;
     if (r != VM_RUN_PROGRESS)
         collect_ended(dev);
     return steps;
@@ -436,6 +440,27 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
     return 1;
 }
 
+// Whether some stream may still do something, or a host function runs.
+static bool streams_move(void) {
+    for (size_t i = 0; i < streams.len; i++) {
+        const Item *it = streams.data[i]->head;
+        if (it && (may_run(it) || (it->kind == ITEM_HOST && it->host.started)))
+            return true;
+    }
+    return false;
+}
+
+// The only thread of the program waits for the device, all of whose kernels are stuck, and there is nothing else to be done.
+static void end_stuck(void) {
+    Dev *dev = stuck;
+    stuck = NULL;
+    for (int i = 0; i < gr_cu.n_devices; i++)
+        if (gr_cu.devices[i].running && &gr_cu.devices[i] != dev)
+            return;
+    if (!streams_move() && gr_cu_host_is_alone())
+        gr_vm_end_stuck(dev->vm);
+}
+
 // Does one thing of those that can be done; how much it cost, 0 when there is none. `draining`: the caller does
 // nothing else until its work has ended. `release`: when nothing else can move, those held may.
 static uint64_t step(uint64_t budget, bool draining, bool release) {
@@ -449,6 +474,8 @@ static uint64_t step(uint64_t budget, bool draining, bool release) {
         a.item
             ? run_item(a.item, budget, alone, draining)
             : run_device(a.dev, alone ? budget : 1 + gr_rng_below(&choice, 16u << gr_rng_below(&choice, 9)));
+    if (stuck && draining)
+        end_stuck();
     // What runs may wait for what is held.
     if (held && (held_for += cost) > HELD_BUDGET)
         release_one();

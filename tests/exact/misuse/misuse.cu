@@ -48,6 +48,17 @@ __global__ void half_mask(bool right)
         __trap();
 }
 
+// All frames between the kernel and the instruction are named.
+static __device__ __forceinline__ int votes(bool right)
+{
+    return __popc(__ballot_sync(right ? 0xffffffff : 0xff, threadIdx.x & 1)); // WHERE inlined
+}
+static __device__ __forceinline__ int twice_the_votes(bool right) { return votes(right) * 2; } // WHERE inlined
+__global__ void inlined(bool right)
+{
+    result[threadIdx.x] = twice_the_votes(right); // WHERE inlined
+}
+
 __global__ void divergence(bool right)
 {
     if (right || threadIdx.x < 16) {
@@ -183,6 +194,7 @@ static const struct {
 } cases[] = {
     {"mask", mask, 32, 1},
     {"half_mask", half_mask, 64, 1},
+    {"inlined", inlined, 64, 1},
     {"divergence", divergence, 64, 1},
     {"uneven_loop", uneven_loop, 64, 1},
     {"warps_apart", warps_apart, 64, 1},

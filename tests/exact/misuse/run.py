@@ -8,6 +8,7 @@ import sys
 CASES = {
     "mask": "mask without the caller",
     "half_mask": "mask without the caller",
+    "inlined": "mask without the caller",
     "divergence": "barrier divergence",
     "uneven_loop": "barrier divergence",
     "warps_apart": None,
@@ -20,8 +21,8 @@ CASES = {
     "cluster_barrier": "cluster barrier out of turn",
     "finished_block": "shared memory of a finished block",
 }
-GOES_ON = {"mask", "half_mask", "divergence", "uneven_loop", "warps_apart", "twice"}
-THREADS = {"mask": 4, "half_mask": 32}  # that do it wrong
+GOES_ON = {"mask", "inlined", "half_mask", "divergence", "uneven_loop", "warps_apart", "twice"}
+THREADS = {"mask": 4, "inlined": 48, "half_mask": 32}  # that do it wrong
 gpurace, program, source = sys.argv[1:4]
 failures = 0
 
@@ -32,8 +33,8 @@ def fail(what, why):
     print(f"FAILED {what}: {why}")
 
 
-def run(name, how, seed):
-    p = subprocess.run([gpurace, "run", "--engine", "exact", "--format", "json", "--seed", str(seed), "--", program, name, how],
+def run(name, how, seed, engine="exact"):
+    p = subprocess.run([gpurace, "run", "--engine", engine, "--format", "json", "--seed", str(seed), "--", program, name, how],
                        capture_output=True, text=True, timeout=120, check=False)
     at = p.stderr.find("{\n")
     return p, json.loads(p.stderr[at:]) if at >= 0 else {"misuses": [], "races": [], "verdict": p.stderr}
@@ -41,6 +42,11 @@ def run(name, how, seed):
 
 with open(source, encoding="utf-8") as f:
     lines = f.read().splitlines()
+# The collider on the CPU device hears of those that let the kernel go on, too.
+for name in sorted(GOES_ON - {"warps_apart"}):
+    p, report = run(name, "wrong", 1, "collider")
+    if {m["class"] for m in report["misuses"]} != {CASES[name]}:
+        fail(name + " under the collider", report["misuses"])
 for seed in (1, 2, 3):
     for name, text in CASES.items():
         where = {n for n, line in enumerate(lines, 1) if f"WHERE {name}" in line}
@@ -54,8 +60,8 @@ for seed in (1, 2, 3):
         if name in THREADS and sum(m["count"] for m in misuses) != THREADS[name]:
             fail(name, f"counted {[m['count'] for m in misuses]}, not {THREADS[name]}")
         for m in misuses:
-            at = {m["line"], m["inlined_at"]["line"] if m["inlined_at"] else None}
-            if not at & where or not m["detail"] or m["count"] < 1 or not m["kernel"].startswith(name):
+            at = {m["line"], *(f["line"] for f in m["inlined_at"])}
+            if not at & where or (name == "inlined" and not where <= at) or not m["detail"] or m["count"] < 1 or not m["kernel"].startswith(name):
                 fail(name, f"it is said to be at {m}, not at {where}")
         if (name in GOES_ON) != ("cudaSuccess" in p.stdout):
             fail(name, p.stdout)
