@@ -465,6 +465,7 @@ static void end_stuck(void) {
 // nothing else until its work has ended. `release`: when nothing else can move, those held may.
 static uint64_t step(uint64_t budget, bool draining, bool release) {
     uint64_t begun = thread_ns();
+    stuck = NULL; // what was found before says nothing: memory may have changed
     unsigned held = gather(false, release);
     if (actions.len == 0)
         return release && held && release_one() ? 1 : 0;
