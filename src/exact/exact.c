@@ -169,7 +169,9 @@ static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
     x->moment++;
     gr_exact_make_room(x);
-    Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED ? gr_exact_block_of(x, &e->where) : NULL;
+    Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED || e->space == PTX_CONST
+                   ? gr_exact_block_of(x, &e->where)
+                   : NULL;
     if (b && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)
@@ -312,6 +314,8 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->scratch);
     gr_map_free(&x->pairs);
     gr_exact_freed_free(x);
+    gr_map_free(&x->feeds);
+    gr_map_free(&x->volatile_pairs);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);

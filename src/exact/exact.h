@@ -23,6 +23,14 @@ typedef struct ExactOccurrence {
     uint32_t bytes, site[2]; // a bit per byte; numbered over the execution: of its first module as that does
 } ExactOccurrence;
 
+// Which unordered volatile accesses are reported: those that need the lanes of a warp to run in lockstep, none, all. The others are
+// counted.
+typedef enum ExactVolatiles {
+    EXACT_VOLATILE_LOCKSTEP,
+    EXACT_VOLATILE_NONE,
+    EXACT_VOLATILE_ALL,
+} ExactVolatiles;
+
 typedef struct ExactOptions {
     // Called when a pair of sites is first seen to race; it may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
@@ -33,7 +41,8 @@ typedef struct ExactOptions {
     // wanted. Other accesses are neither side of a race, but what they order is ordered.
     bool (*wanted)(void *user, const char *kernel);
     bool (*wanted_site)(void *user, const PtxModule *m, const PtxSite *site);
-    bool no_same_value, volatiles, speculated; // classes that are left out; that are looked for too
+    bool no_same_value, speculated; // classes that are left out; that are looked for too
+    ExactVolatiles volatiles;
     // Called when an internal check (checks.def) has failed for the first time: what the engine says is not to be relied on.
     void (*doubted)(void *user, const char *check);
     // Numbers of stamps (shadow.h) are collected and used again after so many new ones; 0: when it pays. For tests, where the usual number
@@ -66,6 +75,8 @@ unsigned gr_exact_doubts(const Exact *x);
 uint64_t gr_exact_collections(const Exact *x);
 // Pairs of sites that would have raced if calls of several threads of the host had come at other times.
 size_t gr_exact_unsure(const Exact *x);
+// Pairs of sites with unordered volatile accesses that were not reported.
+size_t gr_exact_volatiles(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 // What is kept of launches and their blocks, and of what threads, streams and places know.

@@ -77,8 +77,9 @@ struct Exact {
     bool several_devices; // have launched something
     bool narrow;          // some module has strong accesses whose scope is less than the device
     bool nomem;
-    unsigned doubts;    // a bit for each of checks.def that has failed
-    VEC(uint8_t) reach; // by site: which memory it can access (checks.c)
+    unsigned doubts;           // a bit for each of checks.def that has failed
+    VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
+    Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     // freed.c
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
@@ -218,6 +219,10 @@ void gr_exact_freed_free(Exact *x);
 const FreeSite *gr_exact_free_site(const Exact *x, uint32_t site);         // NULL: it is none
 bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of the memory that was freed
 
+// volatiles.c
+// The two are unordered, and volatile makes them strong: whether that is reported. Else it is counted.
+bool gr_exact_reports_volatile(Exact *x, const Stamp *a, const Stamp *b, bool shared);
+
 // touch.c
 // What the host has done is known to what comes after Work.host.
 void gr_exact_host_releases(Exact *x);
@@ -248,7 +253,7 @@ bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
 // Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
 void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                           uint32_t lane, uint32_t bytes, uint64_t word);
-// The access and all that h holds are morally strong, and nobody wants to hear of volatile ones.
+// The access and all that h holds are morally strong, and none of them is volatile.
 bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,

@@ -268,9 +268,9 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
         *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
     if (!*bytes)
         return false;
-    if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile, and it was asked for
+    if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile
         *class = RACE_VOLATILE;
-        return true;
+        return gr_exact_reports_volatile(x, mine, t, a->owner != NULL);
     }
     if (mine->mark & STAMP_FREED) {
         *class = RACE_FREED;
@@ -321,8 +321,7 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     a->met_strong |= t->strong;
     if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))
         return;
-    if (gr_exact_morally_strong(x, mine, t) &&
-        !(x->options.volatiles && ((mine->mark | t->mark) & STAMP_VOLATILE)))
+    if (gr_exact_morally_strong(x, mine, t) && !((mine->mark | t->mark) & STAMP_VOLATILE))
         return;
     for (uint32_t m = e->lanes; m; m &= m - 1) {
         uint32_t u = (uint32_t)__builtin_ctz(m);
@@ -340,8 +339,8 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
 
 bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h) {
     Alike i = gr_stamp_alike(mine), they = gr_history_alike(&x->shadow, h);
-    return i.strong && i.strong == they.strong && !x->several_devices &&
-           !(x->options.volatiles && (i.some_volatile || they.some_volatile));
+    return i.strong && i.strong == they.strong && !x->several_devices && !i.some_volatile &&
+           !they.some_volatile; // which are reported, or counted
 }
 
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,

@@ -90,7 +90,9 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
-                            .volatiles = !strcmp(o->volatiles, "yes"),
+                            .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
+                                         : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
+                                                                       : EXACT_VOLATILE_LOCKSTEP,
                             .speculated = o->speculated};
     st = gr_exact_create(&options, &x->exact, err);
     if (st == GR_OK)
@@ -106,7 +108,7 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
     gr_selection_mark(&x->selection, ptx, marked);
     for (uint32_t s = 1; s <= ptx->n_sites; s++) {
         const PtxSite *site = &ptx->sites[s];
-        bool private = site->space == PTX_LOCAL || site->space == PTX_CONST || site->space == PTX_PARAM;
+        bool private = site->space == PTX_LOCAL || site->space == PTX_PARAM;
         bool mine = marked[site->func->index] && gr_selection_wants_site(&x->selection, ptx, site);
         m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
     }
@@ -118,16 +120,23 @@ static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
 
 static void remark_on(const Listener *x) {
     char text[512];
-    size_t unsure = gr_exact_unsure(x->exact);
-    if (!unsure)
-        return;
-    snprintf(text, sizeof text,
-             "%zu pair%s of accesses by the work of different host threads would race if calls had come at "
-             "other times: the one "
-             "thread had waited for its work before the other's call began, but nothing seen ordered the two "
-             "threads",
-             unsure, unsure == 1 ? "" : "s");
-    x->session->remark(x->session, text);
+    size_t unsure = gr_exact_unsure(x->exact), volatiles = gr_exact_volatiles(x->exact);
+    if (unsure) {
+        snprintf(text, sizeof text,
+                 "%zu pair%s of accesses by the work of different host threads would race if calls had come "
+                 "at other times: the "
+                 "one thread had waited for its work before the other's call began, but nothing seen ordered "
+                 "the two threads",
+                 unsure, unsure == 1 ? "" : "s");
+        x->session->remark(x->session, text);
+    }
+    if (volatiles) {
+        snprintf(text, sizeof text,
+                 "%zu pair%s of unordered accesses with volatile %s not reported: no race for PTX, but one "
+                 "for CUDA C++ (%s)",
+                 volatiles, volatiles == 1 ? "" : "s", volatiles == 1 ? "was" : "were", "--volatile yes");
+        x->session->remark(x->session, text);
+    }
 }
 
 static void exact_finish(void *self) {

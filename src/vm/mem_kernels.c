@@ -107,7 +107,8 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
                                                         : PTX_GLOBAL;
     uint64_t lo = space == PTX_SHARED || space == PTX_LOCAL ? m->lo : 0;
     uint32_t to = UINT32_MAX;
-    if (d->glances && !info->speculated && (space == PTX_GLOBAL || space == PTX_SHARED)) {
+    if (d->glances && !info->speculated &&
+        (space == PTX_GLOBAL || space == PTX_SHARED || space == PTX_CONST)) {
         if (i->tagged || info->silent)
             return;
         VmGlance g;
@@ -117,7 +118,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
         g.block_linear = r->block->linear;
         g.warp = r->index;
         g.mask = w->mask;
-        g.space = space;
+        g.space = space == PTX_SHARED ? PTX_SHARED : PTX_GLOBAL; // constants have addresses there
         g.turn = r->rotate;
         g.narrow = x->narrow;
         g.lanes = x->a;

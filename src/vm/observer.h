@@ -88,7 +88,7 @@ typedef struct VmSiteInfo {
 } VmSiteInfo;
 
 // An access before it is made into an event, for an observer that can often tell from less. Only of the common
-// instructions: lanes that all lie in one space, and if that is shared memory, in the block's own.
+// instructions: lanes that all lie in one space, and if that is shared memory, in the block's own. Constant memory counts as global.
 typedef struct VmGlance {
     uint64_t launch, block_linear;
     VmSiteInfo *site;

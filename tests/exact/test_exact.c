@@ -114,7 +114,8 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
     VmConfig config = {.seed = seed, .watchdog_ns = 20000000, .split_one_in = 8};
     rig_open(&r, text.data, &config);
     ExactOptions options = {.no_same_value = strstr(c->body, NO_SAME_VALUE),
-                            .volatiles = strstr(c->body, VOLATILES),
+                            .volatiles =
+                                strstr(c->body, VOLATILES) ? EXACT_VOLATILE_ALL : EXACT_VOLATILE_LOCKSTEP,
                             .speculated = strstr(c->body, SPECULATED)};
     Filter filter = {part, text.data};
     if (part != ALL) {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// volatiles — unordered accesses that volatile makes strong. PTX takes volatile for relaxed, so they are no race by its letter;
+// CUDA C++ calls them one.
+//
+// Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when the lanes of a
+// warp ran in lockstep: one lane loads from shared memory what another has just stored, as data. That is reported; the others are
+// counted, unless all are asked for.
+#include "exact/exact_internal.h"
+#include "ptx/feeds.h"
+
+enum { DATA = 1, NO_DATA = 2 };
+
+static int ask(const Exact *x, uint32_t site) {
+    for (size_t k = 0; k < x->modules.len; k++) {
+        const Module *m = &x->modules.data[k];
+        if (!m->ptx || site <= m->first || site - m->first > m->n_sites)
+            continue;
+        const PtxSite *s = &m->ptx->sites[site - m->first];
+        return gr_ptx_feeds_data(s->func, s->stmt) ? DATA : NO_DATA;
+    }
+    return NO_DATA;
+}
+
+static bool is_data(Exact *x, uint32_t site) {
+    uintptr_t known = (uintptr_t)gr_map_get_u64(&x->feeds, site);
+    if (known)
+        return known == DATA;
+    int answer = ask(x, site);
+    if (!gr_map_put_u64(&x->feeds, site, (void *)(uintptr_t)answer))
+        x->nomem = true;
+    return answer == DATA;
+}
+
+// One lane loads as data what another of its warp stores, both by volatile accesses.
+static bool is_lockstep(Exact *x, const Stamp *a, const Stamp *b) {
+    if (!(a->mark & b->mark & STAMP_VOLATILE) || a->at.id != b->at.id || a->at.warp != b->at.warp)
+        return false;
+    if (a->access == PTX_ACCESS_WRITE && b->access == PTX_ACCESS_READ)
+        return is_data(x, b->site);
+    return a->access == PTX_ACCESS_READ && b->access == PTX_ACCESS_WRITE && is_data(x, a->site);
+}
+
+bool gr_exact_reports_volatile(Exact *x, const Stamp *a, const Stamp *b, bool shared) {
+    if (x->options.volatiles == EXACT_VOLATILE_ALL ||
+        (shared && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP && is_lockstep(x, a, b)))
+        return true;
+    uint32_t lo = a->site < b->site ? a->site : b->site, hi = a->site < b->site ? b->site : a->site;
+    uint64_t key = (uint64_t)lo << 32 | hi;
+    if (!gr_map_get_u64(&x->volatile_pairs, key) && !gr_map_put_u64(&x->volatile_pairs, key, x))
+        x->nomem = true;
+    return false;
+}
+
+size_t gr_exact_volatiles(const Exact *x) { return x->volatile_pairs.live; }
