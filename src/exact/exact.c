@@ -8,8 +8,10 @@
 #include <string.h>
 
 enum {
-    TIDY_BYTES = 4 << 20
-}; // that launches, blocks and clocks may take before it is worth looking which are needed
+    TIDY_BYTES =
+        4 << 20, // that launches, blocks and clocks may take before it is worth looking which are needed
+    MODULES_SEEN = 256, // if more are loaded, their fingerprints are computed again
+};
 
 // ---- Modules and sites ---------------------------------------------------------------------------------------------
 
@@ -70,17 +72,19 @@ static bool note_passed(Exact *x, const PtxModule *ptx) {
     return true;
 }
 
+// Code that is loaded again, or twice, is the same module.
 static const Module *module_of(Exact *x, const PtxModule *ptx) {
-    if (x->last_module < x->modules.len && x->modules.data[x->last_module].ptx == ptx)
+    if (x->last_module < x->modules.len && x->modules.data[x->last_module].serial == ptx->serial)
         return &x->modules.data[x->last_module];
-    for (size_t k = 0; k < x->modules.len; k++)
-        if (x->modules.data[k].ptx == ptx) {
-            x->last_module = (uint32_t)k;
-            return &x->modules.data[k];
-        }
+    uintptr_t seen = (uintptr_t)gr_map_get_u64(&x->modules_seen, ptx->serial);
+    if (seen) {
+        x->last_module = (uint32_t)(seen - 1);
+        x->modules.data[seen - 1].serial = ptx->serial;
+        return &x->modules.data[seen - 1];
+    }
     uint64_t fingerprint = gr_exact_fingerprint(ptx);
     size_t k = 0;
-    while (k < x->modules.len && (x->modules.data[k].fingerprint != fingerprint || x->modules.data[k].ptx))
+    while (k < x->modules.len && x->modules.data[k].fingerprint != fingerprint)
         k++;
     if (k == x->modules.len) {
         Module m = {.fingerprint = fingerprint, .first = x->n_sites, .n_sites = ptx->n_sites};
@@ -91,7 +95,11 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
         }
         x->n_sites += ptx->n_sites + 1;
     }
-    x->modules.data[k].ptx = ptx;
+    if (x->modules_seen.live >= MODULES_SEEN)
+        gr_map_free(&x->modules_seen);
+    if (!gr_map_put_u64(&x->modules_seen, ptx->serial, (void *)(uintptr_t)(k + 1)))
+        x->nomem = true;
+    x->modules.data[k].serial = ptx->serial;
     x->narrow |= has_narrow(ptx);
     x->last_module = (uint32_t)k;
     return &x->modules.data[k];
@@ -223,14 +231,10 @@ static void on_async(void *user, const VmAsyncEvent *e) {
 static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     Exact *x = user;
     gr_exact_tidy(x);
-    if (!x->order.active.len) { // modules may have come and gone
-        for (size_t k = 0; k < x->modules.len; k++)
-            x->modules.data[k].ptx = NULL;
-        if (!x->order.told) { // and the past is settled
-            gr_order_settle(&x->order);
-            gr_shadow_clear(&x->shadow);
-            gr_exact_freed_forget(x);
-        }
+    if (!x->order.active.len && !x->order.told) { // the past is settled
+        gr_order_settle(&x->order);
+        gr_shadow_clear(&x->shadow);
+        gr_exact_freed_forget(x);
     }
     x->several_devices |= x->device && x->device != e->device + 1;
     x->device = e->device + 1;
@@ -308,6 +312,7 @@ void gr_exact_free(Exact *x) {
         free(x->races.data[k]);
     gr_vec_free(&x->races);
     gr_vec_free(&x->modules);
+    gr_map_free(&x->modules_seen);
     gr_vec_free(&x->kinds);
     gr_vec_free(&x->passed);
     gr_vec_free(&x->reach);

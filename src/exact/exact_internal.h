@@ -12,7 +12,7 @@
 #include "exact/work.h"
 
 typedef struct Module {
-    const PtxModule *ptx; // NULL: may have been unloaded since
+    uint64_t serial; // of the last that was seen of it (PtxModule)
     uint64_t fingerprint;
     uint32_t first, n_sites; // its site s is site first + s of the execution
 } Module;
@@ -63,6 +63,7 @@ struct Exact {
     Work work;
     Hosts hosts;
     VEC(Module) modules;
+    Map modules_seen; // PtxModule.serial -> index of modules, and 1
     uint32_t n_sites, last_module;
     VEC(FoundRace *) races;
     Map pairs; // sites and class -> FoundRace

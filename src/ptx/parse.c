@@ -344,6 +344,7 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     *out = NULL;
     while (len && !text[len - 1])
         len--;
+    static uint64_t serial;
     PtxModule *m = calloc(1, sizeof *m);
     char *copy = malloc(len + 1);
     if (!m || !copy) {
@@ -351,6 +352,7 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
         free(copy);
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
+    m->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     memcpy(copy, text, len);
     copy[len] = 0;
     gr_arena_init(&m->arena);

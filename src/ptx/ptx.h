@@ -415,6 +415,7 @@ typedef struct PtxModule {
     PtxLabel spare_label;  // likewise
     PtxSite *sites;        // sites[0] is unused; filled by gr_ptx_number_sites (called by the parser)
     uint32_t n_sites;      // highest site number
+    uint64_t serial;       // of all that this library has parsed
 } PtxModule;
 
 // What a site does (design: "Sites").
