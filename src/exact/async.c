@@ -84,6 +84,19 @@ static uint32_t covers(const VmAsyncEvent *e, const Op *op, const uint32_t *grou
     return lanes;
 }
 
+static void keep_copy(Order *o, Warp *w, const Op *op) {
+    if (op->completes != VM_COMPLETES_GROUP)
+        return;
+    if (!w->copies && !(w->copies = calloc(1, sizeof *w->copies))) {
+        o->nomem = true;
+        return;
+    }
+    uint32_t at = w->copies->n++ % WAITED_COPIES;
+    w->copies->copy[at].id = op->id;
+    w->copies->copy[at].number = op->number;
+    w->copies->copy[at].mask = op->mask;
+}
+
 static void wait_for_groups(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) {
     uint32_t *groups = groups_of(o, w, kind_of(e->completes)),
              epoch = e->read_only ? READ_EPOCH : WRITE_EPOCH;
@@ -98,10 +111,12 @@ static void wait_for_groups(Order *o, Block *b, Warp *w, const VmAsyncEvent *e) 
             o->nomem = true;
         if (!e->read_only)
             op->waited |= lanes;
-        if (op->waited == op->mask)
+        if (op->waited == op->mask) {
+            keep_copy(o, w, op);
             gr_order_op_free(op);
-        else
+        } else {
             b->ops.data[kept++] = op;
+        }
     }
     if (groups)
         b->ops.len = kept;
@@ -132,6 +147,10 @@ static void op_arrives(Mbar *m, const Block *b, const VmAsyncEvent *e) {
         if (counts && op->warp == e->where.warp && op->mask >> l & 1)
             gr_clock_add(&m->now_ops, key_of(BY_THREAD, op->id, op->warp, l), WRITE_EPOCH);
     }
+    const WaitedCopies *c = e->kind == VM_MBAR_TX ? NULL : b->warps[e->where.warp].copies;
+    for (uint32_t k = 0; c && k < c->n && k < WAITED_COPIES; k++)
+        if (c->copy[k].number <= e->op && c->copy[k].mask >> l & 1)
+            gr_clock_add(&m->now_ops, key_of(BY_THREAD, c->copy[k].id, e->where.warp, l), WRITE_EPOCH);
 }
 
 static void done_by_mbarrier(Block *b, const VmAsyncEvent *e) {

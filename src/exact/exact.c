@@ -105,6 +105,12 @@ static const Module *module_of(Exact *x, const PtxModule *ptx) {
     return &x->modules.data[k];
 }
 
+const PtxSite *gr_exact_code(Exact *x, const Launch *running, uint32_t site) {
+    const Module *m = running->ptx ? module_of(x, running->ptx) : NULL;
+    return m && site > m->first && site - m->first <= m->n_sites ? &running->ptx->sites[site - m->first]
+                                                                 : NULL;
+}
+
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site) {
     const Module *m = module ? module_of(x, module) : NULL;
     return m && site && site <= m->n_sites ? m->first + site : 0;
@@ -239,10 +245,11 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
     x->several_devices |= x->device && x->device != e->device + 1;
     x->device = e->device + 1;
     Launch *l = gr_order_launch_begin(&x->order, e);
-    if (l)
-        gr_hosts_launch_begins(&x->hosts, l);
-    if (l)
-        l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
+    if (!l)
+        return;
+    l->ptx = e->module;
+    gr_hosts_launch_begins(&x->hosts, l);
+    l->unwanted = x->options.wanted && !x->options.wanted(x->options.user, e->kernel->name);
 }
 
 // The shared memory of blocks that will not end.

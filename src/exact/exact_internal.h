@@ -127,6 +127,8 @@ void gr_exact_tidy(Exact *x);
 Block *gr_exact_block_of(Exact *x, const VmWhere *w); // NULL when there is none
 // An access that nobody wants to hear of.
 bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site);
+// The code of a site, which is of the module of a launch that is running. NULL: it is of another module.
+const PtxSite *gr_exact_code(Exact *x, const Launch *running, uint32_t site);
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
 // Gives the numbers of stamps that nothing refers to any more to others.
 void gr_exact_collect(Exact *x);
@@ -221,8 +223,9 @@ const FreeSite *gr_exact_free_site(const Exact *x, uint32_t site);         // NU
 bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of the memory that was freed
 
 // volatiles.c
-// The two are unordered, and volatile makes them strong: whether that is reported. Else it is counted.
-bool gr_exact_reports_volatile(Exact *x, const Stamp *a, const Stamp *b, bool shared);
+// Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
+// it is counted.
+bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
 
 // touch.c
 // What the host has done is known to what comes after Work.host.

@@ -270,7 +270,7 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
         return false;
     if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile
         *class = RACE_VOLATILE;
-        return gr_exact_reports_volatile(x, mine, t, a->owner != NULL);
+        return gr_exact_reports_volatile(x, a, mine, t);
     }
     if (mine->mark & STAMP_FREED) {
         *class = RACE_FREED;

@@ -298,9 +298,11 @@ static void free_warp(Warp *w) {
         w->sync[__builtin_ctz(m)] = NULL;
     }
     free(w->groups);
+    free(w->copies);
     gr_vec_free(&w->waited);
     w->imp = w->cached = w->cached_imp = NULL;
     w->groups = NULL;
+    w->copies = NULL;
     w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = 0;
     w->recent_of = 0;
     w->has_imp = false;

@@ -88,6 +88,17 @@ typedef struct Waited {
     uint32_t mask, epoch;
 } Waited;
 
+// cp.async of which every lane has waited for its own. An mbarrier may still be told of them: cp.async.mbarrier.arrive stands for all
+// that its thread issued before, and arrives in its own time. Of a warp's the newest are kept.
+enum { WAITED_COPIES = 64 };
+typedef struct WaitedCopies {
+    struct {
+        uint64_t id, number;
+        uint32_t mask;
+    } copy[WAITED_COPIES];
+    uint32_t n; // so many there were: the next one's place is n % WAITED_COPIES
+} WaitedCopies;
+
 typedef struct Warp {
     uint32_t index, exists, exited;
     uint32_t even;   // the epoch of all its lanes; 0: they may differ
@@ -101,6 +112,7 @@ typedef struct Warp {
     LaneSync *sync[LANES];
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
     VEC(Waited) waited;        // not in the lanes' clocks yet
+    WaitedCopies *copies;      // NULL: none
     Clock *learnt[LEARNT];     // the last ones, by which lanes
     uint32_t learnt_by[LEARNT], last_learnt;
     // base of a lane that has no clock of its own, while nothing changed
@@ -133,6 +145,7 @@ typedef struct Launch {
     uint32_t grid[3], block[3], cluster[3], shared_bytes, threads;
     int device;
     const char *kernel;    // may be gone when the module is
+    const PtxModule *ptx;  // its code, loaded for as long as the launch runs
     uint64_t begun, ended; // moments; ended 0: runs
     bool host;             // none of the device's: what the host itself accesses
     bool apart;            // nothing orders its blocks among themselves

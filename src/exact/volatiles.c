@@ -10,39 +10,30 @@
 
 enum { DATA = 1, NO_DATA = 2 };
 
-static int ask(const Exact *x, uint32_t site) {
-    for (size_t k = 0; k < x->modules.len; k++) {
-        const Module *m = &x->modules.data[k];
-        if (!m->ptx || site <= m->first || site - m->first > m->n_sites)
-            continue;
-        const PtxSite *s = &m->ptx->sites[site - m->first];
-        return gr_ptx_feeds_data(s->func, s->stmt) ? DATA : NO_DATA;
-    }
-    return NO_DATA;
-}
-
-static bool is_data(Exact *x, uint32_t site) {
+static bool is_data(Exact *x, const Launch *running, uint32_t site) {
     uintptr_t known = (uintptr_t)gr_map_get_u64(&x->feeds, site);
     if (known)
         return known == DATA;
-    int answer = ask(x, site);
+    const PtxSite *s = gr_exact_code(x, running, site);
+    int answer = s && gr_ptx_feeds_data(s->func, s->stmt) ? DATA : NO_DATA;
     if (!gr_map_put_u64(&x->feeds, site, (void *)(uintptr_t)answer))
         x->nomem = true;
     return answer == DATA;
 }
 
-// One lane loads as data what another of its warp stores, both by volatile accesses.
-static bool is_lockstep(Exact *x, const Stamp *a, const Stamp *b) {
+// One lane loads as data what another of its warp stores, both by volatile accesses. The launch is that of both.
+static bool is_lockstep(Exact *x, const Launch *running, const Stamp *a, const Stamp *b) {
     if (!(a->mark & b->mark & STAMP_VOLATILE) || a->at.id != b->at.id || a->at.warp != b->at.warp)
         return false;
     if (a->access == PTX_ACCESS_WRITE && b->access == PTX_ACCESS_READ)
-        return is_data(x, b->site);
-    return a->access == PTX_ACCESS_READ && b->access == PTX_ACCESS_WRITE && is_data(x, a->site);
+        return is_data(x, running, b->site);
+    return a->access == PTX_ACCESS_READ && b->access == PTX_ACCESS_WRITE && is_data(x, running, a->site);
 }
 
-bool gr_exact_reports_volatile(Exact *x, const Stamp *a, const Stamp *b, bool shared) {
+bool gr_exact_reports_volatile(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
     if (x->options.volatiles == EXACT_VOLATILE_ALL ||
-        (shared && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP && is_lockstep(x, a, b)))
+        (access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
+         is_lockstep(x, access->view.launch, a, b)))
         return true;
     uint32_t lo = a->site < b->site ? a->site : b->site, hi = a->site < b->site ? b->site : a->site;
     uint64_t key = (uint64_t)lo << 32 | hi;

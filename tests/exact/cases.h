@@ -461,6 +461,13 @@ static const Case cases[] = {
      "=B\ncp.async.wait_all;\nst.global.u32 [%rd3], "
      "%r1; // =C\n",
      1, 32, "A-B " RW},
+    {"cp.async, told by an mbarrier after its own threads had waited",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 32;\nbar.sync 0;\nsetp.lt.u32 %p10, %r1, "
+     "32; @%p10 bra TOLD;\ncp.async.ca.shared.global [%r6], [%rd3], 4; // =A\n"
+     "cp.async.mbarrier.arrive.noinc.shared.b64 [m];\ncp.async.wait_all;\nbra.uni END;\n"
+     "TOLD: mbarrier.test_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra TOLD;\n"
+     "ld.shared.u32 %r11, [%r6+128]; // =B\nEND: \n",
+     8, 64, ""},
     {"mbarrier",
      ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
      "%r1; // =A\n"
