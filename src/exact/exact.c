@@ -255,7 +255,7 @@ static void on_launch_begin(void *user, const VmLaunchEvent *e) {
 // The shared memory of blocks that will not end.
 static void forget_blocks(Exact *x, const Launch *l) {
     for (uint64_t k = 0; l->pages && k <= l->n_blocks / PAGE_BLOCKS; k++)
-        for (unsigned i = 0; l->pages[k] && i < l->pages[k]->n; i++)
+        for (unsigned i = 0; l->pages[k] && l->pages[k]->live && i < l->pages[k]->n; i++)
             if (l->pages[k]->block[i])
                 gr_shadow_forget(&x->shadow, l->pages[k]->block[i]);
 }
@@ -264,10 +264,10 @@ static void on_launch_end(void *user, const VmLaunchEvent *e, bool faulted) {
     Exact *x = user;
     Launch *l = gr_exact_launch(x, e->launch);
     x->launch = NULL;
-    if (l && faulted)
-        forget_blocks(x, l);
-    if (l)
-        gr_order_launch_end(&x->order, l, faulted);
+    if (!l)
+        return;
+    forget_blocks(x, l);
+    gr_order_launch_end(&x->order, l, faulted);
 }
 
 static void on_block_begin(void *user, uint64_t launch, uint64_t linear) {

@@ -246,7 +246,8 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
     a.owner = shared ? b : NULL;
     a.event = NULL;
-    a.late = false;
+    a.late = a.met_strong = a.raced = a.asked = a.silent = false;
+    a.unchanged = 0;
     a.known = a.plain = a.gone = a.own = a.table = 0;
     a.tables_known = a.table_line = NULL;
     a.last.bytes = 0;

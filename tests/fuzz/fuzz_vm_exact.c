@@ -14,11 +14,6 @@ static void doubted(void *user, const char *check) {
     abort();
 }
 
-static uint64_t *misused(void *user, const VmMisuseEvent *e) {
-    (void)e;
-    return user;
-}
-
 static void check_race(const Race *r, const PtxModule *m) {
     for (unsigned k = 0; k < 2; k++)
         if (r->side[k].site > m->n_sites || (r->side[k].by == RACE_BY_KERNEL && !r->side[k].site))
@@ -31,15 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     PtxModule *ptx;
     VmModule *mod = NULL;
     Exact *x;
-    uint64_t misuses = 0;
     if (gr_ptx_parse((const char *)data, size, "input", &ptx, NULL) != GR_OK)
         return 0;
     VmDevice *dev = fuzz_device(size);
     ExactOptions o = {.doubted = doubted,
-                      .misused = misused,
-                      .user = &misuses,
                       .collect_every = 1 + size % 3,
-                      .volatiles = size & 4,
+                      .volatiles = (ExactVolatiles)(size % 5 % 3),
                       .speculated = size & 8};
     if (gr_exact_create(&o, &x, NULL) != GR_OK)
         abort();
