@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last steps of a reduction in one warp, as before Volta: volatile shared memory and no barrier. PTX takes volatile for relaxed
 // with system scope, so it is no data race by PTX; that the sums come out right is another matter.
-// RACE 1: volatile race, shared, can-overlap, options --volatile yes -- CUDA C++ calls racing volatiles a race
+// RACE 1: volatile race, shared, can-overlap -- since Volta the lanes of a warp need not run in lockstep
 // FIXED: __syncwarp between reading and writing
 #include "../corpus.h"
 
