@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A crash in the child must not be taken for the end of the work: who is done says so.
+// A crash in the child must not be taken for the end of the work: a child that is done says so.
 static void in_child(bool (*work)(void *user, int *status), void *user, int report) {
     int status = 0;
     signal(SIGPIPE, SIG_IGN); // a reader that has gone away is an error of write, which is seen

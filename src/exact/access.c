@@ -22,7 +22,7 @@ static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane,
     return (reads || !t->strong) && gr_exact_knows_stamp(x, a, stamp, t);
 }
 
-// Whoever races with h races with the access, which comes after it (history.c).
+// A later access that races with h races with this access too, which comes after h (history.c).
 static inline bool is_superseded(const Exact *x, Access *a, History h, uint32_t lane) {
     const Stamp *stamps = x->shadow.stamps.data;
     return gr_exact_same_kind(&stamps[h >> 5], &stamps[a->stamp]) && is_after(x, a, h, lane, true);

@@ -269,7 +269,7 @@ CUresult cuDriverGetVersion(int *version) {
     return CUDA_SUCCESS;
 }
 
-// Who asks for these tables has NVIDIA's runtime inside: a library like cuBLAS, or a program. All that it does with CUDA fails then, and
+// A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that it does with CUDA fails, and
 // its user sees a status that says nothing.
 static void tell_of_runtime(const void *caller) {
     Dl_info in;
