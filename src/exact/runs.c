@@ -87,6 +87,17 @@ static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t l
     return gr_exact_all_know(x, a, lanes, r->stamp) ? 0 : r->lanes;
 }
 
+// Drops the run that *link names if it has no lanes left, else counts it. Yields the link of the next one.
+static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
+    Run *r = &s->runs.data[*link - 1];
+    if (!r->lanes) {
+        gr_run_drop(s, link);
+        return link;
+    }
+    *length += *length < UINT16_MAX;
+    return &r->next;
+}
+
 // Drops what is not needed any more of the runs behind `first`.
 static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
     Shadow *s = &x->shadow;
@@ -94,12 +105,7 @@ static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
         r->lanes = still_needed(x, a, r, lanes, shape);
-        if (r->lanes) {
-            length += length < UINT16_MAX;
-            link = &r->next;
-        } else {
-            gr_run_drop(s, link);
-        }
+        link = pass_run(s, link, &length);
     }
     first->length = length;
 }
@@ -135,12 +141,7 @@ static uint32_t retire(Exact *x, const Access *a, Line *line, Run *first) {
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
         r->lanes = retire_run(x, a, line, r);
-        if (r->lanes) {
-            length += length < UINT16_MAX;
-            link = &r->next;
-        } else {
-            gr_run_drop(s, link);
-        }
+        link = pass_run(s, link, &length);
     }
     first->length = length;
     return retire_run(x, a, line, first);
