@@ -295,6 +295,7 @@ gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (o)
         x->options = *o;
+    x->hosts.order = x->options.threads;
     static uint64_t serial;
     x->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     for (unsigned turn = 0; turn < 32; turn++)

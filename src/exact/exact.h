@@ -31,6 +31,17 @@ typedef enum ExactVolatiles {
     EXACT_VOLATILE_ALL,
 } ExactVolatiles;
 
+// What orders the threads of the host among themselves, as far as it is seen. Each that waits for the device has a number from 1, below
+// 2^16, and counts its waits; a number may pass to another thread, which then counts on.
+typedef struct ExactThreads {
+    // Of the calling thread: for each number, less 1, up to which of its waits this one comes after. *version changes with it.
+    const uint64_t *(*knows)(uint32_t *n, uint64_t *version);
+    // The calling thread has waited: what it does from now on comes after its wait *moment. Yields its number; 0: it is not followed.
+    uint32_t (*waited)(uint64_t *moment);
+    // Nothing before this is remembered any more.
+    void (*settled)(void);
+} ExactThreads;
+
 typedef struct ExactOptions {
     // Called when a pair of sites is first seen to race; it may set r->mine.count and r->ours.
     void (*found)(void *user, Race *r);
@@ -53,6 +64,7 @@ typedef struct ExactOptions {
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
     // of it. NULL: nobody sees them.
     void (*watch)(void *user, bool on);
+    const ExactThreads *threads; // NULL: nothing is known of them
 } ExactOptions;
 
 gr_status gr_exact_create(const ExactOptions *o, Exact **out, gr_error *err);

@@ -6,6 +6,8 @@
 
 // So many launches are remembered for other threads after everything was waited for; so many while another thread's call has begun.
 enum { KEPT_LAUNCHES = 128, KEPT_FOR_CALLS = 1024 };
+// So many moments of a thread are kept; when they are full, every other one goes, but the first and the last few stay.
+enum { KEPT_MOMENTS = 64 };
 
 static void clear(Map *m) {
     for (size_t k = 0; k < m->len; k++)
@@ -14,10 +16,28 @@ static void clear(Map *m) {
     gr_map_free(m);
 }
 
-void gr_hosts_free(Hosts *h) {
-    for (size_t k = 0; k < h->threads.len; k++)
+static void forget_threads(Hosts *h) {
+    for (size_t k = 0; k < h->threads.len; k++) {
         gr_clock_release(h->threads.data[k].known);
+        gr_vec_free(&h->threads.data[k].heard);
+    }
+    h->threads.len = 0;
+}
+
+static void forget_moments(Hosts *h) {
+    for (size_t n = 0; n < h->moments.len; n++) {
+        HostMoments *m = &h->moments.data[n];
+        for (size_t k = 0; k < m->len; k++)
+            gr_clock_release(m->data[k].known);
+        gr_vec_free(m);
+    }
+}
+
+void gr_hosts_free(Hosts *h) {
+    forget_threads(h);
+    forget_moments(h);
     gr_vec_free(&h->threads);
+    gr_vec_free(&h->moments);
     for (unsigned k = 0; k < HOST_WAITS; k++)
         gr_clock_release(h->wait[k].known);
     gr_clock_release(h->besides);
@@ -29,10 +49,85 @@ void gr_hosts_free(Hosts *h) {
 void gr_hosts_sweep(Hosts *h, Sweep *s) {
     for (size_t k = 0; k < h->threads.len; k++)
         gr_order_sweep_clock(s, &h->threads.data[k].known);
+    for (size_t n = 0; n < h->moments.len; n++)
+        for (size_t k = 0; k < h->moments.data[n].len; k++)
+            gr_order_sweep_clock(s, &h->moments.data[n].data[k].known);
     for (unsigned k = 0; k < HOST_WAITS; k++)
         gr_order_sweep_clock(s, &h->wait[k].known);
     gr_order_sweep_clock(s, &h->besides);
     gr_work_sweep(&h->work, s);
+}
+
+static HostThread *thread_of(Hosts *h, uint64_t id) {
+    for (size_t k = 0; k < h->threads.len; k++)
+        if (h->threads.data[k].id == id)
+            return &h->threads.data[k];
+    HostThread t = {.id = id};
+    if (!gr_vec_push(&h->threads, t)) {
+        h->nomem = true;
+        return NULL;
+    }
+    return &h->threads.data[h->threads.len - 1];
+}
+
+// ---- What threads tell each other ----------------------------------------------------------------------------------
+
+// The newest that is not after `moment`; NULL: they are all forgotten.
+static Clock *known_at(const HostMoments *m, uint64_t moment) {
+    Clock *found = NULL;
+    for (size_t k = 0; k < m->len && m->data[k].moment <= moment; k++)
+        found = m->data[k].known;
+    return found;
+}
+
+// The calling thread is `t`.
+static void learn(Hosts *h, HostThread *t) {
+    uint32_t n = 0;
+    uint64_t version = 0;
+    const uint64_t *moment = h->order ? h->order->knows(&n, &version) : NULL;
+    if (!moment || version == t->version)
+        return;
+    t->version = version;
+    while (t->heard.len < n)
+        if (!gr_vec_push(&t->heard, 0)) {
+            h->nomem = true;
+            return;
+        }
+    for (uint32_t k = 0; k < n && k < h->moments.len; k++)
+        if (moment[k] != t->heard.data[k]) {
+            gr_clock_merge(&t->known, known_at(&h->moments.data[k], moment[k]));
+            t->heard.data[k] = moment[k];
+        }
+}
+
+static void thin_out(HostMoments *m) {
+    size_t kept = 1;
+    for (size_t k = 1; k < m->len; k++)
+        if (k % 2 == 0 || k >= m->len - KEPT_MOMENTS / 4)
+            m->data[kept++] = m->data[k];
+        else
+            gr_clock_release(m->data[k].known);
+    m->len = kept;
+}
+
+// The calling thread, which knows that much, tells others from now on.
+static void tell(Hosts *h, Clock *known) {
+    uint64_t moment = 0;
+    uint32_t number = h->order ? h->order->waited(&moment) : 0;
+    while (h->moments.len < number)
+        if (!gr_vec_push(&h->moments, ((HostMoments){0}))) {
+            h->nomem = true;
+            return;
+        }
+    if (!number)
+        return;
+    HostMoments *m = &h->moments.data[number - 1];
+    if (m->len == KEPT_MOMENTS)
+        thin_out(m);
+    if (gr_vec_push(m, ((HostMoment){moment, known})))
+        gr_clock_retain(known);
+    else
+        h->nomem = true;
 }
 
 // ---- When calls began ----------------------------------------------------------------------------------------------
@@ -55,21 +150,12 @@ void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
     HostWait *at = &h->wait[(h->waits - 1) % HOST_WAITS];
     at->number = h->waits;
     gr_clock_take(&at->known, gr_clock_retain(w->host));
+    const HostThread *t = h->several ? thread_of(h, e->thread) : NULL;
+    if (t || !h->several)
+        tell(h, t ? t->known : w->host);
 }
 
 // ---- What is seen --------------------------------------------------------------------------------------------------
-
-static HostThread *thread_of(Hosts *h, uint64_t id) {
-    for (size_t k = 0; k < h->threads.len; k++)
-        if (h->threads.data[k].id == id)
-            return &h->threads.data[k];
-    HostThread t = {id, NULL};
-    if (!gr_vec_push(&h->threads, t)) {
-        h->nomem = true;
-        return NULL;
-    }
-    return &h->threads.data[h->threads.len - 1];
-}
 
 static void copy_map(Map *to, const Map *from, bool *nomem) {
     for (size_t k = 0; k < from->len; k++)
@@ -101,6 +187,7 @@ static void enter(Hosts *h, const GrWork *e, void (*f)(Work *w, const GrWork *e)
     HostThread *t = thread_of(h, e->thread);
     if (!t)
         return;
+    learn(h, t);
     h->work.host = t->known;
     f(&h->work, e);
     t->known = h->work.host;
@@ -159,8 +246,11 @@ bool gr_hosts_keep(const Hosts *h, const GrWork *e) {
 
 void gr_hosts_settled(Hosts *h) {
     h->unsettled = 0;
-    for (size_t k = 0; k < h->threads.len; k++)
-        gr_clock_take(&h->threads.data[k].known, NULL);
+    if (h->several)
+        forget_threads(h);
+    forget_moments(h);
+    if (h->order)
+        h->order->settled();
     for (unsigned k = 0; k < HOST_WAITS; k++)
         gr_clock_take(&h->wait[k].known, NULL);
     gr_clock_take(&h->besides, NULL);

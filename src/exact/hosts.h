@@ -4,18 +4,28 @@
 // Two clocks follow the order between the work of different threads. The one of work.h takes the host for one thread: what any of
 // its threads has waited for comes before every call that began after that wait had returned. Two accesses that it leaves unordered
 // are a race. The other is kept here: only what a thread has waited for itself, and what threads told each other in a way that is
-// seen. Two accesses that only the first clock orders are ordered by real time, or by something that is not seen (atomics, futexes):
-// they are counted and never reported.
+// seen (ExactThreads: mutexes and their like). Two accesses that only the first clock orders are ordered by real time, or by something
+// that is not seen (atomics, futexes): they are counted and never reported.
 #ifndef GR_EXACT_HOSTS_H
 #define GR_EXACT_HOSTS_H
 
+#include "exact/exact.h"
 #include "exact/order_internal.h"
 #include "exact/work.h"
 
 typedef struct HostThread {
     uint64_t id;
-    Clock *known; // what it has waited for itself
+    Clock *known;        // what it has waited for itself, or been told
+    uint64_t version;    // of what it had been told (ExactThreads.knows)
+    VEC(uint64_t) heard; // by number, less 1: up to which wait of that thread
 } HostThread;
+
+// What a thread knew after some of its waits, the oldest first.
+typedef struct HostMoment {
+    uint64_t moment;
+    Clock *known;
+} HostMoment;
+typedef VEC(HostMoment) HostMoments;
 
 // Work.host after one of the last waits.
 typedef struct HostWait {
@@ -26,10 +36,12 @@ typedef struct HostWait {
 enum { HOST_WAITS = 64 };
 
 typedef struct Hosts {
+    const ExactThreads *order; // NULL: nothing is seen
     VEC(HostThread) threads;
-    bool several; // more than one has submitted work or waited
-    Work work;    // by what is seen only; while there are several
-    Map kernels;  // launch number -> Clock, likewise, until it begins
+    VEC(HostMoments) moments; // by the threads' numbers, less 1
+    bool several;             // more than one has submitted work or waited
+    Work work;                // by what is seen only; while there are several
+    Map kernels;              // launch number -> Clock, likewise, until it begins
     HostWait wait[HOST_WAITS];
     uint64_t waits; // how many there have been
     Clock *

@@ -19,7 +19,8 @@
 
 struct GrOptions; // cli/options.h: the table of options, parsed
 
-struct GrHostTouch; // driver/cuda/hooks.h
+struct GrHostTouch;  // driver/cuda/hooks.h
+struct ExactThreads; // exact/exact.h
 
 // Who wants to know what the host itself does to memory that it shares with the CPU device.
 typedef struct GrHostWatcher {
@@ -50,6 +51,8 @@ typedef struct GrSession {
     void (*watching)(struct GrSession *s, bool on);
     // One more race is known, for who waits for the program.
     void (*raced)(struct GrSession *s);
+    // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
+    const struct ExactThreads *threads;
 } GrSession;
 
 // A module of the program on its way into the driver, or loaded.

@@ -93,7 +93,8 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
                             .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
                                          : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
                                                                        : EXACT_VOLATILE_LOCKSTEP,
-                            .speculated = o->speculated};
+                            .speculated = o->speculated,
+                            .threads = s->threads};
     st = gr_exact_create(&options, &x->exact, err);
     if (st == GR_OK)
         (void)listen(x, NULL);

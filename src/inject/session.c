@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "driver/cuda/hooks.h"
+#include "inject/thread_clocks.h"
 #include "inject/watch.h"
 
 #include <dlfcn.h>
@@ -95,8 +96,9 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_find(s->options.engine);
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver, session_write, session_note,  session_remark,   session_symbol,
-                         session_record, session_area,  session_watch, session_watching, session_raced};
+    s->pub = (GrSession){session_driver,   session_write,  session_note,     session_remark,
+                         session_symbol,   session_record, session_area,     session_watch,
+                         session_watching, session_raced,  &gr_thread_clocks};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:
