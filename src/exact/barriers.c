@@ -219,10 +219,9 @@ static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
 }
 
 static void cluster_wait(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
-    const ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
-    PlaceOp op = {0, PTX_ACQUIRE, PTX_SCOPE_CLUSTER};
-    for (uint32_t m = p ? e->where.mask : 0; m; m &= m - 1)
-        gr_order_acquire(o, b, w, (uint32_t)__builtin_ctz(m), &op, &p->sources, NULL);
+    ClusterPhase *p = cluster_phase(o, b->cluster, e->barrier);
+    for (unsigned k = 0; p && k <= SAME_CLUSTER; k++)
+        gr_order_learn(o, b, w, e->where.mask, gr_sources_of(o, &p->sources, b, k));
 }
 
 // What the launch did not know as it began: the launches before it in its stream (PTX ISA, griddepcontrol).

@@ -181,7 +181,7 @@ void gr_exact_collect(Exact *x) {
 
 static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
-    x->moment++;
+    x->order.moment_now = ++x->moment;
     gr_exact_make_room(x);
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED || e->space == PTX_CONST
                    ? gr_exact_block_of(x, &e->where)
@@ -194,7 +194,7 @@ static void on_access(void *user, const VmAccessEvent *e) {
 
 static bool on_glance(void *user, const VmGlance *g) {
     Exact *x = user;
-    x->moment++;
+    x->order.moment_now = ++x->moment;
     gr_exact_make_room(x);
     Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
     if (!b || g->warp >= b->n_warps)
@@ -211,7 +211,7 @@ static bool on_glance(void *user, const VmGlance *g) {
 
 static void on_sync(void *user, const VmSyncEvent *e) {
     Exact *x = user;
-    x->moment++;
+    x->order.moment_now = ++x->moment;
     Block *b = gr_exact_block_of(x, &e->where);
     if (!b)
         return;
@@ -223,7 +223,7 @@ static void on_sync(void *user, const VmSyncEvent *e) {
 
 static void on_async(void *user, const VmAsyncEvent *e) {
     Exact *x = user;
-    x->moment++;
+    x->order.moment_now = ++x->moment;
     gr_exact_make_room(x);
     Block *b = gr_exact_block_of(x, &e->where);
     if (!b)

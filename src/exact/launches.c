@@ -48,6 +48,7 @@ static void forget_infos(Order *o) {
 void gr_order_settle(Order *o) {
     if (o->active.len)
         return;
+    gr_order_forget_joined(o);
     gr_order_vars_free(&o->sync);
     gr_map_free(&o->exits);
     gr_map_free(&o->by_number);
@@ -303,7 +304,7 @@ static void free_warp(Warp *w) {
     w->imp = w->cached = w->cached_imp = NULL;
     w->groups = NULL;
     w->copies = NULL;
-    w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = 0;
+    w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = w->bumped = 0;
     w->recent_of = 0;
     w->has_imp = false;
 }

@@ -113,12 +113,28 @@ Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     return c;
 }
 
+// What is known of a lane, by whatever name, never goes beyond its epoch, so that any higher one will do. Lanes that release one after the
+// other by one instruction get the same.
+static uint32_t next_epoch(Order *o, Block *b, Warp *w, uint32_t mask) {
+    enum { EVENTS = 2 }; // between two lanes: an arrival may end a phase
+    bool again = w->bumped && o->moment_now - w->bumped_at <= EVENTS;
+    for (uint32_t m = mask; m && again; m &= m - 1)
+        again = w->epoch[__builtin_ctz(m)] < w->bumped;
+    if (!again)
+        w->bumped = ++b->epoch;
+    w->bumped_at = o->moment_now;
+    return w->bumped;
+}
+
 void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask) {
-    uint32_t e = ++b->epoch;
+    uint32_t e = next_epoch(o, b, w, mask);
     o->nomem |= e == UINT32_MAX;
     for (uint32_t m = mask; m; m &= m - 1)
         w->epoch[__builtin_ctz(m)] = e;
-    w->even = mask == w->exists ? e : 0;
+    bool even = true;
+    for (uint32_t m = mask == w->exists ? 0 : w->exists & ~mask; m && even; m &= m - 1)
+        even = w->epoch[__builtin_ctz(m)] == e;
+    w->even = even ? e : 0;
     o->version++;
 }
 
@@ -142,41 +158,63 @@ static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     return false;
 }
 
+// Threads that learn the same from the same come to the same: lanes one after the other, and the warps of a block.
+static Clock *joined(Order *o, Clock *a, Clock *b) {
+    if (!a || !b || a == b)
+        return gr_clock_join(a, b);
+    Joined *j = &o->joined[(((uintptr_t)a >> 4) + 3 * ((uintptr_t)b >> 4)) % JOINED];
+    if (j->a != a || j->b != b) {
+        Clock *is = gr_clock_join(a, b);
+        gr_clock_take(&j->is, is);
+        gr_clock_take(&j->a, gr_clock_retain(a));
+        gr_clock_take(&j->b, gr_clock_retain(b));
+    }
+    return gr_clock_retain(j->is);
+}
+
+void gr_order_forget_joined(Order *o) {
+    for (unsigned k = 0; k < JOINED; k++) {
+        gr_clock_take(&o->joined[k].is, NULL);
+        gr_clock_take(&o->joined[k].a, NULL);
+        gr_clock_take(&o->joined[k].b, NULL);
+    }
+}
+
+// All lanes that may still do something have one clock: then it is the warp's.
+static void unite_lanes(Warp *w) {
+    uint32_t lanes = w->exists & ~w->exited;
+    if (!lanes || lanes & ~w->own)
+        return;
+    Clock *c = w->lane_imp[__builtin_ctz(lanes)];
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (w->lane_imp[__builtin_ctz(m)] != c)
+            return;
+    gr_clock_take(&w->imp, gr_clock_retain(c));
+    w->has_imp = true;
+    gr_order_forget_lanes(w);
+}
+
 // The lanes of `mask` learn c.
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
     if (!c || !mask || has_learnt(w, mask, c))
         return;
     o->version++;
     if (mask == w->exists && !w->own) {
-        Clock *now = gr_clock_join(w->has_imp ? w->imp : b->base, c);
-        gr_clock_take(&w->imp, now);
+        gr_clock_take(&w->imp, joined(o, w->has_imp ? w->imp : b->base, c));
         w->has_imp = true;
         return;
     }
-    Clock *from = NULL, *to = NULL; // the last join, since lanes are much alike
-    bool one = true;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
-        Clock *before = gr_clock_retain(imports_of(b, w, l));
-        if (m == mask || before != from) {
-            one &= m == mask;
-            gr_clock_take(&to, gr_clock_join(before, c));
-            gr_clock_take(&from, before);
-        } else {
-            gr_clock_release(before);
-        }
-        if (to == from)
+        Clock *before = imports_of(b, w, l), *now = joined(o, before, c);
+        if (now == before) {
+            gr_clock_release(now);
             continue;
-        gr_clock_take(&w->lane_imp[l], gr_clock_retain(to));
+        }
+        gr_clock_take(&w->lane_imp[l], now);
         w->own |= UINT32_C(1) << l;
     }
-    if (mask == w->exists && one && to) {
-        gr_order_forget_lanes(w);
-        gr_clock_take(&w->imp, gr_clock_retain(to));
-        w->has_imp = true;
-    }
-    gr_clock_release(from);
-    gr_clock_release(to);
+    unite_lanes(w);
 }
 
 // ---- Questions -----------------------------------------------------------------------------------------------------

@@ -58,9 +58,18 @@ typedef struct Source {
     uint64_t who; // relation, and the block's, the cluster's or the device's number
     Clock *clock;
 } Source;
+// Lanes of one warp that released one after the other, who knew the same of others.
+typedef struct Releases {
+    uint64_t id; // of their block
+    uint32_t warp, exists, mask, epoch;
+    Clock *base;
+    uint64_t who[SCOPES]; // Source.who of those who can learn it
+    unsigned n;
+} Releases;
 typedef struct Sources {
     VEC(Source) list;
-    Map index; // of the list, when that is long
+    Map index;     // of the list, when that is long
+    Releases last; // mask 0: there is none. It is not in the list yet
 } Sources;
 
 typedef struct WarpGroup {
@@ -102,6 +111,8 @@ typedef struct WaitedCopies {
 typedef struct Warp {
     uint32_t index, exists, exited;
     uint32_t even;   // the epoch of all its lanes; 0: they may differ
+    uint32_t bumped; // the epoch that lanes got last (gr_order_bump); 0: none did
+    uint64_t bumped_at;
     uint32_t synced; // lanes that have a LaneSync
     uint32_t own;    // lanes with a clock of their own
     bool has_imp;
@@ -223,6 +234,12 @@ typedef struct ClusterPhase {
     Sources sources;
 } ClusterPhase;
 
+// A join that was made, with references to all three.
+typedef struct Joined {
+    Clock *a, *b, *is;
+} Joined;
+enum { JOINED = 64 };
+
 typedef struct Order {
     VEC(Launch *) launches;      // by index; [0] stands for all that are not needed any more
     VEC(uint32_t) free_launches; // indices
@@ -240,12 +257,14 @@ typedef struct Order {
     VEC(ClusterPhase) phases;
     Map cluster_sc; // cluster -> Clock
     Clock *device_sc[64], *system_sc;
-    Map expected;       // launch number -> Clock: what it knows when it begins
-    Map priors;         // launch number -> Clock: Launch.prior
-    bool told;          // somebody says what launches come after; else those that have ended
-    uint64_t moment;    // events of launches
-    uint64_t version;   // changes with everything that anybody learns
-    Block *free_blocks; // for others of as many warps
+    Map expected;        // launch number -> Clock: what it knows when it begins
+    Map priors;          // launch number -> Clock: Launch.prior
+    bool told;           // somebody says what launches come after; else those that have ended
+    uint64_t moment;     // events of launches
+    uint64_t moment_now; // of the event under way
+    uint64_t version;    // changes with everything that anybody learns
+    Block *free_blocks;  // for others of as many warps
+    Joined joined[JOINED];
     bool nomem;
 } Order;
 

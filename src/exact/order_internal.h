@@ -22,6 +22,7 @@ void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask);
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 void gr_order_forget_lanes(Warp *w); // their own clocks
+void gr_order_forget_joined(Order *o);
 static inline uint64_t gr_stream_key(uint64_t stream) { return key_of(BY_STREAM, stream, 0, 0); }
 
 // launches.c
@@ -49,6 +50,8 @@ void gr_order_lane_sync_free(LaneSync *s);
 void gr_order_fences_free(Map *fenced);
 // Adds what the threads of the block that c is of released with that scope.
 void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c);
+// What those learn there who are that near to threads of the block; the reference is the sources'.
+Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation);
 void gr_sources_clear(Sources *s);
 // The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations that
 // came before count too.
@@ -60,7 +63,7 @@ typedef struct PlaceOp {
 void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to);
 // The lane reads, or was told of a phase: acquires, or may do so later.
 // `all`: what it learns besides, whatever the scopes.
-void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, const Sources *from,
+void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *from,
                       Clock *all);
 // A fence of that scope takes what the lane's reads have left for it.
 void gr_order_acquire_pending(Order *o, Block *b, Warp *w, uint32_t lane, PtxScope scope);

@@ -78,9 +78,63 @@ void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock 
     }
 }
 
+// The lanes of s->last, which are all in that epoch, go into the list.
+static void settle(Order *o, Sources *s) {
+    Releases *r = &s->last;
+    Clock *c = gr_clock_retain(r->base);
+    if (r->mask == r->exists)
+        gr_clock_add(&c, key_of(BY_WARP, r->id, r->warp, 0), r->epoch);
+    for (uint32_t m = r->mask == r->exists ? 0 : r->mask; m; m &= m - 1)
+        gr_clock_add(&c, key_of(BY_THREAD, r->id, r->warp, (uint32_t)__builtin_ctz(m)), r->epoch);
+    for (unsigned k = 0; k < r->n; k++) {
+        Source *x = find_or_add(o, s, r->who[k]);
+        if (x)
+            gr_clock_merge(&x->clock, c);
+    }
+    gr_clock_release(c);
+    gr_clock_take(&r->base, NULL);
+    r->mask = 0;
+}
+
+static inline void settled(Order *o, Sources *s) {
+    if (s && s->last.mask)
+        settle(o, s);
+}
+
+// A lane that knows `base` of others releases all that it has done, and is about to get another epoch.
+static void add_lane(Order *o, Sources *s, const Block *b, const Warp *w, uint32_t lane, PtxScope scope,
+                     Clock *base) {
+    Releases r = {.id = b->id,
+                  .warp = w->index,
+                  .exists = w->exists,
+                  .mask = UINT32_C(1) << lane,
+                  .epoch = w->epoch[lane],
+                  .base = base};
+    for (unsigned k = 0; k <= scope_index(scope); k++)
+        r.n += group_of(b, k, &r.who[r.n]);
+    Releases *last = &s->last;
+    if (last->mask && last->id == r.id && last->warp == r.warp && last->epoch == r.epoch &&
+        last->base == base && last->n == r.n && (!r.n || last->who[r.n - 1] == r.who[r.n - 1])) {
+        last->mask |= r.mask;
+        return;
+    }
+    settled(o, s);
+    *last = r;
+    gr_clock_retain(base);
+}
+
+Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation) {
+    uint64_t who;
+    settled(o, s);
+    const Source *x = group_of(b, relation, &who) ? find(s, who) : NULL;
+    return x ? x->clock : NULL;
+}
+
 void gr_sources_clear(Sources *s) {
     for (size_t k = 0; k < s->list.len; k++)
         gr_clock_release(s->list.data[k].clock);
+    gr_clock_take(&s->last.base, NULL);
+    s->last.mask = 0;
     gr_vec_free(&s->list);
     gr_map_free(&s->index);
 }
@@ -104,6 +158,7 @@ static bool is_anybody(const Order *o, uint64_t who) {
 
 void gr_sources_sweep(Sweep *s, Sources *x) {
     size_t n = 0;
+    settled(s->order, x);
     for (size_t k = 0; k < x->list.len; k++) {
         Source *from = &x->list.data[k];
         if (is_anybody(s->order, from->who)) {
@@ -166,9 +221,10 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // ---- Patterns ------------------------------------------------------------------------------------------------------
 
-// Each of the snapshots once, at its widest.
-static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap snaps[SCOPES], Sources *to) {
-    for (unsigned k = 0; k < SCOPES; k++)
+// Each of the snapshots once, at its widest, of those whose scope is not less than `from`.
+static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap snaps[SCOPES], unsigned from,
+                      Sources *to) {
+    for (unsigned k = from; k < SCOPES; k++)
         if (snaps[k].epoch && (k + 1 == SCOPES || snaps[k + 1].epoch != snaps[k].epoch))
             gr_sources_add(o, to, b, (PtxScope)(k + 1), snap_clock(&snaps[k], b, w, lane));
 }
@@ -176,21 +232,21 @@ static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap sna
 void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to) {
     LaneSync *mine = w->sync[lane];
     LanePlace *here = place_of(o, mine, p->place, false);
+    unsigned from =
+        releases(p->sem) ? scope_index(p->scope) + 1 : 0; // what it releases itself includes the others
     if (mine)
-        add_snaps(o, b, w, lane, mine->fence, to);
+        add_snaps(o, b, w, lane, mine->fence, from, to);
     if (here)
-        add_snaps(o, b, w, lane, here->released, to);
+        add_snaps(o, b, w, lane, here->released, from, to);
     if (!releases(p->sem))
         return;
-    Clock *base = gr_order_base(b, w, lane),
-          *c = gr_clock_with(base, key_of(BY_THREAD, b->id, w->index, lane), w->epoch[lane]);
-    gr_sources_add(o, to, b, p->scope, c);
+    Clock *base = gr_order_base(b, w, lane);
+    add_lane(o, to, b, w, lane, p->scope, base);
     // All writes of the host release.
     here = b->launch->host ? NULL : place_of(o, gr_order_lane_sync(o, w, lane), p->place, true);
     for (unsigned k = 0; here && k <= scope_index(p->scope); k++)
         gr_snap_set(&here->released[k], base, w->epoch[lane]);
     gr_clock_release(base);
-    gr_clock_release(c);
     gr_order_bump(o, b, w, UINT32_C(1) << lane);
 }
 
@@ -205,10 +261,11 @@ static void keep(Order *o, LaneSync *mine, uint64_t place, unsigned relation, Cl
     }
 }
 
-void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, const Sources *from,
+void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *from,
                       Clock *all) {
     uint32_t mask = UINT32_C(1) << lane;
     bool now = acquires(p->sem);
+    settled(o, from);
     for (unsigned k = 0; k < SCOPES; k++) {
         uint64_t who;
         const Source *x = from && group_of(b, k, &who) ? find(from, who) : NULL;

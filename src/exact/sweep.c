@@ -144,6 +144,7 @@ static void sweep_clocks(Sweep *s) {
 
 void gr_order_sweep(Order *o, Sweep *s) {
     *s = (Sweep){.order = o, .filter = {.keep = is_kept, .user = o}};
+    gr_order_forget_joined(o);
     if (!o->launches.len)
         return;
     mark_running(o);
