@@ -62,13 +62,14 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t
     Cell *c;
     unsigned n;
     uint32_t left = 0;
-    if (line->tables[0] && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, true))
+    bool clean = gr_exact_is_clean(x, a, line);
+    if (!clean && line->tables[0] && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, true))
         return false;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         if (!cells_of(line->wide.cells, lane, shape, size, &c, &n))
             return false;
-        for (unsigned k = 0; k < n; k++)
+        for (unsigned k = 0; k < n && !clean; k++)
             if (c[k].writes >> 31 || !is_after(x, a, c[k].writes, lane, true))
                 return false;
         for (unsigned k = 0; k < n; k++)
@@ -123,7 +124,10 @@ bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint1
                           bool reads) {
     if (gr_shape_form(shape) == FORM_SAME && (lanes & (lanes - 1)))
         return false;
-    return reads ? read_cells(x, a, line, lanes, shape, size) : write_cells(x, a, line, lanes, shape, size);
+    if (reads)
+        return read_cells(x, a, line, lanes, shape, size);
+    gr_exact_is_written(x, a, line);
+    return write_cells(x, a, line, lanes, shape, size);
 }
 
 // What became of a word before in the same line, which the same lanes accessed. A word with the same history comes to the same,
@@ -168,6 +172,9 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
         return;
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
     PtxAccess access = (PtxAccess)s->access;
+    a->line_at = word & ~(uint64_t)(LINE_BYTES - 1);
+    if (access != PTX_ACCESS_READ)
+        gr_exact_is_written(x, a, line);
     bool reads = access == PTX_ACCESS_READ, takes = reads && gr_exact_takes_reads(x, a),
          tables = gr_line_has_tables(line, reads);
     if (bytes == ALL_BYTES && !(lanes & (lanes - 1)) && !s->strong && s->proxy == VM_PROXY_GENERIC &&
@@ -232,6 +239,7 @@ static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t
     if (!line || gr_line_has_cells(line))
         return false;
     int base = (int)(at % LINE_BYTES);
+    a->line_at = at - (unsigned)base;
     Form form = size == LINE_BYTES ? FORM_WHOLE : alone ? (Form)__builtin_ctz(size) : FORM_SAME;
     if (form < FORM_SAME)
         base -= (int)(lane << form);
@@ -321,6 +329,8 @@ static void weak_access(Exact *x, Access *a, Stamp *s, Warp *w, const VmAccessEv
             if (e->size == CELL_BYTES && together == (m & -m)) {
                 Line *line = gr_shadow_line(&x->shadow, a->owner, a->address[l]);
                 gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], a->address[l], a->address[l] + CELL_BYTES);
+                if (line && !reads)
+                    gr_exact_is_written(x, a, line);
                 if (line && gr_line_has_cells(line) && !gr_line_has_tables(line, reads) &&
                     (reads || !gr_exact_passes_some(x)) &&
                     touch_quickly(x, a, &line->wide.cells[a->address[l] / CELL_BYTES % LINE_CELLS], l, reads))

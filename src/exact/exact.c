@@ -321,6 +321,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->races);
     gr_vec_free(&x->modules);
     gr_map_free(&x->modules_seen);
+    gr_exact_reads_free(x);
     gr_vec_free(&x->kinds);
     gr_vec_free(&x->passed);
     gr_vec_free(&x->reach);
@@ -360,5 +361,5 @@ bool gr_exact_incomplete(const Exact *x) {
 uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }
 size_t gr_exact_unsure(const Exact *x) { return x->hosts.pairs.live; }
 
-uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow); }
+uint64_t gr_exact_shadow_bytes(const Exact *x) { return gr_shadow_bytes(&x->shadow) + x->read_bytes; }
 uint64_t gr_exact_order_bytes(const Exact *x) { return gr_order_bytes(&x->order); }

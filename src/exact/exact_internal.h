@@ -42,12 +42,30 @@ typedef struct FreedRange {
     uint32_t lane;
 } FreedRange;
 
+enum { PAGE_WORDS = (1 << PAGE_SHIFT) / CELL_BYTES };
+
+// What is known of one instruction's reads of a page in one launch (reads.c).
+typedef struct ReadPage {
+    uint64_t page;              // its number, and 1; 0: there is none
+    uint64_t age;               // of the shadow's tables (Tables.age): of another one `table` means nothing
+    uint64_t launch, version;   // of another launch, or Exact.reads_version, `told` means nothing
+    uint32_t table[PAGE_LINES]; // tables of the lines, their numbers and 1; 0: nobody has looked
+    uint64_t
+        told[PAGE_WORDS / 64]; // a bit per word: no further read has to be remembered, and no reader can race
+} ReadPage;
+
+typedef struct ReadPages {
+    ReadPage *page; // by number modulo count, a power of two
+    uint32_t count;
+} ReadPages;
+
 // What the accesses of one site have in common.
 typedef struct Kind {
     Stamp stamp;           // all but who and when
     bool known;            // it has been filled in
     bool relaxed;          // strong, but neither release nor acquire
     uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
+    ReadPages pages;       // if it reads
 } Kind;
 
 typedef struct FoundRace {
@@ -68,10 +86,11 @@ struct Exact {
     VEC(FoundRace *) races;
     Map pairs; // sites and class -> FoundRace
     VEC(Entry) scratch;
-    VEC(Kind) kinds;          // by site
-    VEC(bool) passed;         // by site: it is not wanted. Empty: all are
-    uint8_t turns[32][LANES]; // gr_vm_commit_lane
-    Launch *launch;           // the last that was looked for
+    VEC(Kind) kinds;                    // by site
+    uint64_t reads_version, read_bytes; // of ReadPages; what all of them take
+    VEC(bool) passed;                   // by site: it is not wanted. Empty: all are
+    uint8_t turns[32][LANES];           // gr_vm_commit_lane
+    Launch *launch;                     // the last that was looked for
     uint64_t moment;
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
     int device;           // of the last launch, and 1
@@ -117,8 +136,7 @@ typedef struct Access {
     uint32_t gone;            // whoever was under it is superseded by whoever is under a->stamp
     uint32_t own;             // it is of the same warp
     const Line *tables_known; // all that its tables hold is of launches that this one knows
-    const Line *table_line;   // tables.c: the line whose table was looked for last; the table's number and 1
-    uint32_t table;
+    uint64_t line_at;         // address of the line that is read; 0: not known
 } Access;
 
 // exact.c
@@ -155,13 +173,30 @@ void gr_exact_catch_up(Exact *x, Block *b);
 // After a barrier of all threads: nothing that was done to the block's shared memory matters any more.
 void gr_exact_fresh(Exact *x, Block *b);
 
-// tables.c: whether tables may hold the access, a read.
+// reads.c: whether tables may hold the access, a read.
 bool gr_exact_takes_reads(const Exact *x, const Access *a);
 // The lanes read the line. Yields those that no table could take.
 uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape);
-// The lanes will do so, each in a line of its own, at these addresses.
-void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANES], const uint64_t at[LANES],
-                         uint32_t lanes);
+// The lanes read at these addresses, here and there: what tables can take of that. Yields the lanes that are left.
+uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t lanes);
+// The lanes whose reads have to be looked at: no other races, or has to be remembered.
+uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const VmGlance *g);
+// The launch of the access comes after all that was written to the line.
+bool gr_exact_find_clean(Exact *x, const Access *a, Line *line);
+static inline bool gr_exact_is_clean(Exact *x, const Access *a, Line *line) {
+    if (x->hosts.several || a->owner)
+        return false;
+    return (line->seen ^ (uint32_t)(a->view.launch->number << 1)) < 2 ? line->seen & 1
+                                                                      : gr_exact_find_clean(x, a, line);
+}
+// The access writes to the line: what readers found out about it is no more.
+static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
+    if (line->told && (line->told == (uint32_t)a->view.launch->number || x->order.active.len > 1))
+        x->reads_version++; // it may be a running launch's
+    line->seen = line->told = 0;
+}
+void gr_exact_reads_free(Exact *x);
+// tables.c
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, uint16_t shape);

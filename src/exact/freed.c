@@ -130,6 +130,7 @@ static void free_line(Exact *x, Access *a, Line *l, uint64_t at, uint64_t from, 
         if (bytes == ALL_BYTES)
             forget_cell(x, c);
     }
+    gr_exact_is_written(x, a, l);
     if (tables)
         gr_exact_forget_tables(x, l, (unsigned)(first - at), (unsigned)(end - at));
     if (whole)

@@ -33,6 +33,7 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
         if (!mine)
             continue;
         Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+        a->line_at = line;
         uint16_t shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
         if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
                                          : gr_exact_touch_line(x, a, l, mine, shape, reads)))
@@ -45,6 +46,7 @@ static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool re
     Stamp *mine = &x->shadow.stamps.data[a->stamp];
     gr_stamp_reaches(mine, at, at + mine->size);
     Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+    a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
     return l && !gr_line_has_cells(l) &&
            gr_exact_touch_line(x, a, l, lanes, gr_shape(FORM_SAME, (int)(at % LINE_BYTES)), reads);
 }
@@ -59,23 +61,23 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
 // find already noted.
 static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
     const uint8_t *order = x->turns[g->turn % 32];
-    Line *lines[LANES];
+    uint32_t left = g->mask;
     for (uint32_t m = g->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
         uint64_t at = a->address[lane] = gr_vm_glance_at(g, lane);
         gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + g->site->size);
-        lines[lane] = gr_shadow_line(&x->shadow, a->owner, at);
-        if (!lines[lane])
-            return false;
     }
     if (reads && gr_exact_takes_reads(x, a))
-        gr_exact_read_ahead(x, a, lines, a->address, g->mask);
-    for (unsigned n = 0; n < LANES; n++) {
+        left = gr_exact_gather(x, a, a->address, left);
+    for (unsigned n = 0; n < LANES && left; n++) {
         uint32_t lane = order[n];
-        if (!(g->mask >> lane & 1))
+        if (!(left >> lane & 1))
             continue;
         uint64_t at = a->address[lane];
-        Line *l = lines[lane];
+        Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+        if (!l)
+            return false;
+        a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
         unsigned shift = (unsigned)__builtin_ctz(g->site->size);
         uint16_t shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
         if (!gr_line_has_cells(l) && gr_exact_touch_line(x, a, l, UINT32_C(1) << lane, shape, reads))
@@ -164,6 +166,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
             if (!cells)
                 return false;
             known_line = at / LINE_BYTES + 1;
+            gr_exact_is_written(x, a, line);
         }
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
@@ -236,6 +239,13 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
         gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
+    VmGlance part = *g;
+    if (reads && !strong && !shared) {
+        part.mask = gr_exact_untold(x, b->launch, k, g);
+        if (!part.mask)
+            return true;
+        g = &part;
+    }
     if (strong && (!k->relaxed || k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
                    (w->synced & g->mask) || x->open.len))
         return false;
@@ -248,8 +258,9 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.event = NULL;
     a.late = a.met_strong = a.raced = a.asked = a.silent = false;
     a.unchanged = 0;
-    a.known = a.plain = a.gone = a.own = a.table = 0;
-    a.tables_known = a.table_line = NULL;
+    a.known = a.plain = a.gone = a.own = 0;
+    a.line_at = 0;
+    a.tables_known = NULL;
     a.last.bytes = 0;
     Stamp s = k->stamp;
     s.at = (Point){b->id, epoch, b->launch->index, w->index};

@@ -216,14 +216,17 @@ bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16
         (mine->stamp != a->stamp || mine->shape != shape) && are_scraps(x, mine))
         return false;
     if (!a->late) {
-        if (writes->stamp && !is_clear(x, a, writes, lanes, shape))
+        bool clean = reads && gr_exact_is_clean(x, a, line);
+        if (!clean && writes->stamp && !is_clear(x, a, writes, lanes, shape))
             return false;
         if (!reads && line->side[1].stamp && !is_clear(x, a, &line->side[1], lanes, shape))
             return false;
-        if (gr_line_has_tables(line, reads) &&
+        if (!clean && gr_line_has_tables(line, reads) &&
             !gr_exact_clear_of_tables(x, a, line, lanes, shape, size_of(x, a->stamp), reads))
             return false;
     }
+    if (!reads)
+        gr_exact_is_written(x, a, line);
     if (mine->stamp)
         remember(x, a, line, mine, lanes, shape, tables);
     else

@@ -107,6 +107,10 @@ typedef struct Line {
         } wide;
     };
     uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
+    // What launches that read the line found out about it (reads.c), by the low bits of their numbers; 0: it was written since.
+    uint32_t
+        seen; // twice the launch that looked last, and 1 if all writes to the line are of launches that came before
+    uint32_t told; // the launch that last found elements which need no further reader
 } Line;
 
 static inline bool gr_line_has_cells(const Line *l) { return l->wide.mark.shape >> 12 == FORM_CELLS; }

@@ -12,7 +12,7 @@
 // Of writes, those of earlier launches are moved here, one for each element. Which of them stored last is not known any more, so a race with one is
 // never called a same-value write.
 #include "base/rng.h"
-#include "exact/exact_internal.h"
+#include "exact/tables_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ void gr_tables_free(Tables *r) {
     gr_vec_free(&r->slabs);
     gr_vec_free(&r->list);
     free(r->index);
-    *r = (Tables){.index = NULL};
+    *r = (Tables){.age = r->age + 1};
 }
 
 void gr_tables_clear(Tables *r) {
@@ -102,61 +102,16 @@ void gr_tables_clear(Tables *r) {
         memset(r->index, 0, r->index_cap * sizeof *r->index);
     r->list.len = 0;
     r->used_slabs = r->used = 0;
+    r->age++;
 }
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
-
-static bool has(const uint64_t bits[2], unsigned e) { return bits[e / 64] >> e % 64 & 1; }
-static void put(uint64_t bits[2], unsigned e) { bits[e / 64] |= UINT64_C(1) << e % 64; }
-static void take(uint64_t bits[2], unsigned e) { bits[e / 64] &= ~(UINT64_C(1) << e % 64); }
-
-static uint32_t stamp_of(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
-}
-
-static uint32_t lanes_of(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].lanes : UINT32_C(1) << (h & 31);
-}
-
-static void set(Shadow *s, History *to, History h) {
-    History old = *to;
-    *to = gr_history_retain(s, h);
-    gr_history_release(s, old);
-}
-
-static History second_of(const Table *t, unsigned e) { return has(t->two, e) ? t->second[e] : 0; }
-
-// The first access of the table's last launch to that element takes the place of all before. Memory is not read for that if there is nothing
-// to count.
-static void set_first(Shadow *s, Table *t, unsigned e, History h) {
-    t->nodes |= h >> 31;
-    if (t->nodes) {
-        set(s, &t->first[e], h);
-        if (has(t->two, e))
-            set(s, &t->second[e], 0);
-    } else {
-        t->first[e] = h;
-    }
-    take(t->two, e);
-    put(t->fresh, e);
-    take(t->told, e);
-}
-
-static void set_second(Shadow *s, Table *t, unsigned e, History h) {
-    if (!has(t->two, e))
-        t->second[e] = 0;
-    t->nodes |= h >> 31;
-    set(s, &t->second[e], h);
-    put(t->two, e);
-}
 
 static uint64_t kind_of(const Stamp *s, uint32_t shift) {
     return (uint64_t)s->site << 24 | (uint64_t)s->elem << 16 | s->mark << 8 | shift;
 }
 
-// The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last know nothing of each other,
-// or there is no memory.
-static Table *table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
+Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
     bool reads = mine->access == PTX_ACCESS_READ;
     uint32_t launch = mine->at.launch;
     Table *t = gr_tables_get(&x->shadow.tables, line, kind_of(mine, shift), shift, &line->tables[reads]);
@@ -170,181 +125,11 @@ static Table *table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift)
     return t;
 }
 
-static bool fits(const Exact *x, uint32_t stamp) {
+bool gr_table_fits(const Exact *x, uint32_t stamp) {
     const Stamp *s = &x->shadow.stamps.data[stamp];
     return !s->strong && s->proxy == VM_PROXY_GENERIC && stamp < INLINE_STAMPS &&
            (!s->site || (s->size && s->size <= TABLE_MAX_ELEM && !(s->size & (s->size - 1)))) &&
            !x->order.launches.data[s->at.launch]->host;
-}
-
-// ---- Reads ---------------------------------------------------------------------------------------------------------
-
-typedef struct Noting {
-    Exact *x;
-    Access *a;
-    uint64_t block; // linear
-    uint32_t lanes; // of what is noted
-    bool apart;
-} Noting;
-
-bool gr_exact_takes_reads(const Exact *x, const Access *a) {
-    const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    return !a->owner && s->access == PTX_ACCESS_READ && s->site && fits(x, a->stamp);
-}
-
-static uint64_t block_of(const Noting *n, History h) {
-    const Shadow *s = &n->x->shadow;
-    return gr_order_info(&n->x->order, s->stamps.data[stamp_of(s, h)].at.id)->linear;
-}
-
-// What is noted comes after all of h, of the same launch.
-static bool takes_place(Noting *n, History h) {
-    Shadow *s = &n->x->shadow;
-    uint32_t stamp = stamp_of(s, h), lanes = lanes_of(s, h);
-    if (stamp == n->a->stamp)
-        return !(lanes & ~n->lanes);
-    return (lanes == n->lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(n->x, n->a, stamp)) ||
-           gr_exact_all_know(n->x, n->a, n->lanes, stamp);
-}
-
-static bool note(Noting *n, Table *t, unsigned e, History h) {
-    Shadow *s = &n->x->shadow;
-    if (!has(t->fresh, e)) {
-        set_first(s, t, e, h);
-        return true;
-    }
-    History *f = &t->first[e];
-    if (has(t->told, e) || *f == h)
-        return true;
-    uint64_t block = n->apart ? block_of(n, *f) : n->block;
-    if (takes_place(n, *f)) {
-        t->nodes |= h >> 31;
-        set(s, f, h);
-        block = n->block;
-        if (!has(t->two, e))
-            return true;
-        h = t->second[e]; // is it by another block?
-    }
-    if (!t->second) {
-        t->second = gr_tables_elements(&s->tables, t->shift);
-        if (!t->second)
-            return false;
-    }
-    History g = second_of(t, e);
-    bool apart = n->apart && block_of(n, h) != block;
-    if (h != g) {
-        if (g && !apart && !takes_place(n, g))
-            return false;
-        set_second(s, t, e, h);
-    }
-    if (apart)
-        put(t->told, e);
-    return true;
-}
-
-// The elements of the lanes, of which lane 0 has number `at`.
-static void bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
-    uint64_t m = lanes;
-    bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
-    bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
-}
-
-// Lanes side by side, whose elements are all told, or all of earlier launches. False: they are to be looked at one by one.
-static bool note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
-    uint64_t bits[2];
-    bits_of(lanes, at, bits);
-    if (!(bits[0] & ~t->told[0]) && !(bits[1] & ~t->told[1]))
-        return true;
-    if (t->nodes || (bits[0] & t->fresh[0]) || (bits[1] & t->fresh[1]))
-        return false;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        t->first[at + __builtin_ctz(m)] = stamp << 5 | (uint32_t)__builtin_ctz(m);
-    for (unsigned k = 0; k < 2; k++) {
-        t->fresh[k] |= bits[k];
-        t->told[k] &= ~bits[k];
-        t->two[k] &= ~bits[k];
-    }
-    return true;
-}
-
-uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape) {
-    Shadow *s = &x->shadow;
-    const Stamp *mine = &s->stamps.data[a->stamp];
-    Table *t;
-    if (a->table_line == line) {
-        t = &s->tables.list.data[a->table - 1];
-    } else {
-        t = table_for(x, line, mine, (uint32_t)__builtin_ctz(mine->size));
-        if (!t)
-            return lanes;
-        a->table_line = line;
-        a->table = (uint32_t)(t - s->tables.list.data) + 1;
-    }
-    Noting n = {.x = x, .a = a, .lanes = lanes, .apart = a->view.launch->apart};
-    n.block = gr_order_info(&x->order, mine->at.id)->linear;
-    int base = gr_shape_base(shape);
-    if (gr_shape_form(shape) == FORM_SAME) {
-        Entry e = {a->stamp, lanes, ALL_BYTES, false};
-        History h = gr_history_push(s, 0, e, true);
-        a->view.lane = (uint32_t)__builtin_ctz(lanes);
-        bool noted = note(&n, t, (unsigned)base >> t->shift, h);
-        gr_history_release(s, h);
-        return noted ? 0 : lanes;
-    }
-    uint32_t left = 0;
-    if (note_all(t, a->stamp, lanes, base / (int)mine->size))
-        return 0;
-    for (uint32_t m = lanes; m; m &= m - 1) {
-        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
-        n.lanes = m & -m;
-        if (!note(&n, t, (unsigned)(base + (int)(lane << t->shift)) >> t->shift, a->stamp << 5 | lane))
-            left |= m & -m;
-    }
-    return left;
-}
-
-// Where lanes read here and there, each step of the way to an element waits for memory: so all lanes go the way together.
-void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANES], const uint64_t at[LANES],
-                         uint32_t lanes) {
-    const Tables *r = &x->shadow.tables;
-    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
-    uint32_t shift = (uint32_t)__builtin_ctz(mine->size);
-    uint64_t kind = kind_of(mine, shift), slot[LANES];
-    const Table *table[LANES];
-    uint32_t have = 0;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        __builtin_prefetch(lines[__builtin_ctz(m)]);
-    for (uint32_t m = r->index_cap ? lanes : 0; m; m &= m - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(m);
-        if (!lines[l]->tables[1])
-            continue;
-        slot[l] = hash_of(lines[l], kind) & (r->index_cap - 1);
-        __builtin_prefetch(&r->index[slot[l]]);
-        have |= m & -m;
-    }
-    for (uint32_t m = have; m; m &= m - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(m), number = (uint32_t)r->index[slot[l]];
-        table[l] = number ? &r->list.data[number - 1] : NULL; // mostly it is the first that is met
-        __builtin_prefetch(table[l]);
-        __builtin_prefetch((const char *)table[l] + sizeof *table[l] - 1);
-    }
-    for (uint32_t m = have; m; m &= m - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(m);
-        unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
-        if (table[l] && table[l]->line == lines[l] && table[l]->kind == kind) {
-            __builtin_prefetch(&table[l]->first[e], 1);
-            if (has(table[l]->two, e))
-                __builtin_prefetch(&table[l]->second[e], 1);
-            continue;
-        }
-        have &= ~(m & -m);
-    }
-    for (uint32_t m = have; m; m &= m - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(m);
-        unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
-        if (has(table[l]->fresh, e) && !has(table[l]->told, e))
-            __builtin_prefetch(&x->shadow.stamps.data[stamp_of(&x->shadow, table[l]->first[e])].at);
-    }
 }
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------
@@ -353,12 +138,12 @@ void gr_exact_read_ahead(const Exact *x, const Access *a, Line *const lines[LANE
 // other.
 static bool retire(Exact *x, Table *t, unsigned e, History h, uint32_t launch) {
     Shadow *s = &x->shadow;
-    uint32_t other = t->first[e] ? s->stamps.data[stamp_of(s, t->first[e])].at.launch : launch;
+    uint32_t other = t->first[e] ? s->stamps.data[gr_history_stamp(s, t->first[e])].at.launch : launch;
     if (t->first[e] == h || (other != launch && gr_exact_knows_launch(x, other, launch)))
         return true;
     if (t->first[e] && (other == launch || !gr_exact_knows_launch(x, launch, other)))
         return false;
-    set(s, &t->first[e], h);
+    gr_history_set(s, &t->first[e], h);
     return true;
 }
 
@@ -367,10 +152,10 @@ uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, u
     Form form = gr_shape_form(shape);
     uint32_t shift = w->site ? (uint32_t)form : 2, left = 0;
     bool whole = !w->site && form == FORM_WHOLE;
-    if (w->access != PTX_ACCESS_WRITE || !fits(x, stamp) ||
+    if (w->access != PTX_ACCESS_WRITE || !gr_table_fits(x, stamp) ||
         !((form < FORM_SAME && (uint32_t)form == shift) || whole) || (w->site && w->size != 1u << shift))
         return lanes;
-    Table *t = table_for(x, line, w, shift);
+    Table *t = gr_table_for(x, line, w, shift);
     if (!t)
         return lanes;
     if (whole) {
@@ -394,11 +179,11 @@ void gr_exact_forget_tables(Exact *x, const Line *line, unsigned from, unsigned 
             Table *t = &x->shadow.tables.list.data[k - 1];
             next = t->next;
             for (unsigned e = from >> t->shift; e << t->shift < to; e++) {
-                set(&x->shadow, &t->first[e], 0);
+                gr_history_set(&x->shadow, &t->first[e], 0);
                 if (t->second)
-                    set(&x->shadow, &t->second[e], 0);
-                take(t->fresh, e);
-                take(t->told, e);
+                    gr_history_set(&x->shadow, &t->second[e], 0);
+                gr_element_take(t->fresh, e);
+                gr_element_take(t->told, e);
             }
         }
 }
@@ -415,9 +200,10 @@ static bool is_known(const Exact *x, const Access *a, const Table *t) {
 static bool is_clear_of(const Exact *x, Access *a, History h, uint32_t lanes) {
     if (!h)
         return true;
-    uint32_t stamp = stamp_of(&x->shadow, h);
+    uint32_t stamp = gr_history_stamp(&x->shadow, h);
     return stamp == a->known ||
-           (lanes_of(&x->shadow, h) == lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(x, a, stamp)) ||
+           (gr_history_lanes(&x->shadow, h) == lanes && !(lanes & (lanes - 1)) &&
+            gr_exact_is_own(x, a, stamp)) ||
            gr_exact_all_know(x, a, lanes, stamp);
 }
 
@@ -430,7 +216,7 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
         uint32_t who = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
         for (int e = from >> t->shift; e << t->shift < to; e++)
-            if (!is_clear_of(x, a, t->first[e], who) || !is_clear_of(x, a, second_of(t, e), who))
+            if (!is_clear_of(x, a, t->first[e], who) || !is_clear_of(x, a, gr_table_second(t, e), who))
                 return false;
     }
     return true;
@@ -466,8 +252,8 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
                 uint32_t covers =
                     size >= CELL_BYTES ? ALL_BYTES : ((1u << size) - 1) << ((e << t->shift) - at);
                 for (unsigned second = 0; second < 2; second++) {
-                    History h = !second ? t->first[e] : second_of(t, e);
-                    Entry entry = {stamp_of(s, h), h ? lanes_of(s, h) : 0, covers, false};
+                    History h = !second ? t->first[e] : gr_table_second(t, e);
+                    Entry entry = {gr_history_stamp(s, h), h ? gr_history_lanes(s, h) : 0, covers, false};
                     if (h)
                         gr_exact_check_entry(x, a, cell, &entry, ALL_BYTES, lane, bytes, word);
                 }

@@ -39,6 +39,7 @@ typedef struct Tables {
     size_t index_cap;
     VEC(uint32_t *) slabs;   // of elements
     size_t used_slabs, used; // of the last slab
+    uint64_t age;            // changes when numbers of tables may mean others
 } Tables;
 
 // The table of that line and kind, if need be a new one in front of those that *first names. NULL: out of memory.

@@ -27,7 +27,7 @@ static const Program programs[] = {
      "and.b32 %r5, %r2, 255; mul.wide.u32 %rd4, %r5, 4; add.s64 %rd5, %rd1, %rd4;\n"
      "red.global.add.u32 [%rd5+4096], %r4;\n"
      "ret; }\n",
-     1500, 128, 1, 64},
+     3000, 128, 1, 64},
     // Words that lanes read here and there, and one thread of each block writes, all of them ordered by the lock.
     {"a lock",
      ".visible .entry k(.param .u64 p) { .reg .b64 %rd<8>; .reg .b32 %r<16>; .reg .pred %p<4>;\n"

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// reads — weak reads of global memory, most of which need little: what is remembered of them in tables (tables.h), and what is found out once
+// for many of them. Of a launch and a line: whether all writes to it are of launches that came before (Line.seen). Of a launch, an
+// instruction and a page: where the tables of its lines are, and which elements need no further reader (ReadPage). A write to a line with such elements
+// makes all that is known of pages void, which seldom happens: two blocks have read there already.
+#include "exact/tables_internal.h"
+
+#include <stdlib.h>
+
+enum { FIRST_PAGES = 8, PAGES_MAX = 1 << 14, WORD_BITS = 64 };
+
+// ---- Lines that no reader can race with ----------------------------------------------------------------------------
+
+static bool came_before(const Exact *x, uint32_t mine, uint32_t stamp) {
+    uint32_t launch = x->shadow.stamps.data[stamp].at.launch;
+    return launch != mine && gr_exact_knows_launch(x, mine, launch);
+}
+
+static bool cells_came_before(const Exact *x, uint32_t mine, const Cell *cells) {
+    Entry e;
+    uint32_t last = 0; // stamp of the one before
+    for (unsigned k = 0; k < LINE_CELLS; k++)
+        for (History h = cells[k].writes; gr_history_next(&x->shadow, &h, &e); last = e.stamp)
+            if (e.stamp != last && !came_before(x, mine, e.stamp))
+                return false;
+    return true;
+}
+
+static bool all_came_before(const Exact *x, uint32_t mine, const Line *line) {
+    const Shadow *s = &x->shadow;
+    if (gr_line_has_cells(line) && !cells_came_before(x, mine, line->wide.cells))
+        return false;
+    const Run *r = &line->side[0];
+    while (!gr_line_has_cells(line) && r->stamp) {
+        if (!came_before(x, mine, r->stamp))
+            return false;
+        if (!r->next)
+            break;
+        r = &s->runs.data[r->next - 1];
+    }
+    for (uint32_t k = line->tables[0]; k; k = s->tables.list.data[k - 1].next) {
+        uint32_t last = s->tables.list.data[k - 1].launch;
+        if (!last || last - 1 == mine || !gr_exact_knows_launch(x, mine, last - 1))
+            return false;
+    }
+    return true;
+}
+
+bool gr_exact_find_clean(Exact *x, const Access *a, Line *line) {
+    bool clean = all_came_before(x, a->view.launch->index, line);
+    line->seen = (uint32_t)(a->view.launch->number << 1) | clean;
+    return clean;
+}
+
+// ---- Pages ---------------------------------------------------------------------------------------------------------
+
+static bool is_told_of(const Exact *x, const ReadPage *p, const Launch *l) {
+    return p->launch == l->number && p->version == x->reads_version;
+}
+
+// Four times as many places for pages.
+static bool grow(Exact *x, ReadPages *r) {
+    uint32_t count = r->count ? r->count * 4 : FIRST_PAGES;
+    ReadPage *page = calloc(count, sizeof *page);
+    if (!page)
+        return false; // it goes on with what there is
+    for (uint32_t k = 0; k < r->count; k++)
+        if (r->page[k].page)
+            page[(r->page[k].page - 1) % count] = r->page[k];
+    x->read_bytes += (count - r->count) * sizeof *page;
+    free(r->page);
+    *r = (ReadPages){page, count};
+    return true;
+}
+
+// What is known of the instruction's reads of the page at `at`. NULL: out of memory.
+static ReadPage *page_of(Exact *x, const Launch *l, ReadPages *r, uint64_t at) {
+    uint64_t page = at >> PAGE_SHIFT, age = x->shadow.tables.age;
+    if (!r->count && !grow(x, r))
+        return NULL;
+    ReadPage *p = &r->page[page % r->count];
+    bool mine = p->page == page + 1 && p->age == age;
+    if (mine && is_told_of(x, p, l))
+        return p;
+    if (p->page && p->page != page + 1 && p->age == age && r->count < PAGES_MAX && grow(x, r))
+        return page_of(x, l, r, at);
+    if (!mine)
+        *p = (ReadPage){.page = page + 1, .age = age};
+    p->launch = l->number;
+    p->version = x->reads_version;
+    memset(p->told, 0, sizeof p->told);
+    return p;
+}
+
+// The instruction's, where the access is one that pages are kept of.
+static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
+    if (a->view.op || mine->site >= x->kinds.len || mine->size < CELL_BYTES || x->hosts.several)
+        return NULL;
+    Kind *k = &x->kinds.data[mine->site];
+    return k->known && k->stamp.mark == mine->mark && k->stamp.size == mine->size ? &k->pages : NULL;
+}
+
+static bool is_told(const Exact *x, const Launch *l, const ReadPages *r, uint64_t at) {
+    uint64_t page = at >> PAGE_SHIFT;
+    const ReadPage *p = &r->page[page % r->count];
+    unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS);
+    return p->page == page + 1 && is_told_of(x, p, l) && p->told[word / WORD_BITS] >> word % WORD_BITS & 1;
+}
+
+// Elements of `size` bytes side by side from `at` on.
+static bool are_told(const Exact *x, const Launch *l, const ReadPages *r, uint64_t at, unsigned n,
+                     uint32_t size) {
+    for (uint64_t word = at / CELL_BYTES, end = (at + n * size) / CELL_BYTES, to; word < end; word = to) {
+        uint64_t page = word / PAGE_WORDS;
+        unsigned first = (unsigned)(word % WORD_BITS);
+        to = (word / WORD_BITS + 1) * WORD_BITS;
+        to = to < end ? to : end;
+        uint64_t bits = (to - word == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << (to - word)) - 1) << first;
+        const ReadPage *p = &r->page[page % r->count];
+        if (p->page != page + 1 || !is_told_of(x, p, l) || (bits & ~p->told[word % PAGE_WORDS / WORD_BITS]))
+            return false;
+    }
+    return true;
+}
+
+uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const VmGlance *g) {
+    const ReadPages *r = &k->pages;
+    uint32_t size = g->site->size, left = g->mask;
+    if (!r->count || x->hosts.several)
+        return left;
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t mine = left & UINT32_C(0xffff) << 16 * h;
+        if (!mine)
+            continue;
+        uint32_t first = (uint32_t)__builtin_ctz(mine), n = 32 - (uint32_t)__builtin_clz(mine) - first;
+        if (g->shape[h] == VM_SAME
+                ? is_told(x, l, r, g->base[h])
+                : g->shape[h] == VM_STEPS && are_told(x, l, r, g->base[h] + (uint64_t)first * size, n, size))
+            left &= ~mine;
+        for (uint32_t m = g->shape[h] == VM_SCATTERED ? mine : 0; m; m &= m - 1)
+            if (is_told(x, l, r, gr_vm_glance_at(g, (unsigned)__builtin_ctz(m))))
+                left &= ~(m & -m);
+    }
+    return left;
+}
+
+// The element needs no further reader.
+static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t size) {
+    for (unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS), k = 0; k < size / CELL_BYTES; k++)
+        p->told[(word + k) / WORD_BITS] |= UINT64_C(1) << (word + k) % WORD_BITS;
+    line->told = (uint32_t)l->number;
+}
+
+// ---- Elements ------------------------------------------------------------------------------------------------------
+
+static void set_second(Shadow *s, Table *t, unsigned e, History h) {
+    if (!gr_element_in(t->two, e))
+        t->second[e] = 0;
+    t->nodes |= h >> 31;
+    gr_history_set(s, &t->second[e], h);
+    gr_element_put(t->two, e);
+}
+
+typedef struct Noting {
+    Exact *x;
+    Access *a;
+    uint64_t block; // linear
+    uint32_t lanes; // of what is noted
+    bool apart;
+} Noting;
+
+bool gr_exact_takes_reads(const Exact *x, const Access *a) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    return !a->owner && s->access == PTX_ACCESS_READ && s->site && gr_table_fits(x, a->stamp);
+}
+
+static uint64_t block_of(const Noting *n, History h) {
+    const Shadow *s = &n->x->shadow;
+    return gr_order_info(&n->x->order, s->stamps.data[gr_history_stamp(s, h)].at.id)->linear;
+}
+
+// What is noted comes after all of h, of the same launch.
+static bool takes_place(Noting *n, History h) {
+    Shadow *s = &n->x->shadow;
+    uint32_t stamp = gr_history_stamp(s, h), lanes = gr_history_lanes(s, h);
+    if (stamp == n->a->stamp)
+        return !(lanes & ~n->lanes);
+    return (lanes == n->lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(n->x, n->a, stamp)) ||
+           gr_exact_all_know(n->x, n->a, n->lanes, stamp);
+}
+
+static bool note(Noting *n, Table *t, unsigned e, History h) {
+    Shadow *s = &n->x->shadow;
+    if (!gr_element_in(t->fresh, e)) {
+        gr_table_set_first(s, t, e, h);
+        return true;
+    }
+    History *f = &t->first[e];
+    if (gr_element_in(t->told, e) || *f == h)
+        return true;
+    uint64_t block = n->apart ? block_of(n, *f) : n->block;
+    if (takes_place(n, *f)) {
+        t->nodes |= h >> 31;
+        gr_history_set(s, f, h);
+        block = n->block;
+        if (!gr_element_in(t->two, e))
+            return true;
+        h = t->second[e]; // is it by another block?
+    }
+    if (!t->second) {
+        t->second = gr_tables_elements(&s->tables, t->shift);
+        if (!t->second)
+            return false;
+    }
+    History g = gr_table_second(t, e);
+    bool apart = n->apart && block_of(n, h) != block;
+    if (h != g) {
+        if (g && !apart && !takes_place(n, g))
+            return false;
+        set_second(s, t, e, h);
+    }
+    if (apart)
+        gr_element_put(t->told, e);
+    return true;
+}
+
+// The elements of the lanes, of which lane 0 has number `at`.
+static void bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
+    uint64_t m = lanes;
+    bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
+    bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
+}
+
+// Lanes side by side, whose elements are all told, or all of earlier launches. False: they are to be looked at one by one.
+static bool note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
+    uint64_t bits[2];
+    bits_of(lanes, at, bits);
+    if (!(bits[0] & ~t->told[0]) && !(bits[1] & ~t->told[1]))
+        return true;
+    if (t->nodes || (bits[0] & t->fresh[0]) || (bits[1] & t->fresh[1]))
+        return false;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        t->first[at + __builtin_ctz(m)] = stamp << 5 | (uint32_t)__builtin_ctz(m);
+    for (unsigned k = 0; k < 2; k++) {
+        t->fresh[k] |= bits[k];
+        t->told[k] &= ~bits[k];
+        t->two[k] &= ~bits[k];
+    }
+    return true;
+}
+
+// The table of the line, and what is known of its page, NULL if nothing. Yields NULL: there is no table.
+static Table *table_of(Exact *x, Access *a, Line *line, const Stamp *mine, ReadPage **page) {
+    Tables *tables = &x->shadow.tables;
+    ReadPages *r = a->line_at ? pages_of(x, a, mine) : NULL;
+    ReadPage *p = *page = r ? page_of(x, a->view.launch, r, a->line_at) : NULL;
+    uint32_t *number = p ? &p->table[a->line_at / LINE_BYTES % PAGE_LINES] : NULL;
+    if (number && *number && tables->list.data[*number - 1].launch == mine->at.launch + 1)
+        return &tables->list.data[*number - 1];
+    Table *t = gr_table_for(x, line, mine, (uint32_t)__builtin_ctz(mine->size));
+    if (t && number)
+        *number = (uint32_t)(t - tables->list.data) + 1;
+    return t;
+}
+
+static bool note_same(Noting *n, Table *t, unsigned e) {
+    Shadow *s = &n->x->shadow;
+    if (gr_element_in(t->told, e))
+        return true;
+    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes, ALL_BYTES, false}, true);
+    n->a->view.lane = (uint32_t)__builtin_ctz(n->lanes);
+    bool noted = note(n, t, e, h);
+    gr_history_release(s, h);
+    return noted;
+}
+
+uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    ReadPage *p;
+    Table *t = table_of(x, a, line, mine, &p);
+    if (!t)
+        return lanes;
+    if (p && !gr_exact_is_clean(x, a, line)) // then a reader must always look
+        p = NULL;
+    Noting n = {.x = x, .a = a, .lanes = lanes, .apart = a->view.launch->apart};
+    n.block = gr_order_info(&x->order, mine->at.id)->linear;
+    uint32_t size = mine->size, left = 0;
+    int base = gr_shape_base(shape), step = gr_shape_form(shape) == FORM_SAME ? 0 : (int)size;
+    if (!step)
+        left = note_same(&n, t, (unsigned)base >> t->shift) ? 0 : lanes;
+    else if (!note_all(t, a->stamp, lanes, base / (int)size))
+        for (uint32_t m = lanes; m; m &= m - 1) {
+            uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+            n.lanes = m & -m;
+            if (!note(&n, t, (unsigned)(base + (int)(lane << t->shift)) >> t->shift, a->stamp << 5 | lane))
+                left |= m & -m;
+        }
+    for (uint32_t m = p ? lanes & ~left : 0; m; m = step ? m & (m - 1) : 0) {
+        int at = base + __builtin_ctz(m) * step;
+        if (gr_element_in(t->told, (unsigned)at >> t->shift))
+            tell(p, a->view.launch, line, a->line_at + (unsigned)at, size);
+    }
+    return left;
+}
+
+// ---- Reads here and there ------------------------------------------------------------------------------------------
+
+typedef struct Gather {
+    Line *line[LANES];
+    uint32_t table[LANES]; // its number and 1
+} Gather;
+
+// Each step of the way to an element waits for memory: so all lanes go the way together. Yields the lanes that have lines.
+static uint32_t go_to_lines(Exact *x, Gather *g, const uint64_t at[LANES], uint32_t lanes) {
+    uint32_t have = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        g->line[l] = gr_shadow_global(&x->shadow, at[l]);
+        if (!g->line[l])
+            continue;
+        __builtin_prefetch(g->line[l]);
+        have |= m & -m;
+    }
+    return have;
+}
+
+static void go_to_tables(Exact *x, const Launch *launch, ReadPages *r, Gather *g, const uint64_t at[LANES],
+                         uint32_t lanes) {
+    const Table *tables = x->shadow.tables.list.data;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        const ReadPage *p = page_of(x, launch, r, at[l]);
+        g->table[l] = p ? p->table[at[l] / LINE_BYTES % PAGE_LINES] : 0;
+        if (g->table[l]) {
+            __builtin_prefetch(&tables[g->table[l] - 1]);
+            __builtin_prefetch((const char *)&tables[g->table[l]] - 1);
+        }
+    }
+}
+
+// Yields the lanes that have tables, in lines that no reader can race with.
+static uint32_t go_to_elements(Exact *x, Access *a, const Stamp *mine, Gather *g, const uint64_t at[LANES],
+                               uint32_t lanes) {
+    uint32_t have = 0, shift = (uint32_t)__builtin_ctz(mine->size);
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        ReadPage *p;
+        if (!gr_exact_is_clean(x, a, g->line[l]))
+            continue;
+        const Table *t = g->table[l] ? &x->shadow.tables.list.data[g->table[l] - 1] : NULL;
+        if (!t || t->launch != mine->at.launch + 1) {
+            a->line_at = at[l] & ~(uint64_t)(LINE_BYTES - 1);
+            t = table_of(x, a, g->line[l], mine, &p);
+            g->table[l] = t ? (uint32_t)(t - x->shadow.tables.list.data) + 1 : 0;
+        }
+        if (!t)
+            continue;
+        __builtin_prefetch(&t->first[at[l] % LINE_BYTES >> shift], 1);
+        have |= m & -m;
+    }
+    return have;
+}
+
+uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t lanes) {
+    Shadow *s = &x->shadow;
+    const Stamp *mine = &s->stamps.data[a->stamp];
+    ReadPages *r = pages_of(x, a, mine);
+    if (!r)
+        return lanes;
+    Gather g;
+    uint32_t size = mine->size, shift = (uint32_t)__builtin_ctz(size), have = go_to_lines(x, &g, at, lanes);
+    go_to_tables(x, a->view.launch, r, &g, at, have);
+    have = go_to_elements(x, a, mine, &g, at, have);
+    Noting n = {.x = x, .a = a, .apart = a->view.launch->apart};
+    n.block = gr_order_info(&x->order, mine->at.id)->linear;
+    uint32_t left = lanes & ~have;
+    for (uint32_t m = have; m; m &= m - 1) {
+        uint32_t l = a->view.lane = (uint32_t)__builtin_ctz(m);
+        Table *t = &s->tables.list.data[g.table[l] - 1];
+        unsigned e = (unsigned)(at[l] % LINE_BYTES) >> shift;
+        n.lanes = m & -m;
+        if (!note(&n, t, e, a->stamp << 5 | l))
+            left |= m & -m;
+        else if (gr_element_in(t->told, e))
+            tell(page_of(x, a->view.launch, r, at[l]), a->view.launch, g.line[l], at[l], size);
+    }
+    return left;
+}
+
+void gr_exact_reads_free(Exact *x) {
+    for (size_t k = 0; k < x->kinds.len; k++)
+        free(x->kinds.data[k].pages.page);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables_internal — what tables.c and reads.c share: the elements of a table.
+#ifndef GR_EXACT_TABLES_INTERNAL_H
+#define GR_EXACT_TABLES_INTERNAL_H
+
+#include "exact/exact_internal.h"
+
+#include <string.h>
+
+static inline bool gr_element_in(const uint64_t bits[2], unsigned e) { return bits[e / 64] >> e % 64 & 1; }
+static inline void gr_element_put(uint64_t bits[2], unsigned e) { bits[e / 64] |= UINT64_C(1) << e % 64; }
+static inline void gr_element_take(uint64_t bits[2], unsigned e) { bits[e / 64] &= ~(UINT64_C(1) << e % 64); }
+
+static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
+}
+
+static inline uint32_t gr_history_lanes(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].lanes : UINT32_C(1) << (h & 31);
+}
+
+static inline void gr_history_set(Shadow *s, History *to, History h) {
+    History old = *to;
+    *to = gr_history_retain(s, h);
+    gr_history_release(s, old);
+}
+
+static inline History gr_table_second(const Table *t, unsigned e) {
+    return gr_element_in(t->two, e) ? t->second[e] : 0;
+}
+
+// The first access of the table's last launch to that element takes the place of all before. Memory is not read for that if there is nothing
+// to count.
+static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h) {
+    t->nodes |= h >> 31;
+    if (t->nodes) {
+        gr_history_set(s, &t->first[e], h);
+        if (gr_element_in(t->two, e))
+            gr_history_set(s, &t->second[e], 0);
+    } else {
+        t->first[e] = h;
+    }
+    gr_element_take(t->two, e);
+    gr_element_put(t->fresh, e);
+    gr_element_take(t->told, e);
+}
+
+// The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last know nothing of each other,
+// or there is no memory.
+Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift);
+// Whether tables may hold what was done under the stamp.
+bool gr_table_fits(const Exact *x, uint32_t stamp);
+
+#endif
