@@ -153,20 +153,14 @@ static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
 
-static void set_second(Shadow *s, Table *t, unsigned e, History h) {
-    if (!gr_element_in(t->two, e))
-        t->second[e] = 0;
-    t->nodes |= h >> 31;
-    gr_history_set(s, &t->second[e], h);
-    gr_element_put(t->two, e);
-}
-
 typedef struct Noting {
     Exact *x;
     Access *a;
     uint64_t block; // linear
     uint32_t lanes; // of what is noted
     bool apart;
+    uint32_t asked; // the stamp that is_apart was asked of last; 0: none
+    bool answer;
 } Noting;
 
 bool gr_exact_takes_reads(const Exact *x, const Access *a) {
@@ -174,9 +168,23 @@ bool gr_exact_takes_reads(const Exact *x, const Access *a) {
     return !a->owner && s->access == PTX_ACCESS_READ && s->site && gr_table_fits(x, a->stamp);
 }
 
-static uint64_t block_of(const Noting *n, History h) {
+static Noting noting(Exact *x, Access *a, uint32_t lanes) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    return (Noting){.x = x,
+                    .a = a,
+                    .block = gr_order_info(&x->order, mine->at.id)->linear,
+                    .lanes = lanes,
+                    .apart = a->view.launch->apart};
+}
+
+// h, of the same launch, is by another block, and nothing orders those.
+static bool is_apart(Noting *n, History h) {
     const Shadow *s = &n->x->shadow;
-    return gr_order_info(&n->x->order, s->stamps.data[gr_history_stamp(s, h)].at.id)->linear;
+    uint32_t stamp = gr_history_stamp(s, h);
+    if (!n->apart || stamp == n->asked)
+        return n->apart && n->answer;
+    n->asked = stamp;
+    return n->answer = gr_order_info(&n->x->order, s->stamps.data[stamp].at.id)->linear != n->block;
 }
 
 // What is noted comes after all of h, of the same launch.
@@ -189,39 +197,41 @@ static bool takes_place(Noting *n, History h) {
            gr_exact_all_know(n->x, n->a, n->lanes, stamp);
 }
 
+static bool note_second(Noting *n, Table *t, unsigned e, History h) {
+    Shadow *s = &n->x->shadow;
+    if (!t->second && !(t->second = gr_tables_elements(&s->tables, t->shift)))
+        return false;
+    if (!gr_element_in(t->two, e))
+        t->second[e] = 0;
+    t->nodes |= h >> 31;
+    gr_history_set(s, &t->second[e], h);
+    gr_element_put(t->two, e);
+    return true;
+}
+
 static bool note(Noting *n, Table *t, unsigned e, History h) {
     Shadow *s = &n->x->shadow;
     if (!gr_element_in(t->fresh, e)) {
         gr_table_set_first(s, t, e, h);
         return true;
     }
-    History *f = &t->first[e];
+    History *f = &t->first[e], g;
     if (gr_element_in(t->told, e) || *f == h)
         return true;
-    uint64_t block = n->apart ? block_of(n, *f) : n->block;
+    if (is_apart(n, *f)) {
+        if (!note_second(n, t, e, h))
+            return false;
+        gr_element_put(t->told, e);
+        return true;
+    }
+    // Else what both places hold is of this block, or blocks are not apart.
     if (takes_place(n, *f)) {
         t->nodes |= h >> 31;
         gr_history_set(s, f, h);
-        block = n->block;
-        if (!gr_element_in(t->two, e))
-            return true;
-        h = t->second[e]; // is it by another block?
+        return true;
     }
-    if (!t->second) {
-        t->second = gr_tables_elements(&s->tables, t->shift);
-        if (!t->second)
-            return false;
-    }
-    History g = gr_table_second(t, e);
-    bool apart = n->apart && block_of(n, h) != block;
-    if (h != g) {
-        if (g && !apart && !takes_place(n, g))
-            return false;
-        set_second(s, t, e, h);
-    }
-    if (apart)
-        gr_element_put(t->told, e);
-    return true;
+    g = gr_table_second(t, e);
+    return g == h || ((!g || takes_place(n, g)) && note_second(n, t, e, h));
 }
 
 // The elements of the lanes, of which lane 0 has number `at`.
@@ -282,8 +292,7 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, ui
         return lanes;
     if (p && !gr_exact_is_clean(x, a, line)) // then a reader must always look
         p = NULL;
-    Noting n = {.x = x, .a = a, .lanes = lanes, .apart = a->view.launch->apart};
-    n.block = gr_order_info(&x->order, mine->at.id)->linear;
+    Noting n = noting(x, a, lanes);
     uint32_t size = mine->size, left = 0;
     int base = gr_shape_base(shape), step = gr_shape_form(shape) == FORM_SAME ? 0 : (int)size;
     if (!step)
@@ -371,8 +380,7 @@ uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t
     uint32_t size = mine->size, shift = (uint32_t)__builtin_ctz(size), have = go_to_lines(x, &g, at, lanes);
     go_to_tables(x, a->view.launch, r, &g, at, have);
     have = go_to_elements(x, a, mine, &g, at, have);
-    Noting n = {.x = x, .a = a, .apart = a->view.launch->apart};
-    n.block = gr_order_info(&x->order, mine->at.id)->linear;
+    Noting n = noting(x, a, 0);
     uint32_t left = lanes & ~have;
     for (uint32_t m = have; m; m &= m - 1) {
         uint32_t l = a->view.lane = (uint32_t)__builtin_ctz(m);
