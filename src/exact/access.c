@@ -50,15 +50,15 @@ static void remember_reads(Exact *x, Access *a, Cell *cell, uint32_t lanes, uint
 }
 
 // The bytes that a lane accesses: its first cell, and how many. False: parts of cells.
-static inline bool cells_of(Cell *cells, uint32_t lane, uint16_t shape, uint32_t size, Cell **first,
+static inline bool cells_of(Cell *cells, uint32_t lane, Shape shape, uint32_t size, Cell **first,
                             unsigned *n) {
-    int at = gr_shape_base(shape) + (gr_shape_form(shape) == FORM_SAME ? 0 : (int)(lane * size));
+    int at = gr_shape_base(shape) + (int)lane * gr_shape_stride(shape);
     *first = &cells[at / CELL_BYTES];
     *n = size / CELL_BYTES;
     return size >= CELL_BYTES;
 }
 
-static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size) {
+static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size) {
     Cell *c;
     unsigned n;
     uint32_t left = 0;
@@ -103,7 +103,7 @@ bool gr_exact_retire_cell(Exact *x, const Access *a, Line *line, Cell *cell) {
     return true;
 }
 
-static bool write_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size) {
+static bool write_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size) {
     if (gr_line_has_tables(line, false) && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, false))
         return false;
     for (uint32_t m = lanes; m; m &= m - 1) {
@@ -120,7 +120,7 @@ static bool write_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_
     return true;
 }
 
-bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size,
+bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size,
                           bool reads) {
     if (gr_shape_form(shape) == FORM_SAME && (lanes & (lanes - 1)))
         return false;

@@ -176,7 +176,7 @@ void gr_exact_fresh(Exact *x, Block *b);
 // reads.c: whether tables may hold the access, a read.
 bool gr_exact_takes_reads(const Exact *x, const Access *a);
 // The lanes read the line. Yields those that no table could take.
-uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape);
+uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape);
 // The lanes read at these addresses, here and there: what tables can take of that. Yields the lanes that are left.
 uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t lanes);
 // The lanes whose reads have to be looked at: no other races, or has to be remembered.
@@ -199,9 +199,9 @@ void gr_exact_reads_free(Exact *x);
 // tables.c
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
-uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, uint16_t shape);
+uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);
 // The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
-bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, uint16_t shape,
+bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
                               uint32_t size, bool reads);
 static inline bool gr_line_has_tables(const Line *l, bool reads) {
     return l->tables[0] || (!reads && l->tables[1]);
@@ -213,7 +213,7 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
                            uint32_t bytes, uint64_t word, bool reads);
 
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
-bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads);
+bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads);
 // The stamp is of the warp that accesses.
 bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 // All of `lanes` know all that was done under the stamp.
@@ -235,7 +235,7 @@ void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t si
 uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
 // Weak accesses of whole words to a line with cells, where not much has to be kept; `shape` is one of steps, or one lane's.
 // False: look closer.
-bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, uint32_t size,
+bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size,
                           bool reads);
 // What an earlier launch wrote to the cell goes into a table. False: it does not, or there is nothing.
 bool gr_exact_retire_cell(Exact *x, const Access *a, Line *line, Cell *cell);

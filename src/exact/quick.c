@@ -34,7 +34,7 @@ static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint
             continue;
         Line *l = gr_shadow_line(&x->shadow, a->owner, line);
         a->line_at = line;
-        uint16_t shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
+        Shape shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
         if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
                                          : gr_exact_touch_line(x, a, l, mine, shape, reads)))
             return false;
@@ -55,6 +55,42 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
                           bool reads) {
     return shape == VM_STEPS ? touch_steps(x, a, lanes, base, size, reads)
                              : touch_same(x, a, lanes, base, reads);
+}
+
+// The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be. 0: there is none that runs can tell.
+static uint32_t stride_of(const VmGlance *g, uint32_t lanes, uint64_t *base) {
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), second = (uint32_t)__builtin_ctz(lanes & (lanes - 1));
+    if (!(lanes & (lanes - 1)))
+        return 0;
+    uint64_t at = gr_vm_glance_at(g, first), far = gr_vm_glance_at(g, second) - at,
+             stride = far / (second - first);
+    if (far > STRIDE_MAX * LANES || stride > STRIDE_MAX || stride < g->site->size)
+        return 0;
+    *base = at - first * stride;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (gr_vm_glance_at(g, (unsigned)__builtin_ctz(m)) != *base + stride * (uint64_t)__builtin_ctz(m))
+            return 0;
+    return (uint32_t)stride;
+}
+
+static bool touch_strided(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t stride, uint32_t size,
+                          bool reads) {
+    uint32_t last = 31 - (uint32_t)__builtin_clz(lanes);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], base + (uint64_t)__builtin_ctz(lanes) * stride,
+                     base + (uint64_t)last * stride + size);
+    for (uint32_t left = lanes, mine; left; left &= ~mine) {
+        uint32_t first = (uint32_t)__builtin_ctz(left);
+        uint64_t at = base + (uint64_t)first * stride, line = at & ~(uint64_t)(LINE_BYTES - 1);
+        uint32_t n = ((uint32_t)(line + LINE_BYTES - at) + stride - 1) / stride; // lanes from the first on
+        mine = left & (n + first < LANES ? (UINT32_C(1) << (n + first)) - 1 : UINT32_MAX);
+        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+        a->line_at = line;
+        Shape shape = gr_shape_strided((Form)__builtin_ctz(size), stride, (int)(int64_t)(base - line));
+        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
+                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
+            return false;
+    }
+    return true;
 }
 
 // In the order in which the lanes do it: those before the first one that meets another are the ones that access.c may
@@ -79,7 +115,7 @@ static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) 
             return false;
         a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
         unsigned shift = (unsigned)__builtin_ctz(g->site->size);
-        uint16_t shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
+        Shape shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
         if (!gr_line_has_cells(l) && gr_exact_touch_line(x, a, l, UINT32_C(1) << lane, shape, reads))
             continue;
         if (!gr_line_cell(&x->shadow, l, at, a->owner != NULL) ||
@@ -96,6 +132,12 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
     bool one = g->shape[0] == g->shape[1] && g->base[0] == g->base[1];
     for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = one ? g->mask : half[h];
+        if (lanes && g->shape[h] == VM_SCATTERED && g->site->size >= CELL_BYTES && !a->owner) {
+            uint64_t base;
+            uint32_t stride = stride_of(g, g->mask, &base);
+            if (stride)
+                return touch_strided(x, a, g->mask, base, stride, g->site->size, reads);
+        }
         if (lanes &&
             (g->shape[h] == VM_SCATTERED || (g->shape[h] == VM_SAME && !reads && (lanes & (lanes - 1)))))
             return g->site->size >= CELL_BYTES && g->shape[h] == VM_SCATTERED &&
@@ -141,7 +183,7 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
 }
 
 static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word) {
-    uint16_t shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
+    Shape shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
     return gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
 }
 

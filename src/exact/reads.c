@@ -284,7 +284,7 @@ static bool note_same(Noting *n, Table *t, unsigned e) {
     return noted;
 }
 
-uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape) {
+uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     ReadPage *p;
     Table *t = table_of(x, a, line, mine, &p);
@@ -294,14 +294,14 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, ui
         p = NULL;
     Noting n = noting(x, a, lanes);
     uint32_t size = mine->size, left = 0;
-    int base = gr_shape_base(shape), step = gr_shape_form(shape) == FORM_SAME ? 0 : (int)size;
+    int base = gr_shape_base(shape), step = gr_shape_stride(shape);
     if (!step)
         left = note_same(&n, t, (unsigned)base >> t->shift) ? 0 : lanes;
-    else if (!note_all(t, a->stamp, lanes, base / (int)size))
+    else if (step != (int)size || !note_all(t, a->stamp, lanes, base / (int)size))
         for (uint32_t m = lanes; m; m &= m - 1) {
             uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
             n.lanes = m & -m;
-            if (!note(&n, t, (unsigned)(base + (int)(lane << t->shift)) >> t->shift, a->stamp << 5 | lane))
+            if (!note(&n, t, (unsigned)(base + (int)lane * step) >> t->shift, a->stamp << 5 | lane))
                 left |= m & -m;
         }
     for (uint32_t m = p ? lanes & ~left : 0; m; m = step ? m & (m - 1) : 0) {

@@ -27,16 +27,16 @@ bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp
 }
 
 // The words of the line that the lanes touch, a bit for each.
-static uint32_t words_of(uint16_t shape, uint32_t lanes, uint32_t size) {
+static uint32_t words_of(Shape shape, uint32_t lanes, uint32_t size) {
     Form form = gr_shape_form(shape);
     int base = gr_shape_base(shape);
-    if (form == FORM_STEP2)
+    if (form == FORM_STEP2 && gr_shape_stride(shape) == CELL_BYTES)
         return base >= 0 ? lanes << (base / CELL_BYTES) : lanes >> (-base / CELL_BYTES);
     if (form == FORM_WHOLE)
         return UINT32_MAX;
     uint32_t words = 0;
-    int step = form == FORM_SAME ? 0 : 1 << form, bytes = form == FORM_SAME ? (int)size : step;
-    for (uint32_t m = lanes; m; m = form == FORM_SAME ? 0 : m & (m - 1)) {
+    int step = gr_shape_stride(shape), bytes = form == FORM_SAME ? (int)size : 1 << form;
+    for (uint32_t m = lanes; m; m = step ? m & (m - 1) : 0) {
         int from = base + __builtin_ctz(m) * step;
         for (int w = from / CELL_BYTES; w * CELL_BYTES < from + bytes && w < LINE_CELLS; w++)
             words |= UINT32_C(1) << w;
@@ -47,7 +47,7 @@ static uint32_t words_of(uint16_t shape, uint32_t lanes, uint32_t size) {
 static uint32_t size_of(const Exact *x, uint32_t stamp) { return x->shadow.stamps.data[stamp].size; }
 
 // None of what the chain holds can race with the access. False: it is not that simple.
-static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, uint16_t shape) {
+static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     for (;;) {
         if (r->stamp != a->known) {
             bool alike = r->shape == shape;
@@ -65,7 +65,7 @@ static bool is_clear(const Exact *x, Access *a, const Run *r, uint32_t lanes, ui
 
 // What of the run has to be remembered beside the access (history.c says why). What the access does not cover is not looked at
 // more closely: that would cost more than it saves.
-static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, uint16_t shape) {
+static uint32_t still_needed(const Exact *x, Access *a, const Run *r, uint32_t lanes, Shape shape) {
     bool same = gr_shape_form(shape) == FORM_SAME;
     if (r->shape == shape && !same && !(r->lanes & lanes))
         return r->lanes;
@@ -99,7 +99,7 @@ static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
 }
 
 // Drops what is not needed any more of the runs behind `first`.
-static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     uint16_t length = 1;
     for (uint32_t *link = &first->next; *link;) {
@@ -112,7 +112,7 @@ static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape
 
 // The access has been added to `first`: the next older runs lose what it takes the place of. Else lanes that come one by one would
 // leave behind what the first of them did not cover, launch after launch.
-static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, uint16_t shape) {
+static void trim(Exact *x, Access *a, Run *first, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     uint32_t *link = &first->next;
     for (unsigned k = 0; k < NEWEST && *link; k++) {
@@ -147,8 +147,7 @@ static uint32_t retire(Exact *x, const Access *a, Line *line, Run *first) {
     return retire_run(x, a, line, first);
 }
 
-static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes, uint16_t shape,
-                     bool tables) {
+static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes, Shape shape, bool tables) {
     Shadow *s = &x->shadow;
     Run *r = first;
     const Stamp *mine = &s->stamps.data[a->stamp];
@@ -209,7 +208,7 @@ static bool are_scraps(const Exact *x, const Run *r) {
     return true;
 }
 
-bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, uint16_t shape, bool reads) {
+bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads) {
     Run *writes = &line->side[0], *mine = &line->side[reads];
     bool tables = reads && mine->stamp && gr_exact_takes_reads(x, a);
     if (!tables && !(lanes & (lanes - 1)) && mine->length >= SCRAPS &&

@@ -151,7 +151,7 @@ uint64_t gr_shadow_bytes(const Shadow *s) {
 
 // ---- Runs and cells ------------------------------------------------------------------------------------------------
 
-void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, uint16_t shape) {
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape) {
     Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape, .length = 1};
     if (first->stamp) {
         uint32_t number = s->free_run;
@@ -222,20 +222,20 @@ void gr_line_reset(Shadow *s, Line *l, bool shared) {
 // What the run is, word by word and lane by lane.
 static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
     Form form = gr_shape_form(r.shape);
-    int base = gr_shape_base(r.shape);
+    int base = gr_shape_base(r.shape), stride = gr_shape_stride(r.shape);
     int size = form == FORM_SAME    ? (int)s->stamps.data[r.stamp].size
                : form == FORM_WHOLE ? LINE_BYTES
                                     : 1 << form;
     bool whole = form >= FORM_STEP2 && form <= FORM_STEP4 && r.stamp < INLINE_STAMPS;
     for (uint32_t m = r.lanes; m; m &= m - 1) {
-        Cell *c = &cells[(base + __builtin_ctz(m) * size) / CELL_BYTES];
+        int from = base + __builtin_ctz(m) * stride, to = from + size;
+        Cell *c = &cells[from / CELL_BYTES];
         for (int k = 0; whole && k < size / CELL_BYTES; k++)
             whole = !(side ? c[k].reads : c[k].writes);
         for (int k = 0; whole && k < size / CELL_BYTES; k++)
             *(side ? &c[k].reads : &c[k].writes) = r.stamp << 5 | (uint32_t)__builtin_ctz(m);
         if (whole)
             continue;
-        int lane = __builtin_ctz(m), from = form == FORM_SAME ? base : base + lane * size, to = from + size;
         for (int word = from / CELL_BYTES; word * CELL_BYTES < to && word < LINE_CELLS; word++) {
             int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
                 b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;

@@ -74,8 +74,8 @@ enum {
 
 // How the lanes of a run lie.
 typedef enum Form {
-    FORM_STEP0, // lane l has the bytes [base + l, base + l + 1)
-    FORM_STEP1, // [base + 2 * l, base + 2 * l + 2)
+    FORM_STEP0, // lane l has one byte, at base + stride * l
+    FORM_STEP1, // two bytes
     FORM_STEP2,
     FORM_STEP3,
     FORM_STEP4,
@@ -84,19 +84,30 @@ typedef enum Form {
     FORM_CELLS, // not a run: the line has cells
 } Form;
 
-typedef struct Run {
-    uint32_t stamp, lanes;  // stamp 0: there is none. Lanes outside the line are not in `lanes`
-    uint16_t shape, length; // of this and the older ones, as far as 16 bits go
-    uint32_t next;          // the next older one, its number and 1
-} Run;
+// Form, base and stride in one number. The base is relative to the line and may be below it.
+typedef uint32_t Shape;
 
-enum { SHAPE_ZERO = 1024 }; // base is relative to the line and may be below it
+enum { SHAPE_ZERO = 1 << 12, SHAPE_BASE_BITS = 13, STRIDE_MAX = LINE_BYTES };
 
-static inline uint16_t gr_shape(Form form, int base) {
-    return (uint16_t)((unsigned)form << 12 | (unsigned)(base + SHAPE_ZERO));
+static inline Shape gr_shape_strided(Form form, unsigned stride, int base) {
+    return (Shape)form << 28 | (Shape)stride << SHAPE_BASE_BITS | (Shape)(base + SHAPE_ZERO);
 }
-static inline Form gr_shape_form(uint16_t shape) { return (Form)(shape >> 12); }
-static inline int gr_shape_base(uint16_t shape) { return (int)(shape & 4095) - SHAPE_ZERO; }
+// Lanes side by side, where the form is one of steps.
+static inline Shape gr_shape(Form form, int base) {
+    return gr_shape_strided(form, form < FORM_SAME ? 1u << form : 0, base);
+}
+static inline Form gr_shape_form(Shape shape) { return (Form)(shape >> 28); }
+static inline int gr_shape_base(Shape shape) {
+    return (int)(shape & ((1 << SHAPE_BASE_BITS) - 1)) - SHAPE_ZERO;
+}
+static inline int gr_shape_stride(Shape shape) { return (int)(shape >> SHAPE_BASE_BITS & 255); }
+
+typedef struct Run {
+    uint32_t stamp, lanes; // stamp 0: there is none. Lanes outside the line are not in `lanes`
+    Shape shape;
+    uint32_t next;   // the next older one, its number and 1
+    uint16_t length; // of this and the older ones, as far as 16 bits go
+} Run;
 
 typedef struct Line {
     union {
@@ -113,7 +124,9 @@ typedef struct Line {
     uint32_t told; // the launch that last found elements which need no further reader
 } Line;
 
-static inline bool gr_line_has_cells(const Line *l) { return l->wide.mark.shape >> 12 == FORM_CELLS; }
+static inline bool gr_line_has_cells(const Line *l) {
+    return gr_shape_form(l->wide.mark.shape) == FORM_CELLS;
+}
 
 typedef struct Node {
     History rest; // counts as a reference to it
@@ -233,7 +246,7 @@ static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
 }
 
 // Another run in front of what `first` holds.
-void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, uint16_t shape);
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape);
 // Takes the run that *link names out of its chain, which then goes on with the next one.
 void gr_run_drop(Shadow *s, uint32_t *link);
 

@@ -147,7 +147,7 @@ static bool retire(Exact *x, Table *t, unsigned e, History h, uint32_t launch) {
     return true;
 }
 
-uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, uint16_t shape) {
+uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape) {
     const Stamp *w = &x->shadow.stamps.data[stamp];
     Form form = gr_shape_form(shape);
     uint32_t shift = w->site ? (uint32_t)form : 2, left = 0;
@@ -166,7 +166,7 @@ uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, u
     }
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        unsigned e = (unsigned)(gr_shape_base(shape) + (int)(lane << shift)) >> shift;
+        unsigned e = (unsigned)(gr_shape_base(shape) + (int)lane * gr_shape_stride(shape)) >> shift;
         if (!retire(x, t, e, stamp << 5 | lane, w->at.launch))
             left |= m & -m;
     }
@@ -207,11 +207,10 @@ static bool is_clear_of(const Exact *x, Access *a, History h, uint32_t lanes) {
            gr_exact_all_know(x, a, lanes, stamp);
 }
 
-static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, uint16_t shape,
-                     uint32_t size) {
+static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, Shape shape, uint32_t size) {
     Form form = gr_shape_form(shape);
-    int base = gr_shape_base(shape), step = form < FORM_SAME ? 1 << form : 0;
-    int bytes = form == FORM_SAME ? (int)size : form == FORM_WHOLE ? LINE_BYTES : step;
+    int base = gr_shape_base(shape), step = gr_shape_stride(shape);
+    int bytes = form == FORM_SAME ? (int)size : form == FORM_WHOLE ? LINE_BYTES : 1 << form;
     for (uint32_t m = lanes; m; m = step ? m & (m - 1) : 0) {
         uint32_t who = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
@@ -222,7 +221,7 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
     return true;
 }
 
-bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, uint16_t shape,
+bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
                               uint32_t size, bool reads) {
     bool all_known = true;
     if (line == a->tables_known)
