@@ -221,9 +221,11 @@ bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes)
     a->last.lane = lane;
     a->last.bytes = bytes;
     a->last.word = word;
-    return a->last.silent = !e ? a->unchanged >> lane & 1
-                               : e->same && e->same(e, lane, (uint32_t)(at - a->address[lane]),
-                                                    (uint32_t)__builtin_popcount(bytes));
+    return a->last.silent =
+               !e ? a->unchanged[(word / CELL_BYTES - a->address[lane] / CELL_BYTES) % ACCESS_WORDS] >> lane &
+                        1
+                  : e->same && e->same(e, lane, (uint32_t)(at - a->address[lane]),
+                                       (uint32_t)__builtin_popcount(bytes));
 }
 
 // All of `lanes` access [at, end) of a line. True: it is told in runs still.
@@ -514,7 +516,8 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
                .elem = 4,
                .proxy = (uint8_t)e->proxy,
                .mark = e->compared ? STAMP_COMPARED : 0};
-    a.unchanged = e->unchanged;
+    for (unsigned k = 0; k < ACCESS_WORDS; k++)
+        a.unchanged[k] = e->unchanged;
     unsigned bits = e->access == PTX_ACCESS_RMW ? gr_ptx_type_bits(e->where.stmt->instr->type[0]) : 0;
     if (bits)
         s.elem = (uint8_t)(bits / 8);

@@ -156,6 +156,16 @@ static bool all_arrived(const Block *b, const Phase *p) {
     return true;
 }
 
+bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e) {
+    const Phase *p = &b->barrier[e->barrier % BARRIERS];
+    if (e->kind != VM_SYNC_BARRIER_RELEASE || !p->open || p->partial)
+        return false;
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        if (b->warps[k].exists & ~p->arrived[k])
+            return true;
+    return false;
+}
+
 static void barrier_release(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     Phase *p = &b->barrier[e->barrier % BARRIERS];
     if (p->open) { // the first that leaves

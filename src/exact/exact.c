@@ -216,6 +216,8 @@ static void on_sync(void *user, const VmSyncEvent *e) {
     if (!b)
         return;
     uint32_t floor = b->floor;
+    if (b->tile && b->tile->phase == PHASE_BOARD && gr_order_loses_exited(b, e))
+        gr_exact_catch_up(x, b);
     gr_order_sync(&x->order, b, e);
     if (b->floor != floor && b->safe == b->floor && b->alone && !b->ragged && !b->launch->bulk)
         gr_exact_fresh(x, b);

@@ -65,6 +65,7 @@ typedef struct Kind {
     bool known;            // it has been filled in
     bool relaxed;          // strong, but neither release nor acquire
     uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
+    uint32_t deferred;     // since it was last in vain
     ReadPages pages;       // if it reads
 } Kind;
 
@@ -113,6 +114,8 @@ struct Exact {
     bool host_told; // what it did since is in Work.host
 };
 
+enum { ACCESS_WORDS = 4 };
+
 // The accesses of some lanes of one warp instruction, or of one operation.
 typedef struct Access {
     View view;
@@ -120,11 +123,12 @@ typedef struct Access {
     uint32_t stamp;
     uint64_t address[LANES];    // of the access as a whole
     const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
-    uint32_t unchanged;         // of an asynchronous operation, lanes that change nothing
-    bool late;                  // it is told after the fact: what its thread knew then is not known any more
-    bool met_strong;            // it overwrote what a strong operation had written
-    bool raced;                 // a race was found
-    bool asked, silent;         // history.c, is_silent: of the word remembered last
+    // Without an event, of each word of the lanes' elements: the lanes that change nothing.
+    uint32_t unchanged[ACCESS_WORDS];
+    bool late;          // it is told after the fact: its thread may know more by now. It races with nothing
+    bool met_strong;    // it overwrote what a strong operation had written
+    bool raced;         // a race was found
+    bool asked, silent; // history.c, is_silent: of the word remembered last
     struct {
         uint32_t lane, bytes; // bytes 0: none
         uint64_t word;

@@ -32,7 +32,8 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
         *seen = true;
         return 0;
     }
-    if (a->late || (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow)))
+    if ((a->late && mine->access != PTX_ACCESS_WRITE) ||
+        (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow)))
         return e->lanes;
     if (gr_exact_knows_stamp(x, a, e->stamp, t)) {
         if (a->known == e->stamp)

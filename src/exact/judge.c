@@ -302,7 +302,9 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
         return false;
     bool all = t->at.launch != a->view.launch->index &&
                gr_exact_knows_launch(x, a->view.launch->index, t->at.launch);
-    if (!all && (a->late || !gr_order_knows_warp(&x->order, &a->view, &t->at)))
+    if (!all && a->late) // a write that is late comes after all that it may race with (phase.c)
+        return x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_WRITE;
+    if (!all && !gr_order_knows_warp(&x->order, &a->view, &t->at))
         return false;
     if (all || (a->view.op ? a->view.op->even : !a->view.warp->own)) {
         a->known = stamp;

@@ -309,6 +309,8 @@ Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear);
 void gr_order_block_end(Order *o, Block *b);
 
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e);
+// After that event it will not be told any more what threads that have exited knew.
+bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e);
 // What an asynchronous event says of order. For READ and WRITE the access is the caller's.
 void gr_order_async(Order *o, Block *b, const VmAsyncEvent *e);
 Op *gr_order_op(const Block *b, uint64_t number);

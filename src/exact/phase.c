@@ -1,27 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 // phase — what shared memory may never need to know.
 //
-// After a barrier of all threads nothing that was done to a block's shared memory before can race any more: the tile is fresh. While
-// everything that happens then is reads, or everything is relaxed atomic operations on elements of one size, nothing can race
-// either, so such accesses are only written down. The next barrier of all throws the log away; but if something else comes before
-// it, everything in the log happens in the shadow first, in its order. What the threads knew of each other then is not
-// written down, hence `late` accesses: they supersede no others.
+// After a barrier of all threads nothing that was done to a block's shared memory before can race any more: the tile is fresh. What
+// happens then is only written down, for as long as nothing in it can race: while everything is reads, or everything is relaxed
+// atomic operations on elements of one size, that goes without saying; else a board tells (board.h). The next barrier of all throws the
+// log away; but if something else comes before it, or something that may race, everything in the log happens in the shadow first, in its
+// order. What the threads knew of each other then is not written down, hence `late` accesses: reads supersede no others. But what threads
+// know only grows, so what was in order then is found in order now.
 #include "exact/exact_internal.h"
 #include "exact/order_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_FIRST = 4 << 10, LOG_MAX = 1 << 20, ALL_LOGS_MAX = 256 << 20, WAIT_SHIFTS = 12 };
+enum { LOG_FIRST = 4 << 10, LOG_MAX = 8 << 20, ALL_LOGS_MAX = 256 << 20, WAIT_SHIFTS = 12 };
+static const uint32_t PAID = 64;
+
+// How the lanes of a note lie: as VmShape says, or in equal distances.
+enum { IN_STRIDES = 3 };
 
 typedef struct Note {
     uint64_t moment;
     uint32_t site, epoch, lanes;
-    uint16_t warp, turn;
-    uint8_t shape[2];
-    bool listed; // 32 addresses follow
-    int32_t base[2];
+    int32_t base[2]; // of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance
+    uint32_t warp : 5, turn : 5, shape : 2, other_shape : 2; // of the halves
+    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if one half is
+    // scattered.
+    uint32_t compared : 3;
 } Note;
+
+static bool is_listed(const Note *n) { return n->shape == VM_SCATTERED || n->other_shape == VM_SCATTERED; }
+
+static size_t size_of(const Note *n) { // with an even number of words
+    return sizeof *n + ((n->compared + 1u) & ~1u) * sizeof(uint32_t) +
+           (is_listed(n) ? LANES * sizeof(uint32_t) : 0);
+}
+
+static uint32_t *compared_of(Note *n) { return (uint32_t *)(n + 1); }
+
+static void addresses_of(const Note *n, uint32_t size, uint32_t at[LANES]) {
+    const uint32_t *list = (const uint32_t *)(n + 1) + ((n->compared + 1u) & ~1u);
+    if (is_listed(n)) {
+        memcpy(at, list, LANES * sizeof *at);
+        return;
+    }
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t shape = l < LANES / 2 ? n->shape : n->other_shape;
+        at[l] = shape == IN_STRIDES ? (uint32_t)n->base[0] + l * (uint32_t)n->base[1]
+                                    : (uint32_t)n->base[l / 16] + (shape == VM_STEPS ? l * size : 0);
+    }
+}
 
 static bool make_room(Shadow *s, Tile *t, size_t bytes) {
     if (t->log_len + bytes <= t->log_cap)
@@ -38,43 +66,7 @@ static bool make_room(Shadow *s, Tile *t, size_t bytes) {
     return true;
 }
 
-bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
-    Tile *t = gr_shadow_tile(&x->shadow, b);
-    if (!t || t->phase == PHASE_MIXED || !b->alone)
-        return false;
-    bool atom = k->stamp.strong;
-    TilePhase phase = atom ? PHASE_ATOMS : PHASE_READS;
-    if (atom ? !k->relaxed || k->stamp.access != PTX_ACCESS_RMW || k->stamp.elem != g->site->size ||
-                   (g->site->size != 4 && g->site->size != 8) || (w->synced & g->mask) || b->sync.live
-             : k->stamp.access != PTX_ACCESS_READ)
-        return false;
-    if (t->phase != PHASE_FRESH && (t->phase != phase || (atom && t->elem != g->site->size)))
-        return false;
-    if (k->wait) {
-        k->wait--;
-        return false;
-    }
-    bool listed = g->shape[0] == VM_SCATTERED || g->shape[1] == VM_SCATTERED;
-    if (!make_room(&x->shadow, t, sizeof(Note) + (listed ? LANES * sizeof(uint32_t) : 0)))
-        return false;
-    t->phase = phase;
-    t->elem = (uint8_t)g->site->size;
-    Note *n = (Note *)(void *)(t->log + t->log_len);
-    n->moment = x->moment;
-    n->site = k->stamp.site;
-    n->epoch = epoch;
-    n->lanes = g->mask;
-    n->warp = (uint16_t)g->warp;
-    n->turn = (uint16_t)g->turn;
-    n->shape[0] = g->shape[0];
-    n->shape[1] = g->shape[1];
-    n->listed = listed;
-    n->base[0] = (int32_t)g->base[0];
-    n->base[1] = (int32_t)g->base[1];
-    t->log_len += sizeof *n;
-    if (!listed)
-        return true;
-    uint32_t *at = (uint32_t *)(void *)(t->log + t->log_len);
+static void list_addresses(const VmGlance *g, uint32_t at[LANES]) {
     if (g->narrow) {
         const uint32_t *lanes = g->lanes, offset = (uint32_t)g->offset;
         for (unsigned l = 0; l < LANES; l++)
@@ -84,43 +76,221 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
         for (unsigned l = 0; l < LANES; l++)
             at[l] = (uint32_t)(lanes[l] + g->offset);
     }
-    t->log_len += LANES * sizeof *at;
+}
+
+// The lanes lie in equal distances.
+static bool find_stride(const uint32_t at[LANES], uint32_t lanes, int32_t base[2]) {
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), rest = lanes & (lanes - 1);
+    if (!rest)
+        return false;
+    uint32_t second = (uint32_t)__builtin_ctz(rest), wrong = 0;
+    int32_t stride = (int32_t)(at[second] - at[first]) / (int32_t)(second - first);
+    base[0] = (int32_t)(at[first] - first * (uint32_t)stride);
+    base[1] = stride;
+    for (uint32_t l = 0; l < LANES; l++)
+        wrong |= (uint32_t)(at[l] != (uint32_t)base[0] + l * (uint32_t)stride) << l;
+    return !(wrong & lanes);
+}
+
+// At the end of the log, of which it is no part yet.
+static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uint32_t epoch) {
+    if (!make_room(&x->shadow, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
+        return NULL;
+    Note *n = (Note *)(void *)(t->log + t->log_len);
+    n->moment = x->moment;
+    n->site = k->stamp.site;
+    n->epoch = epoch;
+    n->lanes = g->mask;
+    n->warp = g->warp % LANES;
+    n->turn = g->turn % 32;
+    n->shape = g->shape[0];
+    n->other_shape = g->shape[1];
+    n->compared = 0;
+    n->base[0] = (int32_t)g->base[0];
+    n->base[1] = (int32_t)g->base[1];
+    if (!is_listed(n))
+        return n;
+    uint32_t *at = (uint32_t *)(n + 1);
+    int32_t base[2];
+    list_addresses(g, at);
+    if (find_stride(at, g->mask, base)) {
+        n->shape = n->other_shape = IN_STRIDES;
+        n->base[0] = base[0];
+        n->base[1] = base[1];
+    }
+    return n;
+}
+
+// What it is known by now to have changed.
+static void compare(Note *n, const VmGlance *g) {
+    uint32_t words = (g->site->size + CELL_BYTES - 1) / CELL_BYTES, same[ACCESS_WORDS];
+    uint32_t *at = compared_of(n);
+    g->same(g, same);
+    if (is_listed(n))
+        memmove(at + ((words + 1) & ~1u), at, LANES * sizeof *at);
+    memcpy(at, same, words * sizeof *at);
+    n->compared = words & 7;
+}
+
+// ---- The board -----------------------------------------------------------------------------------------------------
+
+static bool put(Exact *x, Block *b, const Note *n, bool past, bool *again) {
+    const Stamp *s = &x->kinds.data[n->site].stamp;
+    Warp *w = &b->warps[n->warp];
+    uint32_t at[LANES];
+    BoardAccess a = {.order = &x->order,
+                     .view = {.launch = b->launch, .block = b, .warp = w},
+                     .class = s->access == PTX_ACCESS_READ    ? BOARD_READ
+                              : s->access == PTX_ACCESS_WRITE ? BOARD_WRITE
+                                                              : BOARD_ATOM,
+                     .past = past,
+                     .lanes = n->lanes,
+                     .size = s->size,
+                     .epoch = n->epoch,
+                     .shape = {(uint8_t)n->shape, (uint8_t)n->other_shape},
+                     .base = {(uint32_t)n->base[0], (uint32_t)n->base[1]},
+                     .at = at};
+    if (is_listed(n) || n->shape == IN_STRIDES)
+        addresses_of(n, s->size, at);
+    if (n->shape == IN_STRIDES) {
+        a.shape[0] = a.shape[1] = VM_SCATTERED;
+        a.base[0] = a.base[1] = 0;
+    }
+    bool fine = gr_board_access(&b->tile->board, &a);
+    *again = a.again;
+    return fine;
+}
+
+// What has happened so far is in order.
+static bool begin_board(Exact *x, Block *b) {
+    Tile *t = b->tile;
+    bool again;
+    if (!gr_board_begin(&t->board, t->n_lines * LINE_BYTES, t->grain, t->epoch))
+        return false;
+    for (size_t at = 0; at < t->log_len;) {
+        const Note *n = (const Note *)(const void *)(t->log + at);
+        at += size_of(n);
+        if (!put(x, b, n, true, &again))
+            return false;
+    }
+    t->phase = PHASE_BOARD;
     return true;
 }
 
+// The access takes its place on the board. False: it may race.
+static bool is_fine(Exact *x, Block *b, const VmGlance *g, Note *n) {
+    Tile *t = b->tile;
+    bool again = false;
+    if (t->phase != PHASE_BOARD && !begin_board(x, b))
+        return false;
+    if (!put(x, b, n, false, &again)) { // it may be a neighbour in the same word that it meets
+        if (t->narrowest >= t->grain)
+            return false;
+        t->grain = t->narrowest;
+        if (!begin_board(x, b) || !put(x, b, n, false, &again))
+            return false;
+    }
+    if (!again)
+        return true;
+    // Whether stores were of what lay there matters only beside earlier ones.
+    if (!g->same)
+        return false;
+    compare(n, g);
+    return true;
+}
+
+// ---- Deferring -----------------------------------------------------------------------------------------------------
+
+// A phase that nothing but this belongs to has no races.
+static TilePhase phase_of(const Kind *k) {
+    return k->stamp.access == PTX_ACCESS_READ    ? PHASE_READS
+           : k->stamp.access == PTX_ACCESS_WRITE ? PHASE_BOARD
+                                                 : PHASE_ATOMS;
+}
+
+static bool can_wait(const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
+    const Tile *t = b->tile;
+    uint32_t size = g->site->size;
+    if (!k->stamp.strong)
+        return k->stamp.access == PTX_ACCESS_READ || !b->sync.live;
+    return k->relaxed && k->stamp.access == PTX_ACCESS_RMW && k->stamp.elem == size &&
+           (size == 4 || size == 8) && !(w->synced & g->mask) && !b->sync.live &&
+           (!t->elem || t->elem == size);
+}
+
+bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
+    Tile *t = gr_shadow_tile(&x->shadow, b);
+    if (!t || t->phase == PHASE_MIXED || !b->alone || !can_wait(b, w, g, k))
+        return false;
+    if (k->wait) {
+        k->wait--;
+        return false;
+    }
+    Note *n = write_down(x, t, g, k, epoch);
+    if (!n)
+        return false;
+    TilePhase phase = phase_of(k);
+    if (g->site->size < 1u << t->narrowest)
+        t->narrowest = g->site->size == 1 ? 0 : 1;
+    if (phase != PHASE_BOARD && (t->phase == PHASE_FRESH || t->phase == phase)) {
+        t->phase = phase;
+    } else if (!is_fine(x, b, g, n)) {
+        return false;
+    }
+    if (k->stamp.strong)
+        t->elem = (uint8_t)g->site->size;
+    k->deferred++;
+    t->log_len += size_of(n);
+    return true;
+}
+
+// ---- What was deferred happens -------------------------------------------------------------------------------------
+
 static bool replay_halves(Exact *x, Access *a, const Note *n, uint32_t size) {
-    if (n->shape[0] == n->shape[1] && n->base[0] == n->base[1])
-        return gr_exact_touch_shape(x, a, n->lanes, (VmShape)n->shape[0], (uint64_t)n->base[0], size, true);
+    bool reads = x->kinds.data[n->site].stamp.access == PTX_ACCESS_READ;
+    if (n->shape == n->other_shape && n->base[0] == n->base[1])
+        return gr_exact_touch_shape(x, a, n->lanes, (VmShape)n->shape, (uint64_t)n->base[0], size, reads);
     for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = n->lanes & UINT32_C(0xffff) << 16 * h;
-        if (lanes &&
-            !gr_exact_touch_shape(x, a, lanes, (VmShape)n->shape[h], (uint64_t)n->base[h], size, true))
+        if (lanes && !gr_exact_touch_shape(x, a, lanes, (VmShape)(h ? n->other_shape : n->shape),
+                                           (uint64_t)n->base[h], size, reads))
             return false;
     }
     return true;
 }
 
-static void replay(Exact *x, Block *b, const Note *n, const uint32_t *list) {
+// It was deferred in vain: next time it is more patient, unless that pays on the whole.
+static void be_patient(Kind *k) {
+    if (k->wait)
+        return;
+    if (k->deferred >> k->spoilt >= PAID)
+        k->spoilt = 0;
+    k->deferred = 0;
+    k->wait = UINT32_C(1) << (k->spoilt < WAIT_SHIFTS ? k->spoilt++ : k->spoilt);
+}
+
+static void replay(Exact *x, Block *b, const Note *n) {
     Kind *k = &x->kinds.data[n->site];
-    if (!k->wait) // next time it is more patient
-        k->wait = UINT32_C(1) << (k->spoilt < WAIT_SHIFTS ? k->spoilt++ : k->spoilt);
+    be_patient(k);
     Access a = {
         .view = {.launch = b->launch, .block = b, .warp = &b->warps[n->warp]}, .owner = b, .late = true};
+    memcpy(a.unchanged, n + 1, n->compared * sizeof(uint32_t));
     Stamp s = k->stamp;
     s.at = (Point){b->id, n->epoch, b->launch->index, n->warp};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, n->moment);
     uint32_t size = k->stamp.size;
-    if (a.stamp && !s.strong && !n->listed && !(size & (size - 1)) && size <= 16 &&
-        replay_halves(x, &a, n, size))
+    if (a.stamp && !s.strong && !is_listed(n) && n->shape != IN_STRIDES && !(size & (size - 1)) &&
+        size <= 16 && replay_halves(x, &a, n, size))
         return;
+    uint32_t at[LANES];
+    addresses_of(n, size, at);
     for (unsigned l = 0; l < LANES; l++)
-        a.address[l] =
-            list ? list[l] : (uint64_t)n->base[l / 16] + (n->shape[l / 16] == VM_STEPS ? l * size : 0);
+        a.address[l] = at[l];
     for (uint32_t i = 0, done = 0; i < LANES && a.stamp; i++) {
         uint32_t l = gr_vm_commit_lane(i, n->turn), same = UINT32_C(1) << l;
         if (!(n->lanes & ~done & same))
             continue;
-        if (!s.strong) // readers of one place are remembered together
+        if (s.access == PTX_ACCESS_READ) // readers of one place are remembered together
             for (uint32_t j = 0; j < LANES; j++)
                 same |= (n->lanes >> j & 1 && a.address[j] == a.address[l]) ? UINT32_C(1) << j : 0;
         done |= same;
@@ -135,9 +305,8 @@ void gr_exact_catch_up(Exact *x, Block *b) {
     t->phase = PHASE_MIXED;
     for (size_t at = 0; at < t->log_len;) {
         const Note *n = (const Note *)(const void *)(t->log + at);
-        at += sizeof *n;
-        replay(x, b, n, n->listed ? (const uint32_t *)(const void *)(t->log + at) : NULL);
-        at += n->listed ? LANES * sizeof(uint32_t) : 0;
+        at += size_of(n);
+        replay(x, b, n);
     }
     t->log_len = 0;
 }
@@ -150,5 +319,8 @@ void gr_exact_fresh(Exact *x, Block *b) {
     (void)x;
     t->generation++;
     t->phase = PHASE_FRESH;
+    t->epoch = b->floor;
+    t->elem = 0;
+    t->narrowest = BOARD_GRAIN;
     t->log_len = 0;
 }

@@ -4,6 +4,8 @@
 // may be told again of what has already been noted here.
 #include "exact/exact_internal.h"
 
+#include <string.h>
+
 // The epoch of all active lanes; 0: not one.
 static uint32_t common_epoch(const Warp *w, uint32_t mask) {
     if (w->even)
@@ -299,7 +301,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.owner = shared ? b : NULL;
     a.event = NULL;
     a.late = a.met_strong = a.raced = a.asked = a.silent = false;
-    a.unchanged = 0;
+    memset(a.unchanged, 0, sizeof a.unchanged);
     a.known = a.plain = a.gone = a.own = 0;
     a.line_at = 0;
     a.tables_known = NULL;

@@ -49,11 +49,12 @@ static void free_tiles(Shadow *s) {
         next = t->next_free;
         free(t->lines);
         free(t->made);
+        s->log_bytes -= t->log_cap;
         free(t->log);
+        gr_board_free(&t->board);
         free(t);
     }
     s->free_tiles = NULL;
-    s->log_bytes = 0;
 }
 
 void gr_shadow_clear(Shadow *s) {
@@ -304,6 +305,13 @@ Tile *gr_shadow_new_tile(Shadow *s, Block *owner) {
     }
     t->generation++;
     t->phase = PHASE_FRESH;
+    t->epoch = owner->floor;
+    t->elem = 0;
+    t->narrowest = BOARD_GRAIN;
+    if (t->launch != owner->launch->number) {
+        t->launch = owner->launch->number;
+        t->grain = BOARD_GRAIN;
+    }
     t->async = false;
     t->log_len = 0;
     return owner->tile = t;

@@ -13,6 +13,7 @@
 #ifndef GR_EXACT_SHADOW_H
 #define GR_EXACT_SHADOW_H
 
+#include "exact/board.h"
 #include "exact/order.h"
 #include "exact/tables.h"
 
@@ -136,9 +137,9 @@ typedef struct Node {
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
 
-// What has been done to shared memory since the generation began, when it was nothing but reads, or nothing but
-// atomic operations: these do not race with each other (phase.c).
-typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_MIXED } TilePhase;
+// What has been done to shared memory since the generation began (phase.c): nothing but reads, or nothing but atomic operations, which do
+// not race with each other; or what races with nothing, as the board says; or anything.
+typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
 
 typedef struct Tile {
     Line *lines;
@@ -146,8 +147,14 @@ typedef struct Tile {
     uint32_t n_lines;
     uint64_t generation;
     TilePhase phase;
-    uint8_t elem; // of the atomic operations
-    bool async;   // touched by operations of which a barrier of all may leave some threads in ignorance
+    uint8_t elem;   // of the atomic operations; 0: there were none
+    uint32_t epoch; // before the generation
+    Board board;
+    // Log2 of bytes: what an entry of the board is to stand for, which is 4 bytes until smaller elements need less; the smallest element
+    // since the generation began; and of which launch's blocks that is.
+    uint8_t grain, narrowest;
+    uint64_t launch;
+    bool async; // touched by operations of which a barrier of all may leave some threads in ignorance
     uint8_t *log;
     size_t log_len, log_cap;
     struct Tile *next_free;

@@ -302,6 +302,21 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     return !memcmp(there + from, stored + from, n);
 }
 
+void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]) {
+    const VmWarp *w = g->who;
+    const VmMemInfo *info = ((const VmInsn *)g->insn)->extra;
+    const VmDevice *d = rest_of((VmWarp *)g->who)->launch->device;
+    memset(lanes, 0, 4 * sizeof *lanes);
+    for (uint32_t m = g->mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        uint8_t stored[16 * VM_MAX_VEC], there[16 * VM_MAX_VEC];
+        gr_vm_stored(w, info, l, stored);
+        gr_vm_unpoisoned(d, w->shared + gr_vm_glance_at(g, l), info->size, there);
+        for (unsigned k = 0; k < 4 && k * 4 < info->size; k++)
+            lanes[k] |= memcmp(stored + k * 4, there + k * 4, info->size < 4 ? info->size : 4) ? 0 : m & -m;
+    }
+}
+
 // Strong accesses of type .b128 are single, as are vectors of strong elements: PTX promises it of the elements only, but hardware does
 // it, and programs rely on it (CUB keeps a tile's status beside its value). Only other threads could see a difference: those that run
 // other blocks, or the program's own, to which scope .sys is for.

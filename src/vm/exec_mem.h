@@ -47,6 +47,8 @@ void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
 void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t *out);
 // VmAccessEvent.same.
 bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
+// VmGlance.same.
+void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]);
 // Seeded rotation of lanes for conflicting accesses.
 unsigned gr_vm_rotation(VmWarp *w);
 

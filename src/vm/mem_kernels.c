@@ -123,6 +123,10 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
         g.narrow = x->narrow;
         g.lanes = x->a;
         g.offset = y.offset;
+        g.same =
+            info->access == PTX_ACCESS_WRITE && g.space == PTX_SHARED && !d->weak ? gr_vm_glance_same : NULL;
+        g.who = w;
+        g.insn = i;
         if (whole == VM_SCATTERED)
             for (unsigned h = 0; h < 2; h++)
                 g.shape[h] = (uint8_t)half_shape(&y, info->size, w->mask, h, &g.base[h]);

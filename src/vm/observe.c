@@ -234,7 +234,8 @@ static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t siz
 
 // Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers to whom that
 // was not enough.
-static uint32_t glance(VmWarpRest *r, VmMemInfo *info, const VmAccessEvent *e, uint32_t lanes) {
+static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, uint32_t lanes) {
+    VmMemInfo *info = i->extra;
     const VmDevice *d = r->launch->device;
     uint32_t to = 0;
     VmGlance g = {.site = gr_vm_site_info(r, info),
@@ -244,7 +245,10 @@ static uint32_t glance(VmWarpRest *r, VmMemInfo *info, const VmAccessEvent *e, u
                   .mask = lanes,
                   .space = e->space,
                   .turn = e->turn,
-                  .lanes = e->address};
+                  .lanes = e->address,
+                  .same = e->same && e->space == PTX_SHARED ? gr_vm_glance_same : NULL,
+                  .who = &r->hot,
+                  .insn = i};
     for (unsigned h = 0; h < 2; h++)
         g.shape[h] = (uint8_t)shape_of(e->address, lanes & UINT32_C(0xffff) << h * 16, e->size, &g.base[h]);
     for (size_t k = 0; k < d->observers.len; k++) {
@@ -277,7 +281,7 @@ static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[V
         while (p.of[s]) {
             uint32_t rank, lanes = next_place(&p, s, &rank);
             bool own = e.space == PTX_GLOBAL || (e.space == PTX_SHARED && rank == r->block->rank);
-            uint32_t to = glances && own ? glance(r, info, &e, lanes) : UINT32_MAX;
+            uint32_t to = glances && own ? glance(r, i, &e, lanes) : UINT32_MAX;
             if (to)
                 report_one(r, i, lanes, rank, to, &e);
         }

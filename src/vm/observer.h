@@ -99,6 +99,10 @@ typedef struct VmGlance {
     uint64_t base[2];
     const void *lanes; // uint64_t[32]; the addresses are these plus `offset`
     uint64_t offset;
+    // Stores to shared memory of at most 16 bytes by lanes that do not overlap: in lanes[k] those that find word k (of 4 bytes) of what they
+    // store there already; of less than 4 bytes all of it. NULL: nobody knows.
+    void (*same)(const struct VmGlance *g, uint32_t lanes[4]);
+    const void *who, *insn; // for it
 } VmGlance;
 
 static inline uint64_t gr_vm_glance_at(const VmGlance *g, unsigned lane) {
