@@ -63,6 +63,11 @@ static bool read_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape sh
     unsigned n;
     uint32_t left = 0;
     bool clean = gr_exact_is_clean(x, a, line);
+    if (clean && gr_exact_takes_reads(x, a)) { // cells are for what is written here and there
+        lanes = gr_exact_note_reads(x, a, line, lanes, shape);
+        if (!lanes)
+            return true;
+    }
     if (!clean && line->tables[0] && !gr_exact_clear_of_tables(x, a, line, lanes, shape, size, true))
         return false;
     for (uint32_t m = lanes; m; m &= m - 1) {

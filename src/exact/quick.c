@@ -48,9 +48,12 @@ static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool re
     Stamp *mine = &x->shadow.stamps.data[a->stamp];
     gr_stamp_reaches(mine, at, at + mine->size);
     Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+    Shape shape = gr_shape(FORM_SAME, (int)(at % LINE_BYTES));
     a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
-    return l && !gr_line_has_cells(l) &&
-           gr_exact_touch_line(x, a, l, lanes, gr_shape(FORM_SAME, (int)(at % LINE_BYTES)), reads);
+    if (l && gr_line_has_cells(l))
+        return reads && gr_exact_is_clean(x, a, l) && gr_exact_takes_reads(x, a) &&
+               !gr_exact_note_reads(x, a, l, lanes, shape);
+    return l && gr_exact_touch_line(x, a, l, lanes, shape, reads);
 }
 
 bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
@@ -107,6 +110,8 @@ static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) 
     }
     if (reads && gr_exact_takes_reads(x, a))
         left = gr_exact_gather(x, a, a->address, left);
+    if (left && g->site->size < CELL_BYTES)
+        return false;
     for (unsigned n = 0; n < LANES && left; n++) {
         uint32_t lane = order[n];
         if (!(left >> lane & 1))
@@ -134,7 +139,7 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
     bool one = g->shape[0] == g->shape[1] && g->base[0] == g->base[1];
     for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = one ? g->mask : half[h];
-        if (lanes && g->shape[h] == VM_SCATTERED && g->site->size >= CELL_BYTES && !a->owner) {
+        if (lanes && g->shape[h] == VM_SCATTERED && !a->owner) {
             uint64_t base;
             uint32_t stride = stride_of(g, g->mask, &base);
             if (stride)
@@ -142,7 +147,7 @@ static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
         }
         if (lanes &&
             (g->shape[h] == VM_SCATTERED || (g->shape[h] == VM_SAME && !reads && (lanes & (lanes - 1)))))
-            return g->site->size >= CELL_BYTES && g->shape[h] == VM_SCATTERED &&
+            return (g->site->size >= CELL_BYTES || reads) && g->shape[h] == VM_SCATTERED &&
                    touch_scattered(x, a, g, reads);
     }
     if (!one && !reads && half[0] && half[1] &&

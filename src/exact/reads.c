@@ -94,7 +94,7 @@ static ReadPage *page_of(Exact *x, const Launch *l, ReadPages *r, uint64_t at) {
 
 // The instruction's, where the access is one that pages are kept of.
 static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
-    if (a->view.op || mine->site >= x->kinds.len || mine->size < CELL_BYTES || x->hosts.several)
+    if (a->view.op || mine->site >= x->kinds.len || x->hosts.several)
         return NULL;
     Kind *k = &x->kinds.data[mine->site];
     return k->known && k->stamp.mark == mine->mark && k->stamp.size == mine->size ? &k->pages : NULL;
@@ -126,7 +126,7 @@ static bool are_told(const Exact *x, const Launch *l, const ReadPages *r, uint64
 uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const VmGlance *g) {
     const ReadPages *r = &k->pages;
     uint32_t size = g->site->size, left = g->mask;
-    if (!r->count || x->hosts.several)
+    if (!r->count || x->hosts.several || size < CELL_BYTES)
         return left;
     for (unsigned h = 0; h < 2; h++) {
         uint32_t mine = left & UINT32_C(0xffff) << 16 * h;
@@ -144,11 +144,12 @@ uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const V
     return left;
 }
 
-// The element needs no further reader.
+// The element needs no further reader. Of parts of words only the table knows.
 static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t size) {
     for (unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS), k = 0; k < size / CELL_BYTES; k++)
         p->told[(word + k) / WORD_BITS] |= UINT64_C(1) << (word + k) % WORD_BITS;
-    line->told = (uint32_t)l->number;
+    if (size >= CELL_BYTES)
+        line->told = (uint32_t)l->number;
 }
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
@@ -265,8 +266,8 @@ static Table *table_of(Exact *x, Access *a, Line *line, const Stamp *mine, ReadP
     ReadPages *r = a->line_at ? pages_of(x, a, mine) : NULL;
     ReadPage *p = *page = r ? page_of(x, a->view.launch, r, a->line_at) : NULL;
     uint32_t *number = p ? &p->table[a->line_at / LINE_BYTES % PAGE_LINES] : NULL;
-    if (number && *number && tables->list.data[*number - 1].launch == mine->at.launch + 1)
-        return &tables->list.data[*number - 1];
+    if (number && *number)
+        return gr_table_ready(x, &tables->list.data[*number - 1], mine);
     Table *t = gr_table_for(x, line, mine, (uint32_t)__builtin_ctz(mine->size));
     if (t && number)
         *number = (uint32_t)(t - tables->list.data) + 1;

@@ -111,18 +111,22 @@ static uint64_t kind_of(const Stamp *s, uint32_t shift) {
     return (uint64_t)s->site << 24 | (uint64_t)s->elem << 16 | s->mark << 8 | shift;
 }
 
-Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
-    bool reads = mine->access == PTX_ACCESS_READ;
+Table *gr_table_ready(Exact *x, Table *t, const Stamp *mine) {
     uint32_t launch = mine->at.launch;
-    Table *t = gr_tables_get(&x->shadow.tables, line, kind_of(mine, shift), shift, &line->tables[reads]);
-    if (!t || t->launch == launch + 1)
+    if (t->launch == launch + 1)
         return t;
     if (t->launch && !gr_exact_knows_launch(x, launch, t->launch - 1))
-        return !reads && gr_exact_knows_launch(x, t->launch - 1, launch) ? t : NULL;
+        return mine->access != PTX_ACCESS_READ && gr_exact_knows_launch(x, t->launch - 1, launch) ? t : NULL;
     t->launch = launch + 1;
     memset(t->fresh, 0, sizeof t->fresh);
     memset(t->told, 0, sizeof t->told);
     return t;
+}
+
+Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift) {
+    uint32_t *first = &line->tables[mine->access == PTX_ACCESS_READ];
+    Table *t = gr_tables_get(&x->shadow.tables, line, kind_of(mine, shift), shift, first);
+    return t ? gr_table_ready(x, t, mine) : NULL;
 }
 
 bool gr_table_fits(const Exact *x, uint32_t stamp) {

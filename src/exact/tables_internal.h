@@ -48,6 +48,8 @@ static inline void gr_table_set_first(Shadow *s, Table *t, unsigned e, History h
 // The table of the accesses like `mine`, made ready for that access's launch. NULL: that launch and the table's last know nothing of each other,
 // or there is no memory.
 Table *gr_table_for(Exact *x, Line *line, const Stamp *mine, uint32_t shift);
+// That table, made ready likewise.
+Table *gr_table_ready(Exact *x, Table *t, const Stamp *mine);
 // Whether tables may hold what was done under the stamp.
 bool gr_table_fits(const Exact *x, uint32_t stamp);
 
