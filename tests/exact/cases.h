@@ -36,6 +36,17 @@ static const Case cases[] = {
     {"all store to one word", "st.global.u32 [%rd1], %r1; // =A\n", 1, 32, "A-A " WW},
     {"blocks store to one word", "@%p1 st.global.u32 [%rd1], %r2; // =A\n", 4, 32, "A-A " WW},
 
+    // Each block reads a line in which others then write; the last one reads what the one before it wrote.
+    {"blocks read a word and write the next",
+     "mul.wide.u32 %rd10, %r2, 4; add.s64 %rd10, %rd1, %rd10;\n"
+     "@%p1 ld.global.u32 %r10, [%rd10]; // =A\n@%p1 st.global.u32 [%rd10+4], 7; // =B\n",
+     4, 32, "A-B " RW},
+    {"blocks read what they all read, and one writes there",
+     "mov.u32 %r10, 0;\nL: ld.global.u32 %r11, [%rd3]; // =A\nadd.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, "
+     "9; @%p10 bra L;\n"
+     "setp.eq.u32 %p11, %r2, 1; and.pred %p11, %p11, %p1; @%p11 st.global.u32 [%rd1+4], %r1; // =B\n"
+     "ld.global.u32 %r12, [%rd1+4]; // =C\n",
+     4, 64, "A-B " RW "; B-C " RW},
     {"blocks store one value", "@%p1 st.global.u32 [%rd1], 7; // =A\n", 4, 32, "A-A " SAME},
     {"all store one value", "st.shared.u32 [%r5], 7; // =A\n", 1, 64, "A-A " SAME},
     {"all store one value, which nobody wants to hear", NO_SAME_VALUE "st.shared.u32 [%r5], 7; // =A\n", 1,
