@@ -36,11 +36,13 @@ static const Case cases[] = {
     {"all store to one word", "st.global.u32 [%rd1], %r1; // =A\n", 1, 32, "A-A " WW},
     {"blocks store to one word", "@%p1 st.global.u32 [%rd1], %r2; // =A\n", 4, 32, "A-A " WW},
 
-    // Each block reads a line in which others then write; the last one reads what the one before it wrote.
-    {"blocks read a word and write the next",
+    // Block 0 reads a line and writes to it; some time later block 1 reads what it wrote.
+    {"a block reads a line that another has read and written since",
+     "selp.b32 %r10, 0, 2000, %p2;\nD: setp.eq.u32 %p10, %r10, 0; @%p10 bra E; sub.u32 %r10, %r10, 1; bra "
+     "D;\nE:\n"
      "mul.wide.u32 %rd10, %r2, 4; add.s64 %rd10, %rd1, %rd10;\n"
-     "@%p1 ld.global.u32 %r10, [%rd10]; // =A\n@%p1 st.global.u32 [%rd10+4], 7; // =B\n",
-     4, 32, "A-B " RW},
+     "@%p1 ld.global.u32 %r10, [%rd10]; // =A\n@%p3 st.global.u32 [%rd10+4], 7; // =B\n",
+     2, 32, "A-B " RW},
     {"blocks read what they all read, and one writes there",
      "mov.u32 %r10, 0;\nL: ld.global.u32 %r11, [%rd3]; // =A\nadd.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, "
      "9; @%p10 bra L;\n"
