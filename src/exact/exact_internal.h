@@ -139,6 +139,7 @@ typedef struct Access {
     uint32_t plain;           // likewise, and it is weak
     uint32_t gone;            // whoever was under it is superseded by whoever is under a->stamp
     uint32_t own;             // it is of the same warp
+    uint32_t before;          // index of a launch that came before this one, and 1
     const Line *tables_known; // all that its tables hold is of launches that this one knows
     uint64_t line_at;         // address of the line that is read; 0: not known
 } Access;
@@ -186,8 +187,8 @@ uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t
 // The lanes whose reads have to be looked at: no other races, or has to be remembered.
 uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const VmGlance *g);
 // The launch of the access comes after all that was written to the line.
-bool gr_exact_find_clean(Exact *x, const Access *a, Line *line);
-static inline bool gr_exact_is_clean(Exact *x, const Access *a, Line *line) {
+bool gr_exact_find_clean(Exact *x, Access *a, Line *line);
+static inline bool gr_exact_is_clean(Exact *x, Access *a, Line *line) {
     if (x->hosts.several || a->owner)
         return false;
     return (line->seen ^ (uint32_t)(a->view.launch->number << 1)) < 2 ? line->seen & 1
@@ -293,6 +294,16 @@ static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stam
 bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
 // All that launch `viewer` does comes after all of `launch`. Indices.
 bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
+// That launch is another, and all that it did came before the access. Index.
+static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t launch) {
+    uint32_t mine = a->view.launch->index;
+    if (launch + 1 == a->before)
+        return true;
+    if (launch == mine || !gr_exact_knows_launch(x, mine, launch))
+        return false;
+    a->before = launch + 1;
+    return true;
+}
 // Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
 void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                           uint32_t lane, uint32_t bytes, uint64_t word);

@@ -300,8 +300,7 @@ bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp
         return false;
     if (gr_exact_is_apart(x, a, t))
         return false;
-    bool all = t->at.launch != a->view.launch->index &&
-               gr_exact_knows_launch(x, a->view.launch->index, t->at.launch);
+    bool all = gr_exact_came_before(x, a, t->at.launch);
     if (!all && a->late) // a write that is late comes after all that it may race with (phase.c)
         return x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_WRITE;
     if (!all && !gr_order_knows_warp(&x->order, &a->view, &t->at))

@@ -307,7 +307,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.event = NULL;
     a.late = a.met_strong = a.raced = a.asked = a.silent = false;
     memset(a.unchanged, 0, sizeof a.unchanged);
-    a.known = a.plain = a.gone = a.own = 0;
+    a.known = a.plain = a.gone = a.own = a.before = 0;
     a.line_at = 0;
     a.tables_known = NULL;
     a.last.bytes = 0;

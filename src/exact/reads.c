@@ -11,28 +11,23 @@ enum { FIRST_PAGES = 8, PAGES_MAX = 1 << 14, WORD_BITS = 64 };
 
 // ---- Lines that no reader can race with ----------------------------------------------------------------------------
 
-static bool came_before(const Exact *x, uint32_t mine, uint32_t stamp) {
-    uint32_t launch = x->shadow.stamps.data[stamp].at.launch;
-    return launch != mine && gr_exact_knows_launch(x, mine, launch);
-}
-
-static bool cells_came_before(const Exact *x, uint32_t mine, const Cell *cells) {
+static bool cells_came_before(const Exact *x, Access *a, const Cell *cells) {
     Entry e;
     uint32_t last = 0; // stamp of the one before
     for (unsigned k = 0; k < LINE_CELLS; k++)
         for (History h = cells[k].writes; gr_history_next(&x->shadow, &h, &e); last = e.stamp)
-            if (e.stamp != last && !came_before(x, mine, e.stamp))
+            if (e.stamp != last && !gr_exact_came_before(x, a, x->shadow.stamps.data[e.stamp].at.launch))
                 return false;
     return true;
 }
 
-static bool all_came_before(const Exact *x, uint32_t mine, const Line *line) {
+static bool all_came_before(const Exact *x, Access *a, const Line *line) {
     const Shadow *s = &x->shadow;
-    if (gr_line_has_cells(line) && !cells_came_before(x, mine, line->wide.cells))
+    if (gr_line_has_cells(line) && !cells_came_before(x, a, line->wide.cells))
         return false;
     const Run *r = &line->side[0];
     while (!gr_line_has_cells(line) && r->stamp) {
-        if (!came_before(x, mine, r->stamp))
+        if (!gr_exact_came_before(x, a, s->stamps.data[r->stamp].at.launch))
             return false;
         if (!r->next)
             break;
@@ -40,14 +35,14 @@ static bool all_came_before(const Exact *x, uint32_t mine, const Line *line) {
     }
     for (uint32_t k = line->tables[0]; k; k = s->tables.list.data[k - 1].next) {
         uint32_t last = s->tables.list.data[k - 1].launch;
-        if (!last || last - 1 == mine || !gr_exact_knows_launch(x, mine, last - 1))
+        if (!last || !gr_exact_came_before(x, a, last - 1))
             return false;
     }
     return true;
 }
 
-bool gr_exact_find_clean(Exact *x, const Access *a, Line *line) {
-    bool clean = all_came_before(x, a->view.launch->index, line);
+bool gr_exact_find_clean(Exact *x, Access *a, Line *line) {
+    bool clean = all_came_before(x, a, line);
     line->seen = (uint32_t)(a->view.launch->number << 1) | clean;
     return clean;
 }

@@ -14,9 +14,7 @@ bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp
     const Stamp *t = &x->shadow.stamps.data[stamp];
     if (a->view.op)
         a->view.lane = (uint32_t)__builtin_ctz(lanes);
-    if ((a->view.op ? a->view.op->even : !a->view.warp->own) ||
-        (t->at.launch != a->view.launch->index &&
-         gr_exact_knows_launch(x, a->view.launch->index, t->at.launch)))
+    if ((a->view.op ? a->view.op->even : !a->view.warp->own) || gr_exact_came_before(x, a, t->at.launch))
         return gr_exact_knows_stamp(x, a, stamp, t);
     for (uint32_t m = lanes; m; m &= m - 1) {
         a->view.lane = (uint32_t)__builtin_ctz(m);

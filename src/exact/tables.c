@@ -195,10 +195,8 @@ void gr_exact_forget_tables(Exact *x, const Line *line, unsigned from, unsigned 
 // ---- Races ---------------------------------------------------------------------------------------------------------
 
 // The launch of the access knows all that the table holds.
-static bool is_known(const Exact *x, const Access *a, const Table *t) {
-    uint32_t mine = a->view.launch->index;
-    return t->launch && t->launch - 1 != mine && !x->hosts.several &&
-           gr_exact_knows_launch(x, mine, t->launch - 1);
+static bool is_known(const Exact *x, Access *a, const Table *t) {
+    return t->launch && !x->hosts.several && gr_exact_came_before(x, a, t->launch - 1);
 }
 
 static bool is_clear_of(const Exact *x, Access *a, History h, uint32_t lanes) {
