@@ -149,14 +149,23 @@ static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
 
+// What was found out about the accesses under a stamp, of the same launch, for all lanes that are noted.
+typedef struct Answer {
+    uint32_t stamp;
+    bool apart;   // they are by another block, and nothing orders those
+    bool uniform; // all lanes know them, or none does: `known`. Else each is to be asked
+    bool known;
+} Answer;
+
+enum { ANSWERS = 8 };
+
 typedef struct Noting {
     Exact *x;
     Access *a;
     uint64_t block; // linear
     uint32_t lanes; // of what is noted
     bool apart;
-    uint32_t asked; // the stamp that is_apart was asked of last; 0: none
-    bool answer;
+    Answer answer[ANSWERS]; // by the stamp's last bits; stamp 0: none
 } Noting;
 
 bool gr_exact_takes_reads(const Exact *x, const Access *a) {
@@ -173,14 +182,17 @@ static Noting noting(Exact *x, Access *a, uint32_t lanes) {
                     .apart = a->view.launch->apart};
 }
 
-// h, of the same launch, is by another block, and nothing orders those.
-static bool is_apart(Noting *n, History h) {
-    const Shadow *s = &n->x->shadow;
-    uint32_t stamp = gr_history_stamp(s, h);
-    if (!n->apart || stamp == n->asked)
-        return n->apart && n->answer;
-    n->asked = stamp;
-    return n->answer = gr_order_info(&n->x->order, s->stamps.data[stamp].at.id)->linear != n->block;
+static const Answer *ask(Noting *n, uint32_t stamp) {
+    Exact *x = n->x;
+    Answer *q = &n->answer[stamp % ANSWERS];
+    if (q->stamp == stamp)
+        return q;
+    const Stamp *t = &x->shadow.stamps.data[stamp];
+    q->stamp = stamp;
+    q->apart = n->apart && gr_order_info(&x->order, t->at.id)->linear != n->block;
+    q->uniform = q->apart || (!n->a->view.op && !n->a->view.warp->own && !gr_exact_is_own(x, n->a, stamp));
+    q->known = q->uniform && !q->apart && gr_exact_knows_stamp(x, n->a, stamp, t);
+    return q;
 }
 
 // What is noted comes after all of h, of the same launch.
@@ -189,6 +201,9 @@ static bool takes_place(Noting *n, History h) {
     uint32_t stamp = gr_history_stamp(s, h), lanes = gr_history_lanes(s, h);
     if (stamp == n->a->stamp)
         return !(lanes & ~n->lanes);
+    const Answer *q = ask(n, stamp);
+    if (q->uniform)
+        return q->known;
     return (lanes == n->lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(n->x, n->a, stamp)) ||
            gr_exact_all_know(n->x, n->a, n->lanes, stamp);
 }
@@ -214,7 +229,7 @@ static bool note(Noting *n, Table *t, unsigned e, History h) {
     History *f = &t->first[e], g;
     if (gr_element_in(t->told, e) || *f == h)
         return true;
-    if (is_apart(n, *f)) {
+    if (n->apart && ask(n, gr_history_stamp(s, *f))->apart) {
         if (!note_second(n, t, e, h))
             return false;
         gr_element_put(t->told, e);
