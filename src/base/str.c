@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,29 +26,91 @@ static bool reserve(StrBuf *s, size_t extra) {
     return true;
 }
 
-void gr_str_addn(StrBuf *s, const char *text, size_t len) {
-    if (!reserve(s, len))
-        return;
-    memcpy(s->data + s->len, text, len);
-    s->len += len;
-    s->data[s->len] = 0;
+void gr_str_grow(StrBuf *s, const char *text, size_t len) {
+    if (reserve(s, len))
+        gr_str_addn(s, text, len);
 }
 
-void gr_str_add(StrBuf *s, const char *text) { gr_str_addn(s, text, strlen(text)); }
+// What a format has made so far; `n` counts what did not fit, too.
+typedef struct Format {
+    char *buf;
+    size_t size, n;
+} Format;
 
-void gr_str_addc(StrBuf *s, char c) { gr_str_addn(s, &c, 1); }
+static void format_add(Format *f, const char *text, size_t len) {
+    if (f->n < f->size)
+        memcpy(f->buf + f->n, text, len < f->size - f->n ? len : f->size - f->n);
+    f->n += len;
+}
+
+static void format_unsigned(Format *f, unsigned v) {
+    char digits[10], *p = digits + sizeof digits;
+    do
+        *--p = (char)('0' + v % 10);
+    while (v /= 10);
+    format_add(f, p, (size_t)(digits + sizeof digits - p));
+}
+
+// The C library formats what is left from the first other conversion on.
+static int format_rest(Format *f, const char *fmt, va_list ap) {
+    size_t at = f->n < f->size ? f->n : f->size;
+    int n = vsnprintf(at < f->size ? f->buf + at : NULL, f->size - at, fmt, ap);
+    if (at && at == f->size)
+        f->buf[at - 1] = 0;
+    return n < 0 || f->n > (size_t)(INT_MAX - n) ? -1 : (int)f->n + n;
+}
+
+int gr_vformat(char *buf, size_t size, const char *fmt, va_list ap) {
+    Format f = {.buf = buf, .size = size};
+    for (const char *p = fmt; *p;) {
+        const char *s;
+        size_t literal = (size_t)(strchrnul(p, '%') - p);
+        format_add(&f, p, literal);
+        p += literal;
+        if (!*p)
+            break;
+        if (p[1] == 's' && (s = va_arg(ap, const char *)) != NULL)
+            format_add(&f, s, strlen(s));
+        else if (p[1] == 's')
+            format_add(&f, "(null)", 6);
+        else if (p[1] == 'u')
+            format_unsigned(&f, va_arg(ap, unsigned));
+        else if (p[1] == '%')
+            format_add(&f, "%", 1);
+        else
+            return format_rest(&f, p, ap);
+        p += 2;
+    }
+    if (size)
+        buf[f.n < size ? f.n : size - 1] = 0;
+    return f.n > INT_MAX ? -1 : (int)f.n;
+}
+
+int gr_format(char *buf, size_t size, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = gr_vformat(buf, size, fmt, ap);
+    va_end(ap);
+    return n;
+}
 
 void gr_str_addf(StrBuf *s, const char *fmt, ...) {
     va_list ap, again;
+    size_t room = s->cap - s->len; // 0: there is no buffer yet
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = gr_vformat(room ? s->data + s->len : NULL, room, fmt, ap);
     va_end(ap);
-    if (n > 0 && reserve(s, (size_t)n)) {
-        vsnprintf(s->data + s->len, (size_t)n + 1, fmt, again);
-        s->len += (size_t)n;
+    bool fits = n >= 0 && (size_t)n < room;
+    if (n > 0 && !fits && reserve(s, (size_t)n)) {
+        gr_vformat(s->data + s->len, (size_t)n + 1, fmt, again);
+        fits = true;
     }
     va_end(again);
+    if (fits)
+        s->len += (size_t)n;
+    else if (room)
+        s->data[s->len] = 0;
 }
 
 char *gr_str_take(StrBuf *s) {

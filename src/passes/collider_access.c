@@ -35,14 +35,14 @@ static uint32_t base_for(uint32_t ns) {
 // the mean a sixteenth of the maximum.
 gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
     if (max_ns <= 1) {
-        snprintf(delay, DELAY_TEXT, "%u", max_ns);
+        gr_format(delay, DELAY_TEXT, "%u", max_ns);
         return GR_OK;
     }
     if (!w->random)
         w->random = gr_ptx_new_reg(a->func, PTX_U32);
     PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
     uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
-    snprintf(delay, DELAY_TEXT, "%s", drawn->name);
+    gr_format(delay, DELAY_TEXT, "%s", drawn->name);
     return gr_access_put(a, a->after, NULL, 0,
                          "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
                          w->random->name, base, w->random->name, w->random->name, base, drawn->name, longest,
@@ -70,8 +70,8 @@ static void repeat_mods(const Access *a, const char *type, char *buf, size_t siz
             space = i->mods[k].text;
     char vec[16] = "";
     if (a->n > 1)
-        snprintf(vec, sizeof vec, ".v%u", a->n);
-    snprintf(buf, size, "ld.relaxed.sys%s%s%s.%s", *space ? "." : "", space, vec, type);
+        gr_format(vec, sizeof vec, ".v%u", a->n);
+    gr_format(buf, size, "ld.relaxed.sys%s%s%s.%s", *space ? "." : "", space, vec, type);
 }
 
 static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
@@ -164,7 +164,7 @@ static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt 
     if (w->o->suffix[0] || !a->stmt->loc)
         return GR_OK;
     PtxReg *slots = gr_ptx_new_reg(a->func, PTX_B64), *alone = gr_ptx_new_reg(a->func, PTX_PRED);
-    snprintf(attached, size, "@!%s ", alone->name);
+    gr_format(attached, size, "@!%s ", alone->name);
     return gr_access_put(a, at, NULL, 0,
                          "ld.volatile.global.u64 %s, [__gr_control]; setp.eq.u64 %s, %s, 0; @%s brkpt;",
                          slots->name, alone->name, slots->name, alone->name);
@@ -510,7 +510,7 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     unsigned bits = a->bytes < 2 ? 16 : a->bytes * 8;
     PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     char type[16];
-    snprintf(type, sizeof type, "b%u", a->bytes * 8);
+    gr_format(type, sizeof type, "b%u", a->bytes * 8);
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_access_comparable(a, a->before));

@@ -177,9 +177,9 @@ static void new_values(const Access *a, PtxOperand v[2], char *list, size_t size
     v[0] = gr_ptx_reg_operand(r[0]);
     v[1] = gr_ptx_reg_operand(r[1]);
     if (a->n > 1)
-        snprintf(list, size, "{%s, %s}", r[0]->name, r[1]->name);
+        gr_format(list, size, "{%s, %s}", r[0]->name, r[1]->name);
     else
-        snprintf(list, size, "%s", r[0]->name);
+        gr_format(list, size, "%s", r[0]->name);
 }
 
 gr_status gr_collider_copy(ColliderWork *w, Copy *c) {

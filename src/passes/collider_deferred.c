@@ -35,7 +35,7 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     PtxOperand stored[EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     char type[16];
     unsigned bits = gr_ptx_type_bits(reg);
-    snprintf(type, sizeof type, "b%u", a->bytes * 8);
+    gr_format(type, sizeof type, "b%u", a->bytes * 8);
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_collider_stored(a, bits, stored));

@@ -78,7 +78,7 @@ static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
 
 // "@p " or nothing: instructions that the whole warp performs.
 static const char *whole_guard(const Access *a, char buf[64]) {
-    snprintf(buf, 64, a->whole ? "@%s " : "", a->whole ? a->whole->name : "");
+    gr_format(buf, 64, a->whole ? "@%s " : "", a->whole ? a->whole->name : "");
     return buf;
 }
 

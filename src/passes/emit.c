@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +94,7 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
     char text[1024];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    int n = gr_vformat(text, sizeof text, fmt, ap);
     va_end(ap);
     if (n < 0 || (size_t)n >= sizeof text)
         return gr_fail(a->err, GR_ERR_INTERNAL, "inserted code for site %u does not fit", a->site->id);
@@ -103,7 +102,7 @@ gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, uns
 }
 
 const char *gr_access_guard(const Access *a, char *buf, size_t size) {
-    snprintf(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
+    gr_format(buf, size, a->guard ? "@%s " : "", a->guard ? a->guard->name : "");
     return buf;
 }
 

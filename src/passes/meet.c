@@ -101,7 +101,7 @@ static gr_status put_bytes(Meet *w, const Access *a, Bytes *b) {
     w->used = true;
     GR_TRY(put_guard(a, b));
     GR_TRY(gr_access_address64(a, a->before, &b->at));
-    snprintf(b->what_text, sizeof b->what_text, "%u", a->site->size | (shared ? GR_MEET_SHARED : 0u));
+    gr_format(b->what_text, sizeof b->what_text, "%u", a->site->size | (shared ? GR_MEET_SHARED : 0u));
     PtxReg *mine = gr_ptx_new_reg(a->func, PTX_B64);
     if (generic) {
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
@@ -112,7 +112,7 @@ static gr_status put_bytes(Meet *w, const Access *a, Bytes *b) {
             "%s, %u, %u, %s;",
             window, p->name, b->at->name, p->name, window, b->at->name, b->at->name, mine->name, salt,
             p->name, b->what->name, a->site->size | GR_MEET_SHARED, a->site->size, p->name));
-        snprintf(b->what_text, sizeof b->what_text, "%s", b->what->name);
+        gr_format(b->what_text, sizeof b->what_text, "%s", b->what->name);
     } else {
         GR_TRY(gr_access_put(a, a->before, NULL, 0, shared ? "mov.b64 %s, %s;" : "mov.b64 %s, 0;", mine->name,
                              salt));
@@ -183,11 +183,11 @@ static gr_status put_target(Meet *w, Access *a, uint32_t target, const Speculati
     }
     GR_TRY(gr_access_put(a, a->report, NULL, 0, "setp.ne.u32 %s, %s, 0;", q->name, met->name));
     char keeps[64];
-    snprintf(keeps, sizeof keeps, "1");
+    gr_format(keeps, sizeof keeps, "1");
     if (kept) {
         PtxReg *r = gr_ptx_new_reg(a->func, PTX_U32);
         GR_TRY(gr_access_put(a, a->report, NULL, 0, "selp.u32 %s, 1, 0, %s;", r->name, kept->name));
-        snprintf(keeps, sizeof keeps, "%s", r->name);
+        gr_format(keeps, sizeof keeps, "%s", r->name);
     }
     GR_TRY(open_if(a, a->report, q, &end));
     GR_TRY(

@@ -3,7 +3,6 @@
 #include "ptx/parser.h"
 #include "ptx/tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,9 @@ void gr_ptx_note_fresh(PtxFunc *f, const char *name) {
     const char *n = !strncmp(name, "%gr", 3) ? name + 3 : !strncmp(name, "$GR_", 4) ? name + 4 : NULL;
     if (!n || !lex_is(*n, CH_DIGIT))
         return;
-    unsigned long v = strtoul(n, NULL, 10);
+    uint64_t v = 0;
+    for (; lex_is(*n, CH_DIGIT) && v < UINT32_MAX / 2; n++)
+        v = v * 10 + (uint64_t)(*n - '0');
     if (v < UINT32_MAX / 2 && f->fresh <= v)
         f->fresh = (uint32_t)v + 1;
 }
@@ -286,7 +287,7 @@ static gr_status insert_text(PtxFunc *f, PtxStmt *at, uint32_t site, const char 
     StrBuf *out = &f->module->line;
     PtxStmt *s = GR_NEW(&f->module->arena, PtxStmt);
     char tag[32];
-    size_t n = (size_t)snprintf(tag, sizeof tag, site ? "\n\t/*@gr:%u*/ " : "\n\t/*@gr*/ ", site);
+    size_t n = (size_t)gr_format(tag, sizeof tag, site ? "\n\t/*@gr:%u*/ " : "\n\t/*@gr*/ ", site);
     size_t end = out->len = 0; // of the last statement
     for (const char *p = text; add_statement(&p, ops, out); gr_str_addn(out, tag, n))
         end = out->len;

@@ -6,6 +6,7 @@
 // register keeps its scope) and only prefixes change: %z<ordinal of the declared name>_<number>.
 #include "ptx/ptx.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -318,7 +319,12 @@ void gr_ptx_print_operand(const PtxOperand *o, StrBuf *out) {
 
 // Registers without a declaration, by type in order of first appearance.
 static void put_new_regs(Printer *p, const PtxFunc *f) {
-    for (PtxType t = PTX_NOTYPE; t <= PTX_TYPE_OTHER; t++) {
+    static_assert(PTX_TYPE_OTHER < 64, "types have a bit each");
+    uint64_t types = 0;
+    for (uint32_t k = 0; k < f->n_regs; k++)
+        types |= !f->regs[k]->decl && !f->regs[k]->is_param ? UINT64_C(1) << f->regs[k]->type : 0;
+    for (; types; types &= types - 1) {
+        PtxType t = (PtxType)__builtin_ctzll(types);
         unsigned n = 0;
         for (uint32_t k = 0; k < f->n_regs; k++) {
             const PtxReg *r = f->regs[k];

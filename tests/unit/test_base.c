@@ -8,6 +8,7 @@
 #include "base/vec.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,8 +128,49 @@ static void pipes_and_devices_stay_what_they_are(void **state) {
     rmdir(folder);
 }
 
+// What gr_format writes into a buffer of each size up to one more than fits is what snprintf writes.
+#define FORMATS_AS_C(...)                                                                                     \
+    do {                                                                                                      \
+        char ours[64], theirs[64];                                                                            \
+        int n = snprintf(NULL, 0, __VA_ARGS__);                                                               \
+        for (size_t size = 0; size <= (size_t)n + 2; size++) {                                                \
+            memset(ours, 'x', sizeof ours);                                                                   \
+            memset(theirs, 'x', sizeof theirs);                                                               \
+            assert_int_equal(snprintf(theirs, size, __VA_ARGS__), n);                                         \
+            assert_int_equal(gr_format(ours, size, __VA_ARGS__), n);                                          \
+            assert_memory_equal(ours, theirs, size < (size_t)n + 1 ? size : (size_t)n + 1);                   \
+            assert_int_equal(ours[size], 'x');                                                                \
+        }                                                                                                     \
+    } while (0)
+
+static void formats_are_those_of_c(void **state) {
+    (void)state;
+    const char *volatile none = NULL;
+    FORMATS_AS_C("plain");
+    FORMATS_AS_C("%s and %u, %s", "text", 0u, "");
+    FORMATS_AS_C("%u%u", UINT_MAX, 1234567890u);
+    FORMATS_AS_C("%s %5.2f %s %u%%", "a", 2.5, "after", 7u);
+    FORMATS_AS_C("%u %08llx|%-4s|%c", 3u, 0xabcull, "l", 'z');
+    FORMATS_AS_C("100%% %s%%", "of");
+    FORMATS_AS_C("%s!", none);
+}
+
+static void added_formats_make_room(void **state) {
+    (void)state;
+    StrBuf s = {0};
+    gr_str_addf(&s, "%s", "");
+    for (unsigned k = 0; k < 1000; k++)
+        gr_str_addf(&s, "%s%u,", "n", k);
+    assert_int_equal(strlen(s.data), s.len);
+    assert_int_equal(s.len, 1000 * 2 + 10 + 90 * 2 + 900 * 3);
+    assert_string_equal(s.data + s.len - 5, "n999,");
+    gr_str_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_are_those_of_c),
+        cmocka_unit_test(added_formats_make_room),
         cmocka_unit_test(arena_hands_out_zeroed_aligned_memory),
         cmocka_unit_test(intern_makes_equal_strings_one_pointer),
         cmocka_unit_test(map_survives_growth_and_removal),
