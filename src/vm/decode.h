@@ -2,9 +2,8 @@
 // decode — what the parts of the decoder share: from the statements of one PtxFunc to VmInsn. Internal.
 //
 // Registers get frame slots when they are first met. A register that is written by exactly one statement, a
-// plain mov, cvta to global or load of a kernel parameter, needs no instruction at all: wherever it is read,
-// the decoder reads the source instead (sound because a use that its one definition does not dominate reads
-// an undefined register anyway).
+// plain mov, cvta to global or load of a kernel parameter, may need no instruction at all: wherever it is read,
+// the decoder reads the source instead (alias.c says when that is sound).
 #ifndef GR_VM_DECODE_H
 #define GR_VM_DECODE_H
 
@@ -69,8 +68,10 @@ uint32_t gr_vm_dst(Decoder *d, const PtxOperand *o, PtxType t);
 PtxType gr_vm_operand_type(const PtxOperand *o, PtxType t); // a register's own type, else t
 uint32_t gr_vm_fill_slot(Decoder *d, VmFill fill);
 uint32_t gr_vm_const_slot(Decoder *d, uint64_t bits, uint32_t width);
-bool gr_vm_find_aliases(Decoder *d);
-bool gr_vm_share_slots(Decoder *d); // slots.c
+bool gr_vm_static_sreg(Decoder *d, const char *name,
+                       VmFill *out); // a special register that a launch does not change
+bool gr_vm_find_aliases(Decoder *d); // alias.c
+bool gr_vm_share_slots(Decoder *d);  // slots.c
 VmParamSlot *gr_vm_param_slot(Decoder *d, const PtxVar *v);
 bool gr_vm_var_fill(Decoder *d, const PtxVar *v, int64_t offset, uint32_t width, VmFill *out);
 bool gr_vm_kernel_param_offset(const VmFunc *f, const PtxVar *v, uint32_t *offset);

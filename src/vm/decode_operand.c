@@ -132,7 +132,7 @@ static bool reserved_sreg(Decoder *d, const char *name, VmFill *out) {
     return false;
 }
 
-static bool static_sreg(Decoder *d, const char *name, VmFill *out) {
+bool gr_vm_static_sreg(Decoder *d, const char *name, VmFill *out) {
     const char *n = name + (*name == '%');
     if (reserved_sreg(d, n, out))
         return true;
@@ -372,7 +372,7 @@ uint32_t gr_vm_src(Decoder *d, const PtxOperand *o, PtxType t) {
     case PTX_O_SREG: {
         VmExec read[2];
         PtxType type;
-        if (static_sreg(d, o->text, &fill)) {
+        if (gr_vm_static_sreg(d, o->text, &fill)) {
             // mov.u64 %rd, %tid.x and mov.u16 %rs, %tid.x exist: the lanes take the reader's width.
             if (fill.width)
                 fill.width = (uint8_t)gr_vm_lane_bytes(t);
@@ -422,128 +422,4 @@ const PtxOperand *gr_vm_elements(Decoder *d, const PtxOperand *o, PtxOperand tmp
     }
     *n = 1;
     return o;
-}
-
-// ---- Aliases -----------------------------------------------------------------------------------------------
-
-static void count_defs(Decoder *d, const PtxOperand *o) {
-    if (o->kind == PTX_O_REG)
-        d->defs[o->reg->index]++;
-    if (o->kind != PTX_O_ADDRESS)
-        for (unsigned k = 0; k < o->n_sub; k++)
-            count_defs(d, &o->sub[k]);
-}
-
-static void count_instr(Decoder *d, const PtxInstr *i) {
-    unsigned flags = gr_ptx_op_flags(i->op);
-    if (i->op == PTX_OP_CALL) {
-        for (unsigned k = 0; k < i->n_operands; k++) // registers may stand among the results
-            count_defs(d, &i->operands[k]);
-    } else if (i->op == PTX_OP_UNKNOWN || i->op == PTX_OP_BAR || i->op == PTX_OP_BARRIER) {
-        for (unsigned k = 0; k < i->n_operands; k++)
-            count_defs(d, &i->operands[k]);
-    } else if (!(flags & PTX_F_NO_DST) && i->n_operands)
-        count_defs(d, &i->operands[0]);
-}
-
-static bool is_param_space(PtxSpace s) {
-    return s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC;
-}
-
-// ld.param of a formal parameter at a constant address.
-static bool alias_param(Decoder *d, const PtxInstr *i) {
-    if (i->op != PTX_OP_LD || !is_param_space(i->space) || i->n_operands < 2)
-        return false;
-    const PtxOperand *a = &i->operands[1];
-    PtxType t = i->type[0];
-    if (a->kind != PTX_O_ADDRESS || a->n_sub != 1 || a->sub[0].kind != PTX_O_VAR || !gr_ptx_type_bits(t) ||
-        t == PTX_PRED || gr_ptx_type_bits(t) > 64)
-        return false;
-    uint32_t at, size = gr_ptx_type_bits(t) / 8;
-    const PtxVar *v = a->sub[0].var;
-    bool kernel = gr_vm_kernel_param_offset(d->f, v, &at);
-    int64_t offset = a->offset + a->sub[0].offset;
-    if (!kernel) { // a function's: only whole scalars have the layout of a register
-        bool formal = false;
-        for (uint32_t k = 0; k < d->f->ptx->n_params; k++)
-            formal |= d->f->ptx->params[k] == v;
-        if (!formal || i->vec > 1 || offset || gr_vm_var_size(v) != size || size < 2)
-            return false;
-    } else if (offset < 0 || (uint64_t)offset + (uint64_t)size * (i->vec ? i->vec : 1) > gr_vm_var_size(v))
-        return false;
-    PtxOperand tmp[8];
-    unsigned n;
-    const PtxOperand *e = gr_vm_elements(d, &i->operands[0], tmp, &n);
-    for (unsigned k = 0; k < n && k < 8; k++) {
-        if (e[k].kind != PTX_O_REG || e[k].elem || e[k].reg->vec > 1 || d->defs[e[k].reg->index] != 1)
-            continue;
-        uint32_t width = gr_vm_lane_bytes(e[k].reg->type);
-        if (width == 0 || width > 8 || width < size || (!kernel && width != size) || a->sub[0].offset)
-            continue;
-        d->alias[e[k].reg->index] = (VmAliasInfo){.source = a, .type = t, .param = true, .elem = (uint8_t)k};
-    }
-    return true;
-}
-
-static void alias_move(Decoder *d, const PtxInstr *i) {
-    bool cvta = i->op == PTX_OP_CVTA && (i->space == PTX_GLOBAL || i->space == PTX_CONST ||
-                                         i->space2 == PTX_GLOBAL || i->space2 == PTX_CONST);
-    if ((i->op != PTX_OP_MOV && !cvta) || i->n_operands != 2)
-        return;
-    const PtxOperand *o = &i->operands[0], *s = &i->operands[1];
-    if (o->kind != PTX_O_REG || o->elem || o->text || o->reg->vec > 1 || d->defs[o->reg->index] != 1)
-        return;
-    uint32_t width = gr_vm_lane_bytes(o->reg->type);
-    PtxType t = i->type[0];
-    if (gr_vm_lane_bytes(t) != width || (t != PTX_PRED && gr_ptx_type_bits(t) < 16) || width > 8)
-        return;
-    VmFill fill;
-    switch (s->kind) {
-    case PTX_O_REG:
-        if (s->elem || s->text || s->negated || s->reg->vec > 1 || gr_vm_lane_bytes(s->reg->type) != width ||
-            d->defs[s->reg->index] != 1)
-            return;
-        break;
-    case PTX_O_INT:
-    case PTX_O_F32:
-    case PTX_O_F64: break;
-    case PTX_O_VAR:
-        if (s->var->space == PTX_PARAM || is_param_space(s->var->space))
-            return;
-        break;
-    case PTX_O_SREG:
-        if (!static_sreg(d, s->text, &fill))
-            return;
-        break;
-    default: return;
-    }
-    d->alias[o->reg->index] = (VmAliasInfo){.source = s, .type = t};
-}
-
-bool gr_vm_find_aliases(Decoder *d) {
-    uint32_t n = d->f->ptx->n_regs;
-    d->slots = malloc((n + 1) * sizeof *d->slots);
-    d->defs = calloc(n + 1, sizeof *d->defs);
-    d->alias = calloc(n + 1, sizeof *d->alias);
-    if (!d->slots || !d->defs || !d->alias)
-        return false;
-    for (uint32_t k = 0; k < n; k++)
-        d->slots[k] = VM_NO_SLOT;
-    for (const PtxStmt *s = d->f->ptx->first; s; s = s->next)
-        if (s->kind == PTX_INSTR)
-            count_instr(d, s->instr);
-    for (const PtxStmt *s = d->f->ptx->first; s; s = s->next)
-        if (s->kind == PTX_INSTR && !s->instr->guard && gr_vm_form_allows(s->instr) &&
-            !alias_param(d, s->instr))
-            alias_move(d, s->instr);
-    // A chain of moves that bites its own tail stays as it is: following it must end.
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t at = k, steps = 0;
-        while (d->alias[at].source && !d->alias[at].param && d->alias[at].source->kind == PTX_O_REG &&
-               steps++ < 64)
-            at = d->alias[at].source->reg->index;
-        if (steps > 64 || (steps && at == k))
-            d->alias[k].source = NULL;
-    }
-    return true;
 }

@@ -129,18 +129,18 @@ static void pipes_and_devices_stay_what_they_are(void **state) {
 }
 
 // What gr_format writes into a buffer of each size up to one more than fits is what snprintf writes.
-#define FORMATS_AS_C(...)                                                                                     \
-    do {                                                                                                      \
-        char ours[64], theirs[64];                                                                            \
-        int n = snprintf(NULL, 0, __VA_ARGS__);                                                               \
-        for (size_t size = 0; size <= (size_t)n + 2; size++) {                                                \
-            memset(ours, 'x', sizeof ours);                                                                   \
-            memset(theirs, 'x', sizeof theirs);                                                               \
-            assert_int_equal(snprintf(theirs, size, __VA_ARGS__), n);                                         \
-            assert_int_equal(gr_format(ours, size, __VA_ARGS__), n);                                          \
-            assert_memory_equal(ours, theirs, size < (size_t)n + 1 ? size : (size_t)n + 1);                   \
-            assert_int_equal(ours[size], 'x');                                                                \
-        }                                                                                                     \
+#define FORMATS_AS_C(...)                                                                                    \
+    do {                                                                                                     \
+        char ours[64], theirs[64];                                                                           \
+        int n = snprintf(NULL, 0, __VA_ARGS__);                                                              \
+        for (size_t size = 0; size <= (size_t)n + 2; size++) {                                               \
+            memset(ours, 'x', sizeof ours);                                                                  \
+            memset(theirs, 'x', sizeof theirs);                                                              \
+            assert_int_equal(snprintf(theirs, size, __VA_ARGS__), n);                                        \
+            assert_int_equal(gr_format(ours, size, __VA_ARGS__), n);                                         \
+            assert_memory_equal(ours, theirs, size < (size_t)n + 1 ? size : (size_t)n + 1);                  \
+            assert_int_equal(ours[size], 'x');                                                               \
+        }                                                                                                    \
     } while (0)
 
 static void formats_are_those_of_c(void **state) {
