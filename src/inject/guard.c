@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int (*SigactionFn)(int, const struct sigaction *, struct sigaction *);
 
-enum { SIGNALS = 4 };
-static const int signals[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { SIGNALS = 5 };
+static const int signals[SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct sigaction before[SIGNALS];
 static _Thread_local sigjmp_buf *landing __attribute__((tls_model("initial-exec")));
 
@@ -27,16 +28,25 @@ static SigactionFn real_sigaction(void) {
 
 // Another thread's, or one that somebody sent: as if nobody had been here.
 static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *context) {
-    if (to->sa_flags & SA_SIGINFO)
+    if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
-    else if (to->sa_handler == SIG_DFL)
-        real_sigaction()(sig, to, NULL); // the instruction faults again
-    else if (to->sa_handler != SIG_IGN)
+    } else if (to->sa_handler == SIG_DFL) {
+        real_sigaction()(sig, to, NULL);
+        if (info->si_code <= 0)
+            raise(sig); // what was sent comes again; an instruction faults again by itself
+    } else if (to->sa_handler != SIG_IGN) {
         to->sa_handler(sig);
+    }
+}
+
+// The kernel's word, or abort's, which sends the signal to its own thread. (When it was malloc that gave up on a broken heap, the program
+// may stop at malloc's lock later; without this it would be dead now.)
+static bool is_crash(int sig, const siginfo_t *info) {
+    return info->si_code > 0 || (sig == SIGABRT && info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
 static void on_crash(int sig, siginfo_t *info, void *context) {
-    if (landing && info->si_code > 0) // the kernel's word: not sent
+    if (landing && is_crash(sig, info))
         siglongjmp(*landing, sig);
     for (unsigned k = 0; k < SIGNALS; k++)
         if (signals[k] == sig)

@@ -59,6 +59,8 @@ static gr_status count_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error
     volatile int *volatile nowhere = NULL;
     if (gr_ptx_find_func(ptx, "crash_while_rewriting"))
         *nowhere = 0; // test_crash.py
+    if (gr_ptx_find_func(ptx, "abort_while_rewriting"))
+        abort();
     for (uint32_t k = 1; k <= m->n_sites; k++)
         m->checked_sites[k] = GR_SITE_CHECKED;
     return gr_count_rewrite(ptx, counter_name(m, name, sizeof name), err);
