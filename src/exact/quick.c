@@ -288,12 +288,16 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
         gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
-    VmGlance part = *g;
-    if (reads && !strong && !shared) {
-        part.mask = gr_exact_untold(x, b->launch, k, g);
-        if (!part.mask)
+    VmGlance part;
+    if (reads && !strong && !shared && k->pages.count) {
+        uint32_t left = gr_exact_untold(x, b->launch, k, g);
+        if (!left)
             return true;
-        g = &part;
+        if (left != g->mask) {
+            part = *g;
+            part.mask = left;
+            g = &part;
+        }
     }
     if (strong && (!k->relaxed || k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
                    (w->synced & g->mask) || x->open.len))
