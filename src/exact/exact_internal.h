@@ -202,6 +202,8 @@ static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
 }
 void gr_exact_reads_free(Exact *x);
 // tables.c
+// The lanes of the run whose elements a later launch, which came after the run's, has accessed again by the same instruction, as tables know.
+uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
 // What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
 // take.
 uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);

@@ -97,12 +97,14 @@ static uint32_t *pass_run(Shadow *s, uint32_t *link, uint16_t *length) {
 }
 
 // Drops what is not needed any more of the runs behind `first`.
-static void tidy(Exact *x, Access *a, Run *first, uint32_t lanes, Shape shape) {
+static void tidy(Exact *x, Access *a, const Line *line, Run *first, uint32_t lanes, Shape shape) {
     Shadow *s = &x->shadow;
     uint16_t length = 1;
     for (uint32_t *link = &first->next; *link;) {
         Run *r = &s->runs.data[*link - 1];
         r->lanes = still_needed(x, a, r, lanes, shape);
+        if (r->lanes && line->tables[1] && gr_exact_takes_reads(x, a))
+            r->lanes &= ~gr_exact_done_again(x, line, r);
         link = pass_run(s, link, &length);
     }
     first->length = length;
@@ -191,7 +193,7 @@ static void remember(Exact *x, Access *a, Line *line, Run *first, uint32_t lanes
     }
     if (first->length >= 16 && !(first->length & (first->length - 1)) &&
         (first->length & 0x5550)) // 16, 64, 256, …
-        tidy(x, a, first, lanes, shape);
+        tidy(x, a, line, first, lanes, shape);
 }
 
 // Lanes here and there, for which cells are better.

@@ -43,24 +43,36 @@ static bool grow_index(Tables *r) {
     return true;
 }
 
-Table *gr_tables_get(Tables *r, const void *line, uint64_t kind, uint32_t shift, uint32_t *first) {
-    if (r->list.len * 2 >= r->index_cap && !grow_index(r))
-        return NULL;
-    uint64_t hash = hash_of(line, kind);
+// Where in the index that table is, or would be.
+static uint64_t *slot_of(const Tables *r, uint64_t hash, const void *line, uint64_t kind) {
     size_t at = hash & (r->index_cap - 1);
     for (; r->index[at]; at = (at + 1) & (r->index_cap - 1)) {
         if ((r->index[at] ^ hash) >> NUMBER_BITS)
             continue;
-        Table *t = &r->list.data[(uint32_t)r->index[at] - 1];
+        const Table *t = &r->list.data[(uint32_t)r->index[at] - 1];
         if (t->line == line && t->kind == kind)
-            return t;
+            break;
     }
+    return &r->index[at];
+}
+
+Table *gr_tables_find(const Tables *r, const void *line, uint64_t kind) {
+    uint64_t *slot = r->index_cap ? slot_of(r, hash_of(line, kind), line, kind) : NULL;
+    return slot && *slot ? &r->list.data[(uint32_t)*slot - 1] : NULL;
+}
+
+Table *gr_tables_get(Tables *r, const void *line, uint64_t kind, uint32_t shift, uint32_t *first) {
+    if (r->list.len * 2 >= r->index_cap && !grow_index(r))
+        return NULL;
+    uint64_t hash = hash_of(line, kind), *slot = slot_of(r, hash, line, kind);
+    if (*slot)
+        return &r->list.data[(uint32_t)*slot - 1];
     Table t = {
         .line = line, .kind = kind, .next = *first, .shift = shift, .first = gr_tables_elements(r, shift)};
     if (!t.first || r->list.len >= UINT32_MAX - 1 || !gr_vec_push(&r->list, t))
         return NULL;
     *first = (uint32_t)r->list.len;
-    r->index[at] = hash >> NUMBER_BITS << NUMBER_BITS | r->list.len;
+    *slot = hash >> NUMBER_BITS << NUMBER_BITS | r->list.len;
     return &r->list.data[r->list.len - 1];
 }
 
@@ -134,6 +146,23 @@ bool gr_table_fits(const Exact *x, uint32_t stamp) {
     return !s->strong && s->proxy == VM_PROXY_GENERIC && stamp < INLINE_STAMPS &&
            (!s->site || (s->size && s->size <= TABLE_MAX_ELEM && !(s->size & (s->size - 1)))) &&
            !x->order.launches.data[s->at.launch]->host;
+}
+
+uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r) {
+    const Shadow *sh = &x->shadow;
+    const Stamp *s = &sh->stamps.data[r->stamp];
+    uint32_t shift = s->size ? (uint32_t)__builtin_ctz(s->size) : 0, again = 0;
+    if (!s->site || !gr_table_fits(x, r->stamp))
+        return 0;
+    const Table *t = gr_tables_find(&sh->tables, line, kind_of(s, shift));
+    int base = gr_shape_base(r->shape), step = gr_shape_stride(r->shape);
+    for (uint32_t m = t ? r->lanes : 0; m; m = step ? m & (m - 1) : 0) {
+        History h = t->first[(unsigned)(base + __builtin_ctz(m) * step) >> shift];
+        uint32_t later = h ? sh->stamps.data[gr_history_stamp(sh, h)].at.launch : s->at.launch;
+        if (later != s->at.launch && gr_exact_knows_launch(x, later, s->at.launch))
+            again |= step ? m & -m : r->lanes;
+    }
+    return again;
 }
 
 // ---- Writes of earlier launches ------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ typedef struct Tables {
 
 // The table of that line and kind, if need be a new one in front of those that *first names. NULL: out of memory.
 Table *gr_tables_get(Tables *r, const void *line, uint64_t kind, uint32_t shift, uint32_t *first);
+// The same, of those that there are. NULL: none.
+Table *gr_tables_find(const Tables *r, const void *line, uint64_t kind);
 // Elements of a table, all 0. NULL: out of memory.
 uint32_t *gr_tables_elements(Tables *r, uint32_t shift);
 void gr_tables_clear(Tables *r); // forgets all, and keeps the memory
