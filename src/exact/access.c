@@ -431,7 +431,7 @@ static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) 
     Access a = {.view = {.launch = b->launch, .block = b, .warp = w}, .event = e};
     if (e->space == PTX_SHARED) {
         a.owner = gr_exact_block_at(b->launch, e->owner);
-        if (!a.owner)
+        if (!a.owner || (!mark && gr_exact_defer_read(x, b, e)))
             return;
         gr_exact_catch_up(x, a.owner);
     }

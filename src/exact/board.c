@@ -173,15 +173,25 @@ static bool put_steps(Board *b, BoardAccess *a, const Mine *m, uint32_t lanes, u
 
 // ---- Other lanes ---------------------------------------------------------------------------------------------------
 
+// The board's entries, and what of the access matters to each.
+typedef struct Rows {
+    uint32_t *reads, *writes, *atoms; // atoms NULL: there are none
+    bool past;
+} Rows;
+
+static inline Rows rows_of(const Board *b, const BoardAccess *a) {
+    return (Rows){b->by[BOARD_READ], b->by[BOARD_WRITE], b->atoms ? b->by[BOARD_ATOM] : NULL, a->past};
+}
+
 // What `lanes` do to one entry; lane: the only one, or NO_LANE.
-static inline __attribute__((always_inline)) bool put_entry(Board *b, BoardAccess *a, const Mine *m,
-                                                            BoardClass class, uint32_t at, uint32_t lane,
-                                                            uint32_t lanes) {
-    uint32_t *w = &b->by[BOARD_WRITE][at], *r = &b->by[BOARD_READ][at],
-             *x = b->atoms ? &b->by[BOARD_ATOM][at] : NULL;
-    if (!a->past && ((!is_clear(m, *w, lane) && !comes_after(b, a, *w, lanes)) ||
-                     (class != BOARD_READ && !is_clear(m, *r, lane) && !comes_after(b, a, *r, lanes)) ||
-                     (class != BOARD_ATOM && x && !is_clear(m, *x, lane) && !comes_after(b, a, *x, lanes))))
+static inline __attribute__((always_inline)) bool put_entry(const Board *b, BoardAccess *a, const Rows *rows,
+                                                            const Mine *m, BoardClass class, uint32_t at,
+                                                            uint32_t lane, uint32_t lanes) {
+    uint32_t *w = &rows->writes[at], *r = &rows->reads[at], *x = rows->atoms ? &rows->atoms[at] : NULL;
+    if (!rows->past &&
+        ((!is_clear(m, *w, lane) && !comes_after(b, a, *w, lanes)) ||
+         (class != BOARD_READ && !is_clear(m, *r, lane) && !comes_after(b, a, *r, lanes)) ||
+         (class != BOARD_ATOM && x && !is_clear(m, *x, lane) && !comes_after(b, a, *x, lanes))))
         return false;
     if (class != BOARD_WRITE) {
         uint32_t *e = class == BOARD_READ ? r : x;
@@ -196,7 +206,8 @@ static inline __attribute__((always_inline)) bool put_entry(Board *b, BoardAcces
     return true;
 }
 
-static bool put_place(Board *b, BoardAccess *a, const Mine *m, uint32_t lanes, uint32_t at) {
+static bool put_place(const Board *b, BoardAccess *a, const Mine *m, uint32_t lanes, uint32_t at) {
+    const Rows rows = rows_of(b, a);
     uint32_t n = a->size >> b->grain, first = at >> b->grain, lane = (uint32_t)__builtin_ctz(lanes);
     n += !n;
     if (lanes & (lanes - 1)) {
@@ -207,22 +218,24 @@ static bool put_place(Board *b, BoardAccess *a, const Mine *m, uint32_t lanes, u
     if (first >= b->n || n > b->n - first)
         return false;
     for (uint32_t k = 0; k < n; k++)
-        if (!put_entry(b, a, m, a->class, first + k, lane, lanes))
+        if (!put_entry(b, a, &rows, m, a->class, first + k, lane, lanes))
             return false;
     return true;
 }
 
-static inline __attribute__((always_inline)) bool
-put_each(Board *b, BoardAccess *a, const Mine *m, BoardClass class, uint32_t lanes, const uint32_t *at) {
+static inline __attribute__((always_inline)) bool put_each(const Board *b, BoardAccess *a, const Mine *m,
+                                                           BoardClass class, uint32_t lanes,
+                                                           const uint32_t *at) {
+    const Rows rows = rows_of(b, a);
     const Mine mine = *m;
-    uint32_t n = a->size >> b->grain;
+    uint32_t grain = b->grain, end = b->n, n = a->size >> grain;
     n += !n;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(rest), first = at[lane] >> b->grain;
-        if (first >= b->n || n > b->n - first)
+        uint32_t lane = (uint32_t)__builtin_ctz(rest), first = at[lane] >> grain;
+        if (first >= end || n > end - first)
             return false;
         for (uint32_t k = 0; k < n; k++)
-            if (!put_entry(b, a, &mine, class, first + k, lane, rest & -rest))
+            if (!put_entry(b, a, &rows, &mine, class, first + k, lane, rest & -rest))
                 return false;
     }
     return true;

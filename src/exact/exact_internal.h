@@ -165,6 +165,8 @@ Block *gr_exact_block_at(const Launch *l, uint64_t linear);
 
 // quick.c: false when it is not that easy. Then `access` tells all of it again.
 bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g);
+// A read of which there was no glance: true when it is deferred.
+bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e);
 
 // What the lanes of `lanes` do to the lines they touch; how they lie: VmShape. False: it is not that simple.
 bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,

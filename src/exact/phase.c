@@ -208,19 +208,25 @@ static TilePhase phase_of(const Kind *k) {
                                                  : PHASE_ATOMS;
 }
 
-static bool can_wait(const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
+// Strong accesses that order nothing: nobody can acquire anything there, nor has released or read anything before.
+static bool orders_nothing(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
+    return k->relaxed && k->stamp.elem == g->site->size && !(w->synced & g->mask) && !b->sync.live &&
+           !x->open.len;
+}
+
+static bool can_wait(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
     const Tile *t = b->tile;
     uint32_t size = g->site->size;
     if (!k->stamp.strong)
         return k->stamp.access == PTX_ACCESS_READ || !b->sync.live;
-    return k->relaxed && k->stamp.access == PTX_ACCESS_RMW && k->stamp.elem == size &&
-           (size == 4 || size == 8) && !(w->synced & g->mask) && !b->sync.live &&
-           (!t->elem || t->elem == size);
+    if (k->stamp.access == PTX_ACCESS_RMW && ((size != 4 && size != 8) || (t->elem && t->elem != size)))
+        return false;
+    return orders_nothing(x, b, w, g, k);
 }
 
 bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
     Tile *t = gr_shadow_tile(&x->shadow, b);
-    if (!t || t->phase == PHASE_MIXED || !b->alone || !can_wait(b, w, g, k))
+    if (!t || t->phase == PHASE_MIXED || !b->alone || !can_wait(x, b, w, g, k))
         return false;
     if (k->wait) {
         k->wait--;
@@ -237,7 +243,7 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
     } else if (!is_fine(x, b, g, n)) {
         return false;
     }
-    if (k->stamp.strong)
+    if (k->stamp.access == PTX_ACCESS_RMW)
         t->elem = (uint8_t)g->site->size;
     k->deferred++;
     t->log_len += size_of(n);

@@ -275,6 +275,29 @@ static Kind *kind_of(Exact *x, VmSiteInfo *info) {
     return k;
 }
 
+bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
+    if (e->access != PTX_ACCESS_READ || e->space != PTX_SHARED || e->owner != b->linear)
+        return false;
+    Warp *w = &b->warps[e->where.warp];
+    VmSiteInfo info = {.module = e->where.module,
+                       .stmt = e->where.stmt,
+                       .site = e->where.site,
+                       .size = e->size,
+                       .access = e->access,
+                       .sem = e->sem,
+                       .scope = e->scope};
+    VmGlance g = {.site = &info,
+                  .warp = e->where.warp,
+                  .mask = e->where.mask,
+                  .turn = e->turn,
+                  .space = PTX_SHARED,
+                  .shape = {VM_SCATTERED, VM_SCATTERED},
+                  .lanes = e->address};
+    Kind *k = kind_of(x, &info);
+    uint32_t epoch = common_epoch(w, g.mask);
+    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
+}
+
 bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     Warp *w = &b->warps[g->warp];
     Kind *k = kind_of(x, g->site);

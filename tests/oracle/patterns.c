@@ -360,9 +360,47 @@ static void pipeline(Maker *m) {
     }
 }
 
+// Words of shared memory, or parts of them, go from hand to hand several times between barriers of all: lanes of one warp wait for each
+// other, in pairs or all. Where there are more warps, for barriers.
+static void exchanges(Maker *m) {
+    uint32_t n = slots(m), count = 1u << below(m, 4);
+    bool warp = m->k->block <= 4, loop = chance(m, 2), in_pairs = warp && chance(m, 3);
+    barrier(m);
+    if (loop)
+        add(m, OP_LOOP)->count = 2;
+    for (uint32_t round = 2 + below(m, 2); round; round--) {
+        uint32_t shift = in_pairs ? 1 : below(m, n);
+        for (uint32_t s = 0; s < n; s++) {
+            Statement *own = memory(m, OP_STORE, slot_of_every_block(m, s), IN_SHARED, OWN + 8 * s);
+            own->size = (uint8_t)(chance(m, 3) ? 1u << below(m, 4) : count);
+            if (chance(m, 4))
+                memory(m, chance(m, 2) ? OP_LOAD : OP_STORE, slot_of_every_block(m, s), IN_SHARED,
+                       OWN + 8 * s);
+            if (chance(m, 6))
+                strong(m, OP_RED, slot_of_every_block(m, s), IN_SHARED, COUNTS, PTX_RELAXED);
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            if (!warp)
+                barrier(m);
+            else if (!in_pairs)
+                add(m, OP_WARP_SYNC)->who = all_slots(m);
+            for (uint32_t s = 0; s < n && in_pairs; s += 2)
+                add(m, OP_WARP_SYNC)->who = slot_of_every_block(m, s) | slot_of_every_block(m, s + 1);
+            for (uint32_t s = 0; s < n && !k; s++) {
+                Statement *other = memory(m, OP_LOAD, slot_of_every_block(m, s), IN_SHARED,
+                                          OWN + 8 * (in_pairs ? s ^ 1 : (s + shift) % n));
+                other->size = (uint8_t)(1u << below(m, 4));
+                other->sem = chance(m, 5) ? PTX_VOLATILE : other->sem;
+            }
+        }
+    }
+    if (loop)
+        add(m, OP_END_LOOP);
+}
+
 void make_pattern(Maker *m) {
     const Kernel *k = m->k;
-    switch (below(m, 17)) {
+    switch (below(m, 19)) {
     case 0:
     case 1: message(m); break;
     case 2: locked(m); break;
@@ -379,6 +417,8 @@ void make_pattern(Maker *m) {
     case 13: windows(m); break;
     case 14: contended(m); break;
     case 15: pipeline(m); break;
+    case 16:
+    case 17: exchanges(m); break;
     default: counters(m);
     }
 }
