@@ -233,6 +233,21 @@ bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes)
                                        (uint32_t)__builtin_popcount(bytes));
 }
 
+// Runs do not tell that a store changed nothing, which matters where others stored before.
+static bool changes_nothing(const Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t at,
+                            uint64_t end) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    if (s->access != PTX_ACCESS_WRITE || !a->owner || !line->side[0].stamp || !(s->mark & STAMP_COMPARED))
+        return false;
+    for (uint64_t from = at, to; from < end; from = to) {
+        uint64_t word = from & ~(uint64_t)(CELL_BYTES - 1);
+        to = word + CELL_BYTES < end ? word + CELL_BYTES : end;
+        if (gr_exact_is_silent(a, lane, word, ((1u << (to - word)) - 1) & ~((1u << (from - word)) - 1)))
+            return true;
+    }
+    return false;
+}
+
 // All of `lanes` access [at, end) of a line. True: it is told in runs still.
 static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t end) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
@@ -243,7 +258,7 @@ static bool touch_run(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint64_t
         (size == LINE_BYTES && lanes != 1))
         return false;
     Line *line = gr_shadow_line(&x->shadow, a->owner, at);
-    if (!line || gr_line_has_cells(line))
+    if (!line || gr_line_has_cells(line) || changes_nothing(x, a, line, lane, at, end))
         return false;
     int base = (int)(at % LINE_BYTES);
     a->line_at = at - (unsigned)base;

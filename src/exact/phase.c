@@ -285,8 +285,8 @@ static void replay(Exact *x, Block *b, const Note *n) {
     s.at = (Point){b->id, n->epoch, b->launch->index, n->warp};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, n->moment);
     uint32_t size = k->stamp.size;
-    if (a.stamp && !s.strong && !is_listed(n) && n->shape != IN_STRIDES && !(size & (size - 1)) &&
-        size <= 16 && replay_halves(x, &a, n, size))
+    if (a.stamp && !s.strong && !n->compared && !is_listed(n) && n->shape != IN_STRIDES &&
+        !(size & (size - 1)) && size <= 16 && replay_halves(x, &a, n, size))
         return;
     uint32_t at[LANES];
     addresses_of(n, size, at);

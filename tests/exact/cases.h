@@ -29,6 +29,15 @@
     "ld.global.u32 %r13, [%rd1+64]; // =E\n"                                                                 \
     "END:\n"
 
+// Behind a barrier thread 0 stores two values to one place of shared memory, and then thread 34, unordered, stores 7.
+#define TWICE_THEN(first, second)                                                                            \
+    "bar.sync 0;\n@!%p1 bra OTHER;\nst.shared.u32 [%r5], " first "; // =A\n"                                 \
+    "st.shared.u32 [%r5], " second "; // =B\n"                                                               \
+    "st.relaxed.gpu.global.u32 [%rd1+68], 1;\nret;\n"                                                        \
+    "OTHER: setp.eq.u32 %p11, %r1, 34; @!%p11 ret;\n"                                                        \
+    "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"        \
+    "st.shared.u32 [%r5], 7; // =C\n"
+
 static const Case cases[] = {
     {"own words",
      "st.shared.u32 [%r6], %r1; // =A\nld.shared.u32 %r10, [%r6]; // =B\nst.global.u32 [%rd3], %r10; // =C\n",
@@ -100,6 +109,10 @@ static const Case cases[] = {
      "AGAIN: ld.relaxed.gpu.global.u32 %r11, [%rd1+68]; setp.eq.u32 %p12, %r11, 0; @%p12 bra AGAIN;\n"
      "st.global.u32 [%rd1], 8; // =D\n",
      1, 32, "A-D " WW "; B-D " WW "; C-D " SAME},
+    // Of shared memory, where the stores of thread 0 were only written down until thread 34 comes.
+    {"the same value, stored twice behind a barrier", TWICE_THEN("7", "7"), 1, 64, "A-C " SAME "; B-C " SAME},
+    {"the same value, but another came in between, behind a barrier", TWICE_THEN("8", "7"), 1, 64,
+     "A-C " WW "; B-C " SAME},
     {"zero by all, but behind a barrier",
      "st.shared.u32 [%r6], 0; // =A\nbar.sync 0;\n@%p4 st.shared.u32 [%r5], 0; // =B\n", 1, 64, ""},
 
