@@ -100,32 +100,6 @@ static void add_lane_values(const GrRace *race, StrBuf *out) {
     }
 }
 
-static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out);
-
-// The values: what should have been there by program order, and what was.
-static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (race->lanes)
-        add_lane_values(race, out);
-    if (!race->size || race->lanes)
-        return;
-    const GrAccess *noticed = gr_race_noticed_elsewhere(race);
-    if (noticed) {
-        gr_str_add(out, "    a value changed in another occurrence: ");
-        add_who(race, noticed, out);
-        if (race->launch)
-            gr_str_addf(out, ", launch %llu", (unsigned long long)race->launch);
-        gr_str_addc(out, '\n');
-    }
-    gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
-    gr_value_text(race->expected, race->size, out);
-    gr_str_add(out, "\n    then saw   ");
-    gr_value_text(race->seen, race->size, out);
-    if (r->poisoned && is_inverse(race))
-        gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
-                        "(--poison-writes)");
-    gr_str_addc(out, '\n');
-}
-
 static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
     gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
     if (a->size) // else the instruction does not say
@@ -145,6 +119,35 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
     } else if (a->host) {
         gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
     }
+}
+
+// The whole line of a side: what it did, which thread, and in which launch (0: not said).
+static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, StrBuf *out) {
+    add_who(race, a, out);
+    if (launch)
+        gr_str_addf(out, ", launch %llu", (unsigned long long)launch);
+    gr_str_addc(out, '\n');
+}
+
+// The values: what should have been there by program order, and what was.
+static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->lanes)
+        add_lane_values(race, out);
+    if (!race->size || race->lanes)
+        return;
+    const GrAccess *noticed = gr_race_noticed_elsewhere(race);
+    if (noticed) {
+        gr_str_add(out, "    a value changed in another occurrence: ");
+        add_side(race, noticed, race->launch, out);
+    }
+    gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
+    gr_value_text(race->expected, race->size, out);
+    gr_str_add(out, "\n    then saw   ");
+    gr_value_text(race->seen, race->size, out);
+    if (r->poisoned && is_inverse(race))
+        gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
+                        "(--poison-writes)");
+    gr_str_addc(out, '\n');
 }
 
 // The function of the other side, where it is another one; and the end of the line.
@@ -198,10 +201,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->ptx_line || b->host) {
         add_source(r, b, arena, out);
         gr_str_add(out, "    ");
-        add_who(race, b, out);
-        if (b->launch)
-            gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
-        gr_str_addc(out, '\n');
+        add_side(race, b, b->launch, out);
     }
     gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->overlap_bytes,
                 race->overlap_bytes == 1 ? "" : "s", strcmp(race->space, "shared") ? "" : "offset ",
@@ -220,16 +220,11 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     add_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
     gr_str_add(out, "    ");
-    add_who(race, b, out);
-    if (b->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)b->launch);
-    gr_str_addf(
-        out, "\n    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
-        m->replay, (unsigned long long)m->seed);
-    add_who(race, a, out);
-    if (a->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)a->launch);
-    gr_str_addc(out, '\n');
+    add_side(race, b, b->launch, out);
+    gr_str_addf(out,
+                "    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
+                m->replay, (unsigned long long)m->seed);
+    add_side(race, a, a->launch, out);
 }
 
 // A lost update may have been lost to another lane of the same instruction, which is a race of its own in the report.
@@ -281,8 +276,7 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
                 gr_race_class_name(w->class));
     add_where(r, &w->accesses[0], w->module, out);
     gr_str_add(out, "\n    ");
-    add_who(w, &w->accesses[0], out);
-    gr_str_addc(out, '\n');
+    add_side(w, &w->accesses[0], 0, out);
     add_pair(r, w, arena, out);
 }
 
@@ -297,10 +291,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     add_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
-    add_who(race, a, out);
-    if (shown->launch)
-        gr_str_addf(out, ", launch %llu", (unsigned long long)shown->launch);
-    gr_str_addc(out, '\n');
+    add_side(race, a, shown->launch, out);
     if (!race->watched)
         add_values(r, race, out);
     if (shown->order)

@@ -94,36 +94,5 @@ static inline int corpus_main(int argc, char **argv, const char *file, int (*tes
     return fixed && wrong ? 1 : 0;
 }
 
-#ifndef CORPUS_BATCH
 #define CORPUS_MAIN(test)                                                                                    \
     int main(int argc, char **argv) { return corpus_main(argc, argv, __FILE__, test); }
-#else
-// Several programs are built together (batches.cmake): the name that the program is called by says which one to run.
-struct CorpusEntry {
-    const char *file;
-    int (*test)(bool);
-    CorpusEntry *next;
-    static CorpusEntry *&first() {
-        static CorpusEntry *list;
-        return list;
-    }
-    CorpusEntry(const char *file_of, int (*test_of)(bool)) : file(file_of), test(test_of), next(first()) {
-        first() = this;
-    }
-};
-
-static inline int corpus_batch_main(int argc, char **argv) {
-    const char *slash = strrchr(argv[0], '/');
-    const char *name = slash ? slash + 1 : argv[0];
-    for (CorpusEntry *e = CorpusEntry::first(); e; e = e->next) {
-        const char *file = strrchr(e->file, '/') + 1;
-        if (strcspn(file, ".") == strlen(name) && strncmp(file, name, strlen(name)) == 0) {
-            return corpus_main(argc, argv, e->file, e->test);
-        }
-    }
-    fprintf(stderr, "%s: no such program is built here\n", name);
-    return 2;
-}
-
-#define CORPUS_MAIN(test) static CorpusEntry entry{__FILE__, test};
-#endif

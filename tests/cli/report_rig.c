@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report_rig.h"
+#include "device/meet.h"
+#include "ptx/ptx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+gr_error rig_err;
+char rig_path[64];
+
+int rig_new_file(void **state) {
+    (void)state;
+    strcpy(rig_path, "/tmp/gpurace-test-report-XXXXXX");
+    close(mkstemp(rig_path));
+    return gr_results_create(rig_path, &rig_err) == GR_OK ? 0 : -1;
+}
+
+int rig_remove_file(void **state) {
+    (void)state;
+    return unlink(rig_path);
+}
+
+void rig_append(GrResults *r, GrRecordKind kind, StrBuf *b) {
+    gr_results_append(r, kind, b);
+    gr_str_free(b);
+}
+
+void rig_text(GrResults *r, GrRecordKind kind, const char *text) {
+    StrBuf b = {0};
+    gr_put_str(&b, text);
+    rig_append(r, kind, &b);
+}
+
+static const GrFrame caller = {"_Z6reducePf", "golden/sample.cu", 8, 12};
+
+GrSiteInfo rig_sites[RIG_SITES + 1] = {
+    [1] = {{"_Z6reducePf", "golden/sample.cu", 7, 17},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "f32",
+           31,
+           4,
+           PTX_ACCESS_READ,
+           PTX_SHARED,
+           GR_SITE_CHECKED,
+           false,
+           {NULL, NULL, 0, 0}},
+    [2] = {{"add_up", "golden/sample.cu", 3, 5},
+           &caller,
+           1,
+           NULL,
+           "u32",
+           35,
+           4,
+           PTX_ACCESS_WRITE,
+           PTX_GLOBAL,
+           GR_SITE_CHECKED,
+           false,
+           {NULL, NULL, 0, 0}},
+    [3] = {{"_Z6reducePf", "golden/sample.cu", 7, 17},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "f32",
+           39,
+           4,
+           PTX_ACCESS_READ,
+           PTX_SHARED,
+           GR_SITE_CHECKED,
+           false,
+           {NULL, NULL, 0, 0}},
+    [4] = {{"_Z6reducePf", "golden/sample.cu", 9, 1},
+           NULL,
+           0,
+           "_Z6reducePf",
+           "u32",
+           41,
+           4,
+           PTX_ACCESS_RMW,
+           PTX_GLOBAL,
+           GR_SITE_STRONG,
+           false,
+           {NULL, NULL, 0, 0}},
+    [5] = {{"plain", NULL, 0, 0},
+           NULL,
+           0,
+           "plain",
+           "b8",
+           60,
+           1,
+           PTX_ACCESS_WRITE,
+           PTX_GENERIC,
+           GR_SITE_CHECKED,
+           false,
+           {NULL, NULL, 0, 0}},
+    [6] = {{"plain", NULL, 0, 0},
+           NULL,
+           0,
+           "plain",
+           "b8",
+           61,
+           1,
+           PTX_ACCESS_WRITE,
+           PTX_LOCAL,
+           GR_SITE_PRIVATE,
+           false,
+           {NULL, NULL, 0, 0}},
+};
+
+unsigned rig_room;
+
+GrSlot *rig_module(GrResults *r, uint64_t number, const char *name, const char *unchecked) {
+    static const char *kernels[] = {"_Z6reducePf", "plain", "never"};
+    GrModuleInfo m = {.number = number,
+                      .hash = 77 + number,
+                      .name = name,
+                      .unchecked = unchecked,
+                      .kernels = kernels,
+                      .n_kernels = 3,
+                      .n_sites = RIG_SITES,
+                      .sites = rig_sites};
+    if (unchecked)
+        m.n_kernels = m.n_sites = 0;
+    m.slot_bytes = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot) + rig_room * sizeof(GrMeeting);
+    GrSlot *slots = gr_results_area(r, m.slot_bytes, &m.slots);
+    assert_non_null(slots);
+    StrBuf b = {0};
+    gr_module_write(&m, &b);
+    rig_append(r, GR_RECORD_MODULE, &b);
+    return slots;
+}
+
+void rig_kernel(GrResults *r, uint64_t index, uint64_t module, const char *name, GrKernelCounts n) {
+    StrBuf b = {0};
+    uint64_t offset;
+    GrKernelCounts *counts = gr_results_area(r, sizeof n, &offset);
+    assert_non_null(counts);
+    *counts = n;
+    gr_put_u64(&b, index);
+    gr_put_u64(&b, module);
+    gr_put_str(&b, name);
+    gr_put_u64(&b, offset);
+    rig_append(r, GR_RECORD_KERNEL, &b);
+}
+
+void rig_log(GrResults *r, const uint32_t *kernels, uint64_t n) {
+    StrBuf b = {0};
+    uint64_t offset;
+    uint32_t *log = gr_results_area(r, n * sizeof *log, &offset);
+    assert_non_null(log);
+    memcpy(log, kernels, n * sizeof *log);
+    gr_put_u64(&b, 1);
+    gr_put_u64(&b, n);
+    gr_put_u64(&b, offset);
+    rig_append(r, GR_RECORD_LAUNCH_LOG, &b);
+}
+
+void rig_slot(GrSlot *slots, uint32_t site, GrRaceClass class, GrSlot s, uint64_t expected, uint64_t seen) {
+    s.state = GR_SLOT_READY;
+    memcpy(s.expected, &expected, 8);
+    memcpy(s.seen, &seen, 8);
+    slots[site * GR_CLASS_COUNT + class] = s;
+}
+
+void rig_end(GrResults *r, uint64_t unfinished) {
+    StrBuf b = {0};
+    gr_put_u64(&b, unfinished);
+    rig_append(r, GR_RECORD_PROCESS_END, &b);
+}
+
+void rig_racy_run(GrResults *r) {
+    rig_text(r, GR_RECORD_PROCESS_BEGIN, "");
+    GrSlot *slots = rig_module(r, 1, "sample.cu", NULL);
+    rig_kernel(r, 0, 1, "_Z6reducePf",
+               (GrKernelCounts){.launches = 3, .grid = {4, 1, 1}, .block = {64, 1, 1}});
+    rig_kernel(r, 1, 1, "plain", (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}});
+    rig_log(r, (const uint32_t[]){1, 2, 1, 1}, 4);
+    rig_slot(slots, 1, GR_CLASS_CLOBBERED_READ,
+             (GrSlot){.count = 40,
+                      .launch = 1,
+                      .address = 0x84,
+                      .thread = {33, 0, 0},
+                      .block = {2, 0, 0},
+                      .space = 1,
+                      .size = 4},
+             0x3f800000, 0x40200000);
+    rig_slot(slots, 3, GR_CLASS_CLOBBERED_READ,
+             (GrSlot){.count = 2, .launch = 3, .address = 0x88, .thread = {1, 0, 0}, .space = 1, .size = 4},
+             1, 2);
+    rig_slot(slots, 2, GR_CLASS_LOST_UPDATE,
+             (GrSlot){.count = 1, .launch = 3, .address = 0x7f0000001000, .thread = {5, 1, 0}, .size = 4}, 7,
+             8);
+    rig_slot(slots, 5, GR_CLASS_INTRA_WARP,
+             (GrSlot){.count = 9,
+                      .launch = 2,
+                      .address = 0x7f0000002003,
+                      .lanes = 0x80000005,
+                      .stored = {5, 0x80000000},
+                      .size = 1},
+             1, 255);
+    slots[5 * GR_CLASS_COUNT + GR_CLASS_INTRA_WARP_SAME].count = 3; // stopped before it could say more
+}
+
+void rig_build(GrReport *report, const char *device) {
+    GrResultsView v;
+    assert_int_equal(gr_results_open(rig_path, &v, &rig_err), GR_OK);
+    if (!*report->engine) {
+        report->engine = "collider";
+        report->evidence = "value changed";
+        report->reproduce = "gpurace run --engine collider --device cpu --seed 1 -- ./sample";
+    }
+    report->device = device;
+    report->seed = 1;
+    assert_int_equal(gr_report_build(report, &v, &rig_err), GR_OK);
+    gr_results_close(&v);
+}
+
+void rig_pair(GrResults *r, const GrRaceInfo *info) {
+    StrBuf b = {0};
+    GrRaceInfo i = *info;
+    uint64_t *count = gr_results_area(r, sizeof *count, &i.count_at);
+    assert_non_null(count);
+    *count = 3;
+    gr_race_write(&i, &b);
+    rig_append(r, GR_RECORD_RACE, &b);
+}
