@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests gpurace-corpus: it must accept what the labels say, object to everything else, and refuse labels that are wrong."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import re
@@ -8,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 import corpus
 import detection
 import detection_plot
+import fake_gpurace
 import findable
 from judge import Result
 from truth import read
@@ -50,6 +56,17 @@ SECOND = race("same-value write", "global", access(7, kind="store", launch=2), 7
 SIDES = "# comment\nsubtle/x\t1\tread-write race\tweak load\tweak store\nsubtle/x\t2\tsame-value write\tweak store\tweak store\n"
 
 
+def load_tool():
+    loader = importlib.machinery.SourceFileLoader("gpurace_corpus", os.path.join(HERE, "gpurace-corpus"))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(tool)
+    return tool
+
+
+sys.dont_write_bytecode = True  # beside the sources
+TOOL = load_tool()
+
+
 class Tool(unittest.TestCase):
     def run_tool(self, source, answer, *options):
         with tempfile.TemporaryDirectory() as folder:
@@ -59,11 +76,22 @@ class Tool(unittest.TestCase):
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(text)
             os.chmod(path, 0o755)
-            done = subprocess.run([sys.executable, os.path.join(HERE, "gpurace-corpus"), "--gpurace",
-                                   os.path.join(HERE, "fake_gpurace.py"), "--programs", folder, "--sources", folder, "--schema",
-                                   "", "--docs", folder, "--seeds", "1..3", "--twin-seeds", "1..2",
-                                   *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        return done.returncode, done.stdout
+            return self.call(["--gpurace", os.path.join(HERE, "fake_gpurace.py"), "--programs", folder, "--sources", folder,
+                              "--schema", "", "--docs", folder, "--seeds", "1..3", "--twin-seeds", "1..2", *options])
+
+    def call(self, arguments):
+        """Exit status and output, of the same process; test_as_a_command has others."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), \
+             unittest.mock.patch("truth.subprocess.run", fake_gpurace.run):
+            try:
+                status = TOOL.main(arguments)
+            except SystemExit as end:
+                status = end.code
+                if isinstance(status, str):
+                    print(status)
+                    status = 1
+        return status, printed.getvalue()
 
     def expect(self, status, phrase, source, answer, *options):
         got, printed = self.run_tool(source, answer, *options)
@@ -74,6 +102,19 @@ class Tool(unittest.TestCase):
     def reports(self, *races, **more):
         return {"races": list(races), **more}
 
+class AsACommand(Tool):
+    def call(self, arguments):
+        done = subprocess.run([sys.executable, os.path.join(HERE, "gpurace-corpus"), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def test_as_a_command(self):
+        self.expect(0, "2/2 races", RACY, self.reports(FIRST, SECOND), "--verbose")
+        self.expect(1, "missed", RACY, self.reports(FIRST), "--verbose")
+        self.expect(2, "error", RACY, self.reports(FIRST), "--no-such-option")
+
+
+class Labels(Tool):
     def test_as_labelled(self):
         self.expect(0, "2/2 races", RACY, self.reports(FIRST, SECOND), "--verbose")
         self.expect(0, "1+2 runs", RACY, self.reports(FIRST, SECOND), "--verbose")

@@ -7,7 +7,9 @@ import json
 import os
 import tempfile
 import unittest
+import unittest.mock
 
+import fake_gpurace
 import run_examples
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +30,7 @@ class Judge(unittest.TestCase):
                     out.write(text)
             os.chmod(os.path.join(folder, name), 0o755)
             printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(printed), unittest.mock.patch("truth.subprocess.run", fake_gpurace.run):
                 status = run_examples.main(["--gpurace", os.path.join(HERE, "fake_gpurace.py"), "--programs", folder,
                                             "--sources", folder, "--schema", "", "--racy-seeds", "2", "--clean-seeds",
                                             "2", *options])
