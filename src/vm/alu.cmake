@@ -16,16 +16,21 @@ endfunction()
 # clang's conversion of u64 to f64 makes -0 of 0 where rounding is downwards, unless it is told that rounding varies.
 set_source_files_properties(alu_cvt.c PROPERTIES COMPILE_OPTIONS $<$<C_COMPILER_ID:Clang>:-frounding-math>)
 
+# They are the same source: builds that look for mistakes in it, rather than to be fast, do without those for newer processors.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND GPURACE_X86_LEVELS)
+  set(x86_levels ON)
+endif()
+
 gr_alu_isa(base)
 list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_base>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(x86_levels)
   gr_alu_isa(v3 -march=x86-64-v3)
   gr_alu_isa(v4 -march=x86-64-v4)
   list(APPEND ALU_OBJECTS $<TARGET_OBJECTS:gr_vm_alu_v3> $<TARGET_OBJECTS:gr_vm_alu_v4>)
 endif()
 
 gr_add_library(gr_vm_alu alu.c alu_select.c alu_cvt_select.c ${ALU_OBJECTS})
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(x86_levels)
   target_compile_definitions(gr_vm_alu PRIVATE ALU_X86_LEVELS)
 endif()
 target_link_libraries(gr_vm_alu PUBLIC gr_ptx m)
