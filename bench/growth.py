@@ -38,7 +38,7 @@ def modules_of(gpurace, path, folder):
     if path.suffix == ".ptx":
         return [path]
     if path.is_dir():
-        return [m for p in sorted(path.rglob("*")) if p.is_file() and (p.suffix == ".ptx" or os.access(p, os.X_OK))
+        return [m for p in sorted(path.rglob("*")) if p.is_file() and not p.is_symlink() and (p.suffix == ".ptx" or os.access(p, os.X_OK))
                 for m in modules_of(gpurace, p, folder)]
     out = pathlib.Path(tempfile.mkdtemp(dir=folder))
     run = subprocess.run([gpurace, "fatbin", "--extract-ptx", out, path], capture_output=True, text=True)

@@ -24,6 +24,14 @@ static void open1(Rig *r, const char *text, uint64_t seed, uint32_t split, uint6
     *buf = rig_alloc(r, 4096);
 }
 
+// Opens the rig and runs the text's kernel k by one block of so many threads; the words of the buffer.
+static const uint32_t *run_block(Rig *r, const char *text, uint64_t seed, uint32_t split, unsigned threads) {
+    uint64_t out;
+    open1(r, text, seed, split, &out);
+    assert_int_equal(RIG_RUN(r, "k", 1, threads, out), VM_FAULT_NONE);
+    return words(r, out, 1024);
+}
+
 // EM-11
 static void lanes_are_consecutive_threads(void **state) {
     (void)state;
@@ -252,8 +260,7 @@ static void collectives_meet_from_different_places(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         Rig r;
-        uint64_t out;
-        open1(
+        const uint32_t *w = run_block(
             &r,
             KERNEL("k") PROLOGUE
             "setp.ge.u32 %p3, %r1, 30; @%p3 exit; setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;"
@@ -261,9 +268,7 @@ static void collectives_meet_from_different_places(void **state) {
             "vote.sync.ballot.b32 %r4, %p1, 0xffffffff; bra OUT;"
             "LOW: shfl.sync.bfly.b32 %r3, %r1, 16, 31, 0xffffffff; vote.sync.ballot.b32 %r4, %p1, 0xffffffff;"
             "OUT: st.global.u32 [%rd2], %r3; st.global.u32 [%rd2+512], %r4; ret; }",
-            seed, 0, &out);
-        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
-        const uint32_t *w = words(&r, out, 256);
+            seed, 0, 32);
         for (unsigned l = 0; l < 30; l++) {
             // 14 and 15 read from lanes that are gone
             assert_int_equal(w[l], l >= 16 ? l - 16 : l >= 14 ? 0 : l + 116);
@@ -277,17 +282,15 @@ static void collectives_meet_from_different_places(void **state) {
 static void undefined_sources(void **state) {
     (void)state;
     Rig r;
-    uint64_t out;
-    open1(&r,
-          KERNEL("k") PROLOGUE
-          "setp.lt.u32 %p1, %r1, 8; @!%p1 bra OUT;"
-          "shfl.sync.idx.b32 %r2, %r1, 20, 31, 0xff; st.global.u32 [%rd2], %r2;"
-          "shfl.sync.down.b32 %r2, %r1, 1, 31, 0x7f; st.global.u32 [%rd2+512], %r2; OUT: ret; }",
-          3, 0, &out);
-    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    const uint32_t *w =
+        run_block(&r,
+                  KERNEL("k") PROLOGUE
+                  "setp.lt.u32 %p1, %r1, 8; @!%p1 bra OUT;"
+                  "shfl.sync.idx.b32 %r2, %r1, 20, 31, 0xff; st.global.u32 [%rd2], %r2;"
+                  "shfl.sync.down.b32 %r2, %r1, 1, 31, 0x7f; st.global.u32 [%rd2+512], %r2; OUT: ret; }",
+                  3, 0, 32);
     assert_int_equal(r.undefined,
                      8 + 2); // lane 7 is outside its own mask, and reads from 8
-    const uint32_t *w = words(&r, out, 256);
     for (unsigned l = 0; l < 8; l++) {
         assert_int_equal(w[l], 0);
         assert_int_equal(w[128 + l], l < 7 ? l + 1 : 0);
@@ -339,17 +342,15 @@ static void outside_lanes_go_on(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         Rig r;
-        uint64_t out;
-        open1(&r,
-              KERNEL("k") PROLOGUE
-              "setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; bar.warp.sync 0xffff;"
-              "shfl.sync.up.b32 %r2, %r1, 1, 0, 0xffff; st.volatile.global.u32 [%rd1+512], 1; bra OUT;"
-              "LOW: ld.volatile.global.u32 %r3, [%rd1+512]; setp.eq.u32 %p2, %r3, 0; @%p2 bra LOW; mov.u32 "
-              "%r2, 77;"
-              "OUT: st.global.u32 [%rd2], %r2; ret; }",
-              seed, 3, &out);
-        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
-        const uint32_t *w = words(&r, out, 256);
+        const uint32_t *w = run_block(
+            &r,
+            KERNEL("k") PROLOGUE
+            "setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; bar.warp.sync 0xffff;"
+            "shfl.sync.up.b32 %r2, %r1, 1, 0, 0xffff; st.volatile.global.u32 [%rd1+512], 1; bra OUT;"
+            "LOW: ld.volatile.global.u32 %r3, [%rd1+512]; setp.eq.u32 %p2, %r3, 0; @%p2 bra LOW; mov.u32 "
+            "%r2, 77;"
+            "OUT: st.global.u32 [%rd2], %r2; ret; }",
+            seed, 3, 32);
         for (unsigned l = 0; l < 32; l++)
             assert_int_equal(w[l], l < 16 ? 77 : l == 16 ? 0 : l - 1);
         rig_close(&r);
@@ -361,14 +362,12 @@ static void outside_lanes_go_on(void **state) {
 static void shuffles_across_masks(void **state) {
     (void)state;
     Rig r;
-    uint64_t out;
-    open1(&r,
-          KERNEL("k") PROLOGUE "setp.lt.u32 %p1, %r1, 16; selp.u32 %r2, 0xffff, 0xffff0000, %p1;"
-                               "shfl.sync.bfly.b32 %r3, %r1, 16, 31, %r2; vote.sync.ballot.b32 %r4, %p1, %r2;"
-                               "st.global.u32 [%rd2], %r3; st.global.u32 [%rd2+128], %r4; ret; }",
-          1, 0, &out);
-    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
-    const uint32_t *w = words(&r, out, 256);
+    const uint32_t *w = run_block(
+        &r,
+        KERNEL("k") PROLOGUE "setp.lt.u32 %p1, %r1, 16; selp.u32 %r2, 0xffff, 0xffff0000, %p1;"
+                             "shfl.sync.bfly.b32 %r3, %r1, 16, 31, %r2; vote.sync.ballot.b32 %r4, %p1, %r2;"
+                             "st.global.u32 [%rd2], %r3; st.global.u32 [%rd2+128], %r4; ret; }",
+        1, 0, 32);
     for (unsigned l = 0; l < 32; l++) {
         assert_int_equal(w[l], l ^ 16);
         assert_int_equal(w[32 + l], l < 16 ? 0xffff : 0);
@@ -382,14 +381,13 @@ static void shuffles_across_masks(void **state) {
 static void lanes_that_do_not_exist(void **state) {
     (void)state;
     Rig r;
-    uint64_t out;
-    open1(&r,
-          KERNEL("k") PROLOGUE "add.u32 %r2, %r1, 1; shfl.sync.down.b32 %r3, %r2, 8, 31, -1;"
-                               "st.global.u32 [%rd2], %r3; ret; }",
-          1, 0, &out);
-    assert_int_equal(RIG_RUN(&r, "k", 1, 16, out), VM_FAULT_NONE);
+    const uint32_t *w =
+        run_block(&r,
+                  KERNEL("k") PROLOGUE "add.u32 %r2, %r1, 1; shfl.sync.down.b32 %r3, %r2, 8, 31, -1;"
+                                       "st.global.u32 [%rd2], %r3; ret; }",
+                  1, 0, 16);
     for (unsigned l = 0; l < 16; l++)
-        assert_int_equal(words(&r, out, 16)[l], l < 8 ? l + 9 : 0);
+        assert_int_equal(w[l], l < 8 ? l + 9 : 0);
     assert_int_equal(r.undefined, 8);
     rig_close(&r);
 }
@@ -437,15 +435,14 @@ static void active_lanes_are_whole(void **state) {
 static void active_lanes_after_a_long_branch(void **state) {
     (void)state;
     Rig r;
-    uint64_t out;
-    open1(&r,
-          KERNEL("k") PROLOGUE "setp.ne.u32 %p1, %r1, 5; @%p1 bra OUT; mov.u32 %r3, 0;"
-                               "L: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5000; @%p2 bra L;"
-                               "OUT: activemask.b32 %r7; st.global.u32 [%rd2], %r7; ret; }",
-          1, 0, &out);
-    assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
+    const uint32_t *w =
+        run_block(&r,
+                  KERNEL("k") PROLOGUE "setp.ne.u32 %p1, %r1, 5; @%p1 bra OUT; mov.u32 %r3, 0;"
+                                       "L: add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5000; @%p2 bra L;"
+                                       "OUT: activemask.b32 %r7; st.global.u32 [%rd2], %r7; ret; }",
+                  1, 0, 32);
     for (unsigned l = 0; l < 32; l++)
-        assert_int_equal(words(&r, out, 32)[l], UINT32_MAX);
+        assert_int_equal(w[l], UINT32_MAX);
     rig_close(&r);
 }
 
@@ -455,17 +452,15 @@ static void lanes_go_on_together(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
         Rig r;
-        uint64_t out;
-        open1(&r,
-              KERNEL("k") PROLOGUE
-              "setp.lt.u32 %p1, %r1, 16; selp.u32 %r2, 0xffff, 0xffff0000, %p1;"
-              "st.global.u32 [%rd2], %r1; ld.global.u32 %r3, [%rd2]; add.u32 %r3, %r3, 1; st.global.u32 "
-              "[%rd2], %r3;"
-              "redux.sync.add.u32 %r4, %r1, %r2; st.global.u32 [%rd2], %r4;"
-              "bar.warp.sync 0xffffffff; activemask.b32 %r5; st.global.u32 [%rd2+512], %r5; ret; }",
-              seed, 2, &out);
-        assert_int_equal(RIG_RUN(&r, "k", 1, 32, out), VM_FAULT_NONE);
-        const uint32_t *w = words(&r, out, 256);
+        const uint32_t *w = run_block(
+            &r,
+            KERNEL("k") PROLOGUE
+            "setp.lt.u32 %p1, %r1, 16; selp.u32 %r2, 0xffff, 0xffff0000, %p1;"
+            "st.global.u32 [%rd2], %r1; ld.global.u32 %r3, [%rd2]; add.u32 %r3, %r3, 1; st.global.u32 "
+            "[%rd2], %r3;"
+            "redux.sync.add.u32 %r4, %r1, %r2; st.global.u32 [%rd2], %r4;"
+            "bar.warp.sync 0xffffffff; activemask.b32 %r5; st.global.u32 [%rd2+512], %r5; ret; }",
+            seed, 2, 32);
         for (unsigned l = 0; l < 32; l++) {
             assert_int_equal(w[l], l < 16 ? 120 : 376);
             assert_int_equal(w[128 + l], UINT32_MAX);
