@@ -14,7 +14,7 @@ static inline bool is_after(const Exact *x, Access *a, History h, uint32_t lane,
     if ((h & 31) == lane) {
         if (stamp == a->stamp || stamp == a->own)
             return true;
-        if (t->at.id == a->view.block->id && t->at.warp == a->view.warp->index && !t->strong && !a->view.op) {
+        if (!t->strong && gr_exact_is_own(x, a, stamp)) {
             a->own = stamp;
             return true;
         }
@@ -448,7 +448,7 @@ static void access_as(Exact *x, Block *b, const VmAccessEvent *e, uint8_t mark) 
         a.owner = gr_exact_block_at(b->launch, e->owner);
         if (!a.owner || (!mark && gr_exact_defer_read(x, b, e)))
             return;
-        gr_exact_catch_up(x, a.owner);
+        gr_exact_catch_up_with(x, a.owner, e->address, e->where.mask, e->size);
     }
     memcpy(a.address, e->address, sizeof a.address);
     Kind k;
@@ -521,13 +521,14 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         a.owner = gr_exact_block_at(b->launch, e->block);
         if (!a.owner)
             return;
-        gr_exact_catch_up(x, a.owner);
+        gr_exact_catch_up_with(x, a.owner, e->address, e->where.mask, e->size);
         // Nobody need have waited for what an mbarrier is told of.
         if (a.owner->tile)
             a.owner->tile->async |= op->completes != VM_COMPLETES_GROUP && op->completes != VM_COMPLETES_BULK;
     }
     memcpy(a.address, e->address, sizeof a.address);
-    Stamp s = {.at = {op->id, e->kind == VM_ASYNC_READ ? 1 : 2, b->launch->index, op->warp},
+    uint32_t epoch = op->id == b->copies ? (uint32_t)op->number : e->kind == VM_ASYNC_READ ? 1 : 2;
+    Stamp s = {.at = {op->id, epoch, b->launch->index, op->warp},
                .site = gr_exact_site(x, e->where.module, e->where.site),
                .size = e->size,
                .access = (uint8_t)e->access,

@@ -9,6 +9,7 @@
 static void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
     // What lanes of the mask know through groups that are not inside it, and what they imported, is everybody's now.
     Clock *learnt = gr_order_flush_waited(b, w, mask);
+    gr_order_add_waited(&learnt, b, w, mask);
     Clock *last = NULL;
     for (uint32_t m = w->own & mask ? mask : 0; m; m &= m - 1) {
         Clock *c = imports_of(b, w, (uint32_t)__builtin_ctz(m));
@@ -86,6 +87,10 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
             note_exit(o, b, w, gone);
         plain &= !w->own && !w->has_imp;
     }
+    if (b->copies && !b->ragged)
+        b->copied = gr_order_all_waited(b);
+    for (uint32_t k = 0; k < b->n_warps && b->copies; k++)
+        gr_order_add_waited(&waited, b, &b->warps[k], p->arrived[k]);
     Clock *besides = of_exited(b, p);
     gr_clock_merge(&besides, waited);
     gr_clock_release(waited);

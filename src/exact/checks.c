@@ -97,8 +97,8 @@ bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *th
         c = failed_by(x, a->owner, theirs, their_lane, at);
     if (c == EXACT_CHECK_COUNT && mine->access == PTX_ACCESS_READ && theirs->access == PTX_ACCESS_READ)
         c = CHECK_READS;
-    if (c == EXACT_CHECK_COUNT && mine->at.id == theirs->at.id && mine->at.warp == theirs->at.warp &&
-        lane == their_lane)
+    if (c == EXACT_CHECK_COUNT && lane == their_lane &&
+        gr_order_same_thread(&x->order, &mine->at, &theirs->at))
         c = CHECK_SELF;
     if (c == EXACT_CHECK_COUNT)
         return true;

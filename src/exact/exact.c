@@ -219,7 +219,7 @@ static void on_sync(void *user, const VmSyncEvent *e) {
     if (b->tile && b->tile->phase == PHASE_BOARD && gr_order_loses_exited(b, e))
         gr_exact_catch_up(x, b);
     gr_order_sync(&x->order, b, e);
-    if (b->floor != floor && b->safe == b->floor && b->alone && !b->ragged && !b->launch->bulk)
+    if (b->floor != floor && b->alone && !b->ragged && !b->launch->bulk)
         gr_exact_fresh(x, b);
 }
 
@@ -234,6 +234,8 @@ static void on_async(void *user, const VmAsyncEvent *e) {
         !gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_async_access(x, b, e);
     gr_order_async(&x->order, b, e);
+    if (e->kind == VM_ASYNC_ISSUE && e->completes == VM_COMPLETES_GROUP)
+        gr_exact_watch(x, b, e);
 }
 
 static void on_launch_begin(void *user, const VmLaunchEvent *e) {

@@ -174,11 +174,28 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
                           bool reads);
 
 // phase.c
-// Adds the access to what is deferred; false: it cannot be, or must not.
-bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
+typedef enum Deferred {
+    DEFERRED,
+    DEFERS_NOTHING, // it cannot be, or must not
+    NOT_CONCERNED,  // nor does it touch any line that others were deferred for
+} Deferred;
+// Adds the access to what is deferred.
+Deferred gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
 // Everything that was deferred happens in the shadow now.
 void gr_exact_catch_up(Exact *x, Block *b);
-// After a barrier of all threads: nothing that was done to the block's shared memory matters any more.
+// watches.c
+typedef enum WatchedLines { WATCHES_NONE, WATCHES_SOME, WATCHES_ALL } WatchedLines;
+// Of the lines that the access touches.
+WatchedLines gr_exact_watched(const Tile *t, const VmGlance *g);
+// The access is in the log now.
+void gr_exact_note_logged(Tile *t, const VmGlance *g);
+// The tile is of a new generation: what was done to watched lines stays, while not all know of the operation.
+void gr_exact_keep_watched(const Block *b, Tile *t, uint64_t generation);
+// The same as gr_exact_catch_up before an access to all of these addresses, unless the log holds nothing of their lines.
+void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], uint32_t lanes, uint32_t size);
+// A cp.async is issued.
+void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e);
+// After a barrier of all threads: nothing that was done to the block's shared memory matters any more, but where cp.async is under way.
 void gr_exact_fresh(Exact *x, Block *b);
 
 // reads.c: whether tables may hold the access, a read.
@@ -224,7 +241,7 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
 
 // runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
 bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads);
-// The stamp is of the warp that accesses.
+// The stamp is of the warp that accesses, or of a cp.async of its, and each lane comes after what that lane did under it.
 bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 // All of `lanes` know all that was done under the stamp.
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);

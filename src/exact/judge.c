@@ -91,7 +91,9 @@ static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
         return host_order(b, a);
     if (!a->site || !b->site)
         return MISSING_STREAM;
-    if (a->proxy != b->proxy || (a->at.id != b->at.id && r == SAME_BLOCK))
+    bool copies =
+        a->at.id == b->at.id && a->at.epoch != b->at.epoch && gr_order_info(&x->order, a->at.id)->copies;
+    if (a->proxy != b->proxy || ((copies || a->at.id != b->at.id) && r == SAME_BLOCK))
         return MISSING_ASYNC;
     if (a->at.launch != b->at.launch)
         return x->order.launches.data[a->at.launch]->prior ? MISSING_GRID_WAIT : MISSING_LAUNCHES;

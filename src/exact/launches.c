@@ -299,12 +299,16 @@ static void free_warp(Warp *w) {
         w->sync[__builtin_ctz(m)] = NULL;
     }
     free(w->groups);
-    free(w->copies);
+    gr_vec_free(&w->copies);
     gr_vec_free(&w->waited);
+    if (w->has_waited)
+        memset(w->waited_to, 0, sizeof w->waited_to);
+    w->has_waited = false;
+    w->least_waited = 0;
     w->imp = w->cached = w->cached_imp = NULL;
     w->groups = NULL;
-    w->copies = NULL;
-    w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = w->bumped = 0;
+    w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = w->cached_copied = w->bumped =
+        0;
     w->recent_of = 0;
     w->has_imp = false;
 }
@@ -360,14 +364,10 @@ void gr_order_block_end(Order *o, Block *b) {
         free_warp(&b->warps[k]);
     for (unsigned k = 0; k < BARRIERS; k++)
         gr_clock_release(b->barrier[k].clock);
-    for (size_t k = 0; k < b->mbars.len; k++) {
-        gr_sources_clear(&b->mbars.data[k].now);
-        gr_sources_clear(&b->mbars.data[k].over);
-        gr_clock_release(b->mbars.data[k].now_ops);
-        gr_clock_release(b->mbars.data[k].over_ops);
-    }
+    for (size_t k = 0; k < b->mbars.len; k++)
+        gr_mbar_clear(&b->mbars.data[k]);
     for (size_t k = 0; k < b->ops.len; k++)
-        gr_order_op_free(b->ops.data[k]);
+        gr_order_op_free(o, b->ops.data[k]);
     gr_order_vars_free(&b->sync);
     if (!has_peers(b))
         forget_cluster(o, b->cluster);
@@ -389,6 +389,11 @@ void gr_order_free(Order *o) {
             gr_order_launch_end(o, o->launches.data[k], true);
     gr_order_settle(o);
     free_blocks(o);
+    for (Op *op = o->free_ops, *next; op; op = next) {
+        next = op->next_free;
+        free(op);
+    }
+    o->free_ops = NULL;
     while (o->phases.len)
         gr_order_drop_phase(o, 0);
     for (size_t k = 0; k < o->expected.len; k++)

@@ -44,6 +44,8 @@ static Clock *make_base(const Block *b, const Warp *w, Clock *imports, uint32_t 
     Clock *c = gr_clock_retain(imports);
     if (b->floor)
         gr_clock_add(&c, key_of(BY_BLOCK, b->id, 0, 0), b->floor);
+    if (b->copied)
+        gr_clock_add(&c, key_of(BY_BLOCK, b->copies, 0, 0), b->copied);
     for (uint32_t g = 0; g < w->n_groups; g++) {
         const WarpGroup *x = &w->group[g];
         if (!(x->mask >> lane & 1) || x->floor <= b->floor)
@@ -65,8 +67,28 @@ static bool groups_are_whole(const Block *b, const Warp *w) {
     return true;
 }
 
-// What the lane knows of others. A reference of the caller's own.
+void gr_order_add_waited(Clock **to, const Block *b, const Warp *w, uint32_t mask) {
+    bool alike = mask == w->exists;
+    for (uint32_t m = w->has_waited ? mask : 0; m && alike; m &= m - 1)
+        alike = w->waited_to[__builtin_ctz(m)] == w->least_waited;
+    if (w->has_waited && alike && w->least_waited > b->copied)
+        gr_clock_add(to, key_of(BY_WARP, b->copies, w->index, 0), w->least_waited);
+    for (uint32_t m = w->has_waited && !alike ? mask : 0; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        if (w->waited_to[l] > b->copied)
+            gr_clock_add(to, key_of(BY_THREAD, b->copies, w->index, l), w->waited_to[l]);
+    }
+}
+
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane) {
+    Clock *c = gr_order_others(b, w, lane);
+    if (w->has_waited && w->waited_to[lane] > b->copied)
+        gr_clock_add(&c, key_of(BY_THREAD, b->copies, w->index, lane), w->waited_to[lane]);
+    return c;
+}
+
+// What the lane knows of others. A reference of the caller's own.
+Clock *gr_order_others(Block *b, Warp *w, uint32_t lane) {
     if (w->waited.len)
         (void)gr_order_flush_waited(b, w, 0);
     Clock *imports = imports_of(b, w, lane);
@@ -75,11 +97,13 @@ Clock *gr_order_base(Block *b, Warp *w, uint32_t lane) {
     uint32_t top = 0;
     for (uint32_t g = 0; g < w->n_groups; g++)
         top = w->group[g].floor > top ? w->group[g].floor : top;
-    if (!w->cached || w->cached_imp != imports || w->cached_floor != b->floor || w->cached_groups != top) {
+    if (!w->cached || w->cached_imp != imports || w->cached_floor != b->floor || w->cached_groups != top ||
+        w->cached_copied != b->copied) {
         gr_clock_take(&w->cached, make_base(b, w, imports, lane));
         gr_clock_take(&w->cached_imp, gr_clock_retain(imports));
         w->cached_floor = b->floor;
         w->cached_groups = top;
+        w->cached_copied = b->copied;
     }
     return gr_clock_retain(w->cached);
 }
@@ -99,7 +123,7 @@ Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     Clock *last = NULL;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
-        Clock *base = gr_order_base(b, w, l);
+        Clock *base = gr_order_others(b, w, l);
         if (base != last)
             gr_clock_merge(&c, base);
         gr_clock_take(&last, base);
@@ -110,6 +134,7 @@ Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask) {
     gr_clock_release(last);
     if (whole)
         gr_clock_add(&c, key_of(BY_WARP, b->id, w->index, 0), top);
+    gr_order_add_waited(&c, b, w, mask);
     return c;
 }
 
@@ -266,8 +291,29 @@ static bool was_told(const Order *o, const View *v, uint32_t launch) {
     const Launch *l = o->launches.data[launch];
     if (l == v->launch || !l->turn)
         return false;
-    const Clock *c = v->op ? v->op->base[v->lane] : imports_of(v->block, v->warp, v->lane);
+    const Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(v->block, v->warp, v->lane);
     return c != v->launch->known && gr_clock_get(c, gr_stream_key(l->stream)) >= l->turn;
+}
+
+uint32_t gr_order_own(const View *v, uint64_t id) {
+    const Op *op = v->op;
+    if (id == v->block->id)
+        return op ? op->least_epoch : UINT32_MAX;
+    return id != v->block->copies ? 0 : op ? op->least_waited : v->warp->least_waited;
+}
+
+// What the operation knows, one lane of which is the viewer.
+static bool op_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
+    const Op *op = v->op;
+    const Block *b = v->block;
+    bool own = p->warp == op->warp && lane == v->lane, copies = p->id == b->copies;
+    if (p->id == op->id && (!copies || p->epoch == op->number))
+        return own;
+    if (p->id == b->id && own)
+        return p->epoch <= op->epoch[lane];
+    if (copies && (p->epoch <= op->copied || (own && p->epoch <= op->waited_to[lane])))
+        return true;
+    return gr_clock_has(o, gr_op_base(op, v->lane), p, lane);
 }
 
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane) {
@@ -275,14 +321,11 @@ bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane
         return true;
     const Block *b = v->block;
     const Warp *w = v->warp;
-    if (v->op) {
-        const Op *op = v->op;
-        if (p->id == op->id)
-            return p->warp == op->warp && lane == v->lane;
-        if (p->id == b->id && p->warp == op->warp && lane == v->lane)
-            return p->epoch <= op->epoch[lane];
-        return gr_clock_has(o, op->base[v->lane], p, lane);
-    }
+    if (v->op)
+        return op_knows(o, v, p, lane);
+    if (p->id == b->copies &&
+        (p->epoch <= b->copied || (p->warp == w->index && lane == v->lane && p->epoch <= w->waited_to[lane])))
+        return true;
     if (p->id == b->id) {
         if (p->warp == w->index && lane == v->lane)
             return true;
@@ -309,6 +352,8 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
     if (gr_order_info(o, p->id)->ragged)
         return false;
     const Block *b = v->block;
+    if (p->id == b->copies && p->epoch <= (v->op ? v->op->copied : b->copied))
+        return true;
     if (p->id == b->id && !v->op) {
         if (p->epoch <= b->floor)
             return true;
@@ -316,7 +361,7 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p) {
             if (v->warp->group[g].mask == v->warp->exists && p->epoch <= v->warp->group[g].floor)
                 return true;
     }
-    const Clock *c = v->op ? v->op->base[v->lane] : imports_of(b, v->warp, v->lane);
+    const Clock *c = v->op ? gr_op_base(v->op, v->lane) : imports_of(b, v->warp, v->lane);
     return c && !is_older(v, p, c) &&
            (gr_clock_get(c, key_of(BY_WARP, p->id, p->warp, 0)) >= p->epoch ||
             gr_clock_get(c, key_of(BY_BLOCK, p->id, 0, 0)) >= p->epoch);

@@ -62,6 +62,8 @@ typedef struct Source {
 typedef struct Releases {
     uint64_t id; // of their block
     uint32_t warp, exists, mask, epoch;
+    uint64_t copies; // Block.copies
+    uint32_t waited_to;
     Clock *base;
     uint64_t who[SCOPES]; // Source.who of those who can learn it
     unsigned n;
@@ -76,18 +78,26 @@ typedef struct WarpGroup {
     uint32_t mask, floor;
 } WarpGroup;
 
-// An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2.
+// An asynchronous operation: each of its lanes is a thread of its own, which reads in epoch 1 and writes in epoch 2. But what completes in
+// order is told in order: all cp.async of one thread are one thread, whose epochs are the operations' numbers (Block.copies).
 typedef struct Op {
     uint64_t id, number; // of its block instance; the VM's
     VmProxy proxy;
     VmCompletion completes;
     uint32_t warp, mask, waited;
-    uint32_t floor; // of its block when it was issued
-    bool even;      // all its lanes know the same of others
-    uint32_t group[LANES], epoch[LANES];
+    uint32_t written; // lanes of a cp.async that are done
+    uint32_t floor;   // of its block when it was issued
+    uint32_t copied;  // likewise
+    bool even;        // all its lanes know the same of others: base[0]
+    // What each lane's issuer had done and waited for itself; the least of these.
+    uint32_t epoch[LANES], waited_to[LANES], least_epoch, least_waited;
+    uint32_t group[LANES];
     Clock *base[LANES];
     Clock *proxied[LANES]; // of the async proxy: what of the generic one's its issuer had fenced
+    struct Op *next_free;
 } Op;
+
+static inline Clock *gr_op_base(const Op *op, uint32_t lane) { return op->base[op->even ? 0 : lane]; }
 
 enum { WARP_STAMPS = 16, LEARNT = 2 };
 
@@ -97,16 +107,10 @@ typedef struct Waited {
     uint32_t mask, epoch;
 } Waited;
 
-// cp.async of which every lane has waited for its own. An mbarrier may still be told of them: cp.async.mbarrier.arrive stands for all
-// that its thread issued before, and arrives in its own time. Of a warp's the newest are kept.
-enum { WAITED_COPIES = 64 };
-typedef struct WaitedCopies {
-    struct {
-        uint64_t id, number;
-        uint32_t mask;
-    } copy[WAITED_COPIES];
-    uint32_t n; // so many there were: the next one's place is n % WAITED_COPIES
-} WaitedCopies;
+// cp.async of some lanes, of one group: the number of the first, and of the last.
+typedef struct CopyGroup {
+    uint32_t mask, group, first, last;
+} CopyGroup;
 
 typedef struct Warp {
     uint32_t index, exists, exited;
@@ -122,13 +126,16 @@ typedef struct Warp {
     uint32_t n_groups;
     LaneSync *sync[LANES];
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
-    VEC(Waited) waited;        // not in the lanes' clocks yet
-    WaitedCopies *copies;      // NULL: none
-    Clock *learnt[LEARNT];     // the last ones, by which lanes
+    VEC(Waited) waited;        // bulk operations; not in the lanes' clocks yet
+    VEC(CopyGroup) copies;     // that nobody has waited for, oldest first
+    // Each lane knows its own cp.async up to that number; the least of these. It is in no clock of the lane's.
+    uint32_t waited_to[LANES], least_waited;
+    bool has_waited;       // some of these are not 0
+    Clock *learnt[LEARNT]; // the last ones, by which lanes
     uint32_t learnt_by[LEARNT], last_learnt;
     // base of a lane that has no clock of its own, while nothing changed
     Clock *cached, *cached_imp;
-    uint32_t cached_floor, cached_groups;
+    uint32_t cached_floor, cached_groups, cached_copied;
     uint32_t recent[WARP_STAMPS]; // the last stamps of the shadow's, by site
     uint64_t recent_of;           // the shadow's age; of another one they mean nothing
 } Warp;
@@ -144,6 +151,10 @@ typedef struct Mbar {
     uint64_t at;
     Sources now, over;         // of the phase under way; of the last that is over
     Clock *now_ops, *over_ops; // asynchronous operations that completed on it
+    struct { // and cp.async of lanes of one warp, up to a number, that are not in now_ops yet
+        uint64_t id;
+        uint32_t warp, exists, mask, number;
+    } last;
 } Mbar;
 
 typedef struct Launch {
@@ -189,6 +200,8 @@ typedef struct Block {
     uint32_t safe;                  // like floor, and known to all asynchronous operations under way
     bool ragged;                    // some threads have exited before a barrier
     bool alone;                     // no other block reaches its shared memory
+    uint64_t copies;                // the block instance that stands for its cp.async; 0: there were none
+    uint32_t issued, copied;        // of these the last number; up to which all its threads know them
     Clock *base, *sc, *left;        // left: what threads that exited knew
     Warp *warps;
     Phase barrier[BARRIERS];
@@ -209,6 +222,7 @@ typedef struct BlockInfo {
     uint64_t linear, cluster;
     uint32_t launch; // index
     bool ragged;
+    bool copies; // stands for the cp.async of a block, whose epochs are their numbers
 } BlockInfo;
 
 enum { INFO_SHIFT = 9, INFO_BLOCKS = 1 << INFO_SHIFT };
@@ -264,6 +278,7 @@ typedef struct Order {
     uint64_t moment_now; // of the event under way
     uint64_t version;    // changes with everything that anybody learns
     Block *free_blocks;  // for others of as many warps
+    Op *free_ops;
     Joined joined[JOINED];
     bool nomem;
 } Order;
@@ -350,6 +365,8 @@ typedef struct Point {
 
 // Whether what lane `lane` did at `p` happened before the viewer's present.
 bool gr_order_knows(const Order *o, const View *v, const Point *p, uint32_t lane);
+// Up to which epoch all lanes of the viewer's know what they have done themselves under that id (theirs, or their cp.async').
+uint32_t gr_order_own(const View *v, uint64_t id);
 // The same of all lanes of that warp at once; false: some may be unknown.
 bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
 // The same for an operation of the async proxy looking at what the generic proxy wrote: only what a proxy fence covers.
@@ -360,6 +377,12 @@ bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
 bool gr_order_settled(const Order *o, uint32_t launch);
 
 Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b); // of two block instances
+
+// Points of one lane number of one warp are of one thread.
+static inline bool gr_order_same_thread(const Order *o, const Point *a, const Point *b) {
+    return a->id == b->id && a->warp == b->warp &&
+           (a->epoch == b->epoch || !gr_order_info(o, a->id)->copies); // two cp.async are two
+}
 
 // sweep.c: first all that is remembered is marked, then everything else goes. All clocks that outlive a launch must be filtered.
 void gr_order_mark_begin(Order *o);

@@ -12,6 +12,10 @@ void gr_clock_merge(Clock **to, Clock *c);
 
 // What the lane knows of others; with its own past; that of several lanes. References of the caller's own.
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane);
+// The same but for the lane's own cp.async.
+Clock *gr_order_others(Block *b, Warp *w, uint32_t lane);
+// Adds the own cp.async of the lanes, as far as each has waited for them.
+void gr_order_add_waited(Clock **to, const Block *b, const Warp *w, uint32_t mask);
 Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane);
 Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask);
 // What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
@@ -83,6 +87,9 @@ bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane)
 void gr_order_vars_free(Map *vars);
 
 // async.c
-void gr_order_op_free(Op *op);
+void gr_order_op_free(Order *o, Op *op);
+void gr_mbar_clear(Mbar *m);
+// Up to which number all the block's cp.async have been waited for by their threads.
+uint32_t gr_order_all_waited(const Block *b);
 
 #endif

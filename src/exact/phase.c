@@ -224,9 +224,9 @@ static bool can_wait(const Exact *x, const Block *b, const Warp *w, const VmGlan
     return orders_nothing(x, b, w, g, k);
 }
 
-bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
-    Tile *t = gr_shadow_tile(&x->shadow, b);
-    if (!t || t->phase == PHASE_MIXED || !b->alone || !can_wait(x, b, w, g, k))
+static bool defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
+    Tile *t = b->tile;
+    if (!can_wait(x, b, w, g, k))
         return false;
     if (k->wait) {
         k->wait--;
@@ -247,7 +247,18 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
         t->elem = (uint8_t)g->site->size;
     k->deferred++;
     t->log_len += size_of(n);
+    gr_exact_note_logged(t, g);
     return true;
+}
+
+Deferred gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
+    Tile *t = gr_shadow_tile(&x->shadow, b);
+    if (!t || t->phase == PHASE_MIXED || !b->alone)
+        return DEFERS_NOTHING;
+    WatchedLines watched = gr_exact_watched(t, g);
+    if (watched != WATCHES_NONE)
+        return watched == WATCHES_ALL ? NOT_CONCERNED : DEFERS_NOTHING;
+    return defer(x, b, w, g, k, epoch) ? DEFERRED : DEFERS_NOTHING;
 }
 
 // ---- What was deferred happens -------------------------------------------------------------------------------------
@@ -317,13 +328,21 @@ void gr_exact_catch_up(Exact *x, Block *b) {
     t->log_len = 0;
 }
 
+// An operation that was issued before may access any of it, and is none of cp.async.
+static bool is_open(const Block *b) {
+    for (size_t k = 0; k < b->ops.len && b->safe != b->floor; k++)
+        if (b->ops.data[k]->completes != VM_COMPLETES_GROUP && b->ops.data[k]->floor < b->floor)
+            return true;
+    return false;
+}
+
 void gr_exact_fresh(Exact *x, Block *b) {
     Tile *t = b->tile;
-    if (!t || t->async)
+    if (!t || t->async || is_open(b))
         return;
     gr_order_vars_free(&b->sync); // everybody has acquired all that can be acquired from them
     (void)x;
-    t->generation++;
+    gr_exact_keep_watched(b, t, t->generation++);
     t->phase = PHASE_FRESH;
     t->epoch = b->floor;
     t->elem = 0;

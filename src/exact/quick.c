@@ -306,9 +306,11 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     if (!k || !k->stamp.site || !epoch)
         return false;
     if (shared) {
-        if (gr_exact_defer(x, b, w, g, k, epoch))
+        Deferred d = gr_exact_defer(x, b, w, g, k, epoch);
+        if (d == DEFERRED)
             return true;
-        gr_exact_catch_up(x, b);
+        if (d == DEFERS_NOTHING)
+            gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
     VmGlance part;

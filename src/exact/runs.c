@@ -7,7 +7,7 @@ enum { NEWEST = 8, SCRAPS = 2, FEW = 4 };
 
 bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp) {
     const Point *p = &x->shadow.stamps.data[stamp].at;
-    return p->id == a->view.block->id && p->warp == a->view.warp->index && !a->view.op;
+    return p->warp == a->view.warp->index && p->epoch <= gr_order_own(&a->view, p->id);
 }
 
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp) {

@@ -52,6 +52,8 @@ static void free_tiles(Shadow *s) {
         s->log_bytes -= t->log_cap;
         free(t->log);
         gr_board_free(&t->board);
+        free(t->watched);
+        gr_vec_free(&t->watches);
         free(t);
     }
     s->free_tiles = NULL;
@@ -312,7 +314,8 @@ Tile *gr_shadow_new_tile(Shadow *s, Block *owner) {
         t->launch = owner->launch->number;
         t->grain = BOARD_GRAIN;
     }
-    t->async = false;
+    t->async = t->watching = false;
+    t->watches.len = 0;
     t->log_len = 0;
     return owner->tile = t;
 }

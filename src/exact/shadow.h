@@ -141,6 +141,12 @@ typedef struct Node {
 // not race with each other; or what races with nothing, as the board says; or anything.
 typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
 
+// Lines [from, to) are the destination of a cp.async.
+typedef struct Watch {
+    uint32_t warp, mask, number; // of the operation: its lanes, and the epoch
+    uint32_t from, to;
+} Watch;
+
 typedef struct Tile {
     Line *lines;
     uint64_t *made; // the generation that a line is of
@@ -157,6 +163,11 @@ typedef struct Tile {
     bool async; // touched by operations of which a barrier of all may leave some threads in ignorance
     uint8_t *log;
     size_t log_len, log_cap;
+    // Destinations of cp.async that not all threads of the block know of: the log holds nothing of these lines, and a fresh tile keeps them.
+    VEC(Watch) watches;
+    uint64_t *watched,
+        *logged;   // a bit for each line, the second for what is in the log; NULL: there were no cp.async
+    bool watching; // of this block there were
     struct Tile *next_free;
 } Tile;
 

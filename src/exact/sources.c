@@ -84,8 +84,14 @@ static void settle(Order *o, Sources *s) {
     Clock *c = gr_clock_retain(r->base);
     if (r->mask == r->exists)
         gr_clock_add(&c, key_of(BY_WARP, r->id, r->warp, 0), r->epoch);
-    for (uint32_t m = r->mask == r->exists ? 0 : r->mask; m; m &= m - 1)
-        gr_clock_add(&c, key_of(BY_THREAD, r->id, r->warp, (uint32_t)__builtin_ctz(m)), r->epoch);
+    if (r->mask == r->exists && r->waited_to)
+        gr_clock_add(&c, key_of(BY_WARP, r->copies, r->warp, 0), r->waited_to);
+    for (uint32_t m = r->mask == r->exists ? 0 : r->mask; m; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(m);
+        gr_clock_add(&c, key_of(BY_THREAD, r->id, r->warp, l), r->epoch);
+        if (r->waited_to)
+            gr_clock_add(&c, key_of(BY_THREAD, r->copies, r->warp, l), r->waited_to);
+    }
     for (unsigned k = 0; k < r->n; k++) {
         Source *x = find_or_add(o, s, r->who[k]);
         if (x)
@@ -109,12 +115,15 @@ static void add_lane(Order *o, Sources *s, const Block *b, const Warp *w, uint32
                   .exists = w->exists,
                   .mask = UINT32_C(1) << lane,
                   .epoch = w->epoch[lane],
+                  .copies = b->copies,
+                  .waited_to = w->has_waited && w->waited_to[lane] > b->copied ? w->waited_to[lane] : 0,
                   .base = base};
     for (unsigned k = 0; k <= scope_index(scope); k++)
         r.n += group_of(b, k, &r.who[r.n]);
     Releases *last = &s->last;
     if (last->mask && last->id == r.id && last->warp == r.warp && last->epoch == r.epoch &&
-        last->base == base && last->n == r.n && (!r.n || last->who[r.n - 1] == r.who[r.n - 1])) {
+        last->base == base && last->waited_to == r.waited_to && last->n == r.n &&
+        (!r.n || last->who[r.n - 1] == r.who[r.n - 1])) {
         last->mask |= r.mask;
         return;
     }
@@ -240,10 +249,12 @@ void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp 
         add_snaps(o, b, w, lane, here->released, from, to);
     if (!releases(p->sem))
         return;
-    Clock *base = gr_order_base(b, w, lane);
+    Clock *base = gr_order_others(b, w, lane);
     add_lane(o, to, b, w, lane, p->scope, base);
     // All writes of the host release.
     here = b->launch->host ? NULL : place_of(o, gr_order_lane_sync(o, w, lane), p->place, true);
+    if (here)
+        gr_order_add_waited(&base, b, w, UINT32_C(1) << lane);
     for (unsigned k = 0; here && k <= scope_index(p->scope); k++)
         gr_snap_set(&here->released[k], base, w->epoch[lane]);
     gr_clock_release(base);

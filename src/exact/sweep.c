@@ -54,6 +54,8 @@ bool gr_order_names_needed(const Order *o, const Clock *c) {
 
 static void mark_block(Order *o, const Block *b) {
     gr_order_mark(o, b->launch->index, b->id);
+    if (b->copies)
+        gr_order_mark(o, b->launch->index, b->copies);
     for (size_t k = 0; k < b->ops.len; k++)
         gr_order_mark(o, b->launch->index, b->ops.data[k]->id);
 }

@@ -494,6 +494,46 @@ static const Case cases[] = {
      "TOLD: mbarrier.test_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra TOLD;\n"
      "ld.shared.u32 %r11, [%r6+128]; // =B\nEND: \n",
      8, 64, ""},
+    {"cp.async, the first of a hundred that their threads have waited for, told by an mbarrier",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 32;\nbar.sync 0;\nsetp.lt.u32 %p10, %r1, "
+     "32; @%p10 bra TOLD;\ncp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.wait_all;\nmov.u32 "
+     "%r10, 0;\nMORE: cp.async.ca.shared.global [%r6+1024], [%rd3], 4;\ncp.async.wait_all;\nadd.u32 %r10, "
+     "%r10, 1; setp.lt.u32 %p10, %r10, 99; @%p10 bra MORE;\n"
+     "cp.async.mbarrier.arrive.noinc.shared.b64 [m];\nbra.uni END;\n"
+     "TOLD: mbarrier.test_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra TOLD;\n"
+     "ld.shared.u32 %r11, [%r6+128]; // =B\nEND: \n",
+     1, 64, ""},
+    {"cp.async, issued after the arrival that an mbarrier tells of",
+     ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 32;\nbar.sync 0;\nsetp.lt.u32 %p10, %r1, "
+     "32; @%p10 bra TOLD;\ncp.async.ca.shared.global [%r6], [%rd3], 4; // =A\n"
+     "cp.async.mbarrier.arrive.noinc.shared.b64 [m];\ncp.async.ca.shared.global [%r6+1024], [%rd3], 4; // "
+     "=C\n"
+     "cp.async.wait_all;\nbra.uni END;\n"
+     "TOLD: mbarrier.test_wait.parity.shared.b64 %p10, [m], 0; @!%p10 bra TOLD;\n"
+     "ld.shared.u32 %r11, [%r6+128]; // =B\nld.shared.u32 %r11, [%r6+1152]; // =D\nEND: \n",
+     1, 64, "C-D " RW},
+    {"cp.async, under way over two barriers",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\nbar.sync 0;\nst.shared.u32 [%r6+1024], %r1; // "
+     "=B\nbar.sync 0;\nxor.b32 %r10, %r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10+1024]; "
+     "// =C\n@%p1 ld.shared.u32 %r11, [%r10]; // =D\ncp.async.wait_all;\nbar.sync 0;\n"
+     "ld.shared.u32 %r11, [%r10]; // =E\n",
+     1, 64, "A-D " RW},
+    {"cp.async, to where others have read since the barrier",
+     "bar.sync 0;\nxor.b32 %r10, %r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =A\n"
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =B\ncp.async.wait_all;\n",
+     1, 64, "A-B " RW},
+    {"cp.async, to where others have read before the barrier",
+     "bar.sync 0;\nxor.b32 %r10, %r4, 128; add.u32 %r10, %r5, %r10;\nld.shared.u32 %r11, [%r10]; // =A\n"
+     "bar.sync 0;\ncp.async.ca.shared.global [%r6], [%rd3], 4; // =B\ncp.async.wait_all;\n",
+     1, 64, ""},
+    {"cp.async, to where its own thread has copied and waited",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.wait_all;\nld.shared.u32 %r11, [%r6]; // "
+     "=B\ncp.async.ca.shared.global [%r6], [%rd3], 4; // =C\ncp.async.wait_all;\n",
+     1, 64, ""},
+    {"cp.async, to where its own thread has copied and not waited",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\ncp.async.commit_group;\n"
+     "cp.async.ca.shared.global [%r6], [%rd3+256], 4; // =B\ncp.async.wait_all;\n",
+     1, 64, "A-B " SAME},
     {"mbarrier",
      ".shared .align 8 .b64 m;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nst.shared.u32 [%r6], "
      "%r1; // =A\n"
