@@ -212,6 +212,26 @@ void gr_order_drop_phase(Order *o, size_t k) {
     o->phases.data[k] = o->phases.data[--o->phases.len];
 }
 
+// A thread that arrives by it goes on to wait at once.
+static bool waits_next(const PtxStmt *s) {
+    for (s = s ? s->next : NULL; s; s = s->next) {
+        if (s->tag.inserted || s->kind == PTX_LOC || s->kind == PTX_LABEL_DEF || s->kind == PTX_SCOPE_OPEN ||
+            s->kind == PTX_SCOPE_CLOSE)
+            continue;
+        return s->kind == PTX_INSTR && s->instr->op == PTX_OP_BARRIER && !s->instr->guard &&
+               gr_ptx_instr_has(s->instr, PTX_MOD_cluster) && gr_ptx_instr_has(s->instr, PTX_MOD_wait);
+    }
+    return false;
+}
+
+bool gr_order_cluster_meets(Order *o, const Block *b, const VmSyncEvent *e) {
+    ClusterPhase *p = e->kind == VM_SYNC_CLUSTER_RELEASE ? cluster_phase(o, b->cluster, e->barrier) : NULL;
+    bool first = p && !p->over;
+    if (first)
+        p->over = true;
+    return first && p->arrived == (uint64_t)gr_cluster_size(b->launch) * b->launch->threads;
+}
+
 static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
     // Nobody can still wait for the phase before the last.
     for (size_t k = o->phases.len; k-- > 0;)
@@ -227,6 +247,7 @@ static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
         }
         return;
     }
+    p->arrived += waits_next(e->where.stmt) ? (uint64_t)__builtin_popcount(e->where.mask) : 0;
     Clock *c = gr_order_snapshots(b, w, e->where.mask);
     gr_sources_add(o, &p->sources, b, PTX_SCOPE_CLUSTER, c);
     gr_clock_release(c);

@@ -220,7 +220,9 @@ static void on_sync(void *user, const VmSyncEvent *e) {
         gr_exact_catch_up(x, b);
     gr_order_sync(&x->order, b, e);
     if (b->floor != floor && b->alone && !b->ragged && !b->launch->bulk)
-        gr_exact_fresh(x, b);
+        gr_exact_fresh(b);
+    if (!b->alone && !b->launch->bulk && gr_order_cluster_meets(&x->order, b, e))
+        gr_exact_fresh_cluster(b);
 }
 
 static void on_async(void *user, const VmAsyncEvent *e) {

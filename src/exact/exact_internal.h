@@ -196,7 +196,9 @@ void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], u
 // A cp.async is issued.
 void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e);
 // After a barrier of all threads: nothing that was done to the block's shared memory matters any more, but where cp.async is under way.
-void gr_exact_fresh(Exact *x, Block *b);
+void gr_exact_fresh(Block *b);
+// The same of all blocks of its cluster, after a barrier of the cluster.
+void gr_exact_fresh_cluster(const Block *b);
 
 // reads.c: whether tables may hold the access, a read.
 bool gr_exact_takes_reads(const Exact *x, const Access *a);

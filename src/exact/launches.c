@@ -321,15 +321,19 @@ static void free_blocks(Order *o) {
     o->free_blocks = NULL;
 }
 
-// Whether another block of b's cluster is still there. They all begin before any of them does anything.
-static bool has_peers(const Block *b) {
+Block *gr_order_peer(const Block *b, uint32_t k) {
     const Launch *l = b->launch;
     const uint32_t *c = l->cluster, *g = l->grid;
-    uint64_t at[3] = {b->linear % g[0] / c[0] * c[0], b->linear / g[0] % g[1] / c[1] * c[1],
-                      b->linear / g[0] / g[1] / c[2] * c[2]};
-    for (uint32_t k = 0; k < c[0] * c[1] * c[2] && !b->alone; k++) {
-        uint64_t x = at[0] + k % c[0], y = at[1] + k / c[0] % c[1], z = at[2] + k / c[0] / c[1];
-        const Block *p = x < g[0] && y < g[1] ? gr_order_block(l, x + g[0] * (y + g[1] * z)) : NULL;
+    uint64_t x = b->linear % g[0] / c[0] * c[0] + k % c[0],
+             y = b->linear / g[0] % g[1] / c[1] * c[1] + k / c[0] % c[1],
+             z = b->linear / g[0] / g[1] / c[2] * c[2] + k / c[0] / c[1];
+    return x < g[0] && y < g[1] ? gr_order_block(l, x + g[0] * (y + g[1] * z)) : NULL;
+}
+
+// Whether another block of b's cluster is still there. They all begin before any of them does anything.
+static bool has_peers(const Block *b) {
+    for (uint32_t k = 0; k < gr_cluster_size(b->launch) && !b->alone; k++) {
+        const Block *p = gr_order_peer(b, k);
         if (p && p != b)
             return true;
     }

@@ -245,6 +245,8 @@ typedef struct SyncVar {
 typedef struct ClusterPhase {
     uint64_t cluster;
     uint32_t phase;
+    uint64_t arrived; // threads that release, and do nothing more before they acquire
+    bool over;        // some thread has been told
     Sources sources;
 } ClusterPhase;
 
@@ -326,6 +328,14 @@ void gr_order_block_end(Order *o, Block *b);
 void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e);
 // After that event it will not be told any more what threads that have exited knew.
 bool gr_order_loses_exited(const Block *b, const VmSyncEvent *e);
+// The event is the first of the end of a phase of a cluster's barrier at which all threads know all that was done in the cluster, before they do
+// anything else.
+bool gr_order_cluster_meets(Order *o, const Block *b, const VmSyncEvent *e);
+// Block number k of the cluster that b is of, from 0; NULL: it is not there.
+Block *gr_order_peer(const Block *b, uint32_t k);
+static inline uint32_t gr_cluster_size(const Launch *l) {
+    return l->cluster[0] * l->cluster[1] * l->cluster[2];
+}
 // What an asynchronous event says of order. For READ and WRITE the access is the caller's.
 void gr_order_async(Order *o, Block *b, const VmAsyncEvent *e);
 Op *gr_order_op(const Block *b, uint64_t number);

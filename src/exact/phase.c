@@ -7,6 +7,9 @@
 // log away; but if something else comes before it, or something that may race, everything in the log happens in the shadow first, in its
 // order. What the threads knew of each other then is not written down, hence `late` accesses: reads supersede no others. But what threads
 // know only grows, so what was in order then is found in order now.
+//
+// Of a block in a cluster the log holds what its own threads do, and the tile is fresh after a barrier of the cluster. Before another block
+// accesses its memory, all of it happens in the shadow.
 #include "exact/exact_internal.h"
 #include "exact/order_internal.h"
 
@@ -253,7 +256,7 @@ static bool defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k,
 
 Deferred gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
     Tile *t = gr_shadow_tile(&x->shadow, b);
-    if (!t || t->phase == PHASE_MIXED || !b->alone)
+    if (!t || t->phase == PHASE_MIXED)
         return DEFERS_NOTHING;
     WatchedLines watched = gr_exact_watched(t, g);
     if (watched != WATCHES_NONE)
@@ -336,16 +339,51 @@ static bool is_open(const Block *b) {
     return false;
 }
 
-void gr_exact_fresh(Exact *x, Block *b) {
+// Some cp.async of the block's has not been waited for, or another operation is under way.
+static bool is_busy(const Block *b) {
+    bool busy = b->ops.len != 0;
+    for (uint32_t k = 0; k < b->n_warps && !busy; k++)
+        busy = b->warps[k].copies.len != 0;
+    return busy;
+}
+
+// All that is done from now on is of a later epoch.
+static uint32_t past_epoch(const Block *b) {
+    uint32_t least = b->epoch;
+    for (uint32_t k = 0; k < b->n_warps; k++)
+        for (uint32_t m = b->warps[k].exists; m; m &= m - 1) {
+            uint32_t e = b->warps[k].epoch[__builtin_ctz(m)];
+            least = e < least ? e : least;
+        }
+    return least - 1;
+}
+
+static void refresh(Block *b, uint32_t epoch) {
     Tile *t = b->tile;
-    if (!t || t->async || is_open(b))
-        return;
     gr_order_vars_free(&b->sync); // everybody has acquired all that can be acquired from them
-    (void)x;
     gr_exact_keep_watched(b, t, t->generation++);
     t->phase = PHASE_FRESH;
-    t->epoch = b->floor;
+    t->epoch = epoch;
     t->elem = 0;
     t->narrowest = BOARD_GRAIN;
     t->log_len = 0;
+}
+
+void gr_exact_fresh(Block *b) {
+    if (b->tile && !b->tile->async && !is_open(b))
+        refresh(b, b->floor);
+}
+
+void gr_exact_fresh_cluster(const Block *b) {
+    uint32_t n = gr_cluster_size(b->launch);
+    for (uint32_t k = 0; k < n; k++) {
+        const Block *p = gr_order_peer(b, k);
+        if (!p || is_busy(p))
+            return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        Block *p = gr_order_peer(b, k);
+        if (p->tile && !p->tile->async)
+            refresh(p, past_epoch(p));
+    }
 }

@@ -305,12 +305,15 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     bool shared = g->space == PTX_SHARED;
     if (!k || !k->stamp.site || !epoch)
         return false;
+    Block *owner = !shared ? NULL : g->owner == b->linear ? b : gr_exact_block_at(b->launch, g->owner);
     if (shared) {
-        Deferred d = gr_exact_defer(x, b, w, g, k, epoch);
+        if (!owner)
+            return false;
+        Deferred d = owner == b ? gr_exact_defer(x, b, w, g, k, epoch) : DEFERS_NOTHING;
         if (d == DEFERRED)
             return true;
         if (d == DEFERS_NOTHING)
-            gr_exact_catch_up(x, b);
+            gr_exact_catch_up(x, owner);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
     VmGlance part;
@@ -328,11 +331,11 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
                    (w->synced & g->mask) || x->open.len))
         return false;
     if (strong && !reads &&
-        ((g->site->size != 4 && g->site->size != 8) || (shared ? &b->sync : &x->order.sync)->live))
+        ((g->site->size != 4 && g->site->size != 8) || (shared ? &owner->sync : &x->order.sync)->live))
         return false;
     Access a;
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
-    a.owner = shared ? b : NULL;
+    a.owner = owner;
     a.event = NULL;
     a.late = a.met_strong = a.raced = a.asked = a.silent = false;
     memset(a.unchanged, 0, sizeof a.unchanged);

@@ -634,6 +634,26 @@ static const Case cases[] = {
      "st.shared.u32 [%r6], %r1; // =A\n" CLUSTER_BARRIER OTHER_BLOCK
      "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
      4, 64, ""},
+    {"cluster: the other block's memory, over and over behind barriers",
+     "mov.u32 %r13, 0;\nMORE: st.shared.u32 [%r6], %r1;\n" CLUSTER_BARRIER OTHER_BLOCK
+     "ld.shared.u32 %r12, [%r6]; ld.shared::cluster.u32 %r12, [%r11];\n" CLUSTER_BARRIER
+     "add.u32 %r13, %r13, 1; setp.lt.u32 %p10, %r13, 3; @%p10 bra MORE;\n",
+     4, 64, ""},
+    {"cluster: the other block's memory, too early behind the second barrier",
+     "st.shared.u32 [%r6], %r1;\n" CLUSTER_BARRIER OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11];\n" CLUSTER_BARRIER "st.shared.u32 [%r6], %r1; // =A\n"
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
+    {"cluster: some go on between arriving and waiting",
+     "@%p2 bra FIRST;\n" CLUSTER_BARRIER OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\nbra END;\nFIRST: barrier.cluster.arrive;\n"
+     "st.shared.u32 [%r6], %r1; // =A\nbarrier.cluster.wait;\nEND: " CLUSTER_BARRIER,
+     2, 64, "A-B " RW},
+    {"cluster: cp.async under way over a barrier",
+     "cp.async.ca.shared.global [%r6], [%rd3], 4; // =A\n" CLUSTER_BARRIER OTHER_BLOCK
+     "ld.shared::cluster.u32 %r12, [%r11]; // =B\ncp.async.wait_all;\n" CLUSTER_BARRIER
+     "ld.shared::cluster.u32 %r12, [%r11]; // =C\n" CLUSTER_BARRIER,
+     4, 64, "A-B " RW},
     {"cluster: the other block's memory without a barrier",
      "st.shared.u32 [%r6], %r1; // =A\n" OTHER_BLOCK
      "ld.shared::cluster.u32 %r12, [%r11]; // =B\n" CLUSTER_BARRIER,

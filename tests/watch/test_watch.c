@@ -136,6 +136,7 @@ static unsigned touch_in(Rig *g, Who w, PtxAccess access, PtxSem sem, PtxSpace s
     VmSiteInfo info = {.site = w.site, .size = size, .access = access, .sem = sem, .module = &module};
     VmGlance glance = {.launch = w.launch,
                        .block_linear = w.block,
+                       .owner = owner,
                        .site = &info,
                        .warp = w.warp,
                        .mask = w.mask,
@@ -143,11 +144,10 @@ static unsigned touch_in(Rig *g, Who w, PtxAccess access, PtxSem sem, PtxSpace s
                        .shape = {VM_STEPS, VM_STEPS},
                        .base = {at, at},
                        .lanes = address};
-    bool nothing = owner == w.block || space == PTX_GLOBAL ? g->o.glance(g->o.user, &glance) : false;
+    bool nothing = g->o.glance(g->o.user, &glance);
     VmGlance scattered = glance;
     scattered.shape[0] = scattered.shape[1] = VM_SCATTERED;
-    if (owner == w.block || space == PTX_GLOBAL)
-        assert_int_equal(g->o.glance(g->o.user, &scattered), nothing);
+    assert_int_equal(g->o.glance(g->o.user, &scattered), nothing);
     VmAccessEvent e = {.where = where(w),
                        .access = access,
                        .sem = sem,
