@@ -20,26 +20,25 @@ static void add_lines(Lines *l, uint64_t from, uint64_t to) {
     l->to[l->n++] = (uint32_t)((to - 1) / LINE_BYTES) + 1;
 }
 
-static Lines lines_of_glance(const VmGlance *g) {
-    Lines l = {.n = 0};
+static void lines_of_glance(const VmGlance *g, Lines *l) {
+    l->n = 0;
     uint32_t size = g->site->size;
     bool scattered = g->shape[0] == VM_SCATTERED || g->shape[1] == VM_SCATTERED;
     for (uint32_t m = scattered ? g->mask : 0; m; m &= m - 1) {
         uint64_t at = gr_vm_glance_at(g, (unsigned)__builtin_ctz(m));
-        add_lines(&l, at, at + size);
+        add_lines(l, at, at + size);
     }
     for (unsigned h = 0; h < 2 && !scattered; h++) {
         uint32_t lanes = g->mask & UINT32_C(0xffff) << 16 * h, step = g->shape[h] == VM_STEPS ? size : 0;
         if (lanes)
-            add_lines(&l, g->base[h] + (uint64_t)__builtin_ctz(lanes) * step,
+            add_lines(l, g->base[h] + (uint64_t)__builtin_ctz(lanes) * step,
                       g->base[h] + (uint64_t)(31 - __builtin_clz(lanes)) * step + size);
     }
-    return l;
 }
 
 // Lanes side by side as one range.
-static Lines lines_of(const uint64_t address[LANES], uint32_t lanes, uint32_t size) {
-    Lines l = {.n = 0};
+static void lines_of(const uint64_t address[LANES], uint32_t lanes, uint32_t size, Lines *l) {
+    l->n = 0;
     uint64_t from = 0, to = 0;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint64_t at = address[__builtin_ctz(m)];
@@ -48,13 +47,12 @@ static Lines lines_of(const uint64_t address[LANES], uint32_t lanes, uint32_t si
             continue;
         }
         if (to)
-            add_lines(&l, from, to);
+            add_lines(l, from, to);
         from = at;
         to = at + size;
     }
     if (to)
-        add_lines(&l, from, to);
-    return l;
+        add_lines(l, from, to);
 }
 
 static bool has_bit(const uint64_t *bits, uint32_t k) { return bits[k / 64] >> k % 64 & 1; }
@@ -110,7 +108,8 @@ void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e) {
         t->watching = false;
         return;
     }
-    Lines l = lines_of(e->address, e->where.mask, e->size);
+    Lines l;
+    lines_of(e->address, e->where.mask, e->size, &l);
     for (unsigned n = 0; n < l.n; n++) {
         Watch w = {e->where.warp, e->where.mask, (uint32_t)e->op, l.from[n], l.to[n]};
         if (!gr_vec_push(&t->watches, w))
@@ -155,7 +154,8 @@ void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], u
     if (!t || t->phase == PHASE_MIXED)
         return;
     if (t->watching) {
-        Lines l = lines_of(address, lanes, size);
+        Lines l;
+        lines_of(address, lanes, size, &l);
         if (has_all(t, t->watched, &l))
             return;
     }
@@ -165,7 +165,8 @@ void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], u
 WatchedLines gr_exact_watched(const Tile *t, const VmGlance *g) {
     if (!t->watching)
         return WATCHES_NONE;
-    Lines l = lines_of_glance(g);
+    Lines l;
+    lines_of_glance(g, &l);
     if (!has_any(t, t->watched, &l))
         return WATCHES_NONE;
     return has_all(t, t->watched, &l) ? WATCHES_ALL : WATCHES_SOME;
@@ -174,6 +175,7 @@ WatchedLines gr_exact_watched(const Tile *t, const VmGlance *g) {
 void gr_exact_note_logged(Tile *t, const VmGlance *g) {
     if (!t->watching)
         return;
-    Lines l = lines_of_glance(g);
+    Lines l;
+    lines_of_glance(g, &l);
     put_all(t, t->logged, &l);
 }
