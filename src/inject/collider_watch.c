@@ -144,5 +144,7 @@ gr_status gr_collider_watch_module(ColliderWatch *c, const PtxModule *ptx, const
 void gr_collider_watch_finish(ColliderWatch *c) {
     if (c && (gr_watchpoints_incomplete(c->watch) || c->misuses.incomplete))
         c->session->note(c->session, "engine collider", "memory ran out, and some windows were not watched");
+    if (c)
+        gr_misuses_finish(&c->misuses);
     // The device may still run: what it calls stays.
 }

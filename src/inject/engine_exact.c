@@ -143,6 +143,7 @@ static void remark_on(const Listener *x) {
 static void exact_finish(void *self) {
     Listener *x = self;
     remark_on(x);
+    gr_misuses_finish(&x->misuses);
     if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
         x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
     // The device may still run: what it calls stays.

@@ -3,9 +3,12 @@
 
 #include "base/rng.h"
 #include "inject/listen.h"
+#include "report/headline.h"
 #include "report/misuse_record.h"
 
 #include <string.h>
+
+enum { NAMED_SHUFFLES = 4 };
 
 static const struct {
     const char *name, *meaning;
@@ -57,11 +60,54 @@ static uint64_t *put(Misuses *m, const VmMisuseEvent *e) {
     return count;
 }
 
+// The line of the program's own code.
+static void note_shuffle(Misuses *m, const VmMisuseEvent *e) {
+    const PtxLoc *l = e->stmt ? e->stmt->loc : NULL;
+    while (l && l->inlined_at && gr_is_toolkit_file(gr_ptx_file(e->module, l->file)))
+        l = l->inlined_at;
+    const char *file = l ? gr_ptx_file(e->module, l->file) : NULL;
+    uint64_t line = l         ? l->line
+                    : e->stmt ? e->stmt->line
+                              : 0,
+             place = mix_text(line, file ? file : e->kernel);
+    if (gr_map_get_u64(&m->shuffles, place))
+        return;
+    m->incomplete |= !gr_map_put_u64(&m->shuffles, place, m);
+    if (m->shuffles.live > NAMED_SHUFFLES)
+        return;
+    if (m->shuffled.len)
+        gr_str_add(&m->shuffled, ", ");
+    if (file)
+        gr_str_addf(&m->shuffled, "%s:%u", file, (unsigned)line);
+    else
+        gr_str_addf(&m->shuffled, "PTX line %u of %s", (unsigned)line, e->kernel);
+}
+
+void gr_misuses_finish(Misuses *m) {
+    size_t n = m->shuffles.live;
+    if (!n)
+        return;
+    StrBuf b = {0};
+    gr_str_addf(&b,
+                "%zu shuffle%s took values from lanes that do not execute %s, which PTX leaves undefined (0 "
+                "here and on "
+                "an H200): %s",
+                n, n == 1 ? "" : "s", n == 1 ? "it" : "them", m->shuffled.data ? m->shuffled.data : "");
+    if (n > NAMED_SHUFFLES)
+        gr_str_addf(&b, " and %zu more", n - NAMED_SHUFFLES);
+    m->writer->session->remark(m->writer->session, b.data ? b.data : "memory ran out");
+    gr_str_free(&b);
+}
+
 void gr_misuses_hear(void *misuses, const VmMisuseEvent *e) {
     static uint64_t uncounted; // stands for a count that there is none of
     Misuses *m = misuses;
     if ((e->ends && m->no_faults) || gr_selection_excludes_kernel(m->selection, e->kernel))
         return;
+    if (e->kind == VM_SHUFFLE_OF_MISSING) {
+        note_shuffle(m, e);
+        return;
+    }
     uint64_t place = place_of(e), *count = gr_map_get_u64(&m->places, place);
     if (!count) {
         count = put(m, e);

@@ -13,6 +13,8 @@ typedef struct Misuses {
     RaceWriter *writer;           // whose counts they share
     const GrSelection *selection; // of kernels
     Map places;                   // kind and place -> uint64_t *, what to count in
+    Map shuffles;                 // places of those from missing lanes
+    StrBuf shuffled;              // the first few of them, for the remark
     bool no_faults;               // those that end a launch, which is told as a fault, are left out
     bool incomplete;              // memory ran out
 } Misuses;
@@ -21,5 +23,7 @@ typedef struct Misuses {
 void gr_misuses_hear(void *misuses, const VmMisuseEvent *e);
 // Listens with an observer of its own, from now on. Nothing happens where the device is another one.
 gr_status gr_misuses_listen(Misuses *m, gr_error *err);
+// The program ends: remarks on what is undefined and no misuse.
+void gr_misuses_finish(Misuses *m);
 
 #endif

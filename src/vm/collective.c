@@ -16,16 +16,16 @@ typedef struct Lanes {
     uint32_t mask; // who is here
     uint64_t a[VM_LANES], d[VM_LANES];
     uint32_t b[VM_LANES], c[VM_LANES];
-    uint32_t pred; // predicate source
-    uint32_t p;    // second result
+    uint32_t pred;    // predicate source
+    uint32_t p;       // second result
+    uint32_t missing; // lanes that shuffle with one that is not here
     const VmCollectiveInfo *info[VM_LANES];
 } Lanes;
 
 // ---- What lanes compute ------------------------------------------------------------------------------------
 
-// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: 0 here, as on an H200,
-// and the launch counts it.
-static void shfl(Lanes *x, unsigned lane, VmLaunch *launch) {
+// PTX ISA 9.7.9.6, pseudo-code of shfl. A source lane that does not take part gives an undefined value: 0 here, as on an H200.
+static void shfl(Lanes *x, unsigned lane) {
     uint32_t bval = x->b[lane] & 31, cval = x->c[lane] & 31, seg = x->c[lane] >> 8 & 31;
     int min = (int)(lane & seg), max = (int)((lane & seg) | (cval & ~seg)), j;
     bool p;
@@ -47,7 +47,7 @@ static void shfl(Lanes *x, unsigned lane, VmLaunch *launch) {
     if (!p)
         j = (int)lane;
     if (!(x->mask >> (j & 31) & 1)) {
-        launch->undefined_collectives++;
+        x->missing |= UINT32_C(1) << lane;
         x->d[lane] = 0;
     } else
         x->d[lane] = x->a[j & 31];
@@ -142,7 +142,7 @@ static uint64_t redux(const Lanes *x, unsigned lane) {
     return v;
 }
 
-static void compute(Lanes *x, VmLaunch *launch) {
+static void compute(Lanes *x) {
     uint32_t leader = (uint32_t)__builtin_ctz(x->mask);
     if (x->info[leader]->kind == VM_COLL_MATCH) {
         match(x);
@@ -151,7 +151,7 @@ static void compute(Lanes *x, VmLaunch *launch) {
     for (uint32_t m = x->mask; m; m &= m - 1) {
         unsigned l = (unsigned)__builtin_ctz(m);
         switch (x->info[l]->kind) {
-        case VM_COLL_SHFL: shfl(x, l, launch); break;
+        case VM_COLL_SHFL: shfl(x, l); break;
         case VM_COLL_VOTE: x->d[l] = vote(x, l); break;
         case VM_COLL_REDUX: x->d[l] = redux(x, l); break;
         case VM_COLL_ELECT:
@@ -215,6 +215,18 @@ static bool together(const VmSplit *p, const VmSplit *q) {
     return q->state == VM_SPLIT_COLLECTIVE && q->member == p->member && info_of(q)->kind == info_of(p)->kind;
 }
 
+// Undefined behaviour (PTX ISA 9.7.9.6), but what comes of it is often thrown away. Of each place a launch tells once in a row.
+static void tell_missing(VmWarp *w, const VmInsn *i, uint32_t lanes) {
+    VmLaunch *l = rest_of(w)->launch;
+    const VmInsn **told = &l->told_shuffle[(uintptr_t)i / sizeof *i % TOLD_SHUFFLES];
+    l->undefined_collectives += count_lanes(lanes);
+    if (*told == i)
+        return;
+    *told = i;
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+    gr_vm_misuse(w, i, VM_SHUFFLE_OF_MISSING, lane, 1, "is lane %u of its warp", lane);
+}
+
 // Executes the collective that split number s waits in, if nobody is missing.
 static bool try_meet(VmWarpRest *r, uint32_t s) {
     VmSplit key = r->splits[s];
@@ -229,7 +241,7 @@ static bool try_meet(VmWarpRest *r, uint32_t s) {
     for (uint32_t k = 0; k < r->n_splits; k++)
         if (together(&key, &r->splits[k]))
             gather(&x, r->splits[k].act->frame, r->splits[k].pc, r->splits[k].mask);
-    compute(&x, r->launch);
+    compute(&x);
     for (uint32_t k = 0; k < r->n_splits; k++) {
         VmSplit *p = &r->splits[k];
         if (!together(&key, p))
@@ -238,6 +250,8 @@ static bool try_meet(VmWarpRest *r, uint32_t s) {
         uint32_t cur = r->cur;
         r->cur = k;
         report(r, p->pc, p->mask, here);
+        if (x.missing & p->mask)
+            tell_missing(&r->hot, p->pc, x.missing & p->mask);
         r->cur = cur;
         p->pc++;
         gr_vm_split_set_state(r, k, VM_SPLIT_READY);
@@ -305,11 +319,13 @@ static const VmInsn *execute(VmWarp *w, const VmInsn *i, bool one_mask) {
         uint32_t same = one_mask || info->kind == VM_COLL_SHFL
                             ? left
                             : lanes_with(member, left, member[__builtin_ctz(left)]);
-        x.mask = x.pred = x.p = 0;
+        x.mask = x.pred = x.p = x.missing = 0;
         gather(&x, w->frame, i, same);
-        compute(&x, r->launch);
+        compute(&x);
         scatter(&x, w->frame, i, same);
         report(r, i, same, same);
+        if (x.missing)
+            tell_missing(w, i, x.missing);
         left &= ~same;
     }
     return i + 1;

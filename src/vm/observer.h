@@ -217,7 +217,9 @@ typedef enum VmMisuse {
 #define MISUSE(id, text, meaning) VM_MISUSE_##id,
 #include "vm/misuse.def"
 #undef MISUSE
-    VM_MISUSE_COUNT
+    VM_MISUSE_COUNT,
+    // None, as its result may be thrown away: a shuffle from a lane that does not execute it. Told once for a place and launch.
+    VM_SHUFFLE_OF_MISSING = VM_MISUSE_COUNT,
 } VmMisuse;
 
 // Synchronization that is wrong in itself: by one thread, which stands for those that do the same at once.

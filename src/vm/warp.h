@@ -179,7 +179,7 @@ typedef struct VmBarrier {
     bool used;
 } VmBarrier;
 
-enum { VM_MBARS_KEPT = 32 };
+enum { VM_MBARS_KEPT = 32, TOLD_SHUFFLES = 8 };
 
 struct VmBlock {
     VmLaunch *launch;
@@ -282,6 +282,7 @@ struct VmLaunch {
     VmFault fault;
     uint64_t start_ns, end_ns;
     uint64_t instructions, undefined_collectives;
+    const VmInsn *told_shuffle[TOLD_SHUFFLES]; // by place: the last that observers were told of
     VmLaunch *next;
 };
 

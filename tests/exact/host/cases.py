@@ -5,7 +5,7 @@
     // RACE name: class; words of the sentence     `name race` is found, and no other class; `name fixed` is clean
     // ONLY name: class; words of the sentence     the same of `name race`; there is no repaired one
     // CLEAN name                                  clean, without a remark
-    // REMARK name: words                          clean, with a remark that says so
+    // REMARK name: words                          clean, with a remark that says so; "line name" is the line with WHERE name
     // EITHER name: words                          each run finds a race, or is clean with a remark that says so
     // OPTIONS name: --word ...                    for those above
     // SEEDS n                                     of those below; 3 otherwise
@@ -57,7 +57,10 @@ def check_clean(what, report, output, remark):
 
 
 with open(source, encoding="utf-8") as f:
-    labels = re.findall(r"^// (RACE|ONLY|CLEAN|REMARK|EITHER|OPTIONS|SEEDS) (\w+):? ?(.*)$", f.read(), re.M)
+    text = f.read()
+    labels = re.findall(r"^// (RACE|ONLY|CLEAN|REMARK|EITHER|OPTIONS|SEEDS) (\w+):? ?(.*)$", text, re.M)
+lines = {m: n for n, line in enumerate(text.split("\n"), 1) for m in re.findall(r"WHERE (\w+)", line)}
+
 options = {name: text.split() for kind, name, text in labels if kind == "OPTIONS"}
 for kind, name, text in labels:
     if kind == "SEEDS":
@@ -71,8 +74,10 @@ for kind, name, text in labels:
         if kind in ("RACE", "ONLY"):
             check_race(what, report, output, text)
         else:
-            check_clean(what, report, output, text)
-            if kind == "CLEAN" and any("race" in str(r) for r in report.get("coverage", {}).get("remarks", [])):
+            words = re.sub(r"line (\w+)", lambda m: str(lines.get(m[1], m[0])), text)
+            check_clean(what, report, output, words)
+            if kind == "CLEAN" and any(
+                    word in str(r) for r in report.get("coverage", {}).get("remarks", []) for word in ("race", "shuffle", "fence.sc")):
                 fail(what, "a remark", output)
         if kind == "RACE":
             check_clean(what + " fixed", *run(name, "fixed", seed, with_options), "")
