@@ -179,6 +179,39 @@ void gr_exact_collect(Exact *x) {
         sweep(x);
 }
 
+// ---- Stores and loads crosswise --------------------------------------------------------------------------------------
+
+static uint64_t place_of(uint64_t launch, uint64_t owner) { return launch << 32 ^ (owner + 1); }
+
+static uint64_t at_glance(const void *g, unsigned lane) { return gr_vm_glance_at(g, lane); }
+static uint64_t at_event(const void *e, unsigned lane) { return ((const VmAccessEvent *)e)->address[lane]; }
+
+static void look_at_event(Exact *x, Block *b, const VmAccessEvent *e) {
+    DekkerAccess a = {e->where.module,
+                      e->where.site,
+                      e->where.mask,
+                      e->space == PTX_SHARED ? place_of(e->where.launch, e->owner) : 0,
+                      e,
+                      at_event};
+    gr_dekker_access(&x->dekker, &x->order, b, &b->warps[e->where.warp], &a);
+}
+
+static void look_at_glance(Exact *x, Block *b, const VmGlance *g) {
+    DekkerAccess a = {g->site->module,
+                      g->site->site,
+                      g->mask,
+                      g->space == PTX_SHARED ? place_of(g->launch, g->block_linear) : 0,
+                      g,
+                      at_glance};
+    gr_dekker_access(&x->dekker, &x->order, b, &b->warps[g->warp], &a);
+}
+
+static bool is_strong(PtxSem sem, PtxAccess access) {
+    return access == PTX_ACCESS_RMW || (sem != PTX_SEM_NONE && sem != PTX_WEAK);
+}
+
+char *gr_exact_dekker(const Exact *x) { return gr_dekker_text(&x->dekker); }
+
 static void on_access(void *user, const VmAccessEvent *e) {
     Exact *x = user;
     x->order.moment_now = ++x->moment;
@@ -186,6 +219,8 @@ static void on_access(void *user, const VmAccessEvent *e) {
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED || e->space == PTX_CONST
                    ? gr_exact_block_of(x, &e->where)
                    : NULL;
+    if (b && is_strong(e->sem, e->access))
+        look_at_event(x, b, e);
     if (b && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)
@@ -199,6 +234,8 @@ static bool on_glance(void *user, const VmGlance *g) {
     Block *b = gr_exact_block_at(gr_exact_launch(x, g->launch), g->block_linear);
     if (!b || g->warp >= b->n_warps)
         return true;
+    if (is_strong(g->site->sem, g->site->access))
+        look_at_glance(x, b, g);
     if (gr_exact_passes_some(x)) {
         bool weak = g->site->sem == PTX_SEM_NONE || g->site->sem == PTX_WEAK;
         if (gr_exact_is_passed(x, b->launch, g->site->module, g->site->site))
@@ -216,6 +253,8 @@ static void on_sync(void *user, const VmSyncEvent *e) {
     if (!b)
         return;
     uint32_t floor = b->floor;
+    if (e->kind == VM_SYNC_FENCE && e->sem == PTX_SC)
+        gr_dekker_fence(&b->warps[e->where.warp], e->where.mask);
     if (b->tile && b->tile->phase == PHASE_BOARD && gr_order_loses_exited(b, e))
         gr_exact_catch_up(x, b);
     gr_order_sync(&x->order, b, e);
@@ -289,6 +328,7 @@ static void on_block_end(void *user, uint64_t launch, uint64_t linear) {
     Block *b = gr_exact_block_at(gr_exact_launch(x, launch), linear);
     if (b) {
         gr_shadow_forget(&x->shadow, b);
+        gr_dekker_block_ends(&x->dekker, b);
         gr_order_block_end(&x->order, b);
     }
 }
@@ -336,6 +376,7 @@ void gr_exact_free(Exact *x) {
     gr_exact_freed_free(x);
     gr_map_free(&x->feeds);
     gr_map_free(&x->volatile_pairs);
+    gr_dekker_free(&x->dekker);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);
     gr_vec_free(&x->open);
@@ -361,7 +402,7 @@ const Race *gr_exact_race(const Exact *x, size_t k) { return &x->races.data[k]->
 
 bool gr_exact_incomplete(const Exact *x) {
     return x->nomem || x->order.nomem || x->shadow.nomem || x->work.nomem || x->hosts.nomem ||
-           gr_clock_starved();
+           x->dekker.nomem || gr_clock_starved();
 }
 
 uint64_t gr_exact_collections(const Exact *x) { return x->shadow.collections; }

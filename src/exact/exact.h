@@ -89,6 +89,8 @@ uint64_t gr_exact_collections(const Exact *x);
 size_t gr_exact_unsure(const Exact *x);
 // Pairs of sites with unordered volatile accesses that were not reported.
 size_t gr_exact_volatiles(const Exact *x);
+// What is to be remarked of stores and loads crosswise (dekker.h), freed by the caller; NULL: nothing.
+char *gr_exact_dekker(const Exact *x);
 // All the memory that stands for accesses now.
 uint64_t gr_exact_shadow_bytes(const Exact *x);
 // What is kept of launches and their blocks, and of what threads, streams and places know.

@@ -7,6 +7,7 @@
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
+#include "exact/dekker.h"
 #include "exact/exact.h"
 #include "exact/hosts.h"
 #include "exact/shadow.h"
@@ -102,6 +103,7 @@ struct Exact {
     unsigned doubts;           // a bit for each of checks.def that has failed
     VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
+    Dekker dekker;
     // freed.c
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full

@@ -300,6 +300,7 @@ static void free_warp(Warp *w) {
     }
     free(w->groups);
     gr_vec_free(&w->copies);
+    free(w->dekker);
     gr_vec_free(&w->waited);
     if (w->has_waited)
         memset(w->waited_to, 0, sizeof w->waited_to);
@@ -307,6 +308,7 @@ static void free_warp(Warp *w) {
     w->least_waited = 0;
     w->imp = w->cached = w->cached_imp = NULL;
     w->groups = NULL;
+    w->dekker = NULL;
     w->exited = w->synced = w->n_groups = w->cached_floor = w->cached_groups = w->cached_copied = w->bumped =
         0;
     w->recent_of = 0;

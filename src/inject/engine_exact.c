@@ -143,6 +143,10 @@ static void remark_on(const Listener *x) {
 static void exact_finish(void *self) {
     Listener *x = self;
     remark_on(x);
+    char *crosswise = gr_exact_dekker(x->exact);
+    if (crosswise)
+        x->session->remark(x->session, crosswise);
+    free(crosswise);
     gr_misuses_finish(&x->misuses);
     if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
         x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
