@@ -130,9 +130,9 @@ typedef struct Warp {
     VEC(CopyGroup) copies;     // that nobody has waited for, oldest first
     // Each lane knows its own cp.async up to that number; the least of these. It is in no clock of the lane's.
     uint32_t waited_to[LANES], least_waited;
-    bool has_waited;       // some of these are not 0
+    bool has_waited;           // some of these are not 0
     struct DekkerLane *dekker; // [LANES], of dekker.h; NULL: none
-    Clock *learnt[LEARNT]; // the last ones, by which lanes
+    Clock *learnt[LEARNT];     // the last ones, by which lanes
     uint32_t learnt_by[LEARNT], last_learnt;
     // base of a lane that has no clock of its own, while nothing changed
     Clock *cached, *cached_imp;
