@@ -286,7 +286,10 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
                        .access = e->access,
                        .sem = e->sem,
                        .scope = e->scope};
-    VmGlance g = {.site = &info,
+    VmGlance g = {.launch = b->launch->number,
+                  .block_linear = b->linear,
+                  .owner = b->linear,
+                  .site = &info,
                   .warp = e->where.warp,
                   .mask = e->where.mask,
                   .turn = e->turn,
@@ -295,7 +298,7 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
                   .lanes = e->address};
     Kind *k = kind_of(x, &info);
     uint32_t epoch = common_epoch(w, g.mask);
-    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
+    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch) == DEFERRED;
 }
 
 bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {

@@ -180,7 +180,7 @@ static bool run(const Kernel *k, uint64_t seed, const Mutant *mutant, bool show,
     o.seed = (uint32_t)seed;
     PtxModule *ptx = rewritten(k, &o, mutant);
     VmConfig c = ears_config(seed);
-    ExactOptions eo = {.occurred = ears_occurred, .user = &exact};
+    ExactOptions eo = {.occurred = ears_occurred, .user = &exact, .volatiles = EXACT_VOLATILE_NONE};
     uint64_t bytes = (ptx->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot), at, size, wrong = 0;
     bool managed, faulted = false;
     char name[64];

@@ -99,6 +99,7 @@ static void run(const Kernel *k, uint64_t seed, Mode mode, Result *out) {
     VmConfig c = ears_config(seed);
     ExactOptions o = {.occurred = ears_occurred,
                       .user = &out->exact,
+                      .volatiles = EXACT_VOLATILE_NONE, // which PTX takes for relaxed
                       .collect_every = collect_every,
                       .tables_at = seed % 2};
     if (!t || gr_vm_mem_create(&mem, &err) != GR_OK)
