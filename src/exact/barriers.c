@@ -125,10 +125,10 @@ static void sync_block(Order *o, Block *b, const Phase *p) {
         w->even = p->arrived[k] == w->exists ? e : 0;
         if (!w->exited)
             for (uint32_t l = 0; l < LANES; l++)
-                w->epoch[l] = e;
+                w->epoch[l] = w->learnt_in[l] = e;
         else
             for (uint32_t m = p->arrived[k]; m; m &= m - 1)
-                w->epoch[__builtin_ctz(m)] = e;
+                w->epoch[__builtin_ctz(m)] = w->learnt_in[__builtin_ctz(m)] = e;
     }
     o->version++;
 }

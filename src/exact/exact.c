@@ -372,6 +372,7 @@ void gr_exact_free(Exact *x) {
     gr_vec_free(&x->passed);
     gr_vec_free(&x->reach);
     gr_vec_free(&x->scratch);
+    gr_vec_free(&x->readers);
     gr_map_free(&x->pairs);
     gr_exact_freed_free(x);
     gr_map_free(&x->feeds);

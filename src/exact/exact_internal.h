@@ -71,6 +71,15 @@ typedef struct Kind {
     ReadPages pages;       // if it reads
 } Kind;
 
+// What a thread's instruction has read of a word, since then.
+typedef struct ReadBy {
+    uint64_t id;
+    uint32_t site;
+    uint16_t warp;
+    uint8_t mark, bytes;
+    uint32_t lanes; // 0: nobody
+} ReadBy;
+
 typedef struct FoundRace {
     Race race;
     char order[256]; // of the race
@@ -89,6 +98,7 @@ struct Exact {
     VEC(FoundRace *) races;
     Map pairs; // sites and class -> FoundRace
     VEC(Entry) scratch;
+    VEC(ReadBy) readers;                // history.c
     VEC(Kind) kinds;                    // by site
     uint64_t reads_version, read_bytes; // of ReadPages; what all of them take
     VEC(bool) passed;                   // by site: it is not wanted. Empty: all are
@@ -104,6 +114,7 @@ struct Exact {
     VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     Dekker dekker;
+    uint64_t last_pair;        // one of those that have been counted; 0: none
     // freed.c
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
@@ -292,6 +303,8 @@ bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of
 // Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
 // it is counted.
 bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
+// Such a pair of these two sites has been counted, and neither this one nor any later one is reported.
+bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
 
 // touch.c
 // What the host has done is known to what comes after Work.host.
@@ -333,8 +346,8 @@ static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t laun
 // Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
 void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
                           uint32_t lane, uint32_t bytes, uint64_t word);
-// The access and all that h holds are morally strong, and none of them is volatile.
-bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h);
+// The access and all that h holds are morally strong; and if some of them is volatile, that has been counted.
+bool gr_exact_all_strong(Exact *x, const Access *a, History h);
 // Reports what of h races with what lane `lane` does to `bytes` of the word.
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word);

@@ -2,6 +2,8 @@
 // history — what of earlier accesses to a word has to be remembered when another one comes.
 #include "exact/exact_internal.h"
 
+#include "base/rng.h"
+
 // OBSERVERS_MAX: so many entries are kept only for what they have seen.
 enum { NEWEST = 16, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
@@ -95,6 +97,56 @@ static void push(Exact *x, const Access *a, History *h, Entry e) {
     *h = longer;
 }
 
+// ---- Reads of one thread ---------------------------------------------------------------------------------------------
+
+// Of the reads of one thread by one instruction the newest will do: whoever comes after that comes after all. So a place that threads look
+// at again and again is remembered once for each, however often that is.
+static ReadBy *read_by(Exact *x, const Stamp *t, uint32_t bytes) {
+    size_t mask = x->readers.len - 1;
+    uint64_t h = gr_mix64((t->at.id << 5 | t->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +
+                          ((uint64_t)t->site << 12 | (uint64_t)t->mark << 4 | bytes));
+    for (size_t k = h & mask;; k = (k + 1) & mask) {
+        ReadBy *r = &x->readers.data[k];
+        if (!r->lanes)
+            *r = (ReadBy){t->at.id, t->site, (uint16_t)t->at.warp, t->mark, (uint8_t)bytes, 0};
+        if (!r->lanes || (r->id == t->at.id && r->warp == t->at.warp && r->site == t->site &&
+                          r->mark == t->mark && r->bytes == bytes))
+            return r;
+    }
+}
+
+// Room for all that h holds, and one more. False: there is none, or h is short.
+static bool begin_readers(Exact *x, History h) {
+    size_t n = 0, cap = 1;
+    for (Entry e; gr_history_next(&x->shadow, &h, &e);)
+        n++;
+    if (n < 8)
+        return false;
+    while (cap < 2 * (n + 1))
+        cap *= 2;
+    x->readers.len = 0;
+    for (size_t k = 0; k < cap; k++)
+        if (!gr_vec_push(&x->readers, (ReadBy){.lanes = 0}))
+            return false;
+    return true;
+}
+
+// Lanes of the entry that have read since; it counts as read by all of its lanes from now on.
+static uint32_t read_since(Exact *x, const Entry *e) {
+    ReadBy *r = read_by(x, &x->shadow.stamps.data[e->stamp], e->bytes);
+    uint32_t before = r->lanes & e->lanes;
+    r->lanes |= e->lanes;
+    return before;
+}
+
+// ---- What is kept ----------------------------------------------------------------------------------------------------
+
+// A history of so many entries that has just been tidied up: as many again as pay for that.
+static History tidied(Exact *x, History h, size_t n) {
+    gr_history_tidied(&x->shadow, h, n > 2 ? n / 2 : 0);
+    return h;
+}
+
 // Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
 // to the next newer one.
 static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
@@ -104,7 +156,10 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
     // operations, since their order tells which saw which.
     bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false;
+    bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ && begin_readers(x, h);
     x->scratch.len = 0;
+    if (reads)
+        (void)read_since(x, &mine);
     for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
         bool again = e.stamp == a->stamp && e.bytes == bytes;
         if (again && merges && (!compared || is_silent(x, a, lanes, word, bytes))) {
@@ -113,6 +168,11 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
             same = false;
             continue;
         }
+        uint32_t since = reads ? read_since(x, &e) : 0;
+        e.lanes &= ~since;
+        same &= !since;
+        if (!e.lanes)
+            continue;
         uint32_t needed = again && (!rmw || e.lanes == mine.lanes)
                               ? e.lanes & ~mine.lanes
                               : still_needed(x, a, &e, bytes, chain, &seen);
@@ -134,9 +194,10 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     }
     if (same) {
         mine.silent = h && is_silent(x, a, lanes, word, bytes);
-        return gr_history_push(&x->shadow, h, mine, interns(x, a));
+        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)), x->scratch.len + 1);
     }
     History now = 0;
+    size_t n = 1;
     uint32_t observers = 0;
     bool observable = false;
     for (size_t k = x->scratch.len; k-- > 0;) {
@@ -151,10 +212,11 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
         const Stamp *t = &x->shadow.stamps.data[next->stamp];
         observable |= !(next->bytes & SEEN) && t->strong && t->access != PTX_ACCESS_READ;
         push(x, a, &now, *next);
+        n++;
     }
     mine.silent = mine.silent && now && is_silent(x, a, lanes, word, bytes);
     push(x, a, &now, mine);
-    return now;
+    return tidied(x, now, n);
 }
 
 // Whoever looks at one place in a loop has read it before.
@@ -166,7 +228,8 @@ static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes,
     return false;
 }
 
-// What takes the place of h, with a reference to it. Long histories are tidied up at lengths that are powers of two, so that this costs little for each access.
+// What takes the place of h, with a reference to it. A history is tidied up when it has grown by half since the last time,
+// so that this costs little for each access.
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
         return h;
@@ -183,8 +246,7 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     }
     if (sh->stamps.data[a->stamp].access == PTX_ACCESS_READ && has_read(sh, h, a->stamp, lanes, bytes))
         return gr_history_retain(sh, h);
-    uint32_t length = gr_history_length(sh, h);
-    if (!(length & (length - 1)))
+    if (!gr_history_left(sh, h))
         return tidy(x, a, h, lanes, word, bytes);
     Entry mine = {a->stamp, lanes, bytes, is_silent(x, a, lanes, word, bytes)};
     bool rmw = is_strong_rmw(x, a->stamp),

@@ -234,11 +234,12 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
                          uint32_t u, uint32_t wanted) {
     uint32_t bytes = 0;
     const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
-    for (unsigned side = 0; side < 2; side++) {
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned side = ordered[0] ? k : !k; // first where it is more likely
         History h = side ? cell->reads : cell->writes;
         Entry e;
         bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
-        while (gr_history_next(&x->shadow, &h, &e)) {
+        while ((bytes & wanted) != wanted && gr_history_next(&x->shadow, &h, &e)) {
             const Stamp *z = &x->shadow.stamps.data[e.stamp];
             newer &= z != w || !(e.lanes >> u & 1) || !(e.bytes & wanted);
             if (!z->strong || z->access == PTX_ACCESS_WRITE ||
@@ -247,8 +248,10 @@ static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, cons
                 continue;
             for (uint32_t m = e.lanes; m; m &= m - 1) {
                 uint32_t l = (uint32_t)__builtin_ctz(m);
-                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l))
+                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l)) {
                     bytes |= e.bytes;
+                    break;
+                }
             }
         }
     }
@@ -340,18 +343,32 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
     }
 }
 
-bool gr_exact_all_strong(const Exact *x, const Stamp *mine, History h) {
-    Alike i = gr_stamp_alike(mine), they = gr_history_alike(&x->shadow, h);
-    return i.strong && i.strong == they.strong && !x->several_devices && !i.some_volatile &&
-           !they.some_volatile; // which are reported, or counted
+// The access and all that h holds are morally strong, volatile or not.
+static bool are_alike(const Exact *x, const Access *a, History h, bool *some_volatile) {
+    Alike i = gr_stamp_alike(&x->shadow.stamps.data[a->stamp]), they = gr_history_alike(&x->shadow, h);
+    *some_volatile = i.some_volatile || they.some_volatile;
+    return i.strong && i.strong == they.strong && !x->several_devices;
+}
+
+bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
+    const Shadow *s = &x->shadow;
+    bool some_volatile;
+    return are_alike(x, a, h, &some_volatile) &&
+           (!some_volatile || (gr_history_alike(s, h).one_site &&
+                               gr_exact_has_counted(x, a, &s->stamps.data[a->stamp],
+                                                    &s->stamps.data[gr_history_stamp(s, h)])));
 }
 
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word) {
     Entry e;
-    if (gr_exact_all_strong(x, &x->shadow.stamps.data[a->stamp], h))
+    bool some_volatile;
+    if (gr_exact_all_strong(x, a, h))
         return;
+    bool alike = are_alike(x, a, h, &some_volatile);
     uint32_t changed = 0; // bytes that newer ones than e changed
     for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
-        gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+        if (!alike || !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp],
+                                            &x->shadow.stamps.data[e.stamp]))
+            gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
 }

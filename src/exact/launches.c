@@ -281,7 +281,7 @@ Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear) {
         w->exists = have >= LANES ? UINT32_MAX : (UINT32_C(1) << have) - 1;
         w->even = 1;
         for (uint32_t i = 0; i < LANES; i++)
-            w->epoch[i] = 1;
+            w->epoch[i] = w->learnt_in[i] = 1;
     }
     *place = b;
     return b;

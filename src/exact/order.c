@@ -3,6 +3,8 @@
 // operations in sync.c, of asynchronous ones in async.c; launches and blocks are in launches.c.
 #include "exact/order_internal.h"
 
+#include <string.h>
+
 // ---- Clocks in place -----------------------------------------------------------------------------------------------
 
 void gr_clock_take(Clock **to, Clock *c) {
@@ -183,13 +185,24 @@ static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     return false;
 }
 
-// Threads that learn the same from the same come to the same: lanes one after the other, and the warps of a block.
-static Clock *joined(Order *o, Clock *a, Clock *b) {
-    if (!a || !b || a == b)
-        return gr_clock_join(a, b);
+// Clock c comes from somebody who knew the last that the lane has released, and the lane has learnt nothing since: then all
+// that it imports is in c, as nobody is told of a thread's epoch without what the thread knew then.
+static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock *c) {
+    uint32_t since = w->learnt_in[lane];
+    return !b->launch->host && (gr_clock_get(c, key_of(BY_THREAD, b->id, w->index, lane)) >= since ||
+                                gr_clock_get(c, key_of(BY_WARP, b->id, w->index, 0)) >= since ||
+                                gr_clock_get(c, key_of(BY_BLOCK, b->id, 0, 0)) >= since);
+}
+
+// What the lane imports, and b. A reference of the caller's own. Threads that learn the same from the same come to the same: lanes one
+// after the other, and the warps of a block.
+static Clock *imports_and(Order *o, const Block *of, const Warp *w, uint32_t lane, Clock *b) {
+    Clock *a = imports_of(of, w, lane);
+    if (!a || a == b)
+        return gr_clock_retain(b);
     Joined *j = &o->joined[(((uintptr_t)a >> 4) + 3 * ((uintptr_t)b >> 4)) % JOINED];
     if (j->a != a || j->b != b) {
-        Clock *is = gr_clock_join(a, b);
+        Clock *is = has_all_of(of, w, lane, b) ? gr_clock_retain(b) : gr_clock_join(a, b);
         gr_clock_take(&j->is, is);
         gr_clock_take(&j->a, gr_clock_retain(a));
         gr_clock_take(&j->b, gr_clock_retain(b));
@@ -219,25 +232,34 @@ static void unite_lanes(Warp *w) {
     gr_order_forget_lanes(w);
 }
 
+static void all_learn(Order *o, Block *b, Warp *w, Clock *c) {
+    uint32_t first = (uint32_t)__builtin_ctz(w->exists);
+    Clock *now = imports_and(o, b, w, first, c);
+    if (now != imports_of(b, w, first))
+        memcpy(w->learnt_in, w->epoch, sizeof w->epoch);
+    gr_clock_take(&w->imp, now);
+    w->has_imp = true;
+}
+
 // The lanes of `mask` learn c.
 void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c) {
     if (!c || !mask || has_learnt(w, mask, c))
         return;
     o->version++;
     if (mask == w->exists && !w->own) {
-        gr_clock_take(&w->imp, joined(o, w->has_imp ? w->imp : b->base, c));
-        w->has_imp = true;
+        all_learn(o, b, w, c);
         return;
     }
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(m);
-        Clock *before = imports_of(b, w, l), *now = joined(o, before, c);
+        Clock *before = imports_of(b, w, l), *now = imports_and(o, b, w, l, c);
         if (now == before) {
             gr_clock_release(now);
             continue;
         }
         gr_clock_take(&w->lane_imp[l], now);
         w->own |= UINT32_C(1) << l;
+        w->learnt_in[l] = w->epoch[l];
     }
     unite_lanes(w);
 }

@@ -122,6 +122,7 @@ typedef struct Warp {
     bool has_imp;
     Clock *imp, *lane_imp[LANES];
     uint32_t epoch[LANES];
+    uint32_t learnt_in[LANES]; // the epoch in which what the lane imports changed last
     WarpGroup group[WARP_GROUPS];
     uint32_t n_groups;
     LaneSync *sync[LANES];

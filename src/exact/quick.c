@@ -219,7 +219,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
         }
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
-            if ((c->reads && !gr_exact_all_strong(x, mine, c->reads)) ||
+            if ((c->reads && !gr_exact_all_strong(x, a, c->reads)) ||
                 (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i)))
                 return false;
             if (c->writes >> 31) {

@@ -70,6 +70,7 @@ enum {
     CACHED_REGIONS = 16,
     CACHED_STAMPS = 4096,
     SLAB_LINES = 256,
+    HISTORY_LEFT = (1 << 21) - 1,
     INLINE_STAMPS = 1 << 26, // so many fit into a history with a lane
 };
 
@@ -132,7 +133,7 @@ static inline bool gr_line_has_cells(const Line *l) {
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, length : 22; // strong: Alike
+    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1, left : 21; // strong: Alike; left: so many more before it is tidied up
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
@@ -311,8 +312,14 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
     return true;
 }
 
-static inline uint32_t gr_history_length(const Shadow *s, History h) {
-    return !h ? 0 : h >> 31 ? s->nodes.data[h & INT32_MAX].length : 1;
+// The stamp of the newest entry of one that is not empty.
+static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
+}
+
+// So many entries may be added before the history should be tidied up.
+static inline uint32_t gr_history_left(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
 }
 
 // What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
@@ -320,16 +327,23 @@ static inline uint32_t gr_history_length(const Shadow *s, History h) {
 typedef struct Alike {
     uint32_t strong;
     bool some_volatile;
+    bool one_site; // all are of the site of the newest
 } Alike;
 static inline Alike gr_stamp_alike(const Stamp *s) {
     bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && s->elem;
-    return (Alike){is ? (uint32_t)__builtin_ctz(s->elem) + 1 : 0, s->mark & STAMP_VOLATILE};
+    return (Alike){is ? (uint32_t)__builtin_ctz(s->elem) + 1 : 0, s->mark & STAMP_VOLATILE, true};
 }
 static inline Alike gr_history_alike(const Shadow *s, History h) {
     if (!(h >> 31))
         return gr_stamp_alike(&s->stamps.data[h >> 5]);
     const Node *n = &s->nodes.data[h & INT32_MAX];
-    return (Alike){n->strong, n->some_volatile};
+    return (Alike){n->strong, n->some_volatile, n->one_site};
+}
+
+// Of one that has been tidied up: so many may be added.
+static inline void gr_history_tidied(Shadow *s, History h, size_t left) {
+    if (h >> 31)
+        s->nodes.data[h & INT32_MAX].left = left < HISTORY_LEFT ? left & HISTORY_LEFT : HISTORY_LEFT;
 }
 
 // h and one entry more. A reference of the caller's own.

@@ -230,11 +230,26 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // ---- Patterns ------------------------------------------------------------------------------------------------------
 
+// Those whom that scope reaches can acquire that epoch of the thread already, and so all that the thread knew then.
+static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t thread, uint32_t epoch) {
+    uint64_t who;
+    for (unsigned k = 0; k <= scope; k++) {
+        if (!group_of(b, k, &who))
+            continue;
+        const Source *x = find(s, who);
+        if (!x || gr_clock_get(x->clock, thread) < epoch)
+            return false;
+    }
+    return true;
+}
+
 // Each of the snapshots once, at its widest, of those whose scope is not less than `from`.
 static void add_snaps(Order *o, Block *b, const Warp *w, uint32_t lane, Snap snaps[SCOPES], unsigned from,
                       Sources *to) {
+    uint64_t thread = key_of(BY_THREAD, b->id, w->index, lane);
     for (unsigned k = from; k < SCOPES; k++)
-        if (snaps[k].epoch && (k + 1 == SCOPES || snaps[k + 1].epoch != snaps[k].epoch))
+        if (snaps[k].epoch && (k + 1 == SCOPES || snaps[k + 1].epoch != snaps[k].epoch) &&
+            !is_added(to, b, k, thread, snaps[k].epoch))
             gr_sources_add(o, to, b, (PtxScope)(k + 1), snap_clock(&snaps[k], b, w, lane));
 }
 
@@ -264,12 +279,16 @@ void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp 
 static void keep(Order *o, LaneSync *mine, uint64_t place, unsigned relation, Clock *c) {
     if (!c || !mine)
         return;
-    gr_clock_merge(&mine->pending[relation], c);
     LanePlace *here = place_of(o, mine, place, true);
-    if (here) {
+    bool alike = here && here->pending[relation] == mine->pending[relation];
+    gr_clock_merge(&mine->pending[relation], c);
+    if (!here)
+        return;
+    if (alike)
+        gr_clock_take(&here->pending[relation], gr_clock_retain(mine->pending[relation]));
+    else
         gr_clock_merge(&here->pending[relation], c);
-        mine->reads = true;
-    }
+    mine->reads = true;
 }
 
 void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *from,

@@ -30,13 +30,28 @@ static bool is_lockstep(Exact *x, const Launch *running, const Stamp *a, const S
     return a->access == PTX_ACCESS_READ && b->access == PTX_ACCESS_WRITE && is_data(x, running, a->site);
 }
 
+static uint64_t pair_of(const Stamp *a, const Stamp *b) {
+    uint32_t lo = a->site < b->site ? a->site : b->site, hi = a->site < b->site ? b->site : a->site;
+    return (uint64_t)lo << 32 | hi;
+}
+
+bool gr_exact_has_counted(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
+    uint64_t key = pair_of(a, b);
+    bool lockstep = access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
+                    a->mark & b->mark & STAMP_VOLATILE && a->access != b->access;
+    if (x->options.volatiles == EXACT_VOLATILE_ALL || lockstep || x->hosts.several)
+        return false;
+    if (x->last_pair != key && gr_map_get_u64(&x->volatile_pairs, key))
+        x->last_pair = key;
+    return x->last_pair == key;
+}
+
 bool gr_exact_reports_volatile(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
     if (x->options.volatiles == EXACT_VOLATILE_ALL ||
         (access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
          is_lockstep(x, access->view.launch, a, b)))
         return true;
-    uint32_t lo = a->site < b->site ? a->site : b->site, hi = a->site < b->site ? b->site : a->site;
-    uint64_t key = (uint64_t)lo << 32 | hi;
+    uint64_t key = pair_of(a, b);
     if (!gr_map_get_u64(&x->volatile_pairs, key) && !gr_map_put_u64(&x->volatile_pairs, key, x))
         x->nomem = true;
     return false;
