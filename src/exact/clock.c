@@ -3,23 +3,29 @@
 #include "exact/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { BITS = 4, WAYS = 16 };
+enum { BITS = 4, WAYS = 16, LEAF_KEYS = 32 };
 
-// A slot is an entry or, where the node's `child` bit is set, a deeper node.
-typedef union Slot {
-    struct {
-        uint64_t key; // mixed
-        uint32_t value;
-    } leaf;
-    Clock *child;
-} Slot;
-
+// What a leaf and an inner node begin with.
 struct Clock {
     uint32_t refs;
-    uint16_t used, child; // which of the 16 ways are there; which of them are nodes
-    Slot slot[];
+    uint32_t used; // an inner node's: which of the 16 ways are there; 0: a leaf
 };
+
+// Entries whose keys differ in nothing but five bits: the lanes of a warp.
+typedef struct Leaf {
+    Clock head;
+    uint64_t group; // what they have in common, mixed
+    uint32_t mask;  // which of them are there
+    uint32_t value[];
+} Leaf;
+
+// Two leaves at least are below it.
+typedef struct Inner {
+    Clock head;
+    Clock *way[];
+} Inner;
 
 static bool starved;
 static uint64_t bytes; // of all nodes, as asked for
@@ -27,6 +33,8 @@ static uint64_t bytes; // of all nodes, as asked for
 uint64_t gr_clock_bytes(void) { return bytes; }
 
 bool gr_clock_starved(void) { return starved; }
+
+// ---- Keys ----------------------------------------------------------------------------------------------------------
 
 // Invertible, so that two keys differ somewhere in their 16 digits.
 static uint64_t mix(uint64_t z) {
@@ -44,33 +52,70 @@ static uint64_t unmix(uint64_t z) {
     return z ^ z >> 30 ^ z >> 60;
 }
 
-static unsigned digit(uint64_t key, unsigned depth) { return (unsigned)(key >> (BITS * depth)) & (WAYS - 1); }
-
-// Bits of 16: without an instruction for it, the builtin is a call.
-static unsigned count_bits(unsigned m) {
-    m -= m >> 1 & 0x5555;
-    m = (m & 0x3333) + (m >> 2 & 0x3333);
-    m = (m + (m >> 4)) & 0x0f0f;
-    return (m + (m >> 8)) & 31;
+// The five bits that tell keys of a leaf apart lie above the lowest three.
+static uint64_t group_of(uint64_t key) { return mix(key >> 8 << 3 | (key & 7)); }
+static unsigned index_of(uint64_t key) { return key >> 3 & (LEAF_KEYS - 1); }
+static uint64_t key_of(uint64_t group, unsigned index) {
+    uint64_t common = unmix(group);
+    return common >> 3 << 8 | (uint64_t)index << 3 | (common & 7);
 }
 
-static unsigned place(const Clock *c, unsigned way) { return count_bits(c->used & ((1u << way) - 1)); }
+static unsigned digit(uint64_t group, unsigned depth) {
+    return (unsigned)(group >> (BITS * depth)) & (WAYS - 1);
+}
 
-static Clock *new_node(unsigned n) {
-    Clock *c = malloc(sizeof *c + n * sizeof(Slot));
+// Without an instruction for it, the builtin is a call.
+static unsigned count_bits(uint32_t m) {
+    m -= m >> 1 & 0x55555555;
+    m = (m & 0x33333333) + (m >> 2 & 0x33333333);
+    return ((m + (m >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+static unsigned rank(uint32_t mask, unsigned bit) {
+    return mask == UINT32_MAX ? bit : count_bits(mask & ((UINT32_C(1) << bit) - 1));
+}
+
+// ---- Nodes ---------------------------------------------------------------------------------------------------------
+
+static const Leaf *leaf(const Clock *c) { return (const Leaf *)(const void *)c; }
+static Clock *const *ways(const Clock *c) { return ((const Inner *)(const void *)c)->way; }
+static Clock *at_way(const Clock *c, unsigned way) { return ways(c)[rank(c->used, way)]; }
+
+static size_t size_of(const Clock *c) {
+    return c->used ? sizeof(Inner) + count_bits(c->used) * sizeof(Clock *)
+                   : sizeof(Leaf) + count_bits(leaf(c)->mask) * sizeof(uint32_t);
+}
+
+static void *new_node(size_t size, uint32_t used) {
+    Clock *c = malloc(size);
     if (!c) {
         starved = true;
         return NULL;
     }
-    bytes += sizeof *c + n * sizeof(Slot);
-    c->refs = 1;
-    c->used = c->child = 0;
+    bytes += size;
+    *c = (Clock){1, used};
     return c;
 }
 
-static void free_node(Clock *c) {
-    bytes -= sizeof *c + count_bits(c->used) * sizeof(Slot);
-    free(c);
+static Leaf *new_leaf(uint64_t group, uint32_t mask) {
+    Leaf *l = new_node(sizeof *l + count_bits(mask) * sizeof *l->value, 0);
+    if (l) {
+        l->group = group;
+        l->mask = mask;
+    }
+    return l;
+}
+
+static Inner *new_inner(uint32_t used) {
+    return new_node(sizeof(Inner) + count_bits(used) * sizeof(Clock *), used);
+}
+
+static Clock *single(uint64_t group, unsigned index, uint32_t v) {
+    Leaf *l = new_leaf(group, UINT32_C(1) << index);
+    if (!l)
+        return NULL;
+    l->value[0] = v;
+    return &l->head;
 }
 
 Clock *gr_clock_retain(Clock *c) {
@@ -83,189 +128,209 @@ void gr_clock_release(Clock *c) {
     if (!c || --c->refs)
         return;
     for (unsigned m = c->used, k = 0; m; m &= m - 1, k++)
-        if (c->child >> __builtin_ctz(m) & 1)
-            gr_clock_release(c->slot[k].child);
-    free_node(c);
+        gr_clock_release(ways(c)[k]);
+    bytes -= size_of(c);
+    free(c);
 }
 
 uint32_t gr_clock_get(const Clock *c, uint64_t key) {
-    key = mix(key);
-    for (unsigned depth = 0; c; depth++) {
-        unsigned way = digit(key, depth);
-        if (!(c->used >> way & 1))
-            return 0;
-        const Slot *s = &c->slot[place(c, way)];
-        if (!(c->child >> way & 1))
-            return s->leaf.key == key ? s->leaf.value : 0;
-        c = s->child;
+    uint64_t group = group_of(key);
+    unsigned index = index_of(key);
+    for (unsigned depth = 0; c && c->used; depth++) {
+        unsigned way = digit(group, depth);
+        c = c->used >> way & 1 ? at_way(c, way) : NULL;
     }
-    return 0;
+    const Leaf *l = leaf(c);
+    return c && l->group == group && (l->mask >> index & 1) ? l->value[rank(l->mask, index)] : 0;
 }
 
 // ---- One entry -----------------------------------------------------------------------------------------------------
 
-static Slot retained(const Clock *c, unsigned way) {
-    Slot s = c->slot[place(c, way)];
-    if (c->child >> way & 1)
-        gr_clock_retain(s.child);
-    return s;
-}
-
-// A copy of c in which `way` holds s, of which it takes the reference.
-static Clock *replace(const Clock *c, unsigned way, Slot s, bool is_child) {
-    unsigned used = c->used | 1u << way;
-    Clock *n = new_node(count_bits(used));
+// A copy of the inner node in which `way` leads to `child`, of which it takes the reference.
+static Clock *replace(const Clock *c, unsigned way, Clock *child) {
+    Inner *n = child ? new_inner(c->used | 1u << way) : NULL;
     if (!n) {
-        if (is_child)
-            gr_clock_release(s.child);
+        gr_clock_release(child);
         return NULL;
     }
-    n->used = (uint16_t)used;
-    n->child = (uint16_t)((c->child & ~(1u << way)) | (unsigned)is_child << way);
-    for (unsigned m = used, k = 0; m; m &= m - 1, k++) {
+    for (unsigned m = n->head.used, k = 0; m; m &= m - 1, k++) {
         unsigned w = (unsigned)__builtin_ctz(m);
-        n->slot[k] = w == way ? s : retained(c, w);
+        n->way[k] = w == way ? child : gr_clock_retain(at_way(c, w));
     }
-    return n;
+    return &n->head;
 }
 
-// Two entries with different keys, as a node.
-static Clock *pair(Slot a, Slot b, unsigned depth) {
-    unsigned x = digit(a.leaf.key, depth), y = digit(b.leaf.key, depth);
-    Clock *n = new_node(x == y ? 1 : 2);
-    if (!n)
+// Two leaves of different groups, of which it takes the references, as one clock.
+static Clock *pair(Clock *a, Clock *b, unsigned depth) {
+    unsigned x = a ? digit(leaf(a)->group, depth) : 0, y = b ? digit(leaf(b)->group, depth) : 0;
+    Inner *n = a && b ? new_inner(1u << x | 1u << y) : NULL;
+    if (!n) {
+        gr_clock_release(a);
+        gr_clock_release(b);
         return NULL;
-    n->used = (uint16_t)(1u << x | 1u << y);
-    if (x != y) {
-        n->slot[x > y] = a;
-        n->slot[x < y] = b;
-        return n;
     }
-    n->child = n->used;
-    n->slot[0].child = pair(a, b, depth + 1);
-    if (n->slot[0].child)
-        return n;
-    free_node(n);
+    if (x != y) {
+        n->way[x > y] = a;
+        n->way[x < y] = b;
+        return &n->head;
+    }
+    n->way[0] = pair(a, b, depth + 1);
+    if (n->way[0])
+        return &n->head;
+    bytes -= size_of(&n->head);
+    free(n);
     return NULL;
 }
 
-// c itself (retained) when it says so already; NULL when memory is out.
-static Clock *insert(Clock *c, Slot leaf, unsigned depth) {
-    unsigned way = digit(leaf.leaf.key, depth);
-    if (!(c->used >> way & 1))
-        return replace(c, way, leaf, false);
-    Slot *old = &c->slot[place(c, way)];
-    Slot s = {.child = NULL};
-    if (c->child >> way & 1) {
-        s.child = insert(old->child, leaf, depth + 1);
-        if (s.child == old->child) {
-            gr_clock_release(s.child);
-            return gr_clock_retain(c);
-        }
-    } else if (old->leaf.key == leaf.leaf.key) {
-        return old->leaf.value >= leaf.leaf.value ? gr_clock_retain(c) : replace(c, way, leaf, false);
-    } else {
-        s.child = pair(*old, leaf, depth + 1);
-    }
-    return s.child ? replace(c, way, s, true) : NULL;
+static Clock *insert_into_leaf(Clock *c, unsigned index, uint32_t v) {
+    const Leaf *old = leaf(c);
+    unsigned at = rank(old->mask, index), n = count_bits(old->mask), had = old->mask >> index & 1;
+    if (had && old->value[at] >= v)
+        return gr_clock_retain(c);
+    Leaf *l = new_leaf(old->group, old->mask | UINT32_C(1) << index);
+    if (!l)
+        return NULL;
+    memcpy(l->value, old->value, at * sizeof v);
+    l->value[at] = v;
+    memcpy(l->value + at + 1, old->value + at + had, (n - at - had) * sizeof v);
+    return &l->head;
 }
 
-static Slot entry(uint64_t mixed, uint32_t v) {
-    Slot s = {.leaf = {mixed, v}};
-    return s;
+// c itself (retained) when it says so already; NULL when memory is out.
+static Clock *insert(Clock *c, uint64_t group, unsigned index, uint32_t v, unsigned depth) {
+    if (!c->used && leaf(c)->group == group)
+        return insert_into_leaf(c, index, v);
+    if (!c->used)
+        return pair(gr_clock_retain(c), single(group, index, v), depth);
+    unsigned way = digit(group, depth);
+    if (!(c->used >> way & 1))
+        return replace(c, way, single(group, index, v));
+    Clock *old = at_way(c, way), *now = insert(old, group, index, v, depth + 1);
+    if (now != old)
+        return replace(c, way, now);
+    gr_clock_release(now);
+    return gr_clock_retain(c);
 }
 
 Clock *gr_clock_with(Clock *c, uint64_t key, uint32_t v) {
     if (!v)
         return gr_clock_retain(c);
-    Slot leaf = entry(mix(key), v);
-    if (c) {
-        Clock *n = insert(c, leaf, 0);
-        return n ? n : gr_clock_retain(c);
-    }
-    Clock *n = new_node(1);
-    if (!n)
-        return NULL;
-    n->used = (uint16_t)(1u << digit(leaf.leaf.key, 0));
-    n->slot[0] = leaf;
-    return n;
+    if (!c)
+        return single(group_of(key), index_of(key), v);
+    Clock *n = insert(c, group_of(key), index_of(key), v, 0);
+    return n ? n : gr_clock_retain(c);
 }
 
 // ---- Joining -------------------------------------------------------------------------------------------------------
 
-static Clock *join(Clock *a, Clock *b, unsigned depth, bool *all_a, bool *all_b);
+// Whether what is joined says no more than the one side, than the other: then it is that side.
+typedef struct Sides {
+    bool a, b;
+} Sides;
 
-// Both have `way`. *s gets the slot with its reference, *is_child what it is. Sets *from_a, *from_b to whether it is
-// that side's own. False when memory is out.
-static bool join_slot(Clock *a, Clock *b, unsigned way, unsigned depth, Slot *s, bool *is_child, bool *from_a,
-                      bool *from_b) {
-    bool ca = a->child >> way & 1, cb = b->child >> way & 1;
-    Slot x = a->slot[place(a, way)], y = b->slot[place(b, way)];
-    *is_child = true;
-    *from_a = *from_b = false;
-    if (ca && cb) {
-        s->child = join(x.child, y.child, depth + 1, from_a, from_b);
-    } else if (ca) {
-        s->child = insert(x.child, y, depth + 1);
-        *from_a = s->child == x.child;
-    } else if (cb) {
-        s->child = insert(y.child, x, depth + 1);
-        *from_b = s->child == y.child;
-    } else if (x.leaf.key == y.leaf.key) {
-        *is_child = false;
-        *from_a = x.leaf.value >= y.leaf.value;
-        *from_b = y.leaf.value >= x.leaf.value;
-        *s = *from_a ? x : y;
-        return true;
+static Clock *join(Clock *a, Clock *b, unsigned depth, Sides *all);
+
+// The values of a and of b, which have the same keys, n of them. What of the result is not that side's: *more_a, *more_b.
+static void join_values(const uint32_t *a, const uint32_t *b, uint32_t *to, unsigned n, uint32_t *more_a,
+                        uint32_t *more_b) {
+    uint32_t x = 0, y = 0;
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t v = a[k] > b[k] ? a[k] : b[k];
+        x |= v ^ a[k];
+        y |= v ^ b[k];
+        to[k] = v;
+    }
+    *more_a = x;
+    *more_b = y;
+}
+
+static Clock *join_leaves(Clock *a, Clock *b, Sides *all) {
+    const Leaf *x = leaf(a), *y = leaf(b);
+    uint32_t mask = x->mask | y->mask, v[LEAF_KEYS], more_a = mask & ~x->mask, more_b = mask & ~y->mask;
+    unsigned n = 0;
+    if (x->mask == y->mask) {
+        n = count_bits(mask);
+        join_values(x->value, y->value, v, n, &more_a, &more_b);
     } else {
-        s->child = pair(x, y, depth + 1);
-    }
-    return s->child != NULL;
-}
-
-static void drop(Slot *s, unsigned n, unsigned children) {
-    for (unsigned k = 0; k < n; k++)
-        if (children >> k & 1)
-            gr_clock_release(s[k].child);
-}
-
-// *all_a and *all_b: whether it says no more than that side. NULL when memory is out.
-static Clock *join(Clock *a, Clock *b, unsigned depth, bool *all_a, bool *all_b) {
-    unsigned used = a->used | b->used, n = 0, children = 0, ways = 0;
-    *all_a = used == a->used;
-    *all_b = used == b->used;
-    if (a == b)
-        return gr_clock_retain(a);
-    Slot s[WAYS];
-    for (unsigned m = used; m; m &= m - 1, n++) {
-        unsigned way = (unsigned)__builtin_ctz(m);
-        bool in_a = a->used >> way & 1, in_b = b->used >> way & 1, child, from_a = in_a, from_b = in_b;
-        if (in_a && in_b) {
-            if (!join_slot(a, b, way, depth, &s[n], &child, &from_a, &from_b)) {
-                drop(s, n, children);
-                return NULL;
-            }
-        } else {
-            const Clock *c = in_a ? a : b;
-            s[n] = retained(c, way);
-            child = c->child >> way & 1;
+        const uint32_t *p = x->value, *q = y->value;
+        for (uint32_t m = mask; m; m &= m - 1, n++) {
+            uint32_t bit = m & -m, s = x->mask & bit ? *p++ : 0, t = y->mask & bit ? *q++ : 0;
+            v[n] = s > t ? s : t;
+            more_a |= s < t;
+            more_b |= t < s;
         }
-        children |= (unsigned)child << n;
-        ways |= (unsigned)child << way;
-        *all_a &= from_a;
-        *all_b &= from_b;
     }
-    Clock *same = *all_a ? a : *all_b ? b : NULL;
-    Clock *c = same ? gr_clock_retain(same) : new_node(n);
-    if (same || !c) {
-        drop(s, n, children);
+    *all = (Sides){!more_a, !more_b};
+    if (!more_a || !more_b)
+        return gr_clock_retain(!more_a ? a : b);
+    Leaf *l = new_leaf(x->group, mask);
+    if (!l)
+        return NULL;
+    memcpy(l->value, v, n * sizeof *v);
+    return &l->head;
+}
+
+// `a` is a leaf, `b` an inner node.
+static Clock *join_leaf(Clock *a, Clock *b, unsigned depth, Sides *all) {
+    unsigned way = digit(leaf(a)->group, depth);
+    *all = (Sides){false, false};
+    if (!(b->used >> way & 1))
+        return replace(b, way, gr_clock_retain(a));
+    Sides below;
+    Clock *c = join(a, at_way(b, way), depth + 1, &below);
+    all->b = c && below.b;
+    if (!all->b)
+        return replace(b, way, c);
+    gr_clock_release(c);
+    return gr_clock_retain(b);
+}
+
+static Clock *join_inner(Clock *a, Clock *b, unsigned depth, Sides *all) {
+    uint32_t used = a->used | b->used;
+    Clock *s[WAYS];
+    unsigned n = 0, x = 0, y = 0;
+    *all = (Sides){used == a->used, used == b->used};
+    for (uint32_t m = used; m; m &= m - 1, n++) {
+        Clock *p = a->used & m & -m ? ways(a)[x++] : NULL, *q = b->used & m & -m ? ways(b)[y++] : NULL;
+        Sides below = {p != NULL, q != NULL};
+        s[n] = p && q ? join(p, q, depth + 1, &below) : gr_clock_retain(p ? p : q);
+        if (!s[n])
+            break;
+        all->a &= below.a;
+        all->b &= below.b;
+    }
+    bool failed = n < count_bits(used);
+    Clock *same = failed ? NULL : all->a ? a : all->b ? b : NULL;
+    Inner *c = same || failed ? NULL : new_inner(used);
+    if (c) {
+        memcpy(c->way, s, n * sizeof *s);
+        return &c->head;
+    }
+    for (unsigned k = 0; k < n; k++)
+        gr_clock_release(s[k]);
+    return gr_clock_retain(same);
+}
+
+// NULL when memory is out.
+static Clock *join(Clock *a, Clock *b, unsigned depth, Sides *all) {
+    if (a == b) {
+        *all = (Sides){true, true};
+        return gr_clock_retain(a);
+    }
+    if (a->used && b->used)
+        return join_inner(a, b, depth, all);
+    if (b->used)
+        return join_leaf(a, b, depth, all);
+    if (a->used) {
+        Sides turned;
+        Clock *c = join_leaf(b, a, depth, &turned);
+        *all = (Sides){turned.b, turned.a};
         return c;
     }
-    c->used = (uint16_t)used;
-    c->child = (uint16_t)ways;
-    for (unsigned k = 0; k < n; k++)
-        c->slot[k] = s[k];
-    return c;
+    if (leaf(a)->group == leaf(b)->group)
+        return join_leaves(a, b, all);
+    *all = (Sides){false, false};
+    return pair(gr_clock_retain(a), gr_clock_retain(b), depth);
 }
 
 Clock *gr_clock_join(Clock *a, Clock *b) {
@@ -273,8 +338,8 @@ Clock *gr_clock_join(Clock *a, Clock *b) {
         return gr_clock_retain(a);
     if (!a)
         return gr_clock_retain(b);
-    bool all_a, all_b;
-    Clock *c = join(a, b, 0, &all_a, &all_b);
+    Sides all;
+    Clock *c = join(a, b, 0, &all);
     return c ? c : gr_clock_retain(a);
 }
 
@@ -282,55 +347,48 @@ Clock *gr_clock_join(Clock *a, Clock *b) {
 
 static Clock *kept_of(ClockFilter *f, Clock *c);
 
-// A node of the slots that are left, n of them. One entry alone belongs into the node above.
-static Clock *node_of(const Slot *s, unsigned n, unsigned used, unsigned child) {
-    Clock *c = n ? new_node(n) : NULL;
-    if (!c)
-        return NULL;
-    c->used = (uint16_t)used;
-    c->child = (uint16_t)child;
-    for (unsigned k = 0; k < n; k++)
-        c->slot[k] = s[k];
-    return c;
+static Clock *filter_leaf(ClockFilter *f, Clock *c) {
+    const Leaf *old = leaf(c);
+    uint32_t kept = 0;
+    for (uint32_t m = old->mask; m; m &= m - 1)
+        kept |= f->keep(f->user, key_of(old->group, (unsigned)__builtin_ctz(m))) ? m & -m : 0;
+    if (kept == old->mask || !kept)
+        return kept ? gr_clock_retain(c) : NULL;
+    Leaf *l = new_leaf(old->group, kept);
+    if (!l)
+        return gr_clock_retain(c);
+    for (uint32_t m = kept, k = 0; m; m &= m - 1, k++)
+        l->value[k] = old->value[rank(old->mask, (unsigned)__builtin_ctz(m))];
+    return &l->head;
 }
 
-static bool is_single(const Clock *c) { return c && !c->child && !(c->used & (c->used - 1)); }
+static Clock *filter_inner(ClockFilter *f, Clock *c) {
+    Clock *s[WAYS];
+    unsigned n = 0, used = 0, k = 0;
+    bool same = true;
+    for (unsigned m = c->used; m; m &= m - 1, k++) {
+        Clock *below = kept_of(f, ways(c)[k]);
+        same &= below == ways(c)[k];
+        if (!below)
+            continue;
+        s[n++] = below;
+        used |= m & -m;
+    }
+    if (!n || (n == 1 && !s[0]->used)) // a leaf alone takes the node's place
+        return n ? s[0] : NULL;
+    Inner *now = same ? NULL : new_inner(used);
+    if (now) {
+        memcpy(now->way, s, n * sizeof *s);
+        return &now->head;
+    }
+    for (unsigned i = 0; i < n; i++)
+        gr_clock_release(s[i]);
+    return gr_clock_retain(c);
+}
 
 static Clock *filter_node(ClockFilter *f, Clock *c) {
-    Slot s[WAYS];
-    unsigned n = 0, used = 0, child = 0, k = 0;
-    bool same = true;
     f->visited++;
-    for (unsigned m = c->used; m; m &= m - 1, k++) {
-        unsigned way = m & -m;
-        s[n] = c->slot[k];
-        if (!(c->child & way)) {
-            if (!f->keep(f->user, unmix(s[n].leaf.key))) {
-                same = false;
-                continue;
-            }
-        } else {
-            Clock *below = kept_of(f, s[n].child);
-            same &= below == s[n].child;
-            if (!below)
-                continue;
-            s[n].child = below;
-            child |= way;
-            if (is_single(below)) {
-                s[n] = below->slot[0];
-                child &= ~way;
-                gr_clock_release(below);
-            }
-        }
-        used |= way;
-        n++;
-    }
-    Clock *now = same ? gr_clock_retain(c) : node_of(s, n, used, child);
-    bool failed = !same && n && !now;
-    for (unsigned m = used, i = 0; (same || failed) && m; m &= m - 1, i++)
-        if (child & m & -m)
-            gr_clock_release(s[i].child);
-    return failed ? gr_clock_retain(c) : now;
+    return c->used ? filter_inner(f, c) : filter_leaf(f, c);
 }
 
 // A reference of the caller's own; NULL: nothing is kept.
@@ -369,9 +427,10 @@ void gr_clock_filter_end(ClockFilter *f) {
 }
 
 void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t v), void *user) {
-    for (unsigned m = c ? c->used : 0, k = 0; m; m &= m - 1, k++)
-        if (c->child >> __builtin_ctz(m) & 1)
-            gr_clock_each(c->slot[k].child, f, user);
-        else
-            f(user, unmix(c->slot[k].leaf.key), c->slot[k].leaf.value);
+    if (!c)
+        return;
+    for (unsigned m = c->used, k = 0; m; m &= m - 1, k++)
+        gr_clock_each(ways(c)[k], f, user);
+    for (uint32_t m = c->used ? 0 : leaf(c)->mask, k = 0; m; m &= m - 1, k++)
+        f(user, key_of(leaf(c)->group, (unsigned)__builtin_ctz(m)), leaf(c)->value[k]);
 }

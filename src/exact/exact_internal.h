@@ -105,6 +105,7 @@ struct Exact {
     uint8_t turns[32][LANES];           // gr_vm_commit_lane
     Launch *launch;                     // the last that was looked for
     uint64_t moment;
+    uint64_t reports;     // races that were found, each time
     uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
     int device;           // of the last launch, and 1
     bool several_devices; // have launched something
@@ -234,6 +235,8 @@ static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
     if (line->told && (line->told == (uint32_t)a->view.launch->number || x->order.active.len > 1))
         x->reads_version++; // it may be a running launch's
     line->seen = line->told = 0;
+    if (gr_line_has_cells(line))
+        gr_line_written(&x->shadow, line);
 }
 void gr_exact_reads_free(Exact *x);
 // tables.c

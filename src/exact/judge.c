@@ -168,6 +168,7 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
                      uint32_t other_lane, RaceClass class) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
     uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
+    x->reports++;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
         return;
     if (class == RACE_SAME_VALUE && x->options.no_same_value)
@@ -354,9 +355,9 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
     const Shadow *s = &x->shadow;
     bool some_volatile;
     return are_alike(x, a, h, &some_volatile) &&
-           (!some_volatile || (gr_history_alike(s, h).one_site &&
-                               gr_exact_has_counted(x, a, &s->stamps.data[a->stamp],
-                                                    &s->stamps.data[gr_history_stamp(s, h)])));
+           (!some_volatile ||
+            (gr_history_alike(s, h).one_site &&
+             gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[gr_history_stamp(s, h)])));
 }
 
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
@@ -368,7 +369,7 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
     bool alike = are_alike(x, a, h, &some_volatile);
     uint32_t changed = 0; // bytes that newer ones than e changed
     for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
-        if (!alike || !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp],
-                                            &x->shadow.stamps.data[e.stamp]))
+        if (!alike ||
+            !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp]))
             gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
 }

@@ -313,6 +313,9 @@ static void free_warp(Warp *w) {
         0;
     w->recent_of = 0;
     w->has_imp = false;
+    if (w->looked)
+        memset(w->look, 0, sizeof w->look);
+    w->looked = false;
 }
 
 static void free_blocks(Order *o) {

@@ -99,7 +99,7 @@ typedef struct Op {
 
 static inline Clock *gr_op_base(const Op *op, uint32_t lane) { return op->base[op->even ? 0 : lane]; }
 
-enum { WARP_STAMPS = 16, LEARNT = 2 };
+enum { WARP_STAMPS = 16, LEARNT = 2, LOOKS = 8 };
 
 // Lanes that have waited for their own lane of an operation: each knows that one only, up to that epoch.
 typedef struct Waited {
@@ -111,6 +111,13 @@ typedef struct Waited {
 typedef struct CopyGroup {
     uint32_t mask, group, first, last;
 } CopyGroup;
+
+// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until somebody writes to that line the
+// next such load neither learns anything nor has to be remembered.
+typedef struct Look {
+    uint64_t at, version, age; // of the line; of the shadow's stamps
+    uint32_t stamp, lanes;     // 0: none
+} Look;
 
 typedef struct Warp {
     uint32_t index, exists, exited;
@@ -140,6 +147,8 @@ typedef struct Warp {
     uint32_t cached_floor, cached_groups, cached_copied;
     uint32_t recent[WARP_STAMPS]; // the last stamps of the shadow's, by site
     uint64_t recent_of;           // the shadow's age; of another one they mean nothing
+    Look look[LOOKS];             // by address and lane
+    bool looked;                  // there are some
 } Warp;
 
 typedef struct Phase {
@@ -287,8 +296,17 @@ typedef struct Order {
     bool nomem;
 } Order;
 
+// Lanes of a warp, warps of a block, and blocks and streams with numbers side by side differ in the same five bits, which clocks are
+// good at (clock.h).
 static inline uint64_t key_of(Level level, uint64_t id, uint32_t warp, uint32_t lane) {
-    return (id << 10 | warp << 5 | lane) << 3 | level;
+    uint64_t who = level == BY_THREAD ? id << 10 | warp << 5 | lane : level == BY_WARP ? id << 5 | warp : id;
+    return who << 3 | level;
+}
+
+static inline Level level_of(uint64_t key) { return (Level)(key & 7); }
+// The number of the block instance, or of the stream.
+static inline uint64_t id_of(uint64_t key) {
+    return key >> (level_of(key) == BY_THREAD ? 13 : level_of(key) == BY_WARP ? 8 : 3);
 }
 
 static inline uint32_t epoch_of(const Block *b, const Warp *w, uint32_t lane) {

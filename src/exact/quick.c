@@ -194,8 +194,29 @@ static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t l
     return gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
 }
 
-static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
+// What the lanes do, as far as order goes. False: that is nothing, as nobody has released anything and neither have these lanes.
+static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+    *op = (StrongOp){.vars = vars,
+                     .size = g->site->size,
+                     .sem = g->site->sem,
+                     .scope = (PtxScope)(mine->scope + 1),
+                     .owner = a->owner ? a->owner->id : 0,
+                     .rmw = mine->access == PTX_ACCESS_RMW,
+                     .red = g->site->stmt && g->site->stmt->instr->op == PTX_OP_RED};
+    return vars->live || (a->view.warp->synced & g->mask);
+}
+
+static void atom_reads(Exact *x, Block *b, Warp *w, uint32_t lane, StrongOp *op, uint64_t at) {
+    op->at = at;
+    gr_order_strong_read(&x->order, b, w, lane, op);
+}
+
+static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
     Shadow *s = &x->shadow;
+    StrongOp op;
+    bool orders = strong_op(x, a, g, &op);
     Stamp *mine = &s->stamps.data[a->stamp];
     const uint8_t *order = x->turns[g->turn % 32];
     uint64_t known_line = 0; // and 1
@@ -217,6 +238,8 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
             known_line = at / LINE_BYTES + 1;
             gr_exact_is_written(x, a, line);
         }
+        if (orders)
+            atom_reads(x, b, w, lane, &op, at);
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
             if ((c->reads && !gr_exact_all_strong(x, a, c->reads)) ||
@@ -232,15 +255,65 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g) {
             else
                 return false;
         }
+        if (orders)
+            gr_order_strong_write(&x->order, b, w, lane, &op);
     }
     return true;
 }
 
 // ---- Strong reads --------------------------------------------------------------------------------------------------
 
-// Lanes at one place together. False: there may be something to acquire.
-static bool touch_strong(Exact *x, Access *a, const VmGlance *g) {
-    const Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+// Where all the lanes read. False: it is not one place.
+static bool is_one_place(const VmGlance *g, uint64_t *at) {
+    *at = gr_vm_glance_at(g, (unsigned)__builtin_ctz(g->mask));
+    if (!(g->mask & (g->mask - 1)))
+        return true;
+    for (unsigned h = 0; h < 2; h++)
+        if ((g->mask & UINT32_C(0xffff) << 16 * h) && (g->shape[h] != VM_SAME || g->base[h] != *at))
+            return false;
+    return true;
+}
+
+static Look *look_at(Warp *w, uint64_t at, uint32_t mask) {
+    return &w->look[(at / CELL_BYTES + (unsigned)__builtin_ctz(mask)) % LOOKS];
+}
+
+// The lanes have read that before, and nothing has been written there since.
+static bool sees_again(Exact *x, Block *owner, Warp *w, const VmGlance *g, const Kind *k, uint32_t epoch) {
+    uint64_t at;
+    if (!w->looked || !is_one_place(g, &at) || gr_exact_passes_some(x))
+        return false;
+    const Look *l = look_at(w, at, g->mask);
+    if (l->at != at || (g->mask & ~l->lanes) || l->age != x->shadow.age)
+        return false;
+    Stamp *t = &x->shadow.stamps.data[l->stamp];
+    const Line *line = gr_shadow_line(&x->shadow, owner, at);
+    if (t->site != k->stamp.site || t->at.epoch != epoch || !line || !gr_line_has_cells(line) ||
+        line->wide.version != l->version)
+        return false;
+    t->last = x->moment;
+    return true;
+}
+
+static void note_look(Exact *x, const Access *a, Warp *w, const VmGlance *g) {
+    uint64_t at;
+    if (!is_one_place(g, &at))
+        return;
+    const Line *line = gr_shadow_line(&x->shadow, a->owner, at);
+    if (!line || !gr_line_has_cells(line))
+        return;
+    Look now = {at, line->wide.version, x->shadow.age, a->stamp, g->mask}, *l = look_at(w, at, g->mask);
+    if (l->at == at && l->version == now.version && l->age == now.age && l->stamp == now.stamp)
+        now.lanes |= l->lanes;
+    *l = now;
+    w->looked = true;
+}
+
+// Lanes at one place together.
+static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+    StrongOp op;
+    bool orders = strong_op(x, a, g, &op);
+    uint64_t reports = x->reports;
     for (uint32_t m = g->mask; m; m &= m - 1)
         a->address[__builtin_ctz(m)] = gr_vm_glance_at(g, (unsigned)__builtin_ctz(m));
     for (uint32_t left = g->mask, same; left; left &= ~same) {
@@ -248,10 +321,12 @@ static bool touch_strong(Exact *x, Access *a, const VmGlance *g) {
         same = 0;
         for (uint32_t m = left; m; m &= m - 1)
             same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
-        if (vars->live && gr_map_get_u64(vars, at))
-            return false;
+        for (uint32_t m = orders ? same : 0; m; m &= m - 1)
+            atom_reads(x, b, w, (uint32_t)__builtin_ctz(m), &op, at);
         gr_exact_touch(x, a, same, g->site->size);
     }
+    if (x->reports == reports)
+        note_look(x, a, w, g);
     return true;
 }
 
@@ -319,6 +394,12 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
             gr_exact_catch_up(x, owner);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
+    if (strong && ((!k->relaxed && !(reads && g->site->sem == PTX_ACQUIRE)) || x->open.len ||
+                   k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
+                   (!reads && g->site->size != 4 && g->site->size != 8)))
+        return false;
+    if (strong && reads && sees_again(x, owner, w, g, k, epoch))
+        return true;
     VmGlance part;
     if (reads && !strong && !shared && k->pages.count) {
         uint32_t left = gr_exact_untold(x, b->launch, k, g);
@@ -330,12 +411,6 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
             g = &part;
         }
     }
-    if (strong && (!k->relaxed || k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
-                   (w->synced & g->mask) || x->open.len))
-        return false;
-    if (strong && !reads &&
-        ((g->site->size != 4 && g->site->size != 8) || (shared ? &owner->sync : &x->order.sync)->live))
-        return false;
     Access a;
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
     a.owner = owner;
@@ -351,5 +426,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     a.stamp = gr_exact_stamp(x, w, &s);
     if (!a.stamp)
         return false;
-    return !strong ? touch_weak(x, &a, g, reads) : reads ? touch_strong(x, &a, g) : touch_atoms(x, &a, g);
+    return !strong ? touch_weak(x, &a, g, reads)
+           : reads ? touch_strong(x, &a, g, b, w)
+                   : touch_atoms(x, &a, g, b, w);
 }

@@ -278,6 +278,7 @@ Cell *gr_line_widen(Shadow *s, Line *l, bool shared) {
     memset(l->side, 0, sizeof l->side);
     l->wide.mark.shape = gr_shape(FORM_CELLS, 0);
     l->wide.cells = cells;
+    gr_line_written(s, l);
     return cells;
 }
 
@@ -553,7 +554,8 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     Alike mine = gr_stamp_alike(&s->stamps.data[e.stamp]), others = h ? gr_history_alike(s, h) : mine;
     n.strong = (mine.strong == others.strong ? mine.strong : 0) & 7;
     n.some_volatile = mine.some_volatile || others.some_volatile;
-    n.one_site = !h || (others.one_site && s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
+    n.one_site = !h || (others.one_site &&
+                        s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
     if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
         s->nomem = true;
         return gr_history_retain(s, h);

@@ -117,6 +117,7 @@ typedef struct Line {
         struct {
             Run mark; // FORM_CELLS
             Cell *cells;
+            uint64_t version; // another one whenever something is written to it (gr_line_written)
         } wide;
     };
     uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
@@ -133,7 +134,8 @@ static inline bool gr_line_has_cells(const Line *l) {
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1, left : 21; // strong: Alike; left: so many more before it is tidied up
+    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1,
+        left : 21; // strong: Alike; left: so many more before it is tidied up
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
 } Node;
@@ -185,6 +187,7 @@ typedef struct Region {
 typedef struct Shadow {
     Map regions;         // number -> Region
     uint64_t generation; // pages of another one are as good as empty
+    uint64_t versions;   // all there have been
     struct {
         uint64_t number; // and 1
         Region *region;
@@ -275,6 +278,9 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
     Cell *cells = __builtin_expect(gr_line_has_cells(l), 1) ? l->wide.cells : gr_line_widen(s, l, shared);
     return cells ? &cells[at / CELL_BYTES % LINE_CELLS] : NULL;
 }
+
+// Somebody writes to a line with cells, or is about to.
+static inline void gr_line_written(Shadow *s, Line *l) { l->wide.version = ++s->versions; }
 
 // To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,
 // and ends.

@@ -41,7 +41,7 @@ typedef struct Search {
 static void look(void *user, uint64_t key, uint32_t v) {
     Search *s = user;
     (void)v;
-    s->found |= (key & 7) != BY_STREAM && gr_order_is_needed(s->order, key >> 13);
+    s->found |= level_of(key) != BY_STREAM && gr_order_is_needed(s->order, id_of(key));
 }
 
 bool gr_order_names_needed(const Order *o, const Clock *c) {
@@ -105,7 +105,7 @@ static void free_launches(Order *o) {
 }
 
 static bool is_kept(void *user, uint64_t key) {
-    return (key & 7) == BY_STREAM || gr_order_info(user, key >> 13)->launch;
+    return level_of(key) == BY_STREAM || gr_order_info(user, id_of(key))->launch;
 }
 
 void gr_order_sweep_clock(Sweep *s, Clock **c) { gr_clock_filter(&s->filter, c); }

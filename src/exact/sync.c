@@ -134,7 +134,7 @@ void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
 static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFences *f, const Point *p,
                       uint32_t lane) {
     bool own = key == key_of(BY_THREAD, p->id, p->warp, lane);
-    Point fence = {.id = key >> 13, .warp = key >> 8 & (LANES - 1)};
+    Point fence = {.id = id_of(key), .warp = key >> 8 & (LANES - 1)};
     fence.launch = gr_order_info(o, fence.id)->launch;
     for (size_t k = 0; k < f->list.len; k++) {
         const ProxyFence *x = &f->list.data[k];
@@ -164,7 +164,7 @@ bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lan
 
 // A fence is asked about when its thread's launch is not known as a whole, or when it saw what is remembered of others.
 static bool is_asked_about(const Order *o, uint64_t key, const ProxyFences *f) {
-    if (gr_order_is_needed(o, key >> 13))
+    if (gr_order_is_needed(o, id_of(key)))
         return true;
     for (size_t k = 0; k < f->list.len; k++)
         if (gr_order_names_needed(o, f->list.data[k].base))
@@ -180,7 +180,7 @@ void gr_order_mark_fences(Order *o) {
         if (!f)
             continue;
         if (is_asked_about(o, key, f)) {
-            gr_order_mark(o, gr_order_info(o, key >> 13)->launch, key >> 13);
+            gr_order_mark(o, gr_order_info(o, id_of(key))->launch, id_of(key));
             continue;
         }
         (void)gr_map_remove_u64(&o->fenced, key);

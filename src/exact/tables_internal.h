@@ -11,10 +11,6 @@ static inline bool gr_element_in(const uint64_t bits[2], unsigned e) { return bi
 static inline void gr_element_put(uint64_t bits[2], unsigned e) { bits[e / 64] |= UINT64_C(1) << e % 64; }
 static inline void gr_element_take(uint64_t bits[2], unsigned e) { bits[e / 64] &= ~(UINT64_C(1) << e % 64); }
 
-static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
-    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
-}
-
 static inline uint32_t gr_history_lanes(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].lanes : UINT32_C(1) << (h & 31);
 }

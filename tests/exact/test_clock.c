@@ -17,8 +17,10 @@ typedef struct Plain {
     uint32_t v[KEYS];
 } Plain;
 
-// Few digits differ between neighbours, so deep nodes occur.
+// Every second is of a lane of some warp; of the others few digits differ between neighbours, so deep nodes occur.
 static uint64_t key_of(unsigned k) {
+    if (k % 2)
+        return (uint64_t)(k / 64 + 1000) << 8 | (uint64_t)(k / 2 % 32) << 3 | 1;
     return (uint64_t)k * (k % 3 ? 1 : UINT64_C(0x100000001)) << (k % 5 * 9);
 }
 
@@ -92,6 +94,38 @@ static void random_clocks(void **state) {
     }
 }
 
+static bool is_low(void *user, uint64_t key) {
+    const uint64_t *below = user;
+    return key < *below;
+}
+
+// What is left of two clocks that share nearly all of their nodes.
+static void left_out(void **state) {
+    (void)state;
+    for (uint64_t below = 0; below < 4000; below += 93) {
+        Clock *c[2] = {NULL, NULL};
+        for (uint64_t k = 0; k < 500; k++) {
+            Clock *n = gr_clock_with(c[0], k * 8, (uint32_t)k + 1);
+            gr_clock_release(c[0]);
+            c[0] = n;
+        }
+        c[1] = gr_clock_with(c[0], 16, 1000);
+        ClockFilter f = {.keep = is_low, .user = &below};
+        for (unsigned i = 0; i < 2; i++)
+            gr_clock_filter(&f, &c[i]);
+        gr_clock_filter_end(&f);
+        for (uint64_t k = 0; k < 500; k++)
+            for (unsigned i = 0; i < 2; i++)
+                assert_int_equal(gr_clock_get(c[i], k * 8), k * 8 >= below ? 0 : i && k == 2 ? 1000 : k + 1);
+        Clock *both = gr_clock_join(c[0], c[1]);
+        assert_ptr_equal(both, c[1]);
+        gr_clock_release(both);
+        for (unsigned i = 0; i < 2; i++)
+            gr_clock_release(c[i]);
+    }
+    assert_int_equal(gr_clock_bytes(), 0);
+}
+
 static void sharing(void **state) {
     (void)state;
     Clock *a = NULL;
@@ -115,6 +149,7 @@ static void sharing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_clocks), cmocka_unit_test(sharing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_clocks), cmocka_unit_test(left_out),
+                                       cmocka_unit_test(sharing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
