@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A barrier of the whole grid made of an atomic and a loop that looks at it, between the steps of one kernel.
 // ARGS: 8 20
+// GROWS: 8 20 | 8 40 | 8 80
 #include <cstdio>
 #include <cstdlib>
 #include <cuda/atomic>

@@ -191,6 +191,10 @@ static void touch_word(Exact *x, Access *a, uint32_t lanes, uint64_t word, uint3
     if (s->strong && gr_exact_retire_cell(
                          x, a, line, cell)) // strong ones are told at a glance when they are among themselves
         tables = true;
+    if (tables && s->strong && s->proxy == VM_PROXY_GENERIC &&
+        gr_exact_clear_of_tables(x, a, line, lanes, gr_shape(FORM_SAME, (int)(word % LINE_BYTES)), CELL_BYTES,
+                                 reads))
+        tables = false;
     Cell was = *cell;
     a->raced = a->asked = false;
     for (uint32_t m = lanes; m; m &= m - 1) {

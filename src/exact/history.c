@@ -5,7 +5,8 @@
 #include "base/rng.h"
 
 // OBSERVERS_MAX: so many entries are kept only for what they have seen.
-enum { NEWEST = 16, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
+// LOOKED_AT: so many of strong reads are, as others of a thread are left out later (read_since).
+enum { NEWEST = 16, LOOKED_AT = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
 
 bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     Entry e;
@@ -87,7 +88,8 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
 
 static bool interns(const Exact *x, const Access *a) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    return !a->owner && !(s->strong && s->access == PTX_ACCESS_RMW); // the next one takes its place
+    // The next atomic operation takes its place, and those who poll have each its own.
+    return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
 }
 
 static void push(Exact *x, const Access *a, History *h, Entry e) {
@@ -143,7 +145,7 @@ static uint32_t read_since(Exact *x, const Entry *e) {
 
 // A history of so many entries that has just been tidied up: as many again as pay for that.
 static History tidied(Exact *x, History h, size_t n) {
-    gr_history_tidied(&x->shadow, h, n > 2 ? n / 2 : 0);
+    gr_history_tidied(&x->shadow, h, n > 2 ? n : 0);
     return h;
 }
 
@@ -222,13 +224,14 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
 // Whoever looks at one place in a loop has read it before.
 static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
     Entry e;
-    for (unsigned k = 0; k < NEWEST && gr_history_next(s, &h, &e); k++)
+    unsigned newest = s->stamps.data[stamp].strong ? LOOKED_AT : NEWEST;
+    for (unsigned k = 0; k < newest && gr_history_next(s, &h, &e); k++)
         if (e.stamp == stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
             return true;
     return false;
 }
 
-// What takes the place of h, with a reference to it. A history is tidied up when it has grown by half since the last time,
+// What takes the place of h, with a reference to it. A history is tidied up when it has doubled since the last time,
 // so that this costs little for each access.
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
     if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
@@ -244,7 +247,8 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
                 gr_exact_is_told(x, &sh->stamps.data[a->stamp], &sh->stamps.data[e.stamp], &other))
                 return gr_history_retain(sh, h);
     }
-    if (sh->stamps.data[a->stamp].access == PTX_ACCESS_READ && has_read(sh, h, a->stamp, lanes, bytes))
+    bool reads = sh->stamps.data[a->stamp].access == PTX_ACCESS_READ;
+    if (reads && has_read(sh, h, a->stamp, lanes, bytes))
         return gr_history_retain(sh, h);
     if (!gr_history_left(sh, h))
         return tidy(x, a, h, lanes, word, bytes);
@@ -252,7 +256,7 @@ History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64
     bool rmw = is_strong_rmw(x, a->stamp),
          merges = !rmw && (mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
     History rest = h;
-    for (unsigned k = 0; k < (rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
+    for (unsigned k = 0; k < (reads ? 0 : rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
         if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
             return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
                                                                    : tidy(x, a, h, lanes, word, bytes);

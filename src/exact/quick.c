@@ -309,6 +309,33 @@ static void note_look(Exact *x, const Access *a, Warp *w, const VmGlance *g) {
     w->looked = true;
 }
 
+// The lanes read a word where nothing but strong operations has been. False: look closer.
+static bool look_at_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t word) {
+    Cell *c = &line->wide.cells[word / CELL_BYTES % LINE_CELLS];
+    if (c->writes && !gr_exact_all_strong(x, a, c->writes) && !gr_exact_retire_cell(x, a, line, c))
+        return false;
+    if (gr_line_has_tables(line, true) &&
+        !gr_exact_clear_of_tables(x, a, line, lanes, gr_shape(FORM_SAME, (int)(word % LINE_BYTES)),
+                                  CELL_BYTES, true))
+        return false;
+    History now = gr_exact_remember(x, a, c->reads, lanes, word, ALL_BYTES);
+    gr_history_release(&x->shadow, c->reads);
+    c->reads = now;
+    return true;
+}
+
+static void look_there(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint32_t size) {
+    Line *line = size % CELL_BYTES == 0 ? gr_shadow_line(&x->shadow, a->owner, at) : NULL;
+    bool quick = line && gr_line_cell(&x->shadow, line, at, a->owner != NULL);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + size);
+    a->view.lane = (uint32_t)__builtin_ctz(lanes);
+    a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
+    for (uint32_t k = 0; quick && k < size; k += CELL_BYTES)
+        quick = look_at_word(x, a, line, lanes, at + k);
+    if (!quick)
+        gr_exact_touch(x, a, lanes, size);
+}
+
 // Lanes at one place together.
 static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
     StrongOp op;
@@ -323,7 +350,7 @@ static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp 
             same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
         for (uint32_t m = orders ? same : 0; m; m &= m - 1)
             atom_reads(x, b, w, (uint32_t)__builtin_ctz(m), &op, at);
-        gr_exact_touch(x, a, same, g->site->size);
+        look_there(x, a, same, at, g->site->size);
     }
     if (x->reports == reports)
         note_look(x, a, w, g);

@@ -316,14 +316,73 @@ static void long_run(void **state) {
     gr_exact_free(x);
 }
 
+static void poll(const char *name, const char *text, uint32_t blocks, uint64_t most) {
+    Rig r;
+    Exact *x;
+    rig_open(&r, text, &(VmConfig){.seed = 1});
+    assert_int_equal(gr_exact_create(NULL, &x, NULL), GR_OK);
+    VmObserver o = gr_exact_observer(x);
+    assert_int_equal(gr_vm_observe(r.dev, &o, NULL), GR_OK);
+    uint64_t memory = rig_alloc(&r, 4096);
+    assert_int_equal(RIG_RUN(&r, "k", blocks, 32, memory), VM_FAULT_NONE);
+    assert_false(gr_exact_incomplete(x));
+    assert_int_equal(gr_exact_races(x), 0);
+    if (gr_exact_shadow_bytes(x) > most)
+        fail_msg("%s: %llu bytes", name, (unsigned long long)gr_exact_shadow_bytes(x));
+    rig_close(&r);
+    gr_exact_free(x);
+}
+
+// What polling takes is a matter of how many threads there are, not of how often they look or how often what they look at changes.
+static void polling(void **state) {
+    (void)state;
+    static const struct {
+        const char *look, *take, *give;
+    } way[] = {
+        {"ld.acquire.gpu.global.u32 %r9, [%rd1];", "", "st.release.gpu.global.u32 [%rd1], %r9;"},
+        {"ld.volatile.global.u32 %r9, [%rd1];", "membar.gl;",
+         "membar.gl; st.volatile.global.u32 [%rd1], %r9;"},
+        {"ld.relaxed.gpu.global.u32 %r9, [%rd1];", "", "red.relaxed.gpu.global.max.u32 [%rd1], %r9;"},
+        {"atom.relaxed.gpu.global.cas.b32 %r9, [%rd1], 77777, 0;", "fence.acq_rel.gpu;",
+         "fence.acq_rel.gpu; atom.relaxed.gpu.global.exch.b32 %r12, [%rd1], %r9;"},
+    };
+    for (size_t k = 0; k < sizeof way / sizeof *way; k++) {
+        char text[4096];
+        // One block counts, and the others wait until it has done so.
+        snprintf(text, sizeof text,
+                 ".visible .entry k(.param .u64 p) { %s @!%%p1 bra END; mov.u32 %%r9, 0; mov.u32 %%r13, 0; "
+                 "@%%p8 bra POLL;\n"
+                 "COUNT: add.u32 %%r13, %%r13, 1; and.b32 %%r14, %%r13, 31; setp.ne.u32 %%p10, %%r14, 0; "
+                 "@%%p10 bra COUNT;\n"
+                 "add.u32 %%r9, %%r9, 1; %s setp.lt.u32 %%p10, %%r9, 1000; @%%p10 bra COUNT; bra END;\n"
+                 "POLL: %s setp.lt.u32 %%p10, %%r9, 1000; @%%p10 bra POLL;\nEND: ret; }\n",
+                 head, way[k].give, way[k].look);
+        poll(way[k].give, text, 32, 400000);
+        // All pass a turn round, and with it the right to a plain variable.
+        snprintf(text, sizeof text,
+                 ".visible .entry k(.param .u64 p) { %s @!%%p1 bra END; mov.u32 %%r7, 0; mov.u32 %%r10, "
+                 "%%nctaid.x;\n"
+                 "ROUND: mad.lo.u32 %%r8, %%r7, %%r10, %%r2;\n"
+                 "POLL: %s setp.ne.u32 %%p10, %%r9, %%r8; @%%p10 bra POLL;\n"
+                 "%s ld.global.u32 %%r11, [%%rd1+256]; add.u32 %%r11, %%r11, 1; st.global.u32 [%%rd1+256], "
+                 "%%r11;\n"
+                 "add.u32 %%r9, %%r9, 1; %s\n"
+                 "add.u32 %%r7, %%r7, 1; setp.lt.u32 %%p11, %%r7, 20; @%%p11 bra ROUND;\nEND: ret; }\n",
+                 head, way[k].look, way[k].take, way[k].give);
+        if (k != 2) // which orders nothing
+            poll(way[k].give, text, 24, 1000000);
+    }
+}
+
 int main(void) {
     enum { N = sizeof cases / sizeof *cases };
-    static struct CMUnitTest tests[N + 3];
+    static struct CMUnitTest tests[N + 4];
     for (unsigned k = 0; k < N; k++)
         tests[k] = (struct CMUnitTest){
             .name = cases[k].name, .test_func = check_case, .initial_state = (void *)(uintptr_t)&cases[k]};
     tests[N] = (struct CMUnitTest){.name = "launches", .test_func = launches};
     tests[N + 1] = (struct CMUnitTest){.name = "a long run", .test_func = long_run};
     tests[N + 2] = (struct CMUnitTest){.name = "addresses", .test_func = addresses};
-    return _cmocka_run_group_tests("exact", tests, N + 3, NULL, NULL);
+    tests[N + 3] = (struct CMUnitTest){.name = "polling", .test_func = polling};
+    return _cmocka_run_group_tests("exact", tests, N + 4, NULL, NULL);
 }
