@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lock, taken by a thread of each block in turn, around a counter; and a ticket lock.
 // ARGS: 64 8
-// GROWS: 64 4 | 64 8 | 64 16
+// GROWS: 64 16 | 64 32
 #include <cstdio>
 #include <cstdlib>
 

@@ -143,9 +143,9 @@ static uint32_t read_since(Exact *x, const Entry *e) {
 
 // ---- What is kept ----------------------------------------------------------------------------------------------------
 
-// A history of so many entries that has just been tidied up: as many again as pay for that.
+// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in vain.)
 static History tidied(Exact *x, History h, size_t n) {
-    gr_history_tidied(&x->shadow, h, n > 2 ? n : 0);
+    gr_history_tidied(&x->shadow, h, n > 4 ? n : 0);
     return h;
 }
 
@@ -196,7 +196,7 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     }
     if (same) {
         mine.silent = h && is_silent(x, a, lanes, word, bytes);
-        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)), x->scratch.len + 1);
+        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)), 2 * (x->scratch.len + 1));
     }
     History now = 0;
     size_t n = 1;
