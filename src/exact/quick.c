@@ -189,9 +189,18 @@ static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32
     return true;
 }
 
-static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word) {
+// Lines of whose tables all is known to be of launches that this one knows, by address.
+enum { KNOWN_LINES = 8 };
+
+static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word,
+                               const Line *known[KNOWN_LINES]) {
+    const Line **slot = &known[word / LINE_BYTES % KNOWN_LINES];
+    if (*slot == line)
+        return true;
     Shape shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
-    return gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
+    bool clear = gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
+    *slot = a->tables_known == line ? line : *slot;
+    return clear;
 }
 
 // What the lanes do, as far as order goes. False: that is nothing, as nobody has released anything and neither have these lanes.
@@ -222,6 +231,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *
     uint64_t known_line = 0; // and 1
     Line *line = NULL;
     Cell *cells = NULL;
+    const Line *known[KNOWN_LINES] = {NULL};
     if (a->stamp >= INLINE_STAMPS)
         return false;
     for (unsigned k = 0; k < LANES; k++) {
@@ -243,7 +253,7 @@ static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *
         for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
             Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
             if ((c->reads && !gr_exact_all_strong(x, a, c->reads)) ||
-                (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i)))
+                (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i, known)))
                 return false;
             if (c->writes >> 31) {
                 if (!replace_node(x, a, mine, c, lane))
