@@ -115,7 +115,7 @@ struct Exact {
     VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
     Dekker dekker;
-    uint64_t last_pair;        // one of those that have been counted; 0: none
+    uint64_t last_pair; // one of those that have been counted; 0: none
     // freed.c
     VEC(FreeSite) free_sites;
     VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
