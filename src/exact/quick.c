@@ -64,9 +64,10 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
 
 // The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be. 0: there is none that runs can tell.
 static uint32_t stride_of(const VmGlance *g, uint32_t lanes, uint64_t *base) {
-    uint32_t first = (uint32_t)__builtin_ctz(lanes), second = (uint32_t)__builtin_ctz(lanes & (lanes - 1));
-    if (!(lanes & (lanes - 1)))
+    uint32_t others = lanes & (lanes - 1);
+    if (!others)
         return 0;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), second = (uint32_t)__builtin_ctz(others);
     uint64_t at = gr_vm_glance_at(g, first), far = gr_vm_glance_at(g, second) - at,
              stride = far / (second - first);
     if (far > STRIDE_MAX * LANES || stride > STRIDE_MAX || stride < g->site->size)
