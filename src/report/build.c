@@ -117,6 +117,8 @@ static void take_kernel(Build *b, const GrRecord *rec) {
         b->nomem = true;
         return;
     }
+    if (k.done)
+        gr_build_launched(b, &k);
     const GrModuleInfo *m = gr_build_module(b, k.process, k.module);
     GrKernelCoverage *cov =
         gr_build_kernel(b, k.name, m ? m->name : "", m ? m->unchecked : "its module was not seen");
@@ -301,6 +303,9 @@ done:
     gr_vec_free(&b.kernels);
     gr_map_free(&b.module_at);
     gr_map_free(&b.kernel_at);
+    gr_map_free(&b.coverage_at);
+    gr_map_free(&b.launched);
+    gr_map_free(&b.not_understood_at);
     gr_vec_free(&b.not_understood);
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);

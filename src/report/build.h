@@ -36,6 +36,9 @@ typedef struct Build {
     VEC(GrModuleInfo) modules;
     VEC(KernelInfo) kernels;
     Map module_at, kernel_at; // process and number -> 1 + index; kernel_at: by the number that logs name
+    Map coverage_at; // of a kernel's name, module and whether it is checked -> 1 + index in the report's kernels
+    Map launched;    // what kernels ran: gr_build_launched's keys
+    Map not_understood_at; // of a kernel's name and a status -> 1 + index in not_understood
     VEC(LaunchLog) logs;
     VEC(Process) processes;
     bool nomem;
@@ -56,6 +59,7 @@ const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t n
 gr_status gr_build_races(Build *b, gr_error *err);
 
 // build_coverage.c
+void gr_build_launched(Build *b, const KernelInfo *k); // it ran
 GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked);
 void gr_build_coverage(Build *b);
 

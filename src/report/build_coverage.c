@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Keys of maps: a module may have 10^5 kernels, and all of them may run.
+static uint64_t key_of(uint64_t a, uint64_t b, const char *name) {
+    uint64_t of[3] = {a, b, name ? gr_hash_bytes(name, strlen(name)) : 0};
+    return gr_hash_bytes(of, sizeof of);
+}
+
 GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked) {
     GrReport *r = b->report;
     const char *option = !unchecked && r->excludes_kernel ? r->excludes_kernel(r->excludes_user, name) : NULL;
@@ -12,13 +18,12 @@ GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module
         unchecked = gr_arena_printf(&r->arena, "excluded by %s", option);
         b->nomem |= !unchecked;
     }
-    for (size_t i = 0; i < r->kernels.len; i++) {
-        GrKernelCoverage *k = &r->kernels.data[i];
-        if (!strcmp(k->name, name) && !strcmp(k->module, module) && !k->unchecked == !unchecked)
-            return k;
-    }
+    uint64_t key = key_of(gr_hash_bytes(module, strlen(module)), unchecked != NULL, name);
+    size_t at = (size_t)gr_map_get_u64(&b->coverage_at, key);
+    if (at)
+        return &r->kernels.data[at - 1];
     GrKernelCoverage k = {.name = name, .module = module, .unchecked = unchecked, .excluded = option != NULL};
-    if (!gr_vec_push(&r->kernels, k)) {
+    if (!gr_vec_push(&r->kernels, k) || !gr_map_put_u64(&b->coverage_at, key, (void *)r->kernels.len)) {
         b->nomem = true;
         return NULL;
     }
@@ -37,27 +42,27 @@ static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo
         if (!k || !k->launches)
             return;
     }
-    for (size_t i = 0; i < b->not_understood.len; i++) {
-        Unchecked *u = &b->not_understood.data[i];
-        if (u->first->status == site->status &&
-            (u->kernel == site->kernel || (u->kernel && site->kernel && !strcmp(u->kernel, site->kernel)))) {
-            u->count++;
-            return;
-        }
-    }
-    if (!gr_vec_push(&b->not_understood, ((Unchecked){site->kernel, site, 1})))
+    uint64_t key = key_of(site->status, site->kernel != NULL, site->kernel);
+    size_t at = (size_t)gr_map_get_u64(&b->not_understood_at, key);
+    if (at)
+        b->not_understood.data[at - 1].count++;
+    else if (!gr_vec_push(&b->not_understood, ((Unchecked){site->kernel, site, 1})) ||
+             !gr_map_put_u64(&b->not_understood_at, key, (void *)b->not_understood.len))
+        b->nomem = true;
+}
+
+#define ANY_MODULE UINT64_MAX
+
+void gr_build_launched(Build *b, const KernelInfo *k) {
+    uint64_t any = key_of(k->process, ANY_MODULE, NULL), this = key_of(k->process, k->module, k->name);
+    if (!gr_map_put_u64(&b->launched, any, b) || !gr_map_put_u64(&b->launched, this, b))
         b->nomem = true;
 }
 
 // NULL: any kernel of the module's process.
 static bool was_launched(const Build *b, const GrModuleInfo *m, const char *kernel) {
-    for (size_t i = 0; i < b->kernels.len; i++) {
-        const KernelInfo *k = &b->kernels.data[i];
-        if (k->done && k->process == m->process &&
-            (!kernel || (k->module == m->number && !strcmp(k->name, kernel))))
-            return true;
-    }
-    return false;
+    uint64_t key = kernel ? key_of(m->process, m->number, kernel) : key_of(m->process, ANY_MODULE, NULL);
+    return gr_map_get_u64(&b->launched, key) != NULL;
 }
 
 static bool may_have_run(const Build *b, const GrModuleInfo *m, const GrFunctionInfo *f) {

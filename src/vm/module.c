@@ -112,7 +112,7 @@ gr_status gr_vm_link(VmModule *m, gr_error *err) {
     if (!m->kernels)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (uint32_t k = 0; k < m->n_funcs; k++)
-        if (m->funcs[k]->ptx && m->funcs[k]->ptx->is_entry)
+        if (gr_vm_func_is_kernel(m->funcs[k]))
             m->kernels[m->n_kernels++] = m->funcs[k];
     return GR_OK;
 }
@@ -239,6 +239,7 @@ size_t gr_vm_module_kernels(const VmModule *m, VmFunc *const **out) {
 }
 
 const char *gr_vm_func_name(const VmFunc *f) { return f->name; }
+bool gr_vm_func_is_kernel(const VmFunc *f) { return f->ptx && f->ptx->is_entry; }
 const VmFuncAttrs *gr_vm_func_attrs(const VmFunc *f) { return &f->attrs; }
 
 size_t gr_vm_func_params(const VmFunc *f, const VmParam **out, uint32_t *total_bytes) {

@@ -133,6 +133,7 @@ size_t gr_vm_module_kernels(const VmModule *m, VmFunc *const **out);
 bool gr_vm_module_global(const VmModule *m, const char *name, uint64_t *addr, uint64_t *size, bool *managed);
 
 const char *gr_vm_func_name(const VmFunc *f);
+bool gr_vm_func_is_kernel(const VmFunc *f);
 const VmFuncAttrs *gr_vm_func_attrs(const VmFunc *f);
 size_t gr_vm_func_params(const VmFunc *f, const VmParam **out,
                          uint32_t *total_bytes); // layout of the parameter buffer

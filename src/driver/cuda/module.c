@@ -70,20 +70,10 @@ void gr_module_free(Module *m) {
     free(m);
 }
 
-static bool is_kernel(const Module *m, const VmFunc *f) {
-    VmFunc *const *kernels;
-    size_t n = gr_vm_module_kernels(m->vm, &kernels);
-    for (size_t i = 0; i < n; i++) {
-        if (kernels[i] == f)
-            return true;
-    }
-    return false;
-}
-
 CUresult gr_module_func(Module *m, const char *name, Func **out) {
     Func *f = gr_map_get(&m->funcs, name);
     VmFunc *vm = f ? NULL : gr_vm_module_func(m->vm, name);
-    if (!f && (!vm || !is_kernel(m, vm)))
+    if (!f && (!vm || !gr_vm_func_is_kernel(vm)))
         return CUDA_ERROR_NOT_FOUND;
     if (!f) {
         f = calloc(1, sizeof *f);
