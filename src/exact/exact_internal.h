@@ -188,13 +188,8 @@ bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, ui
                           bool reads);
 
 // phase.c
-typedef enum Deferred {
-    DEFERRED,
-    DEFERS_NOTHING, // it cannot be, or must not
-    NOT_CONCERNED,  // nor does it touch any line that others were deferred for
-} Deferred;
-// Adds the access to what is deferred.
-Deferred gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
+// Adds the access to what is deferred; false: it cannot be, or must not.
+bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
 // Everything that was deferred happens in the shadow now.
 void gr_exact_catch_up(Exact *x, Block *b);
 // watches.c

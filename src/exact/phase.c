@@ -227,9 +227,11 @@ static bool can_wait(const Exact *x, const Block *b, const Warp *w, const VmGlan
     return orders_nothing(x, b, w, g, k);
 }
 
-static bool defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
-    Tile *t = b->tile;
-    if (!can_wait(x, b, w, g, k))
+bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
+    Tile *t = gr_shadow_tile(&x->shadow, b);
+    if (!t || t->phase == PHASE_MIXED || !can_wait(x, b, w, g, k))
+        return false;
+    if (gr_exact_watched(t, g) != WATCHES_NONE)
         return false;
     if (k->wait) {
         k->wait--;
@@ -252,16 +254,6 @@ static bool defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k,
     t->log_len += size_of(n);
     gr_exact_note_logged(t, g);
     return true;
-}
-
-Deferred gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch) {
-    Tile *t = gr_shadow_tile(&x->shadow, b);
-    if (!t || t->phase == PHASE_MIXED)
-        return DEFERS_NOTHING;
-    WatchedLines watched = gr_exact_watched(t, g);
-    if (watched != WATCHES_NONE)
-        return watched == WATCHES_ALL ? NOT_CONCERNED : DEFERS_NOTHING;
-    return defer(x, b, w, g, k, epoch) ? DEFERRED : DEFERS_NOTHING;
 }
 
 // ---- What was deferred happens -------------------------------------------------------------------------------------

@@ -411,7 +411,7 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
                   .lanes = e->address};
     Kind *k = kind_of(x, &info);
     uint32_t epoch = common_epoch(w, g.mask);
-    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch) == DEFERRED;
+    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
 }
 
 bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
@@ -425,10 +425,9 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     if (shared) {
         if (!owner)
             return false;
-        Deferred d = owner == b ? gr_exact_defer(x, b, w, g, k, epoch) : DEFERS_NOTHING;
-        if (d == DEFERRED)
+        if (owner == b && gr_exact_defer(x, b, w, g, k, epoch))
             return true;
-        if (d == DEFERS_NOTHING)
+        if (!owner->tile || gr_exact_watched(owner->tile, g) != WATCHES_ALL) // nobody deferred anything there
             gr_exact_catch_up(x, owner);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
