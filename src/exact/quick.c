@@ -401,7 +401,6 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
                        .scope = e->scope};
     VmGlance g = {.launch = b->launch->number,
                   .block_linear = b->linear,
-                  .owner = b->linear,
                   .site = &info,
                   .warp = e->where.warp,
                   .mask = e->where.mask,
@@ -421,21 +420,18 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     bool shared = g->space == PTX_SHARED;
     if (!k || !k->stamp.site || !epoch)
         return false;
-    Block *owner = !shared ? NULL : g->owner == b->linear ? b : gr_exact_block_at(b->launch, g->owner);
     if (shared) {
-        if (!owner)
-            return false;
-        if (owner == b && gr_exact_defer(x, b, w, g, k, epoch))
+        if (gr_exact_defer(x, b, w, g, k, epoch))
             return true;
-        if (!owner->tile || gr_exact_watched(owner->tile, g) != WATCHES_ALL) // nobody deferred anything there
-            gr_exact_catch_up(x, owner);
+        if (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL) // nobody deferred anything there
+            gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
     if (strong && ((!k->relaxed && !(reads && g->site->sem == PTX_ACQUIRE)) || x->open.len ||
                    k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
                    (!reads && g->site->size != 4 && g->site->size != 8)))
         return false;
-    if (strong && reads && sees_again(x, owner, w, g, k, epoch))
+    if (strong && reads && sees_again(x, shared ? b : NULL, w, g, k, epoch))
         return true;
     VmGlance part;
     if (reads && !strong && !shared && k->pages.count) {
@@ -450,7 +446,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     }
     Access a;
     a.view = (View){.launch = b->launch, .block = b, .warp = w};
-    a.owner = owner;
+    a.owner = shared ? b : NULL;
     a.event = NULL;
     a.late = a.met_strong = a.raced = a.asked = a.silent = false;
     memset(a.unchanged, 0, sizeof a.unchanged);

@@ -115,7 +115,7 @@ static __attribute__((noinline)) void report(VmWarp *w, const VmInsn *i, const R
         Lanes y = {x->a, x->offset - lo, x->narrow};
         g.site = gr_vm_site_info(r, info);
         g.launch = r->launch->number;
-        g.block_linear = g.owner = r->block->linear;
+        g.block_linear = r->block->linear;
         g.warp = r->index;
         g.mask = w->mask;
         g.space = space == PTX_SHARED ? PTX_SHARED : PTX_GLOBAL; // constants have addresses there

@@ -106,9 +106,11 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
 }
 
 // The lanes of `mask` access one space, and of shared memory one block's. `to`: the observers that are told, a bit for each.
-static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t to, VmAccessEvent *e) {
+static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
+                       VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
     gr_vm_where(r, i, mask, &e->where);
+    e->owner = owner_of(r, e->space, rank);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access && to >> k & 1)
             d->observers.data[k].access(d->observers.data[k].user, e);
@@ -130,11 +132,10 @@ void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, ui
     at[lane] = end.at;
     VmAccessEvent e = {.access = access,
                        .space = end.block ? PTX_SHARED : PTX_GLOBAL,
-                       .owner = end.block ? end.block->linear : r->block->linear,
                        .sem = PTX_WEAK,
                        .size = (uint32_t)size,
                        .address = at};
-    report_one(r, i, UINT32_C(1) << lane, UINT32_MAX, &e);
+    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, &e);
 }
 
 void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
@@ -231,8 +232,8 @@ static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t siz
     return steps ? VM_STEPS : same ? VM_SAME : VM_SCATTERED;
 }
 
-// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch, and to other blocks of the cluster. Yields
-// the observers to whom that was not enough.
+// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers to whom that
+// was not enough.
 static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, uint32_t lanes) {
     VmMemInfo *info = i->extra;
     const VmDevice *d = r->launch->device;
@@ -240,7 +241,6 @@ static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, u
     VmGlance g = {.site = gr_vm_site_info(r, info),
                   .launch = r->launch->number,
                   .block_linear = r->block->linear,
-                  .owner = e->owner,
                   .warp = r->index,
                   .mask = lanes,
                   .space = e->space,
@@ -280,11 +280,10 @@ static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[V
         e.space = e.generic || s ? order[s] : info->space; // constants and parameters are in the first
         while (p.of[s]) {
             uint32_t rank, lanes = next_place(&p, s, &rank);
-            bool seen = e.space == PTX_GLOBAL || e.space == PTX_SHARED;
-            e.owner = owner_of(r, e.space, rank);
-            uint32_t to = glances && seen ? glance(r, i, &e, lanes) : UINT32_MAX;
+            bool own = e.space == PTX_GLOBAL || (e.space == PTX_SHARED && rank == r->block->rank);
+            uint32_t to = glances && own ? glance(r, i, &e, lanes) : UINT32_MAX;
             if (to)
-                report_one(r, i, lanes, to, &e);
+                report_one(r, i, lanes, rank, to, &e);
         }
     }
 }

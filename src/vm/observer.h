@@ -88,10 +88,9 @@ typedef struct VmSiteInfo {
 } VmSiteInfo;
 
 // An access before it is made into an event, for an observer that can often tell from less. Only of the common
-// instructions: lanes that all lie in one space, and if that is shared memory, in one block's. Constant memory counts as global.
+// instructions: lanes that all lie in one space, and if that is shared memory, in the block's own. Constant memory counts as global.
 typedef struct VmGlance {
     uint64_t launch, block_linear;
-    uint64_t owner; // SHARED: as in VmAccessEvent
     VmSiteInfo *site;
     uint32_t warp, mask, turn;
     PtxSpace space; // GLOBAL or SHARED

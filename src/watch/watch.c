@@ -18,7 +18,7 @@ static bool is_wanted(const Watch *w, uint64_t launch) {
 
 static bool meets(const Watch *w, const VmGlance *g, uint64_t lo, uint64_t hi) {
     bool writes = g->site->access != PTX_ACCESS_READ;
-    return gr_wp_meets(w, g->space, g->launch, g->owner, lo, hi, writes) ||
+    return gr_wp_meets(w, g->space, g->launch, g->block_linear, lo, hi, writes) ||
            (w->copies.len && g->space == PTX_GLOBAL && gr_wp_meets_copy(w, lo, hi, writes));
 }
 

@@ -35,7 +35,7 @@ static bool on_glance(void *user, const VmGlance *g) {
                        .scope = g->site->scope,
                        .size = g->site->size,
                        .address = address,
-                       .owner = g->owner,
+                       .owner = g->block_linear,
                        .turn = g->turn};
     e->trace.access(e->trace.user, &a);
     e->told = !e->exact.glance(e->exact.user, g);

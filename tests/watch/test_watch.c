@@ -136,7 +136,6 @@ static unsigned touch_in(Rig *g, Who w, PtxAccess access, PtxSem sem, PtxSpace s
     VmSiteInfo info = {.site = w.site, .size = size, .access = access, .sem = sem, .module = &module};
     VmGlance glance = {.launch = w.launch,
                        .block_linear = w.block,
-                       .owner = owner,
                        .site = &info,
                        .warp = w.warp,
                        .mask = w.mask,
@@ -144,10 +143,11 @@ static unsigned touch_in(Rig *g, Who w, PtxAccess access, PtxSem sem, PtxSpace s
                        .shape = {VM_STEPS, VM_STEPS},
                        .base = {at, at},
                        .lanes = address};
-    bool nothing = g->o.glance(g->o.user, &glance);
+    bool nothing = owner == w.block || space == PTX_GLOBAL ? g->o.glance(g->o.user, &glance) : false;
     VmGlance scattered = glance;
     scattered.shape[0] = scattered.shape[1] = VM_SCATTERED;
-    assert_int_equal(g->o.glance(g->o.user, &scattered), nothing);
+    if (owner == w.block || space == PTX_GLOBAL)
+        assert_int_equal(g->o.glance(g->o.user, &scattered), nothing);
     VmAccessEvent e = {.where = where(w),
                        .access = access,
                        .sem = sem,
