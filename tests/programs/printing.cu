@@ -3,6 +3,7 @@
 // What kernels print: formats as an H200 prints them, fields wider than anybody wants, and more output than its buffer
 // holds.
 #include "check.h"
+#include <iostream>
 
 #include <string>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 // expression evaluator, and functions that call each other.
 #include "check.h"
 #include <algorithm>
+#include <string>
 
 #define BOTH __host__ __device__
 
