@@ -143,7 +143,8 @@ static uint32_t read_since(Exact *x, const Entry *e) {
 
 // ---- What is kept ----------------------------------------------------------------------------------------------------
 
-// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in vain.)
+// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in vain
+// for a strong access: others poll the place too. Weak ones find more to leave out as soon as another comes for the same bytes.)
 static History tidied(Exact *x, History h, size_t n) {
     gr_history_tidied(&x->shadow, h, n > 4 ? n : 0);
     return h;
@@ -157,7 +158,8 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     bool chain = true, same = true, *newer = &mine.silent;
     // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
     // operations, since their order tells which saw which.
-    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false;
+    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false,
+         strong = x->shadow.stamps.data[a->stamp].strong;
     bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ && begin_readers(x, h);
     x->scratch.len = 0;
     if (reads)
@@ -196,7 +198,8 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     }
     if (same) {
         mine.silent = h && is_silent(x, a, lanes, word, bytes);
-        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)), 2 * (x->scratch.len + 1));
+        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)),
+                      (strong ? 2 : 1) * (x->scratch.len + 1));
     }
     History now = 0;
     size_t n = 1;
