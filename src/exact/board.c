@@ -82,7 +82,7 @@ static inline bool is_fine(const Board *b, BoardAccess *a, const Mine *m, uint32
     return is_clear(m, entry, lane) || comes_after(b, a, entry, UINT32_C(1) << lane);
 }
 
-// The entry when a lane, or several of the warp (NO_LANE), join those who did the same.
+// The entry after a lane, or several lanes of the warp (NO_LANE), did the same as the lanes that the entry names.
 static inline uint32_t join(const Mine *m, uint32_t entry, uint32_t lane) {
     uint32_t d = entry - m->warp, was = d & EPOCH_MASK, epoch = was > m->epoch ? was : m->epoch;
     return is_clear(m, entry, lane) ? m->warp | m->epoch | (lane == NO_LANE ? SEVERAL_LANES : lane)
@@ -117,7 +117,7 @@ static bool any_in(const uint32_t *e, uint32_t n, uint32_t generation) {
     return any;
 }
 
-// After what lanes of the stretch wrote nobody asks any more who read before.
+// Lanes of the stretch have written: earlier reads of these words no longer matter.
 static void forget(Board *b, const Mine *m, BoardClass class, uint32_t first, uint32_t n) {
     uint32_t *e = b->by[class] + first;
     if (any_in(e, n, m->generation))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// board — who accessed which words of a block's shared memory last, of one phase: enough to say that nothing there races.
+// board — the last threads that accessed each word of a block's shared memory in one phase: enough to say that nothing there races.
 //
 // Every 4 bytes (or fewer, `grain`) have an entry for the last thread that wrote, one for those that have read since, and one for those
 // that performed atomic operations since. An access is fine if it comes after all that it conflicts with: those of nobody, of its own

@@ -88,7 +88,7 @@ static bool observes_nothing_new(const Exact *x, size_t k) {
 
 static bool interns(const Exact *x, const Access *a) {
     const Stamp *s = &x->shadow.stamps.data[a->stamp];
-    // The next atomic operation takes its place, and those who poll have each its own.
+    // The next atomic operation takes the place of this one, and threads that poll have an entry each: neither would be shared.
     return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
 }
 
@@ -101,8 +101,8 @@ static void push(Exact *x, const Access *a, History *h, Entry e) {
 
 // ---- Reads of one thread ---------------------------------------------------------------------------------------------
 
-// Of the reads of one thread by one instruction the newest will do: whoever comes after that comes after all. So a place that threads look
-// at again and again is remembered once for each, however often that is.
+// Of the reads of one thread by one instruction the newest is enough: an access that comes after the newest comes after all of them. So a
+// place that threads poll is remembered once for each thread, however often the thread looks.
 static ReadBy *read_by(Exact *x, const Stamp *t, uint32_t bytes) {
     size_t mask = x->readers.len - 1;
     uint64_t h = gr_mix64((t->at.id << 5 | t->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +

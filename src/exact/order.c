@@ -185,8 +185,8 @@ static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     return false;
 }
 
-// Clock c comes from somebody who knew the last that the lane has released, and the lane has learnt nothing since: then all
-// that it imports is in c, as nobody is told of a thread's epoch without what the thread knew then.
+// The thread that gave clock c knew the last that the lane has released, and the lane has learnt nothing since. Then c has all that the
+// lane imports, as no thread is told of another's epoch without what that other thread knew then.
 static bool has_all_of(const Block *b, const Warp *w, uint32_t lane, const Clock *c) {
     uint32_t since = w->learnt_in[lane];
     return !b->launch->host && (gr_clock_get(c, key_of(BY_THREAD, b->id, w->index, lane)) >= since ||

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_PAGES = 8, PAGES_MAX = 1 << 14, WORD_BITS = 64 };
+enum { FIRST_PAGES = 1, PAGES_MAX = 1 << 14, WORD_BITS = 64 };
 
 // ---- Lines that no reader can race with ----------------------------------------------------------------------------
 
