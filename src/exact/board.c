@@ -84,8 +84,9 @@ static inline bool is_fine(const Board *b, BoardAccess *a, const Mine *m, uint32
 
 // The entry after a lane, or several lanes of the warp (NO_LANE), did the same as the lanes that the entry names.
 static inline uint32_t join(const Mine *m, uint32_t entry, uint32_t lane) {
-    uint32_t d = entry - m->warp, was = d & EPOCH_MASK, epoch = was > m->epoch ? was : m->epoch;
-    return is_clear(m, entry, lane) ? m->warp | m->epoch | (lane == NO_LANE ? SEVERAL_LANES : lane)
+    uint32_t d = entry - m->warp, was = d & EPOCH_MASK;
+    uint32_t epoch = d < WARP_END && was > m->epoch ? was : m->epoch; // what is past need not come in order
+    return is_clear(m, entry, lane) ? m->warp | epoch | (lane == NO_LANE ? SEVERAL_LANES : lane)
            : d < WARP_END           ? m->warp | epoch | SEVERAL_LANES
                                     : m->generation | UINT32_C(1) << BOARD_SEVERAL_SHIFT;
 }

@@ -61,6 +61,8 @@ typedef struct ExactOptions {
     size_t collect_every;
     // With so many runs of a line (shadow.h) the next accesses go into tables; 0: when it pays. For tests, too.
     uint32_t tables_at;
+    // The log of a phase (log.h) is shortened whenever it has so many bytes or more; 0: when it pays. For tests, too.
+    uint32_t shorten_at;
     // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
     // of it. NULL: nobody sees them.
     void (*watch)(void *user, bool on);

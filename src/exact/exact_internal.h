@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
-// shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need,
+// shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need (log.c),
 // for as long as board.c says that nothing races; judge.c
 // says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the host's copies,
 // memsets and waits, touch.c for its own accesses, freed.c for memory that is freed.

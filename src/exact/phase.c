@@ -10,64 +10,16 @@
 //
 // Of a block in a cluster the log holds what its own threads do, and the tile is fresh after a barrier of the cluster. Before another block
 // accesses its memory, all of it happens in the shadow.
-#include "exact/exact_internal.h"
+#include "exact/log.h"
 #include "exact/order_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_FIRST = 4 << 10, LOG_MAX = 8 << 20, ALL_LOGS_MAX = 256 << 20, WAIT_SHIFTS = 12 };
+enum { WAIT_SHIFTS = 12 };
 static const uint32_t PAID = 64;
 
-// How the lanes of a note lie: as VmShape says, or in equal distances.
-enum { IN_STRIDES = 3 };
-
-typedef struct Note {
-    uint64_t moment;
-    uint32_t site, epoch, lanes;
-    int32_t base[2]; // of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance
-    uint32_t warp : 5, turn : 5, shape : 2, other_shape : 2; // of the halves
-    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if one half is
-    // scattered.
-    uint32_t compared : 3;
-} Note;
-
-static bool is_listed(const Note *n) { return n->shape == VM_SCATTERED || n->other_shape == VM_SCATTERED; }
-
-static size_t size_of(const Note *n) { // with an even number of words
-    return sizeof *n + ((n->compared + 1u) & ~1u) * sizeof(uint32_t) +
-           (is_listed(n) ? LANES * sizeof(uint32_t) : 0);
-}
-
 static uint32_t *compared_of(Note *n) { return (uint32_t *)(n + 1); }
-
-static void addresses_of(const Note *n, uint32_t size, uint32_t at[LANES]) {
-    const uint32_t *list = (const uint32_t *)(n + 1) + ((n->compared + 1u) & ~1u);
-    if (is_listed(n)) {
-        memcpy(at, list, LANES * sizeof *at);
-        return;
-    }
-    for (uint32_t l = 0; l < LANES; l++) {
-        uint32_t shape = l < LANES / 2 ? n->shape : n->other_shape;
-        at[l] = shape == IN_STRIDES ? (uint32_t)n->base[0] + l * (uint32_t)n->base[1]
-                                    : (uint32_t)n->base[l / 16] + (shape == VM_STEPS ? l * size : 0);
-    }
-}
-
-static bool make_room(Shadow *s, Tile *t, size_t bytes) {
-    if (t->log_len + bytes <= t->log_cap)
-        return true;
-    size_t cap = t->log_cap ? t->log_cap * 2 : LOG_FIRST;
-    if (cap > LOG_MAX || s->log_bytes + cap - t->log_cap > ALL_LOGS_MAX)
-        return false;
-    uint8_t *log = realloc(t->log, cap);
-    if (!log)
-        return false;
-    s->log_bytes += cap - t->log_cap;
-    t->log = log;
-    t->log_cap = cap;
-    return true;
-}
 
 static void list_addresses(const VmGlance *g, uint32_t at[LANES]) {
     if (g->narrow) {
@@ -97,7 +49,7 @@ static bool find_stride(const uint32_t at[LANES], uint32_t lanes, int32_t base[2
 
 // At the end of the log, of which it is no part yet.
 static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uint32_t epoch) {
-    if (!make_room(&x->shadow, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
+    if (!gr_log_make_room(x, t, sizeof(Note) + (LANES + ACCESS_WORDS) * sizeof(uint32_t)))
         return NULL;
     Note *n = (Note *)(void *)(t->log + t->log_len);
     n->moment = x->moment;
@@ -109,9 +61,10 @@ static Note *write_down(Exact *x, Tile *t, const VmGlance *g, const Kind *k, uin
     n->shape = g->shape[0];
     n->other_shape = g->shape[1];
     n->compared = 0;
+    n->set = 0;
     n->base[0] = (int32_t)g->base[0];
     n->base[1] = (int32_t)g->base[1];
-    if (!is_listed(n))
+    if (!gr_note_is_listed(n))
         return n;
     uint32_t *at = (uint32_t *)(n + 1);
     int32_t base[2];
@@ -129,7 +82,7 @@ static void compare(Note *n, const VmGlance *g) {
     uint32_t words = (g->site->size + CELL_BYTES - 1) / CELL_BYTES, same[ACCESS_WORDS];
     uint32_t *at = compared_of(n);
     g->same(g, same);
-    if (is_listed(n))
+    if (gr_note_is_listed(n))
         memmove(at + ((words + 1) & ~1u), at, LANES * sizeof *at);
     memcpy(at, same, words * sizeof *at);
     n->compared = words & 7;
@@ -137,24 +90,27 @@ static void compare(Note *n, const VmGlance *g) {
 
 // ---- The board -----------------------------------------------------------------------------------------------------
 
-static bool put(Exact *x, Block *b, const Note *n, bool past, bool *again) {
+static BoardAccess access_of(const Exact *x, Block *b, const Note *n) {
     const Stamp *s = &x->kinds.data[n->site].stamp;
-    Warp *w = &b->warps[n->warp];
+    return (BoardAccess){.order = &x->order,
+                         .view = {.launch = b->launch, .block = b, .warp = &b->warps[n->warp]},
+                         .class = s->access == PTX_ACCESS_READ    ? BOARD_READ
+                                  : s->access == PTX_ACCESS_WRITE ? BOARD_WRITE
+                                                                  : BOARD_ATOM,
+                         .lanes = n->lanes,
+                         .size = s->size,
+                         .epoch = n->epoch,
+                         .shape = {(uint8_t)n->shape, (uint8_t)n->other_shape},
+                         .base = {(uint32_t)n->base[0], (uint32_t)n->base[1]}};
+}
+
+static bool put(Exact *x, Block *b, const Note *n, bool past, bool *again) {
     uint32_t at[LANES];
-    BoardAccess a = {.order = &x->order,
-                     .view = {.launch = b->launch, .block = b, .warp = w},
-                     .class = s->access == PTX_ACCESS_READ    ? BOARD_READ
-                              : s->access == PTX_ACCESS_WRITE ? BOARD_WRITE
-                                                              : BOARD_ATOM,
-                     .past = past,
-                     .lanes = n->lanes,
-                     .size = s->size,
-                     .epoch = n->epoch,
-                     .shape = {(uint8_t)n->shape, (uint8_t)n->other_shape},
-                     .base = {(uint32_t)n->base[0], (uint32_t)n->base[1]},
-                     .at = at};
-    if (is_listed(n) || n->shape == IN_STRIDES)
-        addresses_of(n, s->size, at);
+    BoardAccess a = access_of(x, b, n);
+    a.past = past;
+    a.at = at;
+    if (gr_note_is_listed(n) || n->shape == IN_STRIDES)
+        gr_note_addresses(n, a.size, at);
     if (n->shape == IN_STRIDES) {
         a.shape[0] = a.shape[1] = VM_SCATTERED;
         a.base[0] = a.base[1] = 0;
@@ -162,6 +118,19 @@ static bool put(Exact *x, Block *b, const Note *n, bool past, bool *again) {
     bool fine = gr_board_access(&b->tile->board, &a);
     *again = a.again;
     return fine;
+}
+
+static bool put_set(Exact *x, Block *b, const Note *n) {
+    const Place *p = gr_note_places(n);
+    BoardAccess a = access_of(x, b, n);
+    a.past = true;
+    for (int32_t k = 0; k < n->base[0]; k++) {
+        a.lanes = p[k].lanes;
+        a.base[0] = a.base[1] = p[k].at;
+        if (!gr_board_access(&b->tile->board, &a))
+            return false;
+    }
+    return true;
 }
 
 // What has happened so far is in order.
@@ -172,8 +141,8 @@ static bool begin_board(Exact *x, Block *b) {
         return false;
     for (size_t at = 0; at < t->log_len;) {
         const Note *n = (const Note *)(const void *)(t->log + at);
-        at += size_of(n);
-        if (!put(x, b, n, true, &again))
+        at += gr_note_size(n);
+        if (!(n->set ? put_set(x, b, n) : put(x, b, n, true, &again)))
             return false;
     }
     t->phase = PHASE_BOARD;
@@ -251,7 +220,7 @@ bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *
     if (k->stamp.access == PTX_ACCESS_RMW)
         t->elem = (uint8_t)g->site->size;
     k->deferred++;
-    t->log_len += size_of(n);
+    t->log_len += gr_note_size(n);
     gr_exact_note_logged(t, g);
     return true;
 }
@@ -269,6 +238,15 @@ static bool replay_halves(Exact *x, Access *a, const Note *n, uint32_t size) {
             return false;
     }
     return true;
+}
+
+static void replay_set(Exact *x, Access *a, const Note *n, uint32_t size) {
+    const Place *p = gr_note_places(n);
+    for (int32_t k = 0; k < n->base[0] && a->stamp; k++) {
+        for (uint32_t m = p[k].lanes; m; m &= m - 1)
+            a->address[__builtin_ctz(m)] = p[k].at;
+        gr_exact_touch(x, a, p[k].lanes, size);
+    }
 }
 
 // It was deferred in vain: next time it is more patient, unless that pays on the whole.
@@ -291,11 +269,15 @@ static void replay(Exact *x, Block *b, const Note *n) {
     s.at = (Point){b->id, n->epoch, b->launch->index, n->warp};
     a.stamp = gr_shadow_stamp(&x->shadow, &s, n->moment);
     uint32_t size = k->stamp.size;
-    if (a.stamp && !s.strong && !n->compared && !is_listed(n) && n->shape != IN_STRIDES &&
+    if (n->set) {
+        replay_set(x, &a, n, size);
+        return;
+    }
+    if (a.stamp && !s.strong && !n->compared && !gr_note_is_listed(n) && n->shape != IN_STRIDES &&
         !(size & (size - 1)) && size <= 16 && replay_halves(x, &a, n, size))
         return;
     uint32_t at[LANES];
-    addresses_of(n, size, at);
+    gr_note_addresses(n, size, at);
     for (unsigned l = 0; l < LANES; l++)
         a.address[l] = at[l];
     for (uint32_t i = 0, done = 0; i < LANES && a.stamp; i++) {
@@ -317,7 +299,7 @@ void gr_exact_catch_up(Exact *x, Block *b) {
     t->phase = PHASE_MIXED;
     for (size_t at = 0; at < t->log_len;) {
         const Note *n = (const Note *)(const void *)(t->log + at);
-        at += size_of(n);
+        at += gr_note_size(n);
         replay(x, b, n);
     }
     t->log_len = 0;

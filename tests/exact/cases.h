@@ -116,6 +116,21 @@ static const Case cases[] = {
     {"zero by all, but behind a barrier",
      "st.shared.u32 [%r6], 0; // =A\nbar.sync 0;\n@%p4 st.shared.u32 [%r5], 0; // =B\n", 1, 64, ""},
 
+    // 40 times, 64 words from another place on; __syncwarp() in between.
+    {"reads of shared memory over and over, and then one writes there",
+     "bar.sync 0;\nmov.u32 %r10, 0; mov.u32 %r11, %r6;\n"
+     "L: ld.shared.u32 %r12, [%r11]; // =A\nld.shared.u32 %r13, [%r11+4]; // =B\n"
+     "add.u32 %r10, %r10, 1; mad.lo.u32 %r11, %r10, 4, %r6; and.b32 %r14, %r10, 7; setp.eq.u32 %p11, %r14, 0; @%p11 "
+     "bar.warp.sync -1;\nsetp.lt.u32 %p10, %r10, 40; @%p10 bra L;\n"
+     "@%p1 st.shared.u32 [%r5+252], %r10; // =C\n@%p1 st.shared.u32 [%r5+256], %r10; // =D\n",
+     1, 64, "A-C " RW "; A-D " RW "; B-C " RW "; B-D " RW},
+    {"reads of shared memory over and over, and who wrote before and after knows of them",
+     "bar.sync 0;\nst.shared.u32 [%r6], %r1; // =A\nbar.warp.sync -1;\nmov.u32 %r10, 0; mad.lo.u32 %r11, %r3, -4, %r6;\n"
+     "L: ld.shared.u32 %r12, [%r11]; // =B\nadd.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, 32; @%p10 bra L;\n"
+     "bar.warp.sync -1;\nst.shared.u32 [%r6], %r10; // =C\nbar.warp.sync -1;\n@%p4 st.shared.u32 [%r6+4], %r10; // =D\n"
+     "@%p1 st.shared.u32 [%r6+8], %r10; // =E\n@%p1 st.shared.u32 [%r6+8], %r10; // =F\n",
+     1, 64, "D-E " SAME "; D-F " SAME},
+
     {"spinning on a volatile flag",
      "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
      "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"

@@ -116,7 +116,8 @@ static void run_case(const Case *c, uint64_t seed, Part part, Seen *seen) {
     ExactOptions options = {.no_same_value = strstr(c->body, NO_SAME_VALUE),
                             .volatiles =
                                 strstr(c->body, VOLATILES) ? EXACT_VOLATILE_ALL : EXACT_VOLATILE_LOCKSTEP,
-                            .speculated = strstr(c->body, SPECULATED)};
+                            .speculated = strstr(c->body, SPECULATED),
+                            .shorten_at = seed % 2 ? 128 : 0};
     Filter filter = {part, text.data};
     if (part != ALL) {
         options.user = &filter;
