@@ -8,6 +8,10 @@
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_select.cuh>
 #include <cuda/atomic>
+#include <thrust/device_ptr.h>
+#include <thrust/execution_policy.h>
+#include <thrust/remove.h>
+#include <thrust/unique.h>
 #include <vector>
 
 namespace cg = cooperative_groups;
@@ -55,24 +59,26 @@ __global__ void plain_beside(short *s) {
 }
 
 struct Odd {
-    __device__ bool operator()(int x) const { return x & 1; }
+    template <class T> __device__ bool operator()(T x) const { return (int)x & 1; }
 };
 
-static int *numbers(int n) {
-    std::vector<int> h(n);
+// From 0 to 3 in disorder; or all different.
+template <class T> static T *numbers(int n, bool different = false) {
+    std::vector<T> h(n);
     unsigned s = 5;
-    for (int &x : h) {
+    for (int k = 0; k < n; k++) {
         s = s * 1664525u + 1013904223u;
-        x = (s >> 9) % 4;
+        h[k] = (T)(different ? k : (s >> 9) % 4);
     }
-    int *d;
-    cudaMalloc(&d, n * sizeof(int));
-    cudaMemcpy(d, h.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    T *d;
+    cudaMalloc(&d, n * sizeof(T));
+    cudaMemcpy(d, h.data(), n * sizeof(T), cudaMemcpyHostToDevice);
     return d;
 }
 
-static void select(int n) {
-    int *d = numbers(n), *chosen;
+template <class T> static void select(int n) {
+    T *d = numbers<T>(n);
+    int *chosen;
     void *temp = nullptr;
     size_t bytes = 0;
     cudaMalloc(&chosen, sizeof(int));
@@ -81,8 +87,32 @@ static void select(int n) {
     cub::DeviceSelect::If(temp, bytes, d, chosen, n, Odd());
 }
 
+// Thrust takes an iterator as it is: a device_ptr is read and written by functions of its own.
+static void remove(int n) {
+    auto d = thrust::device_pointer_cast(numbers<long long>(n));
+    thrust::remove_if(d, d + n, Odd());
+}
+
+static void unique(int n) {
+    for (bool different : {false, true}) {
+        int *p = numbers<int>(n, different);
+        auto d = thrust::device_pointer_cast(numbers<int>(n, different));
+        thrust::unique(thrust::device, p, p + n);
+        thrust::unique(d, d + n);
+    }
+}
+
+static void unique_by_key(int n) {
+    for (bool different : {false, true}) {
+        int *p = numbers<int>(n, different), *q = numbers<int>(n);
+        auto d = thrust::device_pointer_cast(numbers<int>(n, different)), e = thrust::device_pointer_cast(numbers<int>(n));
+        thrust::unique_by_key(thrust::device, p, p + n, q);
+        thrust::unique_by_key(d, d + n, e);
+    }
+}
+
 static void runs(int n) {
-    int *d = numbers(n), *offsets, *lengths, *found;
+    int *d = numbers<int>(n), *offsets, *lengths, *found;
     void *temp = nullptr;
     size_t bytes = 0;
     cudaMalloc(&offsets, n * sizeof(int));
@@ -110,7 +140,15 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[1], "plain"))
         plain_beside<<<2, 1>>>((short *)p);
     else if (!strcmp(argv[1], "select"))
-        select(30000);
+        select<long long>(30000);
+    else if (!strcmp(argv[1], "select bytes"))
+        select<char>(60000);
+    else if (!strcmp(argv[1], "remove"))
+        remove(30000);
+    else if (!strcmp(argv[1], "unique"))
+        unique(10000);
+    else if (!strcmp(argv[1], "unique by key"))
+        unique_by_key(10000);
     else if (!strcmp(argv[1], "runs"))
         runs(2000);
     return cudaDeviceSynchronize() != cudaSuccess;
