@@ -50,6 +50,7 @@ enum {
 // shared memory from r << GR_CPU_SHARED_SHIFT in it. Offsets in the window have the rank in the same place.
 #define GR_CPU_SHARED_WINDOW UINT64_C(0x810000000000)
 enum { GR_CPU_SHARED_SHIFT = 24, GR_CPU_SHARED_RANKS = 256 };
+enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
 
 // Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
 // `slots` is null the program runs without a runtime, and a race stops at a breakpoint.

@@ -77,6 +77,11 @@ static void place_address(const GrSlot *slot, GrRace *race) {
         return;
     race->space = "shared";
     a->rank = (uint32_t)(at >> GR_CPU_SHARED_SHIFT);
+    if (a->rank >= GR_CLUSTER_MOST) { // a wild address, of no block's memory
+        a->rank = 0;
+        a->address = at;
+        return;
+    }
     a->has_rank = !slot->space || a->rank; // block 0 of a cluster and one that is in none look alike
     a->address = at & ((1u << GR_CPU_SHARED_SHIFT) - 1);
 }

@@ -79,6 +79,8 @@ static void test_cluster_addresses(void **state) {
         {{.address = GR_CPU_SHARED_WINDOW + 0x10}, "shared address, offset 0x10 of block 0 of the cluster"},
         {{.address = 0x1000020, .space = 1}, "shared address, offset 0x20 of block 1 of the cluster"},
         {{.address = 0x20, .space = 1}, "shared address, offset 0x20\n"},
+        {{.address = 0xfffffff0, .space = 1}, "shared address, offset 0xfffffff0\n"}, // of no block
+        {{.address = 0x10000020, .space = 1}, "shared address, offset 0x10000020\n"},
         {{.address = GR_CPU_SHARED_WINDOW - 4}, "global address 0x80fffffffffc\n"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
