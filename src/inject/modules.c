@@ -75,6 +75,7 @@ static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *
                         .size = site->size,
                         .access = (uint8_t)site->access,
                         .before = site->async && !site->copy && site->access == PTX_ACCESS_WRITE,
+                        .is_volatile = site->stmt->instr->sem == PTX_VOLATILE,
                         .space = (uint8_t)site->space};
     if (!loc || !loc->line)
         out->near = near_to(m, ptx, site);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels ran, which of their accesses were checked, and why others were not.
+#include "ptx/ptx.h"
 #include "report/build.h"
+#include "report/headline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +104,36 @@ static void count_watched(GrReport *r) {
     }
 }
 
+// Left alone in code of the user's own, not in a header of the toolkit, which knows what it does.
+static bool is_volatile_shared(const GrSiteInfo *s) {
+    return s->status == GR_SITE_STRONG && s->is_volatile && s->space == PTX_SHARED &&
+           !gr_is_toolkit_file(s->at.file);
+}
+
+// To an engine that looks at weak accesses only, a warp-synchronous scan of a volatile array is clean. CUDA C++ calls it a race.
+static void remark_on_volatiles(Build *b) {
+    const GrSiteInfo *first = NULL;
+    unsigned n = 0;
+    for (size_t i = 0; i < b->report->functions.len; i++) {
+        const GrFunctionCoverage *f = &b->report->functions.data[i];
+        for (uint32_t s = 0; f->launched && s < f->n_sites; s++)
+            if (is_volatile_shared(&f->sites[s])) {
+                n++;
+                first = first && first->at.line ? first : &f->sites[s];
+            }
+    }
+    if (!n || b->report->causal.engine)
+        return;
+    char where[512] = "";
+    if (first->at.line && first->at.file)
+        snprintf(where, sizeof where, " (the first at %s:%u)", first->at.file, first->at.line);
+    b->nomem |=
+        gr_report_remark(b->report,
+                         "%u volatile access%s to shared memory%s left alone%s: no race for PTX, but one for "
+                         "CUDA C++ where nothing orders them (--device cpu --engine exact)",
+                         n, n == 1 ? "" : "es", n == 1 ? " was" : " were", where) != GR_OK;
+}
+
 // Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.
 void gr_build_coverage(Build *b) {
     GrReport *r = b->report;
@@ -131,6 +164,7 @@ void gr_build_coverage(Build *b) {
         }
     }
     count_watched(r);
+    remark_on_volatiles(b);
     if (r->kernels.len)
         qsort(r->kernels.data, r->kernels.len, sizeof *r->kernels.data, compare_kernels);
 }

@@ -42,8 +42,8 @@ static void write_site(Texts *t, StrBuf *out, const GrSiteInfo *s) {
     gr_put_u32(out, number_of(t, s->type));
     gr_put_u32(out, s->ptx_line);
     gr_put_u32(out, s->size);
-    gr_put_u32(out,
-               s->access | (uint32_t)s->space << 8 | (uint32_t)s->status << 16 | (uint32_t)s->before << 24);
+    gr_put_u32(out, s->access | (uint32_t)s->space << 8 | (uint32_t)s->status << 16 |
+                        (uint32_t)s->before << 24 | (uint32_t)s->is_volatile << 25);
     gr_put_u32(out, s->n_inlined);
     for (uint32_t i = 0; i < s->n_inlined; i++)
         write_frame(t, out, &s->inlined[i]);
@@ -133,6 +133,7 @@ static bool read_site(Reading *r, GrSiteInfo *s) {
     s->space = (uint8_t)(packed >> 8);
     s->status = (uint8_t)(packed >> 16);
     s->before = packed >> 24 & 1;
+    s->is_volatile = packed >> 25 & 1;
     s->n_inlined = count_of(r, 16);
     GrFrame *f = GR_NEW_ARRAY(r->arena, GrFrame, s->n_inlined + 1);
     if (!f)

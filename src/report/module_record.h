@@ -23,6 +23,7 @@ typedef struct GrSiteInfo {
     uint8_t access, space, status; // PtxAccess, PtxSpace, GrSiteStatus
     bool before;                   // a store that is performed later: the place is watched before it
     GrFrame near;                  // where at.line is 0: the last place before it in the PTX; line 0: none
+    bool is_volatile;
 } GrSiteInfo;
 
 // A function that accesses memory.

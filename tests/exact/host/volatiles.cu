@@ -11,6 +11,11 @@
 // REMARK looked_at: with volatile
 // REMARK quiet: with volatile
 // OPTIONS quiet: --volatile no
+// REMARK left_alone: volatile accesses to shared memory were left alone
+// REMARK left_alone: volatiles.cu:line left_alone
+// OPTIONS left_alone: --engine collider
+// CLEAN left_alone_none
+// OPTIONS left_alone_none: --engine collider
 // ONLY loud: volatile race
 // OPTIONS loud: --volatile yes
 #include <cstdio>
@@ -58,7 +63,7 @@ __global__ void reduction(int *out, bool fixed) {
 __global__ void in_a_loop(int *out, bool fixed) {
     __shared__ volatile int s[32];
     int t = threadIdx.x;
-    s[t] = t;
+    s[t] = t; // WHERE left_alone
     for (int d = 16; d > 0; d /= 2) {
         MEET();
         int v = t < d ? s[t + d] : 0;
@@ -129,7 +134,7 @@ int main(int argc, char **argv) {
         scan<<<1, 32>>>(p, fixed);
     else if (!strcmp(name, "reduction"))
         reduction<<<1, 32>>>(p, fixed);
-    else if (!strcmp(name, "in_a_loop") || !strcmp(name, "quiet"))
+    else if (!strcmp(name, "in_a_loop") || !strcmp(name, "quiet") || !strcmp(name, "left_alone"))
         in_a_loop<<<1, 32>>>(p, fixed);
     else if (!strcmp(name, "flag") || !strcmp(name, "loud"))
         flag<<<2, 32>>>(p, p + 64);
@@ -137,7 +142,7 @@ int main(int argc, char **argv) {
         polled<<<1, 32>>>(p, p + 64);
     else if (!strcmp(name, "polled_shared"))
         polled_shared<<<1, 64>>>(p);
-    else if (!strcmp(name, "changed"))
+    else if (!strcmp(name, "changed") || !strcmp(name, "left_alone_none"))
         changed<<<2, 64>>>(p);
     else if (!strcmp(name, "looked_at"))
         looked_at<<<1, 64>>>(p, p + 64);
