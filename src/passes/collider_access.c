@@ -273,14 +273,9 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
     }
     char attached[64];
     GR_TRY(put_breakpoint(w, a, d.at, attached, sizeof attached));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0,
-                         "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b64 "
-                         "__gr_a3; .param .b64 __gr_a4;"
-                         "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], %s;"
-                         "st.param.b64 [__gr_a3], %s; st.param.b64 [__gr_a4], %s;"
-                         "%scall __gr%s_report, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
-                         a->site->id, meta_of(w, a, class), address->name, expected->name, seen->name,
-                         attached, w->o->suffix));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0, "%scall __gr%s_report, (%u, %u, %s, %s, %s);", attached,
+                         w->o->suffix, a->site->id, meta_of(w, a, class), address->name, expected->name,
+                         seen->name));
     if (a->together)
         GR_TRY(gr_collider_close_together(a, &d, others));
     else
@@ -373,15 +368,9 @@ gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsig
     uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
     if (w->o->same_value) // else the runtime says whether it is one
         GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
-    GR_TRY(gr_access_put(
-        a, at, NULL, 0,
-        "{ .param .b32 __gr_a0; .param .b32 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-        "__gr_a3; .param .b64 __gr_a4; .param .b64 __gr_a5;"
-        "st.param.b32 [__gr_a0], %u; st.param.b32 [__gr_a1], %u; st.param.b64 [__gr_a2], "
-        "%s; st.param.b32 [__gr_a3], %s;"
-        "st.param.b64 [__gr_a4], %s; st.param.b64 [__gr_a5], %s;"
-        "%scall __gr%s_report_warp, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
-        a->site->id, meta, address->name, peers->name, half[0]->name, half[1]->name, attached, w->o->suffix));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "%scall __gr%s_report_warp, (%u, %u, %s, %s, %s, %s);", attached,
+                         w->o->suffix, a->site->id, meta, address->name, peers->name, half[0]->name,
+                         half[1]->name));
 done:
     return st;
 }

@@ -141,13 +141,9 @@ static gr_status put_partial(ColliderWork *w, Copy *c, const char *delay) {
     GR_TRY(gr_access_address64(&c->src, d.at, &src));
     GR_TRY(gr_access_put(a, d.at, NULL, 0,
                          "cvta.shared.u64 %s, %s; cvta.global.u64 %s, %s;"
-                         "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-                         "__gr_a3; .param .b32 __gr_a4; .param .b32 __gr_a5;"
-                         "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
-                         "st.param.b32 [__gr_a3], %s; st.param.b32 [__gr_a4], %u; st.param.b32 [__gr_a5], %s;"
-                         "call __gr%s_copy_part, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, __gr_a5); }",
-                         dst->name, dst->name, src->name, src->name, a->site->id, dst->name, src->name,
-                         size->name, c->bytes, delay, w->o->suffix));
+                         "call __gr%s_copy_part, (%u, %s, %s, %s, %u, %s);",
+                         dst->name, dst->name, src->name, src->name, w->o->suffix, a->site->id, dst->name,
+                         src->name, size->name, c->bytes, delay));
     GR_TRY(gr_collider_close_detour(a, &d));
     c->src.guard = full;
     a->guard = whole;

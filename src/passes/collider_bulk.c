@@ -27,13 +27,8 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
     GR_TRY(put_generic(&c->src, at, &src));
     GR_TRY(gr_access_put(a, at, c->size, 1, "mov.b32 %s, $0;", size->name));
     if (c->source_only) {
-        GR_TRY(gr_access_put(a, at, NULL, 0,
-                             "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b32 __gr_a2; .param .b32 "
-                             "__gr_a3;"
-                             "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b32 "
-                             "[__gr_a2], %s; st.param.b32 [__gr_a3], %s;"
-                             "call __gr%s_watch_bulk, (__gr_a0, __gr_a1, __gr_a2, __gr_a3); }",
-                             a->site->id, src->name, size->name, delay, w->o->suffix));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
+                             a->site->id, src->name, size->name, delay));
         goto done;
     }
     GR_TRY(put_generic(a, at, &dst));
@@ -41,25 +36,13 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
         PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
         GR_TRY(gr_access_put(a, at, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
                              ranks->name, half->name));
-        GR_TRY(
-            gr_access_put(a, at, NULL, 0,
-                          "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-                          "__gr_a3; .param .b32 __gr_a4; .param .b32 __gr_a5;"
-                          "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], "
-                          "%s; st.param.b32 [__gr_a3], %s; st.param.b32 [__gr_a4], %s; st.param.b32 "
-                          "[__gr_a5], %s;"
-                          "call __gr%s_copy_multicast, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4, "
-                          "__gr_a5); }",
-                          a->site->id, dst->name, src->name, size->name, delay, ranks->name, w->o->suffix));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
+                             w->o->suffix, a->site->id, dst->name, src->name, size->name, delay,
+                             ranks->name));
         goto done;
     }
-    GR_TRY(gr_access_put(a, at, NULL, 0,
-                         "{ .param .b32 __gr_a0; .param .b64 __gr_a1; .param .b64 __gr_a2; .param .b32 "
-                         "__gr_a3; .param .b32 __gr_a4;"
-                         "st.param.b32 [__gr_a0], %u; st.param.b64 [__gr_a1], %s; st.param.b64 [__gr_a2], %s;"
-                         "st.param.b32 [__gr_a3], %s; st.param.b32 [__gr_a4], %s;"
-                         "call __gr%s_copy_bulk, (__gr_a0, __gr_a1, __gr_a2, __gr_a3, __gr_a4); }",
-                         a->site->id, dst->name, src->name, size->name, delay, w->o->suffix));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
+                         a->site->id, dst->name, src->name, size->name, delay));
 done:
     return st;
 }

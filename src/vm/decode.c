@@ -31,19 +31,19 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
 // The nearest block after the current one where everybody passes and a rejoin instruction stands. For the
 // program's own instructions a place where only inserted branches meet does not count: instrumentation must
 // not bring lanes together that the program would let run apart.
+// Each block on the way keeps what was found: a long function of inserted branches has long ways.
 static uint32_t rejoin_block(const Decoder *d, bool inserted) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;
     const bool *stands = inserted ? d->is_rejoin : d->is_program_rejoin;
-    uint32_t b = d->cfg.blocks[d->block].ipdom;
-    for (uint32_t steps = 0; b != UINT32_MAX && steps < d->cfg.n_blocks; steps++) {
-        if (b == d->cfg.n_blocks - 1)
-            return UINT32_MAX;
-        if (stands[b])
-            return b;
+    uint32_t *known = d->rejoin_of[inserted], exit = d->cfg.n_blocks - 1;
+    uint32_t from = d->cfg.blocks[d->block].ipdom, b = from;
+    while (b != UINT32_MAX && !known[b] && b != exit && !stands[b])
         b = d->cfg.blocks[b].ipdom;
-    }
-    return UINT32_MAX;
+    uint32_t found = b == UINT32_MAX || b == exit ? UINT32_MAX : known[b] ? known[b] - 2 : b;
+    for (uint32_t k = from; k != b && k != UINT32_MAX; k = d->cfg.blocks[k].ipdom)
+        known[k] = found + 2;
+    return found;
 }
 
 static bool fix_rejoin(Decoder *d, bool inserted) {
@@ -394,8 +394,10 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     d.is_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.is_program_rejoin = GR_NEW_ARRAY(&scratch, bool, d.cfg.n_blocks + 1);
     d.block_code = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
-    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !gr_vm_find_aliases(&d) ||
-        !gr_vm_share_slots(&d)) {
+    for (unsigned k = 0; k < 2; k++)
+        d.rejoin_of[k] = GR_NEW_ARRAY(&scratch, uint32_t, d.cfg.n_blocks + 1);
+    if (!d.is_rejoin || !d.is_program_rejoin || !d.block_code || !d.rejoin_of[0] || !d.rejoin_of[1] ||
+        !gr_vm_find_aliases(&d) || !gr_vm_share_slots(&d)) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }

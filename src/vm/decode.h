@@ -47,6 +47,8 @@ typedef struct Decoder {
     Cfg cfg;
     bool *is_rejoin;         // by block
     bool *is_program_rejoin; // by block: of branches that no pass inserted
+    uint32_t *rejoin_of
+        [2]; // by block: what rejoin_block found from there, + 2 (0: not asked yet); [1]: for inserted branches
     uint32_t *block_code;    // by block: index of its first instruction
     uint32_t block;          // being decoded
     const PtxStmt *stmt;     // being decoded
