@@ -134,8 +134,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
     if (m->pub.record_bytes) {
-        m->pub.records = gr_results_area(&s->results, m->pub.record_bytes, &m->records_offset);
-        if (!m->pub.records) {
+        if (!gr_records_take(m)) {
             st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
             goto done;
         }
@@ -230,7 +229,7 @@ static void free_module(LoadedModule *m) {
 // It may come again. The one that has been away for longest does not.
 static void keep_unloaded(LoadedModule *m) {
     Session *s = &gr_session;
-    if (m->next || m->wrapped || m->aliased || m->staging || !m->recorded || !m->pub.rewritten)
+    if (m->next || m->wrapped || m->aliased || !m->recorded || !m->pub.rewritten)
         return;
     LoadedModule **place = &s->unloaded[s->next_unloaded++ % KEPT_UNLOADED];
     if (*place)

@@ -141,6 +141,7 @@ static void begin_after_fork(void) {
     gr_session.results = mine; // the parent's mapping stays, as everything of the parent's does
     gr_session.counts_area = NULL;
     gr_session.log = NULL;
+    gr_session.pool = NULL;
     gr_map_free(&gr_session.pending);
     append_number(GR_RECORD_PROCESS_BEGIN, 0);
 }

@@ -36,8 +36,7 @@ typedef struct LoadedModule {
     bool aliased;         // some image of ours or of the driver's means it
     size_t original_len;  // of the program's PTX, of which pub.hash is
     Map kernels;          // by name -> Kernel; of the first of those behind a handle
-    void *
-        staging; // pinned memory that stands in for pub.records, NULL when the file itself could be registered
+    struct RecordPool *pool; // that pub.records is of
     struct LoadedModule *next; // behind the same handle
 } LoadedModule;
 
@@ -71,6 +70,8 @@ typedef struct Session {
     Map events;        // CUevent -> EventMark: where it was last recorded
     GrKernelCounts *counts_area;
     uint64_t counts_offset, counts_used;
+    VEC(struct RecordPool *) pools; // records.c
+    struct RecordPool *pool;        // the one that small modules are put into
     uint32_t *log;
     uint64_t log_offset, log_first, log_used;
 } Session;
@@ -139,6 +140,8 @@ CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size);
 
 // ---- records.c -----------------------------------------------------------------------------------------------------
 
+// Gives the module pub.records, of pub.record_bytes bytes. False: there is no room.
+bool gr_records_take(LoadedModule *m);
 // Makes pub.records visible to the device in the current context and sets pub.records_device.
 gr_status gr_records_map(LoadedModule *m, gr_error *err);
 // Copies what stands in for files into them.

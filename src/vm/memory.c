@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { ZONES = 4, DEVICES = 32, GAP = 256, REMEMBERED = 256 };
+enum { LARGE = 1 << 16, SWEPT = 1 << 20 }; // bytes: what is given back at once; what is let gather
 
 #define DEFAULT_LIMIT (UINT64_C(16) << 30)
 
@@ -42,6 +43,7 @@ struct VmMem {
     uint64_t generation, serial;
     Freed freed[REMEMBERED];
     size_t n_freed;
+    uint64_t dead;                 // bytes of small ranges that were freed since the last sweep
     bool threads;                  // several look for ranges
     bool concurrent;               // and change them
     pthread_mutex_t pageable_lock; // taken while there are several threads
@@ -294,6 +296,33 @@ static void remove_at(VmMem *m, size_t at) {
     new_generation(m);
 }
 
+// Whole pages of [from, to) go back to the system; they read as zero if they are ever used again.
+static void give_back(VmMem *m, uint64_t from, uint64_t to) {
+    uint64_t p = page_size(), lo = page_round(from - m->base), hi = (to - m->base) / p * p;
+    if (hi > lo)
+        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)lo, (off_t)(hi - lo));
+}
+
+// What lies between the ranges of a zone.
+static void sweep(VmMem *m, const Zone *z) {
+    uint64_t from = z->start;
+    for (size_t k = upper_bound(m, z->start - 1); from < z->next; k++) {
+        const VmRange *r = k < m->ranges.len && m->ranges.data[k]->addr < z->next ? m->ranges.data[k] : NULL;
+        give_back(m, from, r ? r->addr : z->next);
+        from = r ? r->addr + r->size : z->next;
+    }
+}
+
+// Small ranges share pages, and their addresses are not used again: their pages are looked for when a lot of them is gone.
+static void note_dead(VmMem *m, uint64_t bytes) {
+    m->dead += bytes + GAP;
+    if (m->dead < SWEPT + m->ranges.len * GAP)
+        return;
+    m->dead = 0;
+    for (unsigned z = 0; z < ZONES; z++)
+        sweep(m, &m->zone[z]);
+}
+
 static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
     size_t n = upper_bound(m, addr);
     VmRange *r = n ? m->ranges.data[n - 1] : NULL;
@@ -305,11 +334,12 @@ static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
     m->freed[m->n_freed++ % REMEMBERED] = (Freed){r->addr, r->size};
     if (host_may_touch(r->kind))
         user_map(m, r->addr, page_round(r->size), false);
-    // Whole pages go back to the system; they read as zero if they are ever used again.
-    uint64_t p = page_size(), lo = page_round(r->addr - m->base), hi = (r->addr - m->base + r->size) / p * p;
-    if (hi > lo && r->size >= 1 << 16)
-        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)lo, (off_t)(hi - lo));
+    uint64_t size = r->size;
     remove_at(m, n - 1);
+    if (size >= LARGE)
+        give_back(m, addr, addr + size);
+    else
+        note_dead(m, size);
     return GR_OK;
 }
 

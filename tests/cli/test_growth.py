@@ -28,9 +28,9 @@ class Growth(unittest.TestCase):
     def test_one_module_again_and_again(self):
         for engine in ENGINES:
             with self.subTest(engine=engine):
-                grown, report = run(engine, "same", 1000)
-                self.assertLess(grown, 600)
-                self.assertEqual(sum(k["launches"] for k in report["coverage"]["kernels"]), 1000)
+                grown, report = run(engine, "same", 4000)
+                self.assertLess(grown, 1300)  # freed device memory goes back to the system a MiB at a time
+                self.assertEqual(sum(k["launches"] for k in report["coverage"]["kernels"]), 4000)
                 self.assertEqual(report["verdict"], "inconclusive" if engine == "none" else "clean")
 
     def test_other_modules(self):
