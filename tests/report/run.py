@@ -197,6 +197,7 @@ class Bundled(unittest.TestCase):
         plain = run("bundled", "tail", options=["--engine", "exact", "--bundled-suppressions", "no"])
         self.assertEqual([r["class"] for r in plain["races"]], ["same-value write"])
         self.check("tail", "cooperative groups' memcpy_async")
+        self.assertEqual(run("bundled", "tail", options=["--engine", "collider"])["verdict"], "clean")
 
     def test_atomics_of_two_bytes(self):
         self.check("device", "libcu++'s atomics of 1 and 2 bytes")
