@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host does to memory that it shares with the device, without and with waiting for the device first: one case per
 // argument, `CASE race` or `CASE fixed`. Where the host waits in neither, nothing orders the two however they happen to fall.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <unistd.h>
+#include "../checked.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e_));                                      \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include <unistd.h>
 
 enum { N = 1000 };
 __managed__ int variable[N];

@@ -5,19 +5,7 @@
 // RACE by_address: read-write race; no stream order, event or synchronization
 // CLEAN before
 // CLEAN halves
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "../checked.h"
 
 enum { N = 256 };
 __constant__ int table[2 * N];

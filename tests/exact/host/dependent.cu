@@ -9,19 +9,7 @@
 // CLEAN not_allowed
 // CLEAN copy_between
 // CLEAN later
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "../checked.h"
 
 enum { N = 512, ALL, ONE, NONE };
 

@@ -17,18 +17,9 @@
 // CLEAN ping_pong
 // CLEAN grid_barrier
 // CLEAN spin_lock
-#include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "../checked.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        if ((call) != cudaSuccess) {                                                                         \
-            fprintf(stderr, "%s failed\n", #call);                                                           \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include <cooperative_groups.h>
 
 // ---- Shuffles from lanes that are not there --------------------------------------------------------------------------
 

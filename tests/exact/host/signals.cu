@@ -2,23 +2,15 @@
 // A program that handles SIGSEGV and SIGTRAP itself, blocks them, forks and uses threads, while its accesses to memory that it shares
 // with the device are watched: nothing of that may come out differently. Prints PASS. With the argument `die` it ends by
 // a fault of its own, as it would otherwise.
+#include "../checked.h"
+
 #include <csetjmp>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        if ((call) != cudaSuccess) {                                                                         \
-            fprintf(stderr, "%s failed\n", #call);                                                           \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 #define EXPECT(what)                                                                                         \
     do {                                                                                                     \
         if (!(what)) {                                                                                       \

@@ -34,27 +34,16 @@
 // REMARK after_barrier: different host threads
 // REMARK new_object: different host threads
 // ONLY lock_without_wait: write-write race; no stream order, event or synchronization
+#include "../checked.h"
+
 #include <atomic>
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_runtime.h>
 #include <functional>
 #include <mutex>
 #include <pthread.h>
 #include <semaphore.h>
 #include <thread>
 #include <threads.h>
-
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        cudaError_t e_ = (call);                                                                             \
-        if (e_ != cudaSuccess) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                      \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
 
 static bool fixed;
 enum { N = 256 };

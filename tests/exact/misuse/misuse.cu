@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronization that is wrong in itself: one case per argument, `CASE wrong` or `CASE right`. WHERE says what is to be named.
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cooperative_groups.h>
+#include "../checked.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        if ((call) != cudaSuccess) {                                                                         \
-            fprintf(stderr, "%s failed\n", #call);                                                           \
-            exit(2);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include <cstdint>
+#include <cooperative_groups.h>
 
 __device__ int result[64];
 __shared__ alignas(8) uint64_t bar; // of every kernel below
