@@ -14,15 +14,14 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import re
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
-BEGIN, END = "<!-- programs: begin -->", "<!-- programs: end -->"
+import alternate
+from alternate import Failed, geomean, median
+
+MARKS = "<!-- programs: begin -->", "<!-- programs: end -->"
 ENOUGH = 2.5  # seconds after which a program gets no further round
 LONGEST = 120  # seconds that a run may take
 FOLDERS = {"bench/programs": "bench-programs", "tests/programs": "complete-programs"}
@@ -36,38 +35,14 @@ arguments.add_argument("--update-docs", default="")
 args = arguments.parse_args()
 root = pathlib.Path(__file__).resolve().parent.parent
 gpurace = os.path.join(args.build, "gpurace")
-median, geomean = statistics.median, statistics.geometric_mean
-
-
-class Failed(Exception):
-    pass
 
 
 def run(program, text, engine):
-    """What one run took: milliseconds of all the device's work, of kernels, of the process tree; KiB resident; and what it printed."""
-    said = {word: re.findall(rf"^// {word}: (.*)", text, re.M) for word in ("DEVICE", "ARGS", "VERDICT")}
-    with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as tmp:
-        report, out, err = (os.path.join(tmp, n) for n in ("report", "out", "err"))
-        command = ["timeout", str(LONGEST), gpurace, "run", "--device", "cpu", "--engine", engine, "--format", "json", "--output", report, "--", str(program)]
-        command += " ".join(said["ARGS"]).split()
-        with open(out, "w") as o, open(err, "w") as e:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e,
-                                     env=dict(os.environ, GPURACE_CPU_DEVICE=",".join(said["DEVICE"] + ["times=1"])))
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        printed, errors = pathlib.Path(out).read_text(errors="replace"), pathlib.Path(err).read_text(errors="replace")
-        found = re.findall(r"CPU device computed for ([\d.]+) ms of processor time, and worked for ([\d.]+) ms", errors)
-        wanted = (said["VERDICT"] or ["clean"])[0]
-        if child.returncode == 124:
-            raise Failed(f"not over after {LONGEST} s under {engine}")
-        try:
-            verdict = json.loads(pathlib.Path(report).read_text())["verdict"]
-        except (OSError, ValueError):
-            verdict = "none"
-        if not found or (engine == "exact" and verdict != wanted) or (child.returncode != 0 and verdict != "races"):
-            raise Failed(f"status {child.returncode} and verdict {verdict} under {engine}: {' '.join(command)}\n{printed}{errors}")
-    return {"kernels": sum(float(k) for k, _ in found), "work": sum(float(w) for _, w in found), "all": (usage.ru_utime + usage.ru_stime) * 1e3,
-            "resident": usage.ru_maxrss, "printed": [l for l in printed.splitlines() if "PASS" in l]}
+    one = alternate.run(gpurace, program, text, ["--engine", engine], LONGEST)
+    wanted = (alternate.words_of(text, "VERDICT") or ["clean"])[0]
+    if (engine == "exact" and one["verdict"] != wanted) or (one["status"] != 0 and one["verdict"] != "races"):
+        raise Failed(one["said"])
+    return one
 
 
 def measure(source, program):
@@ -80,7 +55,7 @@ def measure(source, program):
         rounds.append((plain, exact))
     row = {"program": source.stem, "folder": str(source.parent.relative_to(root)), "rounds": len(rounds)}
     for what in ("work", "kernels", "all", "resident"):
-        row[what] = median(max(e[what], 1e-3) / max(p[what], 1e-3) for p, e in rounds)
+        row[what] = median(alternate.ratios(rounds, what))
     row["plain_ms"], row["exact_ms"] = (median(r[k]["work"] for r in rounds) for k in (0, 1))
     return row
 
@@ -92,8 +67,7 @@ def summary(title, rows):
 
 
 def table(rows, failed, seconds):
-    cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
-    yield f"{cpu}, {os.cpu_count()} cores; {len(rows)} programs, up to {args.rounds} rounds, {seconds:.0f} s; load before: {load:.1f}."
+    yield f"{alternate.processor()}, {os.cpu_count()} cores; {len(rows)} programs, up to {args.rounds} rounds, {seconds:.0f} s; load before: {load:.1f}."
     yield ""
     yield "| programs | | exact / plain: geometric mean | median | worst | kernels alone: geometric mean | whole process: geometric mean | resident memory: geometric mean |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -117,7 +91,7 @@ for folder, built in FOLDERS.items():
     for source in sorted((root / folder).glob("*.cu")):
         program = pathlib.Path(args.build, built, source.stem)
         text = source.read_text(encoding="utf-8")
-        if not re.search(args.only, source.stem) or "exact" in " ".join(re.findall(r"^// WITHOUT: (.*)", text, re.M)).split():
+        if not re.search(args.only, source.stem) or "exact" in " ".join(alternate.words_of(text, "WITHOUT")).split():
             continue
         try:
             if not os.access(program, os.X_OK):
@@ -133,10 +107,5 @@ print("\n".join(lines))
 if args.json:
     pathlib.Path(args.json).write_text(json.dumps({"load_before": load, "rows": rows, "failed": failed}, indent=1))
 if args.update_docs:
-    path = pathlib.Path(args.update_docs)
-    text = path.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        sys.exit(f"programs: {path} has no {BEGIN} and {END}")
-    head, rest = text.split(BEGIN, 1)
-    path.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1], encoding="utf-8")
+    alternate.put_between(args.update_docs, MARKS, lines)
 sys.exit(1 if failed else 0)

@@ -14,13 +14,14 @@ import argparse
 import array
 import json
 import os
-import platform
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+
+import alternate
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("build")
@@ -166,8 +167,7 @@ ratio("collider_flat_slowdown", "collider, delays 1 ns", "plain")
 ratio("exact_slowdown", "exact", "plain")
 ratio("oclgrind_races_over_exact", "oclgrind, races", "exact")
 
-cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
-print(f"{cpu}, {os.cpu_count()} cores; medians of {args.rounds} rounds (Oclgrind: {min(args.slow_rounds, args.rounds)}); load before: {load:.1f}")
+print(f"{alternate.processor()}, {os.cpu_count()} cores; medians of {args.rounds} rounds (Oclgrind: {min(args.slow_rounds, args.rounds)}); load before: {load:.1f}")
 print("\n| kernel | M thread-instr. | G/s | " + " | ".join(f"{e}, ms" for e in engines) + " |")
 print("|---" * (3 + len(engines)) + "|")
 for n in names:
@@ -184,6 +184,6 @@ print("\n| working set | MiB | bytes of shadow for each | of resident memory |\n
 for name, s in shadow.items():
     print(f"| {name} | {s['mib']} | {s['shadow']:.2f} | {s['resident']:.2f} |")
 with open(args.out, "w") as f:
-    json.dump({"cpu": cpu, "cores": os.cpu_count(), "load_before": load, "skipped": skipped, "rows": rows, "ratios": ratios,
+    json.dump({"cpu": alternate.processor(), "cores": os.cpu_count(), "load_before": load, "skipped": skipped, "rows": rows, "ratios": ratios,
                "ratios_per_kernel": per_kernel, "scale": scale, "exact_shadow_bytes_per_byte": shadow["touch4"]["resident"],
                "exact_shadow_bytes_per_byte_of_bytes": shadow["touch1"]["resident"], "exact_shadow": shadow}, f, indent=1)

@@ -14,18 +14,18 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import re
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
+
+import alternate
+from alternate import geomean, median
 
 SEEDS = 13
 PAPER = {"fast": "4.86", "balanced": "11.21", "sampled": "1.98"}
 WORST_OF_PAPER = {"fast": "229", "balanced": "1066", "sampled": "41.3"}
-BEGIN, END = "<!-- slowdown: begin -->", "<!-- slowdown: end -->"
+MARKS = "<!-- slowdown: begin -->", "<!-- slowdown: end -->"
 
 arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 arguments.add_argument("build")
@@ -48,27 +48,15 @@ variants = {"none": ["--engine", "none"], "fast": delays(1, 1), "balanced": dela
 
 
 def run(name, text, options):
-    """Milliseconds of processor time of the device and of all, seconds, KiB resident, bytes of records, what was printed."""
-    said = {word: re.findall(rf"^// {word}: (.*)", text, re.M) for word in ("DEVICE", "ARGS")}
-    with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as tmp:
-        report, out, err = (os.path.join(tmp, n) for n in ("report", "out", "err"))
-        command = [gpurace, "run", "--device", "cpu", *options, "--format", "json", "--output", report, "--", str(folder / name)]
-        command += " ".join(said["ARGS"]).split()
-        begun = time.perf_counter()
-        with open(out, "w") as o, open(err, "w") as e:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=o, stderr=e,
-                                     env=dict(os.environ, GPURACE_CPU_DEVICE=",".join(said["DEVICE"] + ["times=1"])))
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - begun
-        printed, errors = pathlib.Path(out).read_text(errors="replace"), pathlib.Path(err).read_text(errors="replace")
-        device = re.findall(r"CPU device computed for ([\d.]+) ms", errors)
-        if child.returncode != 0 or not device:
-            sys.exit(f"slowdown: {' '.join(command)}: status {child.returncode}\n{printed}{errors}")
-        coverage = json.loads(pathlib.Path(report).read_text())["coverage"]
-    sites = sum(n for k, n in coverage["accesses"].items() if isinstance(n, int)) + coverage["modules"]["checked"]
-    return {"device": sum(map(float, device)), "all": (usage.ru_utime + usage.ru_stime) * 1e3, "wall": seconds * 1e3,
-            "resident": usage.ru_maxrss, "sites": sites, "printed": [l for l in printed.splitlines() if "PASS" in l]}
+    try:
+        one = alternate.run(gpurace, folder / name, text, options)
+    except alternate.Failed as why:
+        sys.exit(f"slowdown: {why}")
+    if one["status"] != 0:
+        sys.exit(f"slowdown: {one['said']}")
+    coverage = one.pop("report")["coverage"]  # not needed any more, and there are many runs
+    one["sites"] = sum(n for n in coverage["accesses"].values() if isinstance(n, int)) + coverage["modules"]["checked"]
+    return one
 
 
 def slot_bytes():
@@ -103,17 +91,15 @@ for r in range(args.rounds):
             one["of"] = plain
             results[v, n].append(one)
 
-median, geomean = statistics.median, statistics.geometric_mean
-
 
 def slowdown(v, n, what):
-    ratios = [max(o[what], 1e-3) / max(o["of"][what], 1e-3) for o in results[v, n]]
+    ratios = alternate.ratios([(o["of"], o) for o in results[v, n]], what)
     return geomean(ratios) if v == "sampled" else median(ratios)
 
 
 def table():
     compared = ["fast", "balanced", "sampled", "default", "watchpoints"]
-    cpu = next((l.split(":", 1)[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
+    cpu = alternate.processor()
     yield f"{cpu}, {os.cpu_count()} cores; {len(names)} programs, {args.rounds} rounds, {time.time() - begun:.0f} s; load before: {load:.1f}."
     yield ""
     yield "| configuration | delays (read, write) | kernels: geometric mean | median | worst | whole program: geometric mean | worst | the paper's geometric mean, worst |"
@@ -121,7 +107,7 @@ def table():
     title = {"fast": "fast | 1 ns, 1 ns", "balanced": "balanced | 5000 ns, 1 ns", "default": "values only | 5000 ns, 5000 ns",
              "watchpoints": "default | 5000 ns, 5000 ns", "sampled": f"sampled, one access, {SEEDS} seeds | 5000 ns, 1 ns"}
     for v in compared:
-        kernels = {n: slowdown(v, n, "device") for n in names}
+        kernels = {n: slowdown(v, n, "kernels") for n in names}
         whole = {n: slowdown(v, n, "all") for n in names}
         k, w = max(kernels, key=kernels.get), max(whole, key=whole.get)
         paper = f"{PAPER[v]}, {WORST_OF_PAPER[v]}" if v in PAPER else ""
@@ -140,19 +126,14 @@ def table():
     yield "| program | kernels alone, ms | " + " | ".join(title[v].split(",")[0].split(" |")[0] for v in compared) + " |"
     yield "|---" * (2 + len(compared)) + "|"
     for n in names:
-        yield f"| {n} | {median(o['device'] for o in results['none', n]):.2f} | " + " | ".join(f"{slowdown(v, n, 'device'):.2f}" for v in compared) + " |"
+        yield f"| {n} | {median(o['kernels'] for o in results['none', n]):.2f} | " + " | ".join(f"{slowdown(v, n, 'kernels'):.2f}" for v in compared) + " |"
 
 
 lines = list(table())
 print("\n".join(lines))
 if args.json:
-    keep = ("device", "all", "wall", "resident", "sites")
+    keep = ("kernels", "all", "wall", "resident", "sites")
     pathlib.Path(args.json).write_text(json.dumps({"load_before": load, "rows": [
         {"program": n, "configuration": v, "runs": [{k: o[k] for k in keep} for o in runs]} for (v, n), runs in results.items()]}, indent=1))
 if args.update_docs:
-    path = pathlib.Path(args.update_docs)
-    text = path.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        sys.exit(f"slowdown: {path} has no {BEGIN} and {END}")
-    head, rest = text.split(BEGIN, 1)
-    path.write_text(head + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1], encoding="utf-8")
+    alternate.put_between(args.update_docs, MARKS, lines)
