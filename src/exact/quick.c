@@ -209,7 +209,7 @@ static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
     *op = (StrongOp){.vars = vars,
-                     .size = g->site->size,
+                     .size = mine->elem,
                      .sem = g->site->sem,
                      .scope = (PtxScope)(mine->scope + 1),
                      .owner = a->owner ? a->owner->id : 0,
@@ -360,7 +360,8 @@ static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp 
         for (uint32_t m = left; m; m &= m - 1)
             same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
         for (uint32_t m = orders ? same : 0; m; m &= m - 1)
-            atom_reads(x, b, w, (uint32_t)__builtin_ctz(m), &op, at);
+            for (uint32_t i = 0; i < g->site->size; i += op.size)
+                atom_reads(x, b, w, (uint32_t)__builtin_ctz(m), &op, at + i);
         look_there(x, a, same, at, g->site->size);
     }
     if (x->reports == reports)
@@ -413,6 +414,14 @@ bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
     return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
 }
 
+// A strong access of which touch_strong or touch_atoms can tell. Elements of vectors that are loaded are told word by word.
+static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool reads) {
+    uint32_t size = g->site->size;
+    return (k->relaxed || g->site->sem == PTX_ACQUIRE) && !x->open.len &&
+           k->stamp.access != PTX_ACCESS_WRITE && k->stamp.elem &&
+           (reads || (k->stamp.elem == size && (size == 4 || size == 8)));
+}
+
 bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     Warp *w = &b->warps[g->warp];
     Kind *k = kind_of(x, g->site);
@@ -427,9 +436,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
             gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
-    if (strong && ((!k->relaxed && !(reads && g->site->sem == PTX_ACQUIRE)) || x->open.len ||
-                   k->stamp.access == PTX_ACCESS_WRITE || k->stamp.elem != g->site->size ||
-                   (!reads && g->site->size != 4 && g->site->size != 8)))
+    if (strong && !is_quick(x, k, g, reads))
         return false;
     if (strong && reads && sees_again(x, shared ? b : NULL, w, g, k, epoch))
         return true;
