@@ -61,7 +61,7 @@ static bool grow(Exact *x, ReadPages *r) {
         return false; // it goes on with what there is
     for (uint32_t k = 0; k < r->count; k++)
         if (r->page[k].page)
-            page[(r->page[k].page - 1) % count] = r->page[k];
+            page[(r->page[k].page - 1) & (count - 1)] = r->page[k];
     x->read_bytes += (count - r->count) * sizeof *page;
     free(r->page);
     *r = (ReadPages){page, count};
@@ -73,7 +73,7 @@ static ReadPage *page_of(Exact *x, const Launch *l, ReadPages *r, uint64_t at) {
     uint64_t page = at >> PAGE_SHIFT, age = x->shadow.tables.age;
     if (!r->count && !grow(x, r))
         return NULL;
-    ReadPage *p = &r->page[page % r->count];
+    ReadPage *p = &r->page[page & (r->count - 1)];
     bool mine = p->page == page + 1 && p->age == age;
     if (mine && is_told_of(x, p, l))
         return p;
@@ -97,7 +97,7 @@ static ReadPages *pages_of(Exact *x, const Access *a, const Stamp *mine) {
 
 static bool is_told(const Exact *x, const Launch *l, const ReadPages *r, uint64_t at) {
     uint64_t page = at >> PAGE_SHIFT;
-    const ReadPage *p = &r->page[page % r->count];
+    const ReadPage *p = &r->page[page & (r->count - 1)];
     unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS);
     return p->page == page + 1 && is_told_of(x, p, l) && p->told[word / WORD_BITS] >> word % WORD_BITS & 1;
 }
@@ -111,7 +111,7 @@ static bool are_told(const Exact *x, const Launch *l, const ReadPages *r, uint64
         to = (word / WORD_BITS + 1) * WORD_BITS;
         to = to < end ? to : end;
         uint64_t bits = (to - word == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << (to - word)) - 1) << first;
-        const ReadPage *p = &r->page[page % r->count];
+        const ReadPage *p = &r->page[page & (r->count - 1)];
         if (p->page != page + 1 || !is_told_of(x, p, l) || (bits & ~p->told[word % PAGE_WORDS / WORD_BITS]))
             return false;
     }
@@ -144,6 +144,26 @@ static void tell(ReadPage *p, const Launch *l, Line *line, uint64_t at, uint32_t
     for (unsigned word = (unsigned)(at / CELL_BYTES % PAGE_WORDS), k = 0; k < size / CELL_BYTES; k++)
         p->told[(word + k) / WORD_BITS] |= UINT64_C(1) << (word + k) % WORD_BITS;
     if (size >= CELL_BYTES)
+        line->told = (uint32_t)l->number;
+}
+
+// Each bit twice.
+static uint32_t twice(uint32_t bits) {
+    bits = (bits | bits << 8) & 0x00ff00ff;
+    bits = (bits | bits << 4) & 0x0f0f0f0f;
+    bits = (bits | bits << 2) & 0x33333333;
+    bits = (bits | bits << 1) & 0x55555555;
+    return bits | bits << 1;
+}
+
+// The same of all elements of the line of which the table says so, which have whole words.
+static void tell_all(ReadPage *p, const Launch *l, Line *line, uint64_t at, const Table *t) {
+    uint32_t words = (uint32_t)t->told[0];
+    for (uint32_t shift = t->shift; 1u << shift > CELL_BYTES; shift--)
+        words = twice(words);
+    unsigned first = (unsigned)(at / CELL_BYTES % PAGE_WORDS);
+    p->told[first / WORD_BITS] |= (uint64_t)words << first % WORD_BITS;
+    if (words)
         line->told = (uint32_t)l->number;
 }
 
@@ -252,22 +272,26 @@ static void bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
     bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
 }
 
-// Lanes side by side, whose elements are all told, or all of earlier launches. False: they are to be looked at one by one.
-static bool note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
+// And back.
+static uint32_t lanes_of(const uint64_t bits[2], int at) {
+    return (uint32_t)(at < 0    ? bits[0] << -at
+                      : at < 64 ? bits[0] >> at | (at > 32 ? bits[1] << (64 - at) : 0)
+                                : bits[1] >> (at - 64));
+}
+
+// Lanes side by side: those whose elements are told, or were read by earlier launches alone. Yields the others, to be looked at one by one.
+static uint32_t note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
+    uint32_t left = lanes & ~lanes_of(t->told, at), fresh = t->nodes ? left : left & lanes_of(t->fresh, at);
     uint64_t bits[2];
-    bits_of(lanes, at, bits);
-    if (!(bits[0] & ~t->told[0]) && !(bits[1] & ~t->told[1]))
-        return true;
-    if (t->nodes || (bits[0] & t->fresh[0]) || (bits[1] & t->fresh[1]))
-        return false;
-    for (uint32_t m = lanes; m; m &= m - 1)
+    bits_of(left & ~fresh, at, bits);
+    for (uint32_t m = left & ~fresh; m; m &= m - 1)
         t->first[at + __builtin_ctz(m)] = stamp << 5 | (uint32_t)__builtin_ctz(m);
     for (unsigned k = 0; k < 2; k++) {
         t->fresh[k] |= bits[k];
         t->told[k] &= ~bits[k];
         t->two[k] &= ~bits[k];
     }
-    return true;
+    return fresh;
 }
 
 // The table of the line, and what is known of its page, NULL if nothing. Yields NULL: there is no table.
@@ -308,18 +332,16 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Sh
     int base = gr_shape_base(shape), step = gr_shape_stride(shape);
     if (!step)
         left = note_same(&n, t, (unsigned)base >> t->shift) ? 0 : lanes;
-    else if (step != (int)size || !note_all(t, a->stamp, lanes, base / (int)size))
-        for (uint32_t m = lanes; m; m &= m - 1) {
-            uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
-            n.lanes = m & -m;
-            if (!note(&n, t, (unsigned)(base + (int)lane * step) >> t->shift, a->stamp << 5 | lane))
-                left |= m & -m;
-        }
-    for (uint32_t m = p ? lanes & ~left : 0; m; m = step ? m & (m - 1) : 0) {
-        int at = base + __builtin_ctz(m) * step;
-        if (gr_element_in(t->told, (unsigned)at >> t->shift))
-            tell(p, a->view.launch, line, a->line_at + (unsigned)at, size);
+    else if (step == (int)size)
+        lanes = note_all(t, a->stamp, lanes, base / (int)size);
+    for (uint32_t m = step ? lanes : 0; m; m &= m - 1) {
+        uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
+        n.lanes = m & -m;
+        if (!note(&n, t, (unsigned)(base + (int)lane * step) >> t->shift, a->stamp << 5 | lane))
+            left |= m & -m;
     }
+    if (p && size >= CELL_BYTES)
+        tell_all(p, a->view.launch, line, a->line_at, t);
     return left;
 }
 
