@@ -177,7 +177,8 @@ typedef struct Answer {
     bool known;
 } Answer;
 
-enum { ANSWERS = 8 };
+// SECOND_MAX: so many accesses can be in the second place of an element.
+enum { ANSWERS = 8, SECOND_MAX = 8 };
 
 typedef struct Noting {
     Exact *x;
@@ -185,6 +186,7 @@ typedef struct Noting {
     uint64_t block; // linear
     uint32_t lanes; // of what is noted
     bool apart;
+    bool joins;             // the second place may hold several: lanes side by side are better told in runs
     Answer answer[ANSWERS]; // by the stamp's last bits; stamp 0: none
 } Noting;
 
@@ -202,11 +204,8 @@ static Noting noting(Exact *x, Access *a, uint32_t lanes) {
                     .apart = a->view.launch->apart};
 }
 
-static const Answer *ask(Noting *n, uint32_t stamp) {
+static __attribute__((noinline)) const Answer *find_answer(Noting *n, Answer *q, uint32_t stamp) {
     Exact *x = n->x;
-    Answer *q = &n->answer[stamp % ANSWERS];
-    if (q->stamp == stamp)
-        return q;
     const Stamp *t = &x->shadow.stamps.data[stamp];
     q->stamp = stamp;
     q->apart = n->apart && gr_order_info(&x->order, t->at.id)->linear != n->block;
@@ -215,10 +214,13 @@ static const Answer *ask(Noting *n, uint32_t stamp) {
     return q;
 }
 
-// What is noted comes after all of h, of the same launch.
-static bool takes_place(Noting *n, History h) {
-    Shadow *s = &n->x->shadow;
-    uint32_t stamp = gr_history_stamp(s, h), lanes = gr_history_lanes(s, h);
+static inline const Answer *ask(Noting *n, uint32_t stamp) {
+    Answer *q = &n->answer[stamp % ANSWERS];
+    return q->stamp == stamp ? q : find_answer(n, q, stamp);
+}
+
+// What is noted comes after what `lanes` did under the stamp, of the same launch.
+static inline __attribute__((always_inline)) bool takes_place(Noting *n, uint32_t stamp, uint32_t lanes) {
     if (stamp == n->a->stamp)
         return !(lanes & ~n->lanes);
     const Answer *q = ask(n, stamp);
@@ -226,6 +228,17 @@ static bool takes_place(Noting *n, History h) {
         return q->known;
     return (lanes == n->lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(n->x, n->a, stamp)) ||
            gr_exact_all_know(n->x, n->a, n->lanes, stamp);
+}
+
+static __attribute__((noinline)) bool take_places(Noting *n, History h) {
+    for (Entry e; gr_history_next(&n->x->shadow, &h, &e);)
+        if (!takes_place(n, e.stamp, e.lanes))
+            return false;
+    return true;
+}
+
+static inline bool all_take_place(Noting *n, History h) {
+    return h >> 31 ? take_places(n, h) : takes_place(n, h >> 5, UINT32_C(1) << (h & 31));
 }
 
 static bool note_second(Noting *n, Table *t, unsigned e, History h) {
@@ -240,50 +253,90 @@ static bool note_second(Noting *n, Table *t, unsigned e, History h) {
     return true;
 }
 
-static bool note(Noting *n, Table *t, unsigned e, History h) {
+// The second place keeps what the read does not come after, and gets the read. False: that would be too much.
+static __attribute__((noinline)) bool join_second(Noting *n, Table *t, unsigned e) {
     Shadow *s = &n->x->shadow;
-    if (!gr_element_in(t->fresh, e)) {
-        gr_table_set_first(s, t, e, h);
+    Entry kept[SECOND_MAX], mine = {n->a->stamp, n->lanes, ALL_BYTES, false}, o;
+    unsigned len = 0;
+    for (History g = gr_table_second(t, e); gr_history_next(s, &g, &o);) {
+        if (o.stamp == mine.stamp && !(mine.lanes & ~o.lanes))
+            return true;
+        if (o.stamp == mine.stamp)
+            mine.lanes |= o.lanes;
+        else if (!takes_place(n, o.stamp, o.lanes)) {
+            if (len + 1 == SECOND_MAX)
+                return false;
+            kept[len++] = o;
+        }
+    }
+    History h = 0;
+    for (kept[len++] = mine; len > 0; len--) {
+        History longer = gr_history_push(s, h, kept[len - 1], true);
+        gr_history_release(s, h);
+        h = longer;
+    }
+    bool noted = note_second(n, t, e, h);
+    gr_history_release(s, h);
+    return noted;
+}
+
+// Lanes of the same warp that read the element without order are remembered together.
+static __attribute__((noinline)) void join_first(Noting *n, Table *t, unsigned e, uint32_t lanes) {
+    Shadow *s = &n->x->shadow;
+    History h = gr_history_push(s, 0, (Entry){n->a->stamp, n->lanes | lanes, ALL_BYTES, false}, true);
+    t->nodes |= h >> 31;
+    gr_history_set(s, &t->first[e], h);
+    gr_history_release(s, h);
+}
+
+// An element that this launch has read before, and that is not told.
+static bool note_again(Noting *n, Table *t, unsigned e, History h) {
+    Shadow *s = &n->x->shadow;
+    History *f = &t->first[e], g;
+    uint32_t stamp = gr_history_stamp(s, *f);
+    if (stamp == n->a->stamp && n->joins) {
+        uint32_t lanes = gr_history_lanes(s, *f);
+        if (n->lanes & ~lanes)
+            join_first(n, t, e, lanes);
         return true;
     }
-    History *f = &t->first[e], g;
-    if (gr_element_in(t->told, e) || *f == h)
-        return true;
-    if (n->apart && ask(n, gr_history_stamp(s, *f))->apart) {
+    if (n->apart && ask(n, stamp)->apart) {
         if (!note_second(n, t, e, h))
             return false;
         gr_element_put(t->told, e);
         return true;
     }
     // Else what both places hold is of this block, or blocks are not apart.
-    if (takes_place(n, *f)) {
+    if (takes_place(n, stamp, gr_history_lanes(s, *f))) {
         t->nodes |= h >> 31;
         gr_history_set(s, f, h);
         return true;
     }
     g = gr_table_second(t, e);
-    return g == h || ((!g || takes_place(n, g)) && note_second(n, t, e, h));
+    if (g && n->joins)
+        return g == h || join_second(n, t, e);
+    return g == h || ((!g || all_take_place(n, g)) && note_second(n, t, e, h));
 }
 
-// The elements of the lanes, of which lane 0 has number `at`.
-static void bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
-    uint64_t m = lanes;
-    bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
-    bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
-}
-
-// And back.
-static uint32_t lanes_of(const uint64_t bits[2], int at) {
-    return (uint32_t)(at < 0    ? bits[0] << -at
-                      : at < 64 ? bits[0] >> at | (at > 32 ? bits[1] << (64 - at) : 0)
-                                : bits[1] >> (at - 64));
+static inline bool note(Noting *n, Table *t, unsigned e, History h) {
+    if (!gr_element_in(t->fresh, e)) {
+        gr_table_set_first(&n->x->shadow, t, e, h);
+        return true;
+    }
+    return gr_element_in(t->told, e) || t->first[e] == h || note_again(n, t, e, h);
 }
 
 // Lanes side by side: those whose elements are told, or were read by earlier launches alone. Yields the others, to be looked at one by one.
-static uint32_t note_all(Table *t, uint32_t stamp, uint32_t lanes, int at) {
-    uint32_t left = lanes & ~lanes_of(t->told, at), fresh = t->nodes ? left : left & lanes_of(t->fresh, at);
+static uint32_t note_all(Shadow *s, Table *t, uint32_t stamp, uint32_t lanes, int at) {
+    uint32_t left = lanes & ~gr_lanes_of(t->told, at), fresh = left & gr_lanes_of(t->fresh, at);
     uint64_t bits[2];
-    bits_of(left & ~fresh, at, bits);
+    if (t->nodes) {
+        for (uint32_t m = left & ~fresh; m; m &= m - 1)
+            gr_table_set_first(s, t, (unsigned)(at + __builtin_ctz(m)),
+                               stamp << 5 | (uint32_t)__builtin_ctz(m));
+        return fresh;
+    }
+    gr_bits_of(left & ~fresh, at, bits);
     for (uint32_t m = left & ~fresh; m; m &= m - 1)
         t->first[at + __builtin_ctz(m)] = stamp << 5 | (uint32_t)__builtin_ctz(m);
     for (unsigned k = 0; k < 2; k++) {
@@ -333,7 +386,7 @@ uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Sh
     if (!step)
         left = note_same(&n, t, (unsigned)base >> t->shift) ? 0 : lanes;
     else if (step == (int)size)
-        lanes = note_all(t, a->stamp, lanes, base / (int)size);
+        lanes = note_all(&x->shadow, t, a->stamp, lanes, base / (int)size);
     for (uint32_t m = step ? lanes : 0; m; m &= m - 1) {
         uint32_t lane = a->view.lane = (uint32_t)__builtin_ctz(m);
         n.lanes = m & -m;
@@ -414,6 +467,7 @@ uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t
     go_to_tables(x, a->view.launch, r, &g, at, have);
     have = go_to_elements(x, a, mine, &g, at, have);
     Noting n = noting(x, a, 0);
+    n.joins = true;
     uint32_t left = lanes & ~have;
     for (uint32_t m = have; m; m &= m - 1) {
         uint32_t l = a->view.lane = (uint32_t)__builtin_ctz(m);

@@ -7,7 +7,8 @@
 //   Every access of a table's last launch knows all accesses of the launches before; an access of a launch that does not is not taken.
 // - Where nothing orders the blocks of a launch among themselves, two reads by different blocks stand for all others.
 //
-// So an element has two places. A read that neither takes the place of one nor finds one free is not taken.
+// So an element has two places. The second may hold several reads that nothing orders, of lanes here and there (reads.c): those of the warps of the
+// block that comes first. A read that neither takes the place of one nor finds room is not taken.
 //
 // Of writes, those of earlier launches are moved here, one for each element. Which of them stored last is not known any more, so a race with one is
 // never called a same-value write.
@@ -228,14 +229,25 @@ static bool is_known(const Exact *x, Access *a, const Table *t) {
     return t->launch && !x->hosts.several && gr_exact_came_before(x, a, t->launch - 1);
 }
 
-static bool is_clear_of(const Exact *x, Access *a, History h, uint32_t lanes) {
-    if (!h)
-        return true;
-    uint32_t stamp = gr_history_stamp(&x->shadow, h);
-    return stamp == a->known ||
-           (gr_history_lanes(&x->shadow, h) == lanes && !(lanes & (lanes - 1)) &&
-            gr_exact_is_own(x, a, stamp)) ||
+static inline bool comes_after(const Exact *x, Access *a, uint32_t stamp, uint32_t did, uint32_t lanes) {
+    return (did == lanes && !(lanes & (lanes - 1)) && gr_exact_is_own(x, a, stamp)) ||
            gr_exact_all_know(x, a, lanes, stamp);
+}
+
+static __attribute__((noinline)) bool is_clear_of(const Exact *x, Access *a, History h, uint32_t lanes) {
+    if (!(h >> 31))
+        return comes_after(x, a, h >> 5, UINT32_C(1) << (h & 31), lanes);
+    for (Entry e; gr_history_next(&x->shadow, &h, &e);)
+        if (e.stamp != a->known && !comes_after(x, a, e.stamp, e.lanes, lanes))
+            return false;
+    return true;
+}
+
+// The lanes come after both accesses that may be there.
+static inline bool is_clear_of_both(const Exact *x, Access *a, History first, History second,
+                                    uint32_t lanes) {
+    return (first >> 5 == a->known || !first || is_clear_of(x, a, first, lanes)) &&
+           (!second || second >> 5 == a->known || is_clear_of(x, a, second, lanes));
 }
 
 static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, Shape shape, uint32_t size) {
@@ -246,7 +258,7 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
         uint32_t who = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
         for (int e = from >> t->shift; e << t->shift < to; e++)
-            if (!is_clear_of(x, a, t->first[e], who) || !is_clear_of(x, a, gr_table_second(t, e), who))
+            if (!is_clear_of_both(x, a, t->first[e], gr_table_second(t, e), who))
                 return false;
     }
     return true;
@@ -283,9 +295,10 @@ void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *li
                     size >= CELL_BYTES ? ALL_BYTES : ((1u << size) - 1) << ((e << t->shift) - at);
                 for (unsigned second = 0; second < 2; second++) {
                     History h = !second ? t->first[e] : gr_table_second(t, e);
-                    Entry entry = {gr_history_stamp(s, h), h ? gr_history_lanes(s, h) : 0, covers, false};
-                    if (h)
+                    for (Entry entry; gr_history_next(s, &h, &entry);) {
+                        entry.bytes = covers;
                         gr_exact_check_entry(x, a, cell, &entry, ALL_BYTES, lane, bytes, word);
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables — accesses to a line of global memory, by instruction: for every element that an instruction has accessed, those accesses
-// that a later one may race with, two at most.
+// that a later one may race with, a few at most.
 //
 // Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many launches, or at places
 // without pattern, or by windows that overlap, are read by many instructions and warps, all of which have to be remembered. In
@@ -21,16 +21,17 @@
 enum { TABLE_MAX_ELEM = 16 };
 
 typedef struct Table {
-    const void *line;         // the shadow's Line
-    uint64_t kind;            // what the accesses have in common: instruction, mark, bytes of an element
-    uint64_t fresh[2];        // a bit per element: what is there is of the last launch
-    uint64_t told[2];         // likewise, and stands for all reads of the instruction that are to come
-    uint64_t two[2];          // likewise, and there is a second access
-    bool nodes;               // some of the histories are nodes, which are counted
-    uint32_t launch;          // index and 1 of the last: it knows all others of the table
-    uint32_t next;            // of the same line, its number and 1
-    uint32_t shift;           // of an element's size
-    uint32_t *first, *second; // histories of one access each, by element; second: NULL until it is needed
+    const void *line;  // the shadow's Line
+    uint64_t kind;     // what the accesses have in common: instruction, mark, bytes of an element
+    uint64_t fresh[2]; // a bit per element: what is there is of the last launch
+    uint64_t told[2];  // likewise, and stands for all reads of the instruction that are to come
+    uint64_t two[2];   // likewise, and there is a second access
+    bool nodes;        // some of the histories are nodes, which are counted
+    uint32_t launch;   // index and 1 of the last: it knows all others of the table
+    uint32_t next;     // of the same line, its number and 1
+    uint32_t shift;    // of an element's size
+    uint32_t *first,
+        *second; // histories by element, of one access and of a few; second: NULL until it is needed
 } Table;
 
 typedef struct Tables {

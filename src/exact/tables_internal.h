@@ -11,6 +11,20 @@ static inline bool gr_element_in(const uint64_t bits[2], unsigned e) { return bi
 static inline void gr_element_put(uint64_t bits[2], unsigned e) { bits[e / 64] |= UINT64_C(1) << e % 64; }
 static inline void gr_element_take(uint64_t bits[2], unsigned e) { bits[e / 64] &= ~(UINT64_C(1) << e % 64); }
 
+// The elements of the lanes, of which lane 0 has number `at`.
+static inline void gr_bits_of(uint32_t lanes, int at, uint64_t bits[2]) {
+    uint64_t m = lanes;
+    bits[0] = at < 0 ? m >> -at : at < 64 ? m << at : 0;
+    bits[1] = at >= 64 ? m << (at - 64) : at > 32 ? m >> (64 - at) : 0;
+}
+
+// And back.
+static inline uint32_t gr_lanes_of(const uint64_t bits[2], int at) {
+    return (uint32_t)(at < 0    ? bits[0] << -at
+                      : at < 64 ? bits[0] >> at | (at > 32 ? bits[1] << (64 - at) : 0)
+                                : bits[1] >> (at - 64));
+}
+
 static inline uint32_t gr_history_lanes(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].lanes : UINT32_C(1) << (h & 31);
 }

@@ -131,6 +131,17 @@ static const Case cases[] = {
      "@%p1 st.shared.u32 [%r6+8], %r10; // =E\n@%p1 st.shared.u32 [%r6+8], %r10; // =F\n",
      1, 64, "D-E " SAME "; D-F " SAME},
 
+    // The warps read one after the other, unordered; then the first learns of the last, not of those between.
+    {"warps read here and there, and one writes that knows of the first and the last",
+     "shr.u32 %r15, %r1, 5;\nW: ld.relaxed.gpu.global.u32 %r11, [%rd1+256]; setp.lt.u32 %p10, %r11, %r15; "
+     "@%p10 bra W;\n"
+     "mul.lo.u32 %r12, %r3, 28; and.b32 %r12, %r12, 124; cvt.u64.u32 %rd10, %r12; add.s64 %rd10, %rd1, %rd10;\n"
+     "ld.global.u32 %r13, [%rd10]; // =A\nbar.warp.sync -1;\n"
+     "add.u32 %r14, %r15, 1; setp.eq.u32 %p11, %r3, 0; @%p11 st.relaxed.gpu.global.u32 [%rd1+256], %r14;\n"
+     "setp.eq.u32 %p12, %r15, 0; setp.eq.u32 %p13, %r15, 3; or.pred %p12, %p12, %p13; @!%p12 ret;\n"
+     "bar.sync 1, 64;\n@%p1 st.global.u32 [%rd1], 7; // =B\n",
+     1, 128, "A-B " RW},
+
     {"spinning on a volatile flag",
      "@!%p3 bra READ;\nst.volatile.global.u32 [%rd1], 1; // =A\nret;\n"
      "READ: @!%p9 ret;\nAGAIN: ld.volatile.global.u32 %r12, [%rd1]; // =B\n"
