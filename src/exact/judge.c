@@ -347,8 +347,9 @@ void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e,
 // The access and all that h holds are morally strong, volatile or not.
 static bool are_alike(const Exact *x, const Access *a, History h, bool *some_volatile) {
     Alike i = gr_stamp_alike(&x->shadow.stamps.data[a->stamp]), they = gr_history_alike(&x->shadow, h);
-    *some_volatile = i.some_volatile || they.some_volatile;
-    return i.strong && i.strong == they.strong && !x->several_devices;
+    Alike both = gr_alike_both(i, they);
+    *some_volatile = both.some_volatile;
+    return both.strong && !x->several_devices;
 }
 
 bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
@@ -360,6 +361,28 @@ bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
              gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[gr_history_stamp(s, h)])));
 }
 
+// All that h holds is morally strong with the access, and some of it is volatile. A long history is gone through once by each site; later
+// accesses of it pass by what is counted.
+static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
+                            uint64_t word) {
+    Shadow *s = &x->shadow;
+    uint32_t site = s->stamps.data[a->stamp].site;
+    History from = h;
+    while (h) {
+        if (gr_history_pass_counted(s, &h, site))
+            continue;
+        Entry e;
+        History here = h;
+        (void)gr_history_next(s, &h, &e);
+        if (gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[e.stamp]))
+            continue;
+        gr_history_note_counted(s, from, site, here);
+        from = h;
+        gr_exact_check_entry(x, a, cell, &e, 0, lane, bytes, word); // what it stores does not matter
+    }
+    gr_history_note_counted(s, from, site, 0);
+}
+
 void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
                     uint64_t word) {
     Entry e;
@@ -367,6 +390,10 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
     if (gr_exact_all_strong(x, a, h))
         return;
     bool alike = are_alike(x, a, h, &some_volatile);
+    if (alike && x->shadow.stamps.data[a->stamp].site && gr_exact_counts_sites(x, a)) {
+        check_volatiles(x, a, cell, h, lane, bytes, word);
+        return;
+    }
     uint32_t changed = 0; // bytes that newer ones than e changed
     for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
         if (!alike ||

@@ -552,8 +552,11 @@ History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
     uint32_t left = gr_history_left(s, h);
     n.left = (left - (left != 0)) & HISTORY_LEFT;
     Alike mine = gr_stamp_alike(&s->stamps.data[e.stamp]), others = h ? gr_history_alike(s, h) : mine;
-    n.strong = (mine.strong == others.strong ? mine.strong : 0) & 7;
-    n.some_volatile = mine.some_volatile || others.some_volatile;
+    Alike both = gr_alike_both(mine, others);
+    n.strong = both.strong & 7;
+    n.some_volatile = both.some_volatile;
+    n.narrow = both.narrow;
+    n.sizeless = both.sizeless;
     n.one_site = !h || (others.one_site &&
                         s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
     if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {

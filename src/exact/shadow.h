@@ -70,7 +70,7 @@ enum {
     CACHED_REGIONS = 16,
     CACHED_STAMPS = 4096,
     SLAB_LINES = 256,
-    HISTORY_LEFT = (1 << 21) - 1,
+    HISTORY_LEFT = (1 << 19) - 1,
     INLINE_STAMPS = 1 << 26, // so many fit into a history with a lane
 };
 
@@ -134,10 +134,14 @@ static inline bool gr_line_has_cells(const Line *l) {
 typedef struct Node {
     History rest; // counts as a reference to it
     uint32_t stamp, lanes;
-    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1,
-        left : 21; // strong: Alike; left: so many more before it is tidied up
+    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1,
+        sizeless : 1,
+        left : 19; // strong: Alike; left: so many more before it is tidied up
     uint32_t refs; // cells and nodes that refer to it; 0: free
     uint32_t next; // in its bucket or in the list of free ones, its number and 1
+    // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
+    uint32_t counted;
+    History uncounted;
 } Node;
 
 // What has been done to shared memory since the generation began (phase.c): nothing but reads, or nothing but atomic operations, which do
@@ -318,6 +322,20 @@ static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
     return true;
 }
 
+// True: all from *h on are counted with that site, to where *h is then.
+static inline bool gr_history_pass_counted(const Shadow *s, History *h, uint32_t site) {
+    if (!(*h >> 31) || s->nodes.data[*h & INT32_MAX].counted != site)
+        return false;
+    *h = s->nodes.data[*h & INT32_MAX].uncounted;
+    return true;
+}
+static inline void gr_history_note_counted(Shadow *s, History h, uint32_t site, History uncounted) {
+    if (!(h >> 31) || h == uncounted)
+        return;
+    s->nodes.data[h & INT32_MAX].counted = site;
+    s->nodes.data[h & INT32_MAX].uncounted = uncounted;
+}
+
 // The stamp of the newest entry of one that is not empty.
 static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
     return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
@@ -331,19 +349,34 @@ static inline uint32_t gr_history_left(const Shadow *s, History h) {
 // What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
 // 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
 typedef struct Alike {
-    uint32_t strong;
+    uint32_t strong; // the size, as a power of two and 1; ALIKE_SIZELESS: they go with any; 0: they are not
     bool some_volatile;
     bool one_site; // all are of the site of the newest
+    bool narrow;   // some reach the threads of one device only
+    bool sizeless; // some are the host's, which go with any size, and reach all
 } Alike;
+enum { ALIKE_SIZELESS = 7 };
 static inline Alike gr_stamp_alike(const Stamp *s) {
-    bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && s->elem;
-    return (Alike){is ? (uint32_t)__builtin_ctz(s->elem) + 1 : 0, s->mark & STAMP_VOLATILE, true};
+    bool narrow = s->scope < SAME_SYSTEM, sizeless = !s->elem;
+    bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && !(narrow && sizeless);
+    uint32_t size = sizeless ? ALIKE_SIZELESS : (uint32_t)__builtin_ctz(s->elem) + 1;
+    return (Alike){is ? size : 0, s->mark & STAMP_VOLATILE, true, narrow, sizeless};
+}
+// What the accesses of both are together; `one_site` is left to the caller.
+static inline Alike gr_alike_both(Alike a, Alike b) {
+    uint32_t size = a.strong == ALIKE_SIZELESS ? b.strong : a.strong;
+    bool same = size == b.strong || b.strong == ALIKE_SIZELESS;
+    Alike both = {same ? size : 0, a.some_volatile || b.some_volatile, false, a.narrow || b.narrow,
+                  a.sizeless || b.sizeless};
+    if (both.narrow && both.sizeless)
+        both.strong = 0;
+    return both;
 }
 static inline Alike gr_history_alike(const Shadow *s, History h) {
     if (!(h >> 31))
         return gr_stamp_alike(&s->stamps.data[h >> 5]);
     const Node *n = &s->nodes.data[h & INT32_MAX];
-    return (Alike){n->strong, n->some_volatile, n->one_site};
+    return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
 }
 
 // Of one that has been tidied up: so many may be added.

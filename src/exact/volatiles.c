@@ -46,6 +46,10 @@ bool gr_exact_has_counted(Exact *x, const Access *access, const Stamp *a, const 
     return x->last_pair == key;
 }
 
+bool gr_exact_counts_sites(const Exact *x, const Access *access) {
+    return x->options.volatiles != EXACT_VOLATILE_ALL && !access->owner && !x->hosts.several;
+}
+
 bool gr_exact_reports_volatile(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
     if (x->options.volatiles == EXACT_VOLATILE_ALL ||
         (access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
