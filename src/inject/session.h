@@ -29,14 +29,14 @@ typedef struct LoadedModule {
     const char *unchecked;
     CUmodule module; // one of the two, or none yet
     CUlibrary library;
-    VEC(CUcontext) ready; // contexts whose copy of the module the engine knows
-    bool attach_failed;   // said once
-    bool recorded;        // its MODULE record is written
-    bool wrapped;         // stands in a fatbin wrapper of the program (wrappers.c)
-    bool aliased;         // some image of ours or of the driver's means it
-    size_t original_len;  // of the program's PTX, of which pub.hash is
-    Map kernels;          // by name -> Kernel; of the first of those behind a handle
-    struct RecordPool *pool; // that pub.records is of
+    VEC(CUcontext) ready;      // contexts whose copy of the module the engine knows
+    bool attach_failed;        // said once
+    bool recorded;             // its MODULE record is written
+    bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
+    bool aliased;              // some image of ours or of the driver's means it
+    size_t original_len;       // of the program's PTX, of which pub.hash is
+    Map kernels;               // by name -> Kernel; of the first of those behind a handle
+    struct RecordPool *pool;   // that pub.records is of
     struct LoadedModule *next; // behind the same handle
 } LoadedModule;
 
