@@ -19,8 +19,9 @@ struct Managed {
 };
 
 struct Node : Managed {
-    int key, hits;
-    Node *child[2];
+    int key, hits = 0;
+    Node *child[2] = {nullptr, nullptr};
+    explicit Node(int k) : key(k) {}
 };
 
 struct List : Managed {
@@ -97,7 +98,7 @@ int main()
 {
     const int built = 500, queries = 2003, added = 777;
     Random random(48);
-    Node *root = new Node{{}, 5000, 0, {nullptr, nullptr}};
+    Node *root = new Node(5000);
     std::vector<int> truth{5000};
     for (int i = 0; i < built; i++) {
         int key = (int)random.below(10000);
@@ -106,7 +107,7 @@ int main()
             at = &(*at)->child[key > (*at)->key];
         if (*at)
             continue;
-        *at = new Node{{}, key, 0, {nullptr, nullptr}};
+        *at = new Node(key);
         truth.push_back(key);
     }
     int *keys, want_found = 0;
