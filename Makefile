@@ -51,5 +51,5 @@ format:
 	git ls-files '*.c' '*.h' | xargs clang-format-14 -i
 
 clean:
-	rm -rf build-dev build-asan
+	rm -rf build-dev build-asan build-asan-levels
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 -exec rm -rf {} +; fi

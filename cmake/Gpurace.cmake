@@ -28,6 +28,9 @@ endif()
 function(gr_add_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC gr_options)
+  if(GPURACE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES Clang) # fuzzers see which code ran
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # gr_add_unit_test(name SOURCES ... LIBS ...): a cmocka program, one CTest test labelled "unit". The target unit-tests builds all of them,

@@ -1,16 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the unit tests again into build-asan, by clang and with warnings as errors, under AddressSanitizer and
-# UndefinedBehaviorSanitizer, and runs them. The other tests load our libraries into programs
-# that nvcc built without a sanitizer's runtime, which does not go together. With the argument --levels the CPU device's inner loops
-# are compiled for newer processors, too: the same source, and as long again.
+# The unit tests and the fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer. The other tests load our libraries into programs
+# that nvcc built without a sanitizer's runtime, which does not go together. What to do:
+#   build    build them into build-asan, by clang and with warnings as errors
+#   run      run the unit tests built there
+#   levels   build and run the unit tests with the CPU device's inner loops for newer processors, too (build-asan-levels):
+#            the same source, and as long again
+# Without an argument: build and run.
 set -eu
 cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 quietly() { "$@" >"$log" 2>&1 || { grep -E 'error|warning|FAILED|undefined' "$log" | head -50; exit 1; }; }
-levels=OFF
-[ "${1:-}" != --levels ] || levels=ON
-quietly cmake --preset asan+ubsan -DGPURACE_WERROR=ON -DGPURACE_X86_LEVELS=$levels
-quietly cmake --build build-asan -j"$(nproc)" --target unit-tests
-ctest --test-dir build-asan -j"$(nproc)" -L unit -R ^test_ --output-on-failure
+build() { # folder, levels, targets
+    quietly cmake --preset asan+ubsan -B "$1" -DGPURACE_WERROR=ON -DGPURACE_X86_LEVELS="$2"
+    quietly cmake --build "$1" -j"$(nproc)" --target "${@:3}"
+}
+run() { ctest --test-dir "$1" -j"$(nproc)" -L unit -R ^test_ --output-on-failure; }
+
+case ${1:-both} in
+build) build build-asan OFF unit-tests fuzzers ;;
+run) run build-asan ;;
+levels) build build-asan-levels ON unit-tests; run build-asan-levels ;;
+both) build build-asan OFF unit-tests fuzzers; run build-asan ;;
+*) echo "usage: $0 [build|run|levels]" >&2; exit 2 ;;
+esac

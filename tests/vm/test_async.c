@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SEEDS = 200 };
+enum { SEEDS = SANITIZED ? 80 : 200 };
 
 static void open_rig(Rig *r, uint64_t seed) {
     VmConfig c = {.seed = seed, .watchdog_ns = 10000000};

@@ -12,17 +12,6 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0 // else most of the memory in use is the sanitizer's
-#endif
-
 // One word per page of the buffer; 40 registers of 64 bits that are all alive, so that frames are large.
 static void write_kernel(StrBuf *b) {
     gr_str_add(b, ".visible .entry k(.param .u64 out, .param .u64 words) {.reg .b64 %v<40>; .reg .b64 %a, "
@@ -66,7 +55,7 @@ static void little_memory_of_its_own(void **state) {
         Rig r;
         StrBuf text = {0};
         uint64_t before = footprint(), most = 0;
-        if (!before || SANITIZED)
+        if (!before || SANITIZED) // then most of the memory in use is the sanitizer's
             skip();
         write_kernel(&text);
         rig_open(&r, text.data, &(VmConfig){.seed = 1});
