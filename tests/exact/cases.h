@@ -120,14 +120,18 @@ static const Case cases[] = {
     {"reads of shared memory over and over, and then one writes there",
      "bar.sync 0;\nmov.u32 %r10, 0; mov.u32 %r11, %r6;\n"
      "L: ld.shared.u32 %r12, [%r11]; // =A\nld.shared.u32 %r13, [%r11+4]; // =B\n"
-     "add.u32 %r10, %r10, 1; mad.lo.u32 %r11, %r10, 4, %r6; and.b32 %r14, %r10, 7; setp.eq.u32 %p11, %r14, 0; @%p11 "
+     "add.u32 %r10, %r10, 1; mad.lo.u32 %r11, %r10, 4, %r6; and.b32 %r14, %r10, 7; setp.eq.u32 %p11, %r14, "
+     "0; @%p11 "
      "bar.warp.sync -1;\nsetp.lt.u32 %p10, %r10, 40; @%p10 bra L;\n"
      "@%p1 st.shared.u32 [%r5+252], %r10; // =C\n@%p1 st.shared.u32 [%r5+256], %r10; // =D\n",
      1, 64, "A-C " RW "; A-D " RW "; B-C " RW "; B-D " RW},
     {"reads of shared memory over and over, and who wrote before and after knows of them",
-     "bar.sync 0;\nst.shared.u32 [%r6], %r1; // =A\nbar.warp.sync -1;\nmov.u32 %r10, 0; mad.lo.u32 %r11, %r3, -4, %r6;\n"
-     "L: ld.shared.u32 %r12, [%r11]; // =B\nadd.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p10, %r10, 32; @%p10 bra L;\n"
-     "bar.warp.sync -1;\nst.shared.u32 [%r6], %r10; // =C\nbar.warp.sync -1;\n@%p4 st.shared.u32 [%r6+4], %r10; // =D\n"
+     "bar.sync 0;\nst.shared.u32 [%r6], %r1; // =A\nbar.warp.sync -1;\nmov.u32 %r10, 0; mad.lo.u32 %r11, "
+     "%r3, -4, %r6;\n"
+     "L: ld.shared.u32 %r12, [%r11]; // =B\nadd.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p10, "
+     "%r10, 32; @%p10 bra L;\n"
+     "bar.warp.sync -1;\nst.shared.u32 [%r6], %r10; // =C\nbar.warp.sync -1;\n@%p4 st.shared.u32 [%r6+4], "
+     "%r10; // =D\n"
      "@%p1 st.shared.u32 [%r6+8], %r10; // =E\n@%p1 st.shared.u32 [%r6+8], %r10; // =F\n",
      1, 64, "D-E " SAME "; D-F " SAME},
 
@@ -135,7 +139,8 @@ static const Case cases[] = {
     {"warps read here and there, and one writes that knows of the first and the last",
      "shr.u32 %r15, %r1, 5;\nW: ld.relaxed.gpu.global.u32 %r11, [%rd1+256]; setp.lt.u32 %p10, %r11, %r15; "
      "@%p10 bra W;\n"
-     "mul.lo.u32 %r12, %r3, 28; and.b32 %r12, %r12, 124; cvt.u64.u32 %rd10, %r12; add.s64 %rd10, %rd1, %rd10;\n"
+     "mul.lo.u32 %r12, %r3, 28; and.b32 %r12, %r12, 124; cvt.u64.u32 %rd10, %r12; add.s64 %rd10, %rd1, "
+     "%rd10;\n"
      "ld.global.u32 %r13, [%rd10]; // =A\nbar.warp.sync -1;\n"
      "add.u32 %r14, %r15, 1; setp.eq.u32 %p11, %r3, 0; @%p11 st.relaxed.gpu.global.u32 [%rd1+256], %r14;\n"
      "setp.eq.u32 %p12, %r15, 0; setp.eq.u32 %p13, %r15, 3; or.pred %p12, %p12, %p13; @!%p12 ret;\n"

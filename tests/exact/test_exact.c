@@ -290,7 +290,8 @@ static void long_run(void **state) {
     (void)state;
     enum { ROUNDS = SANITIZED ? 30000 : 150000 };
     static const char text[] =
-        ".visible .entry k(.param .u64 p, .param .u32 n) { .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred %p<4>;\n"
+        ".visible .entry k(.param .u64 p, .param .u32 n) { .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred "
+        "%p<4>;\n"
         "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r5, %ntid.x;\n"
         "mad.lo.u32 %r4, %r3, %r5, %r1; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
         "setp.eq.u32 %p1, %r4, 0; setp.eq.u32 %p3, %r3, 1; mov.u32 %r2, 0; ld.param.u32 %r7, [n];\n"
