@@ -20,7 +20,9 @@ if(GPURACE_SANITIZE)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
                     OUTPUT_VARIABLE asan OUTPUT_STRIP_TRAILING_WHITESPACE)
     get_filename_component(asan ${asan} DIRECTORY)
-    target_link_options(gr_options INTERFACE -shared-libsan -Wl,-rpath,${asan})
+    # (A fuzzer is a program of its own, whose libFuzzer goes with the static one.)
+    set(shared $<NOT:$<BOOL:$<TARGET_PROPERTY:GPURACE_FUZZER>>>)
+    target_link_options(gr_options INTERFACE $<${shared}:-shared-libsan> $<${shared}:-Wl,-rpath,${asan}>)
   endif()
 endif()
 
