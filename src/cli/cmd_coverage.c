@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/coverage_list.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "passes/sample.h"
 #include "report/coverage.h"
 #include "report/report.h"

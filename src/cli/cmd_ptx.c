@@ -4,7 +4,7 @@
 #include "base/outfile.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "inject/engines.h"
 #include "passes/sample.h"
 #include "passes/shuffle.h"

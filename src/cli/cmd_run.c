@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/launch.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
 #include "inject/collider_watch.h"

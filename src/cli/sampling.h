@@ -3,7 +3,7 @@
 #ifndef GR_CLI_SAMPLING_H
 #define GR_CLI_SAMPLING_H
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "report/report.h"
 
 // Before the program runs, as a mistake should not cost a run: whether --sample and --aim make sense, and the file of --coverage, which gets

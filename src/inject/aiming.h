@@ -4,7 +4,7 @@
 #ifndef GR_INJECT_AIMING_H
 #define GR_INJECT_AIMING_H
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "exact/race.h"
 #include "inject/engine.h"
 

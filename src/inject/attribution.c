@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/attribution.h"
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "device/meet.h"
 #include "passes/meet.h"
 

@@ -3,7 +3,7 @@
 #ifndef GR_INJECT_COLLIDER_WATCH_H
 #define GR_INJECT_COLLIDER_WATCH_H
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "inject/engine.h"
 #include "inject/selection.h"
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct GrOptions; // cli/options.h: the table of options, parsed
+struct GrOptions; // options/options.h: the table of options, parsed
 
 struct GrHostTouch;  // driver/cuda/hooks.h
 struct ExactThreads; // exact/exact.h

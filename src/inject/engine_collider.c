@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
-#include "cli/options.h"
+#include "options/options.h"
 #include "device/record.h"
 #include "inject/attribution.h"
 #include "inject/collider_watch.h"

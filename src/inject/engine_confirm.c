@@ -3,7 +3,7 @@
 // there and gets its other side, or is named as a mistake of one of the two.
 //
 // It is the two engines' tables one behind the other. What the collider inserts is tagged, so the other does not hear of it.
-#include "cli/options.h"
+#include "options/options.h"
 #include "inject/engines.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
 //
 // Each pair of sites that races becomes a record when it is first seen (race_writer.h).
-#include "cli/options.h"
+#include "options/options.h"
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"

@@ -7,7 +7,7 @@
 #ifndef GR_INJECT_SELECTION_H
 #define GR_INJECT_SELECTION_H
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "ptx/ptx.h"
 
 #include <regex.h>

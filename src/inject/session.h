@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "inject/engine.h"
 #include "inject/hooks.h"
 #include "report/module_record.h"

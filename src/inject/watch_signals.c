@@ -6,7 +6,7 @@
 // masks that the program sets lose the two.
 #include "inject/watch.h"
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "inject/hooks.h"
 #include "report/results.h"
 

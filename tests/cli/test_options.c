@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options: defaults, both spellings, the environment's text and back, and messages about nonsense.
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 // One table (options.def) is all there is: a field of GrOptions, a command-line option and a key of the same
 // name per row. `gpurace run` merges its sources (defaults, then GPURACE_OPTIONS, then the command line) and
 // hands the result to libgpurace.so as text in the environment, which the same parser reads back.
-#ifndef GR_CLI_OPTIONS_H
-#define GR_CLI_OPTIONS_H
+#ifndef GR_OPTIONS_H
+#define GR_OPTIONS_H
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -21,10 +21,10 @@ enum { OPT_RUN = 1, OPT_PTX = 2, OPT_COVERAGE = 4, OPT_REPRODUCE = 1024 };
 // What an option's effect hangs on: a bit for each row of applies.def.
 enum {
 #define APPLIES(id, where, condition, why) OPT_BIT_##id,
-#include "cli/applies.def"
+#include "options/applies.def"
 #undef APPLIES
 #define APPLIES(id, where, condition, why) OPT_ON_##id = 1 << OPT_BIT_##id,
-#include "cli/applies.def"
+#include "options/applies.def"
 #undef APPLIES
 };
 
@@ -36,7 +36,7 @@ typedef struct GrOptions {
     Arena arena;    // of the texts
     uint64_t given; // a bit for each row: by the command line or GPURACE_OPTIONS
 #define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
-#include "cli/options.def"
+#include "options/options.def"
 #undef OPTION
 } GrOptions;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@ typedef GrOptRow OptRow;
 static const OptRow rows[] = {
 #define OPTION(id, name, type, deflt, commands, applies, arg, help)                                          \
     {name, deflt, arg, help, offsetof(GrOptions, id), OPT_##type, commands, applies},
-#include "cli/options.def"
+#include "options/options.def"
 #undef OPTION
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
@@ -23,7 +23,7 @@ static const struct {
     uint64_t lowest, highest;
 } ranges[] = {
 #define RANGE(id, lowest, highest) {offsetof(GrOptions, id), lowest, highest},
-#include "cli/options.def"
+#include "options/options.def"
 #undef RANGE
 };
 _Static_assert(NROWS <= 64, "GrOptions.given has a bit for each");
@@ -316,7 +316,7 @@ void gr_options_help(unsigned command, FILE *out) {
 void gr_options_markdown(StrBuf *out) {
     gr_str_add(out,
                "# Options\n\n"
-               "<!-- Written from src/cli/options.def: `UPDATE_DOCS=1 build/tests/cli/test_options`; a "
+               "<!-- Written from src/options/options.def: `UPDATE_DOCS=1 build/tests/cli/test_options`; a "
                "test compares. -->\n\n"
                "On the command line: `--name value` or `--name=value`. In the environment: "
                "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
@@ -338,7 +338,7 @@ void gr_options_markdown(StrBuf *out) {
                 gr_str_addf(out, "%s%s", r->commands & ((1u << k) - 1) ? ", " : "", commands[k]);
         static const char *const where[] = {
 #define APPLIES(id, text, condition, why) text,
-#include "cli/applies.def"
+#include "options/applies.def"
 #undef APPLIES
         };
         gr_str_add(out, " | ");

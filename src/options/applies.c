@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // applies — which options of a run had no effect, as their rows say where they have one (options.def, applies.def).
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ const char *gr_options_misses(const GrOptions *o, unsigned needs) {
 #define APPLIES(id, where, condition, why)                                                                   \
     if ((needs & OPT_ON_##id) && !(condition))                                                               \
         return why;
-#include "cli/applies.def"
+#include "options/applies.def"
 #undef APPLIES
     return NULL;
 }
