@@ -20,7 +20,27 @@ static inline uint64_t gr_mix64(uint64_t z) {
 
 static inline Rng gr_rng(uint64_t seed) { return (Rng){gr_mix64(seed + 0x9e3779b97f4a7c15u)}; }
 
-// An independent stream for consumer `what` (any constant) number `index`.
+// What a stream is for. The numbers stay: a seed stands for one execution. The index of each is in brackets.
+enum {
+    RNG_DEVICE = 0,          // the CPU device itself [device]
+    RNG_LAUNCH = 1,          // which split runs, and how long [launch]
+    RNG_SLEEP = 2,           // how long nanosleep sleeps [launch]
+    RNG_TEAM = 3,            // RNG_LAUNCH of one of several threads [launch and thread]
+    RNG_TEAM_SLEEP = 4,      // RNG_SLEEP of it
+    RNG_ASYNC = 5,           // when asynchronous copies happen [launch]
+    RNG_BLOCK_ORDER = 6,     // in which order blocks start [launch]
+    RNG_HOLD = 7,            // which threads are held [launch]
+    RNG_PCT = 8,             // priorities of --schedule pct [device]
+    RNG_TEAM_ASYNC = 9,      // RNG_ASYNC of one of several threads
+    RNG_SHUFFLE = 10,        // the order that the rewritten module gives its blocks
+    RNG_AIMS = 11,           // what the next run aims at [runs so far]
+    RNG_QUEUE = 0x71756575,  // how streams and kernels interleave [0 which, 1 how far, 2 the order]
+    RNG_ITEM = 0x6974656d,   // one piece of submitted work [its number]
+    RNG_WEAK = 0x7765616b,   // what --weak delays [device]
+    RNG_SAMPLE = 0x71b5a3d9, // which accesses --sample checks [module]
+};
+
+// An independent stream for consumer `what` (RNG_DEVICE, …) number `index`.
 static inline Rng gr_rng_fork(uint64_t seed, uint64_t what, uint64_t index) {
     return gr_rng(gr_mix64(seed ^ gr_mix64(what)) + gr_mix64(index));
 }

@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/coverage_list.h"
+#include "coverage/coverage.h"
 #include "options/options.h"
 #include "passes/sample.h"
-#include "report/coverage.h"
 #include "report/report.h"
 
 #include <limits.h>

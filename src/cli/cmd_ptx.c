@@ -4,8 +4,8 @@
 #include "base/outfile.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "options/options.h"
 #include "inject/engines.h"
+#include "options/options.h"
 #include "passes/sample.h"
 #include "passes/shuffle.h"
 

@@ -4,7 +4,7 @@
 #ifndef GR_CLI_COVERAGE_LIST_H
 #define GR_CLI_COVERAGE_LIST_H
 
-#include "report/coverage.h"
+#include "coverage/coverage.h"
 
 #include <jansson.h>
 

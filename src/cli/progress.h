@@ -6,7 +6,7 @@
 #ifndef GR_CLI_PROGRESS_H
 #define GR_CLI_PROGRESS_H
 
-#include "report/results.h"
+#include "findings/results.h"
 
 // So many milliseconds later than usual or earlier, for tests.
 #define GR_PROGRESS_ENV "GPURACE_PROGRESS_AFTER"

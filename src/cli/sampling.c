@@ -2,9 +2,9 @@
 #include "cli/sampling.h"
 
 #include "aim/aim.h"
+#include "coverage/aims.h"
+#include "coverage/coverage.h"
 #include "passes/sample.h"
-#include "report/aims.h"
-#include "report/coverage.h"
 
 #include <errno.h>
 #include <limits.h>

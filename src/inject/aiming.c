@@ -3,8 +3,8 @@
 
 #include "aim/aim.h"
 #include "exact/exact.h"
+#include "findings/conflict_record.h"
 #include "inject/listen.h"
-#include "report/conflict_record.h"
 
 #include <stdlib.h>
 #include <string.h>

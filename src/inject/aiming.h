@@ -4,9 +4,9 @@
 #ifndef GR_INJECT_AIMING_H
 #define GR_INJECT_AIMING_H
 
-#include "options/options.h"
 #include "exact/race.h"
 #include "inject/engine.h"
+#include "options/options.h"
 
 typedef struct Aiming Aiming;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/attribution.h"
 
-#include "options/options.h"
 #include "device/meet.h"
+#include "options/options.h"
 #include "passes/meet.h"
 
 #include <stddef.h>

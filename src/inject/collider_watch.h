@@ -3,9 +3,9 @@
 #ifndef GR_INJECT_COLLIDER_WATCH_H
 #define GR_INJECT_COLLIDER_WATCH_H
 
-#include "options/options.h"
 #include "inject/engine.h"
 #include "inject/selection.h"
+#include "options/options.h"
 
 typedef struct ColliderWatch ColliderWatch;
 

@@ -9,9 +9,9 @@
 #define GR_INJECT_ENGINE_H
 
 #include "base/status.h"
+#include "findings/results.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
-#include "report/results.h"
 
 #include <cuda.h>
 #include <stdbool.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
-#include "options/options.h"
+#include "coverage/aims.h"
+#include "coverage/coverage.h"
 #include "device/record.h"
 #include "inject/attribution.h"
 #include "inject/collider_watch.h"
 #include "inject/engines.h"
 #include "inject/selection.h"
+#include "options/options.h"
 #include "passes/collider.h"
 #include "passes/sample.h"
-#include "report/aims.h"
-#include "report/coverage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 // there and gets its other side, or is named as a mistake of one of the two.
 //
 // It is the two engines' tables one behind the other. What the collider inserts is tagged, so the other does not hear of it.
-#include "options/options.h"
 #include "inject/engines.h"
+#include "options/options.h"
 
 #include <stdlib.h>
 

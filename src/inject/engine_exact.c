@@ -2,7 +2,6 @@
 // engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
 //
 // Each pair of sites that races becomes a record when it is first seen (race_writer.h).
-#include "options/options.h"
 #include "driver/cuda/hooks.h"
 #include "exact/exact.h"
 #include "inject/engines.h"
@@ -10,6 +9,7 @@
 #include "inject/misuses.h"
 #include "inject/race_writer.h"
 #include "inject/selection.h"
+#include "options/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

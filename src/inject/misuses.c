@@ -2,9 +2,9 @@
 #include "inject/misuses.h"
 
 #include "base/rng.h"
+#include "findings/headline.h"
+#include "findings/misuse_record.h"
 #include "inject/listen.h"
-#include "report/headline.h"
-#include "report/misuse_record.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/race_writer.h"
 
-#include "report/headline.h"
+#include "findings/headline.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -8,8 +8,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "exact/race.h"
+#include "findings/race_record.h"
 #include "inject/engine.h"
-#include "report/race_record.h"
 
 typedef struct WrittenModule {
     uint64_t number;     // of the last that was loaded with this fingerprint

@@ -10,11 +10,11 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "options/options.h"
+#include "findings/module_record.h"
+#include "findings/results.h"
 #include "inject/engine.h"
 #include "inject/hooks.h"
-#include "report/module_record.h"
-#include "report/results.h"
+#include "options/options.h"
 
 #include <pthread.h>
 

@@ -6,9 +6,9 @@
 // masks that the program sets lose the two.
 #include "inject/watch.h"
 
-#include "options/options.h"
+#include "findings/results.h"
 #include "inject/hooks.h"
-#include "report/results.h"
+#include "options/options.h"
 
 #include <dlfcn.h>
 #include <errno.h>

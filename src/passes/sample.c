@@ -146,7 +146,7 @@ static uint64_t quota(const SampleChoice *c, uint64_t n, uint64_t module) {
     if (c->spec->kind == SAMPLE_COUNT)
         return c->spec->amount;
     uint64_t exact = n * c->spec->amount; // n is a 32-bit number
-    Rng rng = gr_rng_fork(c->seed, 0x71b5a3d9u, module);
+    Rng rng = gr_rng_fork(c->seed, RNG_SAMPLE, module);
     return exact / WHOLE + (gr_rng_below(&rng, WHOLE) < exact % WHOLE);
 }
 

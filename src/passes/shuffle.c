@@ -139,7 +139,7 @@ static gr_status put_permutation(Shuffle *s, PtxFunc *f) {
 
 gr_status gr_shuffle_blocks(PtxModule *m, uint64_t seed, gr_error *err) {
     gr_status st = GR_OK;
-    Rng rng = gr_rng_fork(seed, 6, 0);
+    Rng rng = gr_rng_fork(seed, RNG_SHUFFLE, 0);
     uint64_t by = draw_prime(&rng), from = gr_rng_next(&rng);
     for (uint32_t k = 0; k < m->n_funcs; k++) {
         PtxFunc *f = m->funcs[k];

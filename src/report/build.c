@@ -2,8 +2,8 @@
 // From the records of a results file to a report.
 #include "report/build.h"
 #include "device/record.h"
-#include "report/conflict_record.h"
-#include "report/misuse_record.h"
+#include "findings/conflict_record.h"
+#include "findings/misuse_record.h"
 #include "report/suppress.h"
 
 #include <stdio.h>

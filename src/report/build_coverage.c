@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels ran, which of their accesses were checked, and why others were not.
+#include "findings/headline.h"
 #include "ptx/ptx.h"
 #include "report/build.h"
-#include "report/headline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

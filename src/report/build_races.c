@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What raced, by place in the source: the collider's slots, of which one side is known, and the records of races of which both are.
 #include "device/record.h"
+#include "findings/headline.h"
+#include "findings/race_record.h"
 #include "ptx/ptx.h"
 #include "report/build.h"
-#include "report/headline.h"
 #include "report/host_place.h"
-#include "report/race_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "device/record.h"
 #include "exact/race.h"
-#include "report/race_record.h"
+#include "findings/race_record.h"
 #include "report/report_internal.h"
 
 #include <stdlib.h>

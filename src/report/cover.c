@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cover — adds a run to the file of --coverage, and says how much all runs have watched of what this one loaded.
+#include "coverage/aims.h"
+#include "coverage/coverage.h"
 #include "ptx/ptx.h"
-#include "report/aims.h"
-#include "report/coverage.h"
 #include "report/report_internal.h"
 
 #include <string.h>

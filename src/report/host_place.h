@@ -6,7 +6,7 @@
 #ifndef GR_REPORT_HOST_PLACE_H
 #define GR_REPORT_HOST_PLACE_H
 
-#include "report/module_record.h"
+#include "findings/module_record.h"
 
 // `symbol` at `symbol + into` (may be empty) is what the dynamic linker says of address `at` of the file `object`. Texts live in
 // `arena`. All NULL when nothing is known.

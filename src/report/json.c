@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON: docs/report.schema.json describes it.
-#include "report/aims.h"
+#include "coverage/aims.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "report/module_record.h"
+#include "findings/module_record.h"
 #include "report/source.h"
 
 #include "ptx/site_status.h"

@@ -3,7 +3,7 @@
 #ifndef GR_REPORT_INTERNAL_H
 #define GR_REPORT_INTERNAL_H
 
-#include "report/module_record.h"
+#include "findings/module_record.h"
 #include "report/report.h"
 
 // Whether the i-th race is still listed, after `bytes` of others.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sentence — a race in one: "thread (1,0,0) wrote at a.cu:12; thread (0,0,0) read at a.cu:15; no barrier between".
-#include "report/headline.h"
+#include "findings/headline.h"
 #include "report/report_internal.h"
 
 #include <string.h>

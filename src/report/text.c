@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as text: its races (text_race.c), misuses, the verdict, what it covers, and how to see it again.
-#include "report/aims.h"
+#include "coverage/aims.h"
 #include "report/suppress.h"
 #include "report/text_internal.h"
 

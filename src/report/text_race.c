@@ -2,7 +2,7 @@
 // A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both sides where they are
 // known.
 #include "device/record.h"
-#include "report/headline.h"
+#include "findings/headline.h"
 #include "report/text_internal.h"
 
 #include <stdlib.h>

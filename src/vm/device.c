@@ -53,7 +53,7 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     d->config = *config;
     d->mem = config->mem;
-    d->rng = gr_rng_fork(config->seed, 0, (uint64_t)config->index);
+    d->rng = gr_rng_fork(config->seed, RNG_DEVICE, (uint64_t)config->index);
     d->print = print_stdout;
     d->stack_limit = config->stack_bytes ? config->stack_bytes : STACK_LIMIT;
     if (!d->config.heap_bytes)

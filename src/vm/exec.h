@@ -50,7 +50,6 @@ VM_HANDLER(gr_vm_x_getctarank);
 
 // barrier.c
 VM_HANDLER(gr_vm_x_barrier); // extra: VmBarrierInfo
-VM_HANDLER(gr_vm_x_barrier_warp);
 VM_HANDLER(gr_vm_x_fence);
 VM_HANDLER(gr_vm_x_grid_wait);
 VM_HANDLER(gr_vm_x_cluster_arrive);

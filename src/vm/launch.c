@@ -157,7 +157,7 @@ static gr_status prepare(VmDevice *d, const VmLaunchParams *p, VmLaunch *l, gr_e
 
 // An affine cipher (SuperCollider paper, section 3.5.2) of the cluster's number, so that clusters stay whole.
 static void draw_block_order(VmLaunch *l) {
-    Rng rng = gr_rng_fork(l->device->config.seed, 6, l->number);
+    Rng rng = gr_rng_fork(l->device->config.seed, RNG_BLOCK_ORDER, l->number);
     uint64_t n = l->n_blocks / l->cluster_blocks, a = 0, b = 1;
     if (n < 3)
         return;
@@ -214,10 +214,10 @@ gr_status gr_vm_launch(VmDevice *d, const VmLaunchParams *p, VmLaunch **out, gr_
     }
     l->max_resident = (uint32_t)(most < l->n_blocks ? most : l->n_blocks);
     l->stack_bytes = (f->stack_bytes + (f->recursive ? d->stack_limit : 0) + 15u) & ~15u;
-    l->rng = gr_rng_fork(d->config.seed, 1, p->launch);
-    l->sleep_rng = gr_rng_fork(d->config.seed, 2, p->launch);
-    l->hold_rng = gr_rng_fork(d->config.seed, 7, p->launch);
-    l->async_rng = gr_rng_fork(d->config.seed, 5, p->launch);
+    l->rng = gr_rng_fork(d->config.seed, RNG_LAUNCH, p->launch);
+    l->sleep_rng = gr_rng_fork(d->config.seed, RNG_SLEEP, p->launch);
+    l->hold_rng = gr_rng_fork(d->config.seed, RNG_HOLD, p->launch);
+    l->async_rng = gr_rng_fork(d->config.seed, RNG_ASYNC, p->launch);
     gr_vm_draw_countdown(l);
     if (d->config.shuffle_blocks)
         draw_block_order(l);

@@ -43,7 +43,7 @@ VmPct *gr_vm_pct_new(const VmConfig *c) {
     VmPct *p = calloc(1, sizeof *p + depth * sizeof *p->change);
     if (!p)
         return NULL;
-    p->rng = gr_rng_fork(c->seed, 8, (uint64_t)c->index);
+    p->rng = gr_rng_fork(c->seed, RNG_PCT, (uint64_t)c->index);
     p->depth = depth;
     p->limit = c->pct_steps ? c->pct_steps : VM_PCT_STEPS;
     for (uint32_t k = 0; k + 1 < depth; k++)

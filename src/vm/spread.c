@@ -53,9 +53,9 @@ static VmLaunch *new_share(VmLaunch *l, VmSpread *sp, uint32_t k) {
     s->sms = l->sms / sp->n ? l->sms / sp->n : 1;
     uint32_t clusters = l->max_resident / l->cluster_blocks;
     s->max_resident = (clusters / sp->n + (k < clusters % sp->n)) * l->cluster_blocks;
-    s->rng = gr_rng_fork(l->device->config.seed, 3, l->number * VM_TEAM_MAX + k);
-    s->sleep_rng = gr_rng_fork(l->device->config.seed, 4, l->number * VM_TEAM_MAX + k);
-    s->async_rng = gr_rng_fork(l->device->config.seed, 6, l->number * VM_TEAM_MAX + k);
+    s->rng = gr_rng_fork(l->device->config.seed, RNG_TEAM, l->number * VM_TEAM_MAX + k);
+    s->sleep_rng = gr_rng_fork(l->device->config.seed, RNG_TEAM_SLEEP, l->number * VM_TEAM_MAX + k);
+    s->async_rng = gr_rng_fork(l->device->config.seed, RNG_TEAM_ASYNC, l->number * VM_TEAM_MAX + k);
     gr_error err;
     if (gr_vm_launch_reserve(s, &err) != GR_OK) {
         free_share(s);

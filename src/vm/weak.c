@@ -58,7 +58,7 @@ struct VmWeak {
 VmWeak *gr_vm_weak_new(uint64_t seed, int device) {
     VmWeak *k = calloc(1, sizeof *k);
     if (k)
-        k->rng = gr_rng_fork(seed, UINT64_C(0x7765616b), (uint64_t)device);
+        k->rng = gr_rng_fork(seed, RNG_WEAK, (uint64_t)device);
     return k;
 }
 

@@ -4,7 +4,7 @@
 #define GR_TESTS_REPORT_RIG_H
 
 #include "device/record.h"
-#include "report/race_record.h"
+#include "findings/race_record.h"
 #include "report/report.h"
 
 enum { RIG_SITES = 6 };

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "device/meet.h"
 #include "device/record.h"
-#include "report/module_record.h"
-#include "report/reader.h"
+#include "findings/module_record.h"
+#include "findings/reader.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
 #include "device/record.h"
 #include "exact/race.h"
+#include "findings/misuse_record.h"
 #include "ptx/ptx.h"
-#include "report/misuse_record.h"
 #include "report_rig.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results file: what goes in comes out, from many writers at once, from killed ones, and from files that are cut
 // short or changed at any byte.
-#include "report/reader.h"
+#include "findings/reader.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coverage files of any bytes: what is accepted is said again as it was understood, and stays readable whatever a run adds to it.
-#include "report/aims.h"
+#include "coverage/aims.h"
 
 #include <stdlib.h>
 #include <string.h>

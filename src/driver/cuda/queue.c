@@ -53,9 +53,9 @@ static uint64_t left_at;              // submissions when a call returned last
 static uint64_t exit_steps = 1 << 24; // that exit waits for, all its handlers together
 
 void gr_queue_seed(uint64_t seed) {
-    choice = gr_rng_fork(seed, 0x71756575, 0);
-    quanta = gr_rng_fork(seed, 0x71756575, 1);
-    order = gr_rng_fork(seed, 0x71756575, 2);
+    choice = gr_rng_fork(seed, RNG_QUEUE, 0);
+    quanta = gr_rng_fork(seed, RNG_QUEUE, 1);
+    order = gr_rng_fork(seed, RNG_QUEUE, 2);
 }
 
 void gr_queue_add_stream(Stream *s) { (void)!gr_vec_push(&streams, s); }
@@ -158,7 +158,7 @@ void gr_queue_submit(Stream *s, Item *it) {
                gr_rng_below(&order, LATE_OF);
     it->stream = s;
     it->seq = ++next_seq;
-    it->rng = gr_rng_fork(gr_cu.config.seed, 0x6974656d, it->seq);
+    it->rng = gr_rng_fork(gr_cu.config.seed, RNG_ITEM, it->seq);
     if (it->kind == ITEM_KERNEL)
         it->kernel.params.launch = ++launches;
     if (s->tail)

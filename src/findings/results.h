@@ -13,8 +13,8 @@
 // there, so they need no end of any kind. No descriptor is kept open, because programs close what they do not
 // know; the path is opened for each append. What cannot be written is counted in the header (`dropped`),
 // which is already on disk then.
-#ifndef GR_REPORT_RESULTS_H
-#define GR_REPORT_RESULTS_H
+#ifndef GR_FINDINGS_RESULTS_H
+#define GR_FINDINGS_RESULTS_H
 
 #include "base/status.h"
 #include "base/str.h"
@@ -34,7 +34,7 @@
 
 typedef enum GrRecordKind {
 #define RECORD(id, number, name) GR_RECORD_##id = (number),
-#include "report/records.def"
+#include "findings/records.def"
 #undef RECORD
 } GrRecordKind;
 

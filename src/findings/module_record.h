@@ -2,11 +2,11 @@
 // module_record — what a results file says of one loaded module: written by the injection, read by the report.
 //
 // Texts are stored once and referred to by number (0: none), since thousands of sites share few of them.
-#ifndef GR_REPORT_MODULE_RECORD_H
-#define GR_REPORT_MODULE_RECORD_H
+#ifndef GR_FINDINGS_MODULE_RECORD_H
+#define GR_FINDINGS_MODULE_RECORD_H
 
 #include "base/arena.h"
-#include "report/reader.h"
+#include "findings/reader.h"
 
 typedef struct GrFrame {
     const char *function, *file; // NULL when not known

@@ -3,8 +3,8 @@
 //
 // A race inside a header of the toolkit (CUDA, libcu++, CUB, Thrust; toolkit.def) is told at the line of the user's that called it, with the
 // header's places beneath. Races with the same headlines are one report, so the process that counts them needs it as well.
-#ifndef GR_REPORT_HEADLINE_H
-#define GR_REPORT_HEADLINE_H
+#ifndef GR_FINDINGS_HEADLINE_H
+#define GR_FINDINGS_HEADLINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

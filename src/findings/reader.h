@@ -4,12 +4,12 @@
 // The file may come from a program that was killed at any instruction, may be cut short, and may be handed to us by
 // anybody: every offset and size is checked, a record counts only if its hash is right, and what lies between records
 // unaccounted for is counted as damage, which makes a verdict inconclusive.
-#ifndef GR_REPORT_READER_H
-#define GR_REPORT_READER_H
+#ifndef GR_FINDINGS_READER_H
+#define GR_FINDINGS_READER_H
 
 #include "base/status.h"
 #include "base/vec.h"
-#include "report/results.h"
+#include "findings/results.h"
 
 typedef struct GrRecord {
     GrRecordKind kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/aims.h"
+#include "coverage/aims.h"
 
 #include "base/rng.h"
 
@@ -107,7 +107,7 @@ static void word(StrBuf *out, size_t start, uint64_t function, uint32_t nth) {
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err) {
     Candidates all = {0};
     VEC(uint64_t) late = {0};
-    Rng rng = gr_rng_fork(seed, 11, c->runs);
+    Rng rng = gr_rng_fork(seed, RNG_AIMS, c->runs);
     size_t start = out->len, n = 0, likely = 0, words = 0;
     bool ok = collect(c, &rng, &all);
     for (size_t k = 0; k < all.len; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/results.h"
+#include "findings/results.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE): written when a pair of
 // sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
-#ifndef GR_REPORT_RACE_RECORD_H
-#define GR_REPORT_RACE_RECORD_H
+#ifndef GR_FINDINGS_RACE_RECORD_H
+#define GR_FINDINGS_RACE_RECORD_H
 
 #include "base/arena.h"
-#include "report/reader.h"
+#include "findings/reader.h"
 
 typedef enum GrSideKind {
     GR_SIDE_THREAD,

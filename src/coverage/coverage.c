@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/coverage.h"
+#include "coverage/coverage.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/headline.h"
+#include "findings/headline.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 bool gr_is_toolkit_file(const char *file) {
     static const char *const parts[][2] = {
 #define TOOLKIT(part, later) {part, later},
-#include "report/toolkit.def"
+#include "findings/toolkit.def"
 #undef TOOLKIT
     };
     for (size_t k = 0; file && k < sizeof parts / sizeof *parts; k++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // misuse_record — synchronization that is wrong in itself (vm/misuse.def), as a record of the results file (GR_RECORD_MISUSE):
 // written when it is first seen at a place. Its count is a 64-bit word in an area, which goes on counting.
-#ifndef GR_REPORT_MISUSE_RECORD_H
-#define GR_REPORT_MISUSE_RECORD_H
+#ifndef GR_FINDINGS_MISUSE_RECORD_H
+#define GR_FINDINGS_MISUSE_RECORD_H
 
 #include "base/arena.h"
-#include "report/module_record.h"
-#include "report/reader.h"
+#include "findings/module_record.h"
+#include "findings/reader.h"
 
 enum { GR_MISUSE_FRAMES = 32 };
 

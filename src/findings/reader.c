@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/reader.h"
+#include "findings/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

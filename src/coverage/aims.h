@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // aims — what earlier runs noted of conflicting accesses, and what the next run should therefore aim at (aim/aim.h).
-#ifndef GR_REPORT_AIMS_H
-#define GR_REPORT_AIMS_H
+#ifndef GR_COVERAGE_AIMS_H
+#define GR_COVERAGE_AIMS_H
 
-#include "report/coverage.h"
+#include "coverage/coverage.h"
 
 // Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose sides
 // have not met, and of those what was aimed at least. Nothing when no conflict is known, and

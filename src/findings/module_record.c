@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/module_record.h"
+#include "findings/module_record.h"
 
 #include "base/map.h"
 

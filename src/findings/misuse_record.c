@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/misuse_record.h"
+#include "findings/misuse_record.h"
 
 // One list of fields for both directions.
 #define MISUSE(N32, N64, TEXT, m)                                                                            \

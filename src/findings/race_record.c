@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/race_record.h"
+#include "findings/race_record.h"
 
 // One list of fields for both directions.
 #define SIDE(N32, N64, TEXT, s)                                                                              \

@@ -17,8 +17,8 @@
 // watched, what was in a kernel that was launched besides. Several runs may update one file at a time: each takes a lock on it,
 // reads it, adds to it, writes it anew beside it and renames that, so that a reader never sees half of it. A file that is
 // not understood is an error and stays as it is.
-#ifndef GR_REPORT_COVERAGE_H
-#define GR_REPORT_COVERAGE_H
+#ifndef GR_COVERAGE_H
+#define GR_COVERAGE_H
 
 #include "aim/conflict.h"
 #include "base/arena.h"
