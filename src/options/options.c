@@ -314,15 +314,15 @@ void gr_options_help(unsigned command, FILE *out) {
 }
 
 void gr_options_markdown(StrBuf *out) {
-    gr_str_add(out,
-               "# Options\n\n"
-               "<!-- Written from src/options/options.def: `UPDATE_DOCS=1 build/tests/cli/test_options`; a "
-               "test compares. -->\n\n"
-               "On the command line: `--name value` or `--name=value`. In the environment: "
-               "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
-               "The report of a run names the options that were given and had no effect, because what the "
-               "column *applies to* says did not hold.\n\n"
-               "| option | value | default | commands | applies to | meaning |\n|---|---|---|---|---|---|\n");
+    gr_str_add(
+        out, "# Options\n\n"
+             "<!-- Written from src/options/options.def: `UPDATE_DOCS=1 build/tests/options/test_options`; a "
+             "test compares. -->\n\n"
+             "On the command line: `--name value` or `--name=value`. In the environment: "
+             "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
+             "The report of a run names the options that were given and had no effect, because what the "
+             "column *applies to* says did not hold.\n\n"
+             "| option | value | default | commands | applies to | meaning |\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < NROWS; i++) {
         const OptRow *r = &rows[i];
         gr_str_addf(out, "| `--%s` | ", r->name);
