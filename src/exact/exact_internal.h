@@ -303,7 +303,7 @@ bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of
 bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
 // Such a pair of these two sites has been counted, and neither this one nor any later one is reported.
 bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
-// What has been counted once of two sites stays so, whoever else executes them.
+// A pair of sites that has been counted stays counted, whichever threads execute the sites later.
 bool gr_exact_counts_sites(const Exact *x, const Access *a);
 
 // touch.c

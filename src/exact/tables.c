@@ -255,10 +255,10 @@ static bool is_clear(const Exact *x, Access *a, const Table *t, uint32_t lanes, 
     int base = gr_shape_base(shape), step = gr_shape_stride(shape);
     int bytes = form == FORM_SAME ? (int)size : form == FORM_WHOLE ? LINE_BYTES : 1 << form;
     for (uint32_t m = lanes; m; m = step ? m & (m - 1) : 0) {
-        uint32_t who = step ? m & -m : lanes;
+        uint32_t here = step ? m & -m : lanes;
         int from = base + __builtin_ctz(m) * step, to = from + bytes < LINE_BYTES ? from + bytes : LINE_BYTES;
         for (int e = from >> t->shift; e << t->shift < to; e++)
-            if (!is_clear_of_both(x, a, t->first[e], gr_table_second(t, e), who))
+            if (!is_clear_of_both(x, a, t->first[e], gr_table_second(t, e), here))
                 return false;
     }
     return true;

@@ -125,7 +125,7 @@ static const Case cases[] = {
      "bar.warp.sync -1;\nsetp.lt.u32 %p10, %r10, 40; @%p10 bra L;\n"
      "@%p1 st.shared.u32 [%r5+252], %r10; // =C\n@%p1 st.shared.u32 [%r5+256], %r10; // =D\n",
      1, 64, "A-C " RW "; A-D " RW "; B-C " RW "; B-D " RW},
-    {"reads of shared memory over and over, and who wrote before and after knows of them",
+    {"reads of shared memory over and over, ordered with the stores before and after",
      "bar.sync 0;\nst.shared.u32 [%r6], %r1; // =A\nbar.warp.sync -1;\nmov.u32 %r10, 0; mad.lo.u32 %r11, "
      "%r3, -4, %r6;\n"
      "L: ld.shared.u32 %r12, [%r11]; // =B\nadd.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p10, "
