@@ -233,7 +233,7 @@ bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes)
     return a->last.silent =
                !e ? a->unchanged[(word / CELL_BYTES - a->address[lane] / CELL_BYTES) % ACCESS_WORDS] >> lane &
                         1
-                  : e->same && e->same(e, lane, (uint32_t)(at - a->address[lane]),
+                  : e->same && e->same(e, lane, (uint32_t)(at - e->address[lane]),
                                        (uint32_t)__builtin_popcount(bytes));
 }
 
@@ -385,23 +385,25 @@ static void strong_access(Exact *x, Access *a, const Kind *kind, Stamp *s, Warp 
         uint32_t l = gr_vm_commit_lane(k, e->turn);
         if (!(e->where.mask >> l & 1))
             continue;
-        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_WRITE; i += elem) {
-            op.at = a->address[l] + i;
-            gr_order_strong_read(&x->order, b, w, l, &op);
-            if (x->open.len)
-                gr_exact_host_unseen(x, b, w, l, &op);
-        }
-        if (s) {
-            s->at.epoch = w->epoch[l];
-            a->stamp = gr_exact_stamp(x, w, s);
-            if (!a->stamp)
-                return;
-            gr_exact_touch(x, a, UINT32_C(1) << l, e->size);
-        }
-        for (uint32_t i = 0; i < e->size && e->access != PTX_ACCESS_READ; i += elem) {
-            op.at = a->address[l] + i;
-            gr_order_strong_write(&x->order, b, w, l, &op);
-            x->host_news |= op.scope == PTX_SCOPE_SYS;
+        // Elements of a vector are accesses of their own: none is behind what a later one acquires.
+        for (uint32_t i = 0; i < e->size; i += elem) {
+            op.at = a->address[l] = e->address[l] + i;
+            if (e->access != PTX_ACCESS_WRITE) {
+                gr_order_strong_read(&x->order, b, w, l, &op);
+                if (x->open.len)
+                    gr_exact_host_unseen(x, b, w, l, &op);
+            }
+            if (s) {
+                s->at.epoch = w->epoch[l];
+                a->stamp = gr_exact_stamp(x, w, s);
+                if (!a->stamp)
+                    return;
+                gr_exact_touch(x, a, UINT32_C(1) << l, elem);
+            }
+            if (e->access != PTX_ACCESS_READ) {
+                gr_order_strong_write(&x->order, b, w, l, &op);
+                x->host_news |= op.scope == PTX_SCOPE_SYS;
+            }
         }
     }
 }

@@ -359,10 +359,17 @@ static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp 
         same = 0;
         for (uint32_t m = left; m; m &= m - 1)
             same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
-        for (uint32_t m = orders ? same : 0; m; m &= m - 1)
-            for (uint32_t i = 0; i < g->site->size; i += op.size)
-                atom_reads(x, b, w, (uint32_t)__builtin_ctz(m), &op, at + i);
-        look_there(x, a, same, at, g->site->size);
+        // An element of a vector is not behind what a later element acquires.
+        uint32_t size = orders ? op.size : g->site->size;
+        for (uint32_t i = 0; i < g->site->size; i += size) {
+            for (uint32_t m = same; m; m &= m - 1) {
+                unsigned lane = (unsigned)__builtin_ctz(m);
+                a->address[lane] = at + i;
+                if (orders)
+                    atom_reads(x, b, w, lane, &op, at + i);
+            }
+            look_there(x, a, same, at + i, size);
+        }
     }
     if (x->reports == reports)
         note_look(x, a, w, g);

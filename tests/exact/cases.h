@@ -373,6 +373,27 @@ static const Case cases[] = {
      "@%p1 st.volatile.global.u32 [%rd1], %r1; // =A\n@%p7 ld.global.u32 %r10, [%rd1]; // =B\n", 1, 64,
      "A-B " RW},
 
+    // Elements of a vector are read in ascending order: the data before the flag, here also by all lanes of a warp.
+    {"a vector load that acquires behind its data",
+     "@!%p3 bra READ;\nst.global.u32 [%rd1], 7; // =A\nst.release.gpu.global.u32 [%rd1+4], 1;\nret;\n"
+     "READ: @!%p9 bra END;\n"
+     "AGAIN: ld.acquire.gpu.global.v2.u32 {%r12, %r13}, [%rd1]; // =B\n"
+     "setp.eq.u32 %p10, %r13, 0; @%p10 bra AGAIN;\nEND:\n",
+     2, 32, "A-B " RW},
+    {"a vector load that acquires behind its data, once all is written",
+     "@!%p3 bra READ;\nst.global.u32 [%rd1], 7; // =A\nst.release.gpu.global.u32 [%rd1+4], 1;\n"
+     "st.relaxed.gpu.global.u32 [%rd1+8], 1;\nret;\n"
+     "READ: @%p2 bra END;\n"
+     "AGAIN: ld.relaxed.gpu.global.u32 %r12, [%rd1+8]; setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n"
+     "ld.acquire.gpu.global.v2.u32 {%r12, %r13}, [%rd1]; // =B\nEND:\n",
+     2, 32, "A-B " RW},
+    {"a vector load that acquires before its data",
+     "@!%p3 bra READ;\nst.global.u32 [%rd1+4], 7; // =A\nst.release.gpu.global.u32 [%rd1], 1;\n"
+     "st.relaxed.gpu.global.u32 [%rd1+8], 1;\nret;\n"
+     "READ: @%p2 bra END;\n"
+     "AGAIN: ld.relaxed.gpu.global.u32 %r12, [%rd1+8]; setp.eq.u32 %p10, %r12, 0; @%p10 bra AGAIN;\n"
+     "ld.acquire.gpu.global.v2.u32 {%r12, %r13}, [%rd1]; // =B\nEND:\n",
+     2, 32, ""},
     {"release and acquire",
      MESSAGE_AFTER("st.release.gpu.global.u32 [%rd1], 1;\n", "ld.acquire.gpu.global.u32 %r12, [%rd1];", ""),
      2, 32, ""},
