@@ -2,7 +2,7 @@
 // alu_bench — nanoseconds per warp instruction of the CPU device's arithmetic, per instruction set, with all lanes and
 // with half of them active: straight lines of 200 times the same kernel. Arguments are kernels (alu_spec.def says which
 // one an instruction uses); without any, the commonest.
-#include "vm/alu.h"
+#include "vm/alu/alu.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 //
 // Kernel times by events, medians of the rounds after one that warms up; in every round all kernels of all files run once, in turn. Ratios are to the first
 // file. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must stay empty. bench/gpu.sh makes the files.
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 
 #include <cuda.h>
 #include <dlfcn.h>

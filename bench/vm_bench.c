@@ -8,7 +8,7 @@
 //
 // Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"
-#include "exact/exact.h"
+#include "engines/exact/exact.h"
 #include "vm/vm.h"
 #include "workload.h"
 

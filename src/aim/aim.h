@@ -17,9 +17,9 @@
 #ifndef GR_AIM_AIM_H
 #define GR_AIM_AIM_H
 
-#include "aim/conflict.h"
 #include "base/status.h"
-#include "exact/race.h"
+#include "findings/conflict.h"
+#include "findings/race.h"
 #include "vm/observer.h"
 
 typedef struct Aim Aim;

@@ -4,7 +4,7 @@
 #include "base/outfile.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "inject/engines.h"
+#include "engines/core/engines.h"
 #include "options/options.h"
 #include "passes/sample.h"
 #include "passes/shuffle.h"

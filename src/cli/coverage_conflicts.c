@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// coverage_conflicts — the last part of `gpurace coverage`: pairs of accesses that touched the same bytes (aim/conflict.h), first of all those that
+// coverage_conflicts — the last part of `gpurace coverage`: pairs of accesses that touched the same bytes (findings/conflict.h), first of all those that
 // no run has seen overlap.
 //
 // In the text, pairs of one line and another (copies made by unrolling) are one: not in the list as soon as some copies met. Shown of

@@ -9,7 +9,7 @@
 //     conflict 9f3c0e5d1a2b4c6d:2 9f3c0e5d1a2b4c6d:3 likely open wf:3:1.0.4 w-:0:1.7.0
 //     end 1 1                                                 so many accesses (the others apart) and conflicts; what is cut off has no end
 //
-// A conflict (aim/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
+// A conflict (findings/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
 // runs it was aimed at, and launch, block and warp where it was seen.
 //
 // A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is
@@ -20,12 +20,12 @@
 #ifndef GR_COVERAGE_H
 #define GR_COVERAGE_H
 
-#include "aim/conflict.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "findings/conflict.h"
 
 typedef struct GrCoveredSite {
     uint32_t nth; // among the function's, from 1

@@ -37,7 +37,7 @@ typedef struct GrRaceSide {
 } GrRaceSide;
 
 typedef struct GrRaceInfo {
-    uint32_t class;   // from 0, of exact/races.def
+    uint32_t class;   // from 0, of engines/exact/classes.def
     uint32_t space;   // 0 global, 1 shared
     uint32_t seen_by; // GrSeenBy
     GrRaceSide side[2];

@@ -2,7 +2,7 @@
 #include "inject/session.h"
 
 #include "base/log.h"
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 #include "inject/thread_clocks.h"
 #include "inject/watch.h"
 

@@ -10,9 +10,9 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "engines/core/engine.h"
 #include "findings/module_record.h"
 #include "findings/results.h"
-#include "inject/engine.h"
 #include "inject/hooks.h"
 #include "options/options.h"
 

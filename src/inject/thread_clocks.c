@@ -3,7 +3,7 @@
 #include "inject/thread_clocks.h"
 
 #include "base/rng.h"
-#include "exact/exact.h"
+#include "device_api/host_threads.h"
 #include "inject/hooks.h"
 
 #include <dlfcn.h>
@@ -550,4 +550,4 @@ static void settled(void) {
     leave();
 }
 
-const ExactThreads gr_thread_clocks = {knows, waited, settled};
+const GrHostThreads gr_thread_clocks = {knows, waited, settled};

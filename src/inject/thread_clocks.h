@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ExactThreads;
+struct GrHostThreads;
 
 // For engines (GrSession.threads).
-extern const struct ExactThreads gr_thread_clocks;
+extern const struct GrHostThreads gr_thread_clocks;
 
 extern bool gr_threads_followed; // atomic
 static inline bool gr_threads_are_followed(void) {

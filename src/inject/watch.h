@@ -13,8 +13,8 @@
 #ifndef GR_INJECT_WATCH_H
 #define GR_INJECT_WATCH_H
 
-#include "driver/cuda/hooks.h"
-#include "inject/engine.h"
+#include "device_api/hooks.h"
+#include "engines/core/engine.h"
 
 #include <signal.h>
 #include <stdbool.h>

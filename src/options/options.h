@@ -57,7 +57,7 @@ bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
 // And the compute capability of the GPU it found, for what is rewritten before the driver is there ("90").
 #define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
-// And, for a replay that looks for the other sides of races, at which sites (inject/attribution.h).
+// And, for a replay that looks for the other sides of races, at which sites (engines/collider/attribution.h).
 #define GR_ATTRIBUTE_ENV "GPURACE_ATTRIBUTE_SITES"
 
 // The defaults.

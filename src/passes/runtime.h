@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// runtime — links a device runtime (src/device, as PTX text) into a module, its names made the module's own.
+// runtime — links a device runtime (an engine's device/, as PTX text) into a module, its names made the module's own.
 #ifndef GR_PASSES_RUNTIME_H
 #define GR_PASSES_RUNTIME_H
 

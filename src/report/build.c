@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the records of a results file to a report.
 #include "report/build.h"
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 #include "findings/conflict_record.h"
 #include "findings/misuse_record.h"
 #include "report/suppress.h"

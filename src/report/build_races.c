@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What raced, by place in the source: the collider's slots, of which one side is known, and the records of races of which both are.
-#include "device/record.h"
+#include "device_api/shared_window.h"
+#include "engines/collider/device/record.h"
 #include "findings/headline.h"
 #include "findings/race_record.h"
 #include "ptx/ptx.h"

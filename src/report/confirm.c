@@ -6,8 +6,9 @@
 // the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
 // does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
 #include "base/map.h"
-#include "device/record.h"
-#include "exact/race.h"
+#include "engines/collider/device/record.h"
+#include "engines/exact/classes.h"
+#include "findings/race.h"
 #include "findings/race_record.h"
 #include "report/report_internal.h"
 

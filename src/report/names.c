@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and values, as people read them.
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@ static const struct {
     const char *name, *meaning;
 } classes[] = {
 #define RACE_CLASS(id, text, meaning) {text, meaning},
-#include "device/races.def"
+#include "engines/collider/classes.def"
 #undef RACE_CLASS
 #define EXACT_CLASS(id, text, meaning) {text, meaning},
-#include "exact/races.def"
+#include "engines/exact/classes.def"
 #undef EXACT_CLASS
 };
 

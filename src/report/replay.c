@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/replay.h"
+#include "device_api/shared_window.h"
 
-#include "device/meet.h"
-#include "device/record.h"
+#include "engines/collider/device/meet.h"
+#include "engines/collider/device/record.h"
 #include "ptx/ptx.h"
 #include "report/report_internal.h"
 

@@ -9,12 +9,12 @@
 #ifndef GR_REPORT_REPORT_H
 #define GR_REPORT_REPORT_H
 
-#include "aim/conflict.h"
 #include "base/arena.h"
 #include "base/demangle.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "findings/conflict.h"
 #include "findings/module_record.h"
 #include "report/source.h"
 
@@ -62,7 +62,7 @@ typedef struct GrRace {
     // Of the collider's own: the race that a watchpoint saw of the same place in the same execution, whose first access is
     // at that place and whose second is this one's other side. NULL: none.
     const struct GrRace *watched;
-    unsigned class; // GrRaceClass, or GR_CLASS_COUNT and up: those of exact/races.def
+    unsigned class; // GrRaceClass, or GR_CLASS_COUNT and up: those of engines/exact/classes.def
     const char *kernel, *module, *space;
     uint64_t launch, count; // launch 0: not known
     uint32_t n_sites;       // instructions that were merged into this one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both sides where they are
 // known.
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 #include "findings/headline.h"
 #include "report/text_internal.h"
 

@@ -55,7 +55,7 @@ typedef enum VmShape {
     VM_SAME,      // all at base
 } VmShape;
 
-// A window of the collider (passes/collider.h): some lanes have made a weak access of the program's, and wait before they look
+// A window of the collider (engines/collider/pass/collider.h): some lanes have made a weak access of the program's, and wait before they look
 // at the same bytes again. It is open from then until the device executes anything else of those threads, so
 // whoever accesses the bytes meanwhile comes neither before their access nor after it in any order that synchronization
 // makes. (In between the device may have run others already, if the threads' turn ended right behind the access: the window opens

@@ -2,7 +2,7 @@
 // A libcuda.so.1 that runs nothing: it stands in for NVIDIA's in the tests of the injection. It writes what it is asked to
 // the file $STUB_LOG, and a "launch" of a kernel named race* stores into the first slot of the module's control variable
 // what a device runtime would.
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 
 #include <cuda.h>
 #undef cuGetProcAddress

@@ -3,8 +3,8 @@
 // barriers, atomics). Usage: test_meetings LIBGPURACE CPU_DEVICE_DIR SEEDS PROGRAM…; a program whose name ends in _race must have
 // meetings, every other one none.
 #include "base/arena.h"
-#include "device/meet.h"
-#include "device/record.h"
+#include "engines/collider/device/meet.h"
+#include "engines/collider/device/record.h"
 #include "findings/module_record.h"
 #include "findings/reader.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine count — the engine of pass_count, for tests: after every launch it compares what the device counted with what the
 // observers saw, site by site, and prints one line. That the two agree proves rewriting, tags and observers at once.
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 #include "engine/pass_count.h"
-#include "inject/engines.h"
+#include "engines/core/engines.h"
 #include "vm/observer.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fuzz_rewrite — any PTX that parses, rewritten by the collider: function by function or at once it becomes the same text, which parses
 // and prints the same again. (fuzz_vm_collider runs it.)
-#include "passes/collider.h"
+#include "engines/collider/pass/collider.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,10 +8,11 @@
 //     collider_reports [--first N] [--count N] [--seeds N]     exit status 1: some report was not confirmed
 //     collider_reports --show N --seed S                       that kernel and what was reported
 //     collider_reports --mutants 1                             damaged in each way; exit status 1: nobody noticed
-#include "device/record.h"
+#include "device_api/shared_window.h"
 #include "ears.h"
-#include "passes/collider.h"
-#include "watch/watch.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
+#include "engines/collider/watch/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

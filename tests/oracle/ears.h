@@ -3,7 +3,7 @@
 #ifndef GR_TEST_ORACLE_EARS_H
 #define GR_TEST_ORACLE_EARS_H
 
-#include "exact/exact.h"
+#include "engines/exact/exact.h"
 #include "kernel.h"
 #include "model.h"
 #include "vm/vm.h"

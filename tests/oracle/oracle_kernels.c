@@ -10,7 +10,7 @@
 //     oracle_kernels --driver LIBCUDA [--first N] [--count N]     only runs them, through that driver; for confirm.py
 #include "../conformance/driver.h"
 #include "ears.h"
-#include "exact/exact.h"
+#include "engines/exact/exact.h"
 #include "kernel.h"
 #include "model.h"
 #include "vm/vm.h"

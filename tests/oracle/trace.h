@@ -3,7 +3,7 @@
 //
 // An observer of the CPU device writes down every access of every lane (of every element, for vectors), every fence and
 // every meeting at a barrier, in the order in which they happened; and those pairs that PTX says synchronize whatever else
-// is the case. Nothing here is shared with src/exact.
+// is the case. Nothing here is shared with src/engines/exact.
 #ifndef GR_TEST_ORACLE_TRACE_H
 #define GR_TEST_ORACLE_TRACE_H
 

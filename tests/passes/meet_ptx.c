@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // meet_ptx IN.ptx: the module as replays of --attribute have it, on standard output; every access is a target.
-#include "passes/collider.h"
-#include "passes/meet.h"
+#include "engines/collider/pass/collider.h"
+#include "engines/collider/pass/meet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 // strongly, so that only the access under test can report.
 #include "../vm/harness.h"
 
-#include "device/record.h"
-#include "passes/collider.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

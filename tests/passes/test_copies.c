@@ -3,8 +3,8 @@
 // of the seeds; what does not race is silent and computes the same as without the checks.
 #include "../vm/harness.h"
 
-#include "device/record.h"
-#include "passes/collider.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

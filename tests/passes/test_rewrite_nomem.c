@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less.
 #include "../nomem.h"
-#include "passes/collider.h"
+#include "engines/collider/pass/collider.h"
 #include "passes/shuffle.h"
 
 #include <setjmp.h>

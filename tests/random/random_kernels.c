@@ -14,10 +14,10 @@
 #include "generate.h"
 
 #include "../conformance/driver.h"
-#include "device/meet.h"
-#include "device/record.h"
-#include "passes/collider.h"
-#include "passes/meet.h"
+#include "engines/collider/device/meet.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
+#include "engines/collider/pass/meet.h"
 #include "vm/vm.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ typedef struct Way {
     const char *name;
     VmConfig config;
     ColliderOptions collider; // suffix NULL: not rewritten
-    bool meets;               // every access looks for others in its window, as in replays (passes/meet.h)
+    bool meets; // every access looks for others in its window, as in replays (engines/collider/pass/meet.h)
 } Way;
 
 static const Way ways[] = {

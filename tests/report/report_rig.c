@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_rig.h"
-#include "device/meet.h"
+#include "engines/collider/device/meet.h"
 #include "ptx/ptx.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef GR_TESTS_REPORT_RIG_H
 #define GR_TESTS_REPORT_RIG_H
 
-#include "device/record.h"
+#include "engines/collider/device/record.h"
 #include "findings/race_record.h"
 #include "report/report.h"
 

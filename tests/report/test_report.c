@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says of a results file made by hand. (test_report_golden.c compares whole reports.)
 #include "../nomem.h"
-#include "device/meet.h"
-#include "device/record.h"
-#include "exact/race.h"
+#include "device_api/shared_window.h"
+#include "engines/collider/device/meet.h"
+#include "engines/collider/device/record.h"
+#include "engines/exact/classes.h"
+#include "findings/race.h"
 #include "ptx/ptx.h"
 #include "report/replay.h"
 #include "report_rig.h"

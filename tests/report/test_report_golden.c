@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report against golden files: a results file made by hand becomes golden/*.txt and *.json, byte for byte, whatever
 // the order of its records. UPDATE_GOLDEN=1 in the environment writes them.
-#include "device/record.h"
-#include "exact/race.h"
+#include "engines/collider/device/record.h"
+#include "engines/exact/classes.h"
 #include "findings/misuse_record.h"
+#include "findings/race.h"
 #include "ptx/ptx.h"
 #include "report_rig.h"
 

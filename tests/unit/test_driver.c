@@ -2,7 +2,7 @@
 // The driver API over the CPU device: what can be asked, modules, libraries, memory, launches, and CUDA's error codes.
 #include "driver_common.h"
 
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 
 #include <stdbool.h>
 #include <sys/wait.h>

@@ -5,7 +5,7 @@
 // look at pinned memory in between.
 #include "driver_common.h"
 
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

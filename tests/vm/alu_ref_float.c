@@ -85,7 +85,7 @@ static const struct {
     double relative, absolute, own_ulp;
 } bounds[] = {
 #define BOUND(op, mods, type, relative, absolute, isa, own) {op, mods, type, relative, absolute, own},
-#include "vm/alu_bounds.def"
+#include "vm/alu/alu_bounds.def"
 #undef BOUND
 };
 

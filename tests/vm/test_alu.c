@@ -5,7 +5,7 @@
 #include "alu_ref.h"
 #include "alu_soft.h"
 #include "base/rng.h"
-#include "vm/alu.h"
+#include "vm/alu/alu.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "harness.h"
 
 #include "base/rng.h"
-#include "vm/mem_kernels.h"
+#include "vm/mem/mem_kernels.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "harness.h"
 #include "ptx/ptx.h"
-#include "vm/forms.h"
+#include "vm/decode/forms.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static const struct {
     bool approximate;
 } specs[] = {
 #define SPEC(spelling, operands, kernel, approximate) {spelling, approximate},
-#include "vm/alu_spec.def"
+#include "vm/alu/alu_spec.def"
 #undef SPEC
 };
 
@@ -32,7 +32,7 @@ static const struct {
     const char *remark;
 } forms[] = {
 #define FORM(opcode, groups, kind, remark) {opcode, groups, kind, remark},
-#include "vm/forms.def"
+#include "vm/decode/forms.def"
 #undef FORM
 };
 
@@ -41,7 +41,7 @@ static const struct {
     double own;
 } bounds[] = {
 #define BOUND(op, mods, type, relative, absolute, isa, own) {op, mods, type, isa, own},
-#include "vm/alu_bounds.def"
+#include "vm/alu/alu_bounds.def"
 #undef BOUND
 };
 

@@ -2,9 +2,9 @@
 // test_windows — the shortcuts through what the collider inserts: with them and without, the execution is the same.
 #include "harness.h"
 
-#include "device/record.h"
-#include "passes/collider.h"
-#include "vm/program.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
+#include "vm/core/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bound — what the schedule promises of a run, in words for its report.
+#include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
-#include "driver/cuda/hooks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

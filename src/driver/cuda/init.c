@@ -3,7 +3,7 @@
 #include "driver/cuda/driver.h"
 
 #include "base/log.h"
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

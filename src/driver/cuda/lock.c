@@ -4,8 +4,8 @@
 // A plain mutex would let a thread that drains a stream, slice after slice, starve all others; so the lock is a queue
 // of tickets. After fork, the child has the parent's handles but no device and no threads: as under NVIDIA's driver
 // every call then returns CUDA_ERROR_NOT_INITIALIZED, if the parent had initialized.
+#include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
-#include "driver/cuda/hooks.h"
 
 #include <dirent.h>
 #include <pthread.h>

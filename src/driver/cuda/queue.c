@@ -7,15 +7,15 @@
 // moves a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and
 // the same calls the same things happen in the same order.
 //
-// With the race-directed schedule (vm/hold.c) a device may have nothing left but threads that are held. It moves no further
+// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves no further
 // while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only when the
 // host waits in vain, asks again and again, or has been away for a while, one of those held is released. Copies and memsets
 // are put off likewise, most of them, until all that runs is held: else who was submitted first would be first.
 //
 // Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
 // pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
+#include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
-#include "driver/cuda/hooks.h"
 
 #include <pthread.h>
 #include <stdio.h>

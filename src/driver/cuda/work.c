@@ -2,7 +2,7 @@
 // work — tells who asked (hooks.h) of items as they are submitted, begin and end, and of what the host waits for.
 #include "driver/cuda/driver.h"
 
-#include "driver/cuda/hooks.h"
+#include "device_api/hooks.h"
 
 typedef struct Ear {
     void (*hear)(void *user, const GrWork *w);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider's device runtime for copies — emulates and watches those that inserted code does not do by itself: cp.async of
+// lanes whose source is shorter than their destination, and bulk copies (engines/collider/pass/collider_async.h).
+//
+// Modules that have such copies get this in place of collider.c, which is part of it. All addresses are generic. Sources and destinations are compared with what was
+// there before the delay; nothing is kept of a bulk copy but a hash of its source (FNV-1a, as in figure 4d of the paper, over words of 64
+// bits: a change of one word always changes it), because the destination holds what was read of the source.
+#include <stdint.h>
+
+__attribute__((noinline)) void __gr_report(uint32_t site, uint32_t meta, uint64_t address, uint64_t expected,
+                                           uint64_t seen);
+
+#include "engines/collider/device/collider.c"
+
+enum { GENERIC = GR_META_GENERIC << GR_META_SPACE };
+
+static uint64_t load_byte(uint64_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.u8 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+static uint64_t load_byte_again(uint64_t at) {
+    uint32_t v;
+    __asm__ volatile("ld.relaxed.sys.u8 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+static void store_byte(uint64_t at, uint64_t v) {
+    __asm__ volatile("st.u8 [%0], %1;" ::"l"(at), "r"((uint32_t)v) : "memory");
+}
+
+static void clobber_byte(uint64_t at, uint64_t v) {
+    __asm__ volatile("st.relaxed.sys.u8 [%0], %1;" ::"l"(at), "r"((uint32_t)v) : "memory");
+}
+
+// 16 bytes, to which the ends of bulk copies are aligned.
+typedef struct Piece {
+    uint64_t lo, hi;
+} Piece;
+
+static Piece load_piece(uint64_t at) {
+    Piece v;
+    __asm__ volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(v.lo), "=l"(v.hi) : "l"(at) : "memory");
+    return v;
+}
+
+static Piece load_piece_again(uint64_t at) {
+    Piece v;
+    __asm__ volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];" : "=l"(v.lo), "=l"(v.hi) : "l"(at) : "memory");
+    return v;
+}
+
+static void store_piece(uint64_t at, Piece v) {
+    __asm__ volatile("st.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(v.lo), "l"(v.hi) : "memory");
+}
+
+static void clobber_piece(uint64_t at, Piece v) {
+    __asm__ volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(~v.lo), "l"(~v.hi) : "memory");
+}
+
+static const uint64_t hash_basis = 0xcbf29ce484222325;
+
+static uint64_t hash(uint64_t h, Piece v) {
+    const uint64_t prime = 0x100000001b3;
+    return ((h ^ v.lo) * prime ^ v.hi) * prime;
+}
+
+// cp.async of `bytes` bytes, of which the first `size` come from the source and the others are zero.
+void __gr_copy_part(uint32_t site, uint64_t dst, uint64_t src, uint32_t size, uint32_t bytes,
+                    uint32_t delay) {
+    uint64_t word[2] = {0, 0}; // what was copied
+    for (uint32_t k = 0; k < bytes; k++) {
+        uint64_t v = k < size ? load_byte(src + k) : 0;
+        if (k < 8)
+            word[0] |= v << 8 * k;
+        else
+            word[1] |= v << (8 * k - 64);
+        store_byte(dst + k, v);
+    }
+    gr_sleep(delay);
+    for (uint32_t k = 0; k < bytes; k++) {
+        uint64_t v = (k < 8 ? word[0] >> 8 * k : word[1] >> (8 * k - 64)) & 0xff;
+        uint64_t now = k < size ? load_byte_again(src + k) : v;
+        if (now != v)
+            __gr_report(site, GR_CLASS_CLOBBERED_READ | GENERIC | 1 << GR_META_SIZE, src + k, v, now);
+        now = load_byte_again(dst + k);
+        if (now != v)
+            __gr_report(site, GR_CLASS_LOST_UPDATE | GENERIC | 1 << GR_META_SIZE, dst + k, v, now);
+        clobber_byte(dst + k, ~v);
+    }
+}
+
+// A word that differed is shown when it is known which end had changed, and therefore what was there.
+static void report_change(uint32_t site, uint32_t class, uint64_t end, uint64_t at, uint64_t expected,
+                          uint64_t seen, int known) {
+    if (known && expected != seen)
+        __gr_report(site, class | GENERIC | 8 << GR_META_SIZE, end + at, expected, seen);
+    else
+        __gr_report(site, class | GENERIC, end, 0, 0);
+}
+
+// What a bulk copy does; yields the hash of what was copied. Both addresses, and the size, are multiples of 16.
+static uint64_t emulate(uint64_t dst, uint64_t src, uint32_t bytes) {
+    uint64_t h = hash_basis;
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
+        Piece v = load_piece(src + k);
+        store_piece(dst + k, v);
+        h = hash(h, v);
+    }
+    return h;
+}
+
+// Holds both ends against what was there `before`, and clobbers the destination.
+static void look_again(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint64_t before) {
+    uint64_t src_now = hash_basis, dst_now = hash_basis;
+    uint64_t at = 0, s_word = 0, d_word = 0; // where the ends first differ, and how
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece)) {
+        Piece s = load_piece_again(src + k), d = load_piece_again(dst + k);
+        src_now = hash(src_now, s);
+        dst_now = hash(dst_now, d);
+        if (s_word == d_word && (s.lo != d.lo || s.hi != d.hi)) {
+            at = s.lo != d.lo ? k : k + 8;
+            s_word = s.lo != d.lo ? s.lo : s.hi;
+            d_word = s.lo != d.lo ? d.lo : d.hi;
+        }
+        clobber_piece(dst + k, s);
+    }
+    if (src_now != before)
+        report_change(site, GR_CLASS_CLOBBERED_READ, src, at, d_word, s_word, dst_now == before);
+    if (dst_now != before)
+        report_change(site, GR_CLASS_LOST_UPDATE, dst, at, s_word, d_word, src_now == before);
+}
+
+void __gr_copy_bulk(uint32_t site, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t delay) {
+    uint64_t before = emulate(dst, src, bytes);
+    gr_sleep(delay);
+    look_again(site, dst, src, bytes, before);
+}
+
+// A bulk reduction, whose destination others may update meanwhile: the source alone.
+void __gr_watch_bulk(uint32_t site, uint64_t src, uint32_t bytes, uint32_t delay) {
+    uint64_t before = hash_basis, now = hash_basis;
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece))
+        before = hash(before, load_piece(src + k));
+    gr_sleep(delay);
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece))
+        now = hash(now, load_piece_again(src + k));
+    if (now != before)
+        report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// record — the layout of what a device runtime writes and the host reads: one slot per (site, race class).
+//
+// Freestanding: compiled for the device (clang, nvptx64) and for the host. Slots live in memory that both
+// sides see (normally the results file itself, mapped), start as zeros and are written by whichever thread
+// claims them first; later occurrences only count. Index of a slot: site * GR_CLASS_COUNT + class; sites
+// count from 1, slots of site 0 are unused.
+#ifndef GR_DEVICE_RECORD_H
+#define GR_DEVICE_RECORD_H
+
+#include <stdint.h>
+
+// Race classes: races.def, one row each: RACE_CLASS(enum suffix, "text", "one sentence: what it means").
+typedef enum GrRaceClass {
+#define RACE_CLASS(id, text, meaning) GR_CLASS_##id,
+#include "engines/collider/classes.def"
+#undef RACE_CLASS
+    GR_CLASS_COUNT
+} GrRaceClass;
+
+enum { GR_SLOT_EMPTY = 0, GR_SLOT_CLAIMED = 1, GR_SLOT_READY = 2, GR_VALUE_BYTES = 16 };
+
+typedef struct GrSlot {
+    uint64_t count;     // occurrences, all threads and launches; 64 bits never overflow in practice
+    uint32_t state;     // GR_SLOT_*; the fields below are valid once READY
+    uint32_t lanes;     // intra-warp classes: the lanes of the warp that touched the address
+    uint32_t stored[2]; // and which of them stored exactly what `expected` is of, and what `seen` is of
+    uint64_t launch;    // %gridid of the first occurrence
+    uint64_t address;   // as the program holds it: generic or global address, or offset in the shared window
+    uint32_t thread[3], block[3];
+    uint32_t space;                   // 0 global, 1 shared, 2 local (never reported), 3 tensor memory
+    uint32_t size;                    // bytes accessed
+    uint8_t expected[GR_VALUE_BYTES]; // little endian bytes, `size` of them
+    uint8_t seen[GR_VALUE_BYTES];
+} GrSlot;
+
+// What a check packs into one word for the runtime: bits 0-7 the class, 8-15 the space as written, 16-23 bytes per element, and
+// whether same-value writes are wanted.
+enum {
+    GR_META_SPACE = 8,
+    GR_META_SIZE = 16,
+    GR_META_WANT_SAME = 1 << 24,
+    GR_META_GLOBAL = 0, // spaces
+    GR_META_SHARED = 1,
+    GR_META_GENERIC = 2,
+    GR_META_TENSOR = 3
+};
+
+enum { GR_CLUSTER_MOST = 16 }; // blocks: no cluster has more
+
+// Module-scope variable "__gr_control" of every rewritten module; the injection fills it after loading. When
+// `slots` is null the program runs without a runtime, and a race stops at a breakpoint.
+typedef struct GrControl {
+    uint64_t slots;   // device address of the module's GrSlot array
+    uint32_t n_sites; // highest site number
+    uint32_t seed;
+    uint32_t stop;    // not zero: trap at the first race
+    uint32_t module;  // its number in the results
+    uint64_t windows; // device address of the GrMeetTable; 0: none
+} GrControl;
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
+#include "coverage/aims.h"
+#include "coverage/coverage.h"
+#include "engines/collider/attribution.h"
+#include "engines/collider/collider_watch.h"
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
+#include "engines/core/engines.h"
+#include "engines/core/selection.h"
+#include "options/options.h"
+#include "passes/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Collider {
+    GrSession *session;
+    ColliderOptions options;
+    GrSelection selection;
+    SampleSpec sample;
+    GrCoverage coverage; // what earlier runs watched
+    uint64_t seed;
+    char *aim; // --aim
+    GrAttribution attribution;
+    ColliderWatch *watch; // NULL: none
+    bool stop;
+} Collider;
+
+static void mark(void *user, const PtxModule *m, bool *marked) {
+    gr_selection_mark(&((Collider *)user)->selection, m, marked);
+}
+
+static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
+}
+
+// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs see
+// every launch but those of graphs. Such are chosen an eighth as often.
+// Where the schedule makes threads wait nobody waits without a window: every other seed, those accesses come first.
+static uint64_t level(const void *user, SampleSite site) {
+    const Collider *c = user;
+    if (c->seed % 2 && gr_aims_waits_at(c->aim, site.function, site.nth))
+        return 0;
+    const GrCoveredFunction *f = gr_map_get_u64(&c->coverage.by_id, site.function);
+    const GrCoveredSite *s = f ? gr_coverage_site(f, site.nth) : NULL;
+    uint64_t chosen = s ? s->chosen : 0;
+    return 1 + (f && !f->launched ? 8 * (chosen + 1) : chosen);
+}
+
+static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
+    const Collider *c = user;
+    return gr_sample_choose(&(SampleChoice){.spec = &c->sample, .seed = c->seed, .level = level, .user = c},
+                            m, status, err);
+}
+
+static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
+
+static void collider_finish(void *self) {
+    Collider *c = self;
+    gr_collider_watch_finish(c->watch);
+    if (c->watch) // which may still ask what is selected
+        return;
+    gr_selection_free(&c->selection);
+    gr_sample_free(&c->sample);
+    gr_attribution_free(&c->attribution);
+    gr_coverage_free(&c->coverage);
+    free(c->aim);
+    free(c);
+}
+
+static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    Collider *c = calloc(1, sizeof *c);
+    if (!c)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    c->session = s;
+    c->stop = o->stop;
+    c->seed = o->seed;
+    c->aim = strdup(o->aim);
+    c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
+                                   .read_delay_ns = clamp32(o->read_delay),
+                                   .write_delay_ns = clamp32(o->write_delay),
+                                   .same_value = o->same_value,
+                                   .poison = o->poison_writes,
+                                   .later = !o->shuffle_blocks,
+                                   .mark = mark,
+                                   .wanted = wanted,
+                                   .user = c};
+    gr_coverage_init(&c->coverage);
+    gr_status st =
+        c->aim ? gr_selection_init(&c->selection, o, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = gr_sample_parse(o->sample, &c->sample, err);
+    if (c->sample.kind != SAMPLE_ALL)
+        c->options.choose = choose;
+    gr_attribution_init(&c->attribution, s,
+                        clamp32(o->read_delay > o->write_delay ? o->read_delay : o->write_delay));
+    if (st == GR_OK && c->options.choose && o->coverage[0]) {
+        gr_error why = {0};
+        char where[800];
+        // The launcher has read it before: it was changed since.
+        if (gr_coverage_read(o->coverage, &c->coverage, &why) != GR_OK)
+            s->note(s, "the coverage file cannot be read", gr_error_text(&why, where, sizeof where));
+    }
+    if (st == GR_OK)
+        st = gr_collider_watch_begin(s, o, &c->selection, &c->watch, err);
+    if (st == GR_OK)
+        *self = c;
+    else
+        collider_finish(c);
+    return st;
+}
+
+static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
+    // Module 0 is a file on its own (`gpurace ptx`): plain names.
+    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
+    return buf;
+}
+
+static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Collider *c = self;
+    ColliderOptions o = c->options;
+    char suffix[24];
+    o.suffix = suffix_of(m, suffix, sizeof suffix);
+    o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
+    m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
+    if (st == GR_OK)
+        st = gr_collider_rewrite(ptx, &o, m->checked_sites, err);
+    return st == GR_OK ? gr_attribution_rewrite(&c->attribution, ptx, m, suffix, err) : st;
+}
+
+static gr_status collider_loaded(void *self, GrModule *m,
+                                 gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                         size_t *size),
+                                 void *handle, gr_error *err) {
+    Collider *c = self;
+    char suffix[24], name[64];
+    gr_collider_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    CUdeviceptr at;
+    size_t size;
+    gr_status st = get_global(handle, name, &at, &size);
+    if (st != GR_OK)
+        return gr_fail(err, st, "the driver does not find %s", name);
+    if (size != sizeof(GrControl) || !m->records_device)
+        return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
+    GrControl control = {.slots = m->records_device,
+                         .n_sites = m->n_sites,
+                         .seed = c->options.seed,
+                         .stop = c->stop,
+                         .module = (uint32_t)m->number};
+    gr_attribution_attach(&c->attribution, m, &control);
+    CUresult rc = c->session->write(c->session, at, &control, sizeof control);
+    return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+const GrEngine gr_engine_collider = {
+    .name = "collider",
+    .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
+    .evidence = "value changed",
+    .samples = true,
+    .begin = collider_begin,
+    .rewrite = collider_rewrite,
+    .loaded = collider_loaded,
+    .finish = collider_finish,
+};

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider.h"
+
+#include "base/str.h"
+#include "engines/collider/pass/collider_async.h"
+#include "engines/collider/pass/collider_deferred.h"
+#include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_tensor.h"
+#include "passes/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
+    snprintf(buf, size, "__gr%s_control", suffix);
+    return buf;
+}
+
+// The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
+static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
+    if (!w->random)
+        return GR_OK;
+    PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
+    char text[512];
+    const char *r = w->random->name;
+    snprintf(text, sizeof text,
+             "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, 0x9E3779B2, %u;"
+             "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
+             "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
+             r, r, r, w->o->seed * 0xC2B2AE35u << 1 | 1, t->name, r, t->name, r, t->name, r, t->name, r);
+    PtxStmt *at = f->first;
+    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
+        at = at->next;
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+static bool ends_thread(const PtxStmt *s) {
+    while (s && (s->kind == PTX_LOC || s->kind == PTX_PRAGMA))
+        s = s->prev;
+    if (!s || s->kind != PTX_INSTR || s->instr->guard)
+        return false;
+    PtxOp op = s->instr->op;
+    return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
+}
+
+static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+    const Access where = *a;
+    Speculation spec;
+    *status = gr_access_read(where.site, a);
+    if (*status != GR_SITE_CHECKED)
+        return GR_OK;
+    a->nested = where.nested;
+    a->err = where.err;
+    if (a->site->access == PTX_ACCESS_READ)
+        return gr_collider_load(w, a, gr_speculated(uses, a->stmt, &spec) ? &spec : NULL);
+    return gr_collider_store(w, a);
+}
+
+// What checks an instruction, known by its opcode and first modifier (UNKNOWN: any); or why nothing does.
+static const struct {
+    PtxOp op;
+    PtxMod first;
+    gr_status (*check)(ColliderWork *w, Access *a, GrSiteStatus *status);
+    GrSiteStatus why_not;
+} families[] = {
+    {PTX_OP_ST, PTX_MOD_async, gr_collider_store_async, 0},
+    {PTX_OP_ST, PTX_MOD_bulk, gr_collider_store_bulk, 0},
+    {PTX_OP_LDMATRIX, 0, gr_collider_ldmatrix, 0},
+    {PTX_OP_STMATRIX, 0, gr_collider_stmatrix, 0},
+    {PTX_OP_WMMA, 0, gr_collider_wmma, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_ld, gr_collider_tensor, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_st, gr_collider_tensor, 0},
+    {PTX_OP_TCGEN05, PTX_MOD_alloc, NULL, GR_SITE_ALLOCATION},
+    {PTX_OP_TCGEN05, 0, NULL, GR_SITE_DESCRIPTOR}, // mma, cp, shift
+    {PTX_OP_WGMMA, 0, NULL, GR_SITE_DESCRIPTOR},
+    {PTX_OP_MULTIMEM, 0, NULL, GR_SITE_MULTIMEM},
+    {PTX_OP_TENSORMAP, 0, NULL, GR_SITE_OPAQUE},
+    {PTX_OP_CLUSTERLAUNCHCONTROL, 0, NULL, GR_SITE_OPAQUE},
+    {PTX_OP_TEX, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_TLD4, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SULD, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SUST, 0, NULL, GR_SITE_TEXTURE},
+    {PTX_OP_SURED, 0, NULL, GR_SITE_TEXTURE},
+};
+
+static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+    if (a->stmt->instr->op == PTX_OP_CP) {
+        Copy c;
+        *status = gr_copy_read(a->site, a->nested, w->err, &c);
+        return *status != GR_SITE_CHECKED ? GR_OK
+               : c.bulk                   ? gr_collider_bulk(w, &c)
+                                          : gr_collider_copy(w, &c);
+    }
+    const PtxInstr *i = a->stmt->instr;
+    PtxMod first = i->n_mods ? i->mods[0].id : PTX_MOD_UNKNOWN;
+    for (unsigned k = 0; k < sizeof families / sizeof *families; k++)
+        if (families[k].op == i->op && (!families[k].first || families[k].first == first)) {
+            *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
+            return families[k].check ? families[k].check(w, a, status) : GR_OK;
+        }
+    return check_plain(w, a, uses, status); // ld, ldu, st; and whatever is not understood
+}
+
+// All sites but those that are left out on purpose.
+static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
+    gr_status st = GR_OK;
+    DefUse uses;
+    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    w->random = NULL;
+    // Detours go to the end of the body: control must not fall into them.
+    if (!ends_thread(f->last))
+        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+    unsigned depth = 0;
+    PtxStmt *next;
+    for (PtxStmt *s = f->first; s; s = next) {
+        next = s->next;
+        depth += s->kind == PTX_SCOPE_OPEN;
+        depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
+        if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED ||
+            status[s->site] == GR_SITE_SAMPLED_OUT)
+            continue;
+        Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
+        a.nested = depth > 0;
+        a.err = w->err;
+        GR_TRY(check_site(w, &a, &uses, &status[s->site]));
+    }
+    GR_TRY(put_random_seed(w, f));
+done:
+    gr_defuse_free(&uses);
+    return st;
+}
+
+// nanosleep and match need sm_70 and PTX 6.3, where shuffles and votes without .sync no longer exist (PTX ISA 9.7.9.5).
+static gr_status check_target(PtxModule *m, gr_error *err) {
+    if (m->address_size != 64)
+        return gr_fail(err, GR_ERR_UNSUPPORTED, "%s uses %u-bit addresses; only 64-bit modules are checked",
+                       m->name, m->address_size);
+    if (m->sm < 70)
+        for (uint32_t k = 0; k < m->n_funcs; k++)
+            for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next)
+                if (s->kind == PTX_INSTR && (s->instr->op == PTX_OP_SHFL || s->instr->op == PTX_OP_VOTE) &&
+                    !gr_ptx_instr_has(s->instr, PTX_MOD_sync))
+                    return gr_fail_at(err, GR_ERR_UNSUPPORTED, m->name, s->line, s->col,
+                                      "%s without .sync cannot be raised to sm_70, which the checks need: "
+                                      "build for compute_75 or later",
+                                      s->instr->opcode);
+    gr_ptx_raise(m, 6, 3, 70);
+    return GR_OK;
+}
+
+// What is needed to rewrite the functions one by one.
+typedef struct Rewriting {
+    ColliderWork w;
+    ColliderOptions o;
+    bool *marked;
+    uint32_t n_funcs; // the program's
+    GrSiteStatus *status;
+} Rewriting;
+
+static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
+    Rewriting *r = user;
+    r->w.err = err;
+    if (f->index >= r->n_funcs || !r->marked[f->index] || !f->has_body || f->tag.inserted)
+        return GR_OK;
+    return rewrite_function(&r->w, f, r->status);
+}
+
+static gr_status drop(void *user, StrBuf *out, gr_error *err) {
+    (void)user;
+    (void)err;
+    out->len = 0;
+    return GR_OK;
+}
+
+// Of which sites there is to choose is known when they are instrumented: so all are, in a copy.
+static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSiteStatus *status,
+                              gr_error *err) {
+    gr_status st;
+    PtxModule *copy = NULL;
+    StrBuf text = {0};
+    ColliderOptions all = *o;
+    all.choose = NULL;
+    all.later = true;
+    GR_TRY(gr_ptx_print(m, 0, &text, err));
+    GR_TRY(gr_ptx_parse(text.data, text.len, m->name, &copy, err));
+    if (copy->n_sites != m->n_sites) {
+        st = gr_fail(err, GR_ERR_INTERNAL, "%s: its copy has other memory accesses", m->name);
+        goto done;
+    }
+    GR_TRY(gr_collider_rewrite(copy, &all, status, err));
+    gr_str_free(&text);
+    GR_TRY(gr_ptx_print_later(copy, 0, &text, drop, NULL, err));
+    GR_TRY(o->choose(o->user, m, status, err));
+done:
+    gr_ptx_free(copy);
+    gr_str_free(&text);
+    return st;
+}
+
+static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status) {
+    Rewriting *r = GR_NEW(&m->arena, Rewriting);
+    bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
+    const char *suffix = gr_arena_strdup(&m->arena, o->suffix);
+    if (!r || !marked || !suffix)
+        return NULL;
+    *r = (Rewriting){.o = *o, .marked = marked, .n_funcs = m->n_funcs, .status = status};
+    r->o.suffix = suffix;
+    r->w = (ColliderWork){.module = m, .o = &r->o};
+    if (o->mark)
+        o->mark(o->user, m, marked);
+    else
+        memset(marked, true, m->n_funcs * sizeof *marked);
+    return r;
+}
+
+gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status, gr_error *err) {
+    gr_status st = GR_OK;
+    Rewriting *r = prepare(m, o, status);
+    if (!r)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        status[k] = r->marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+                        ? GR_SITE_UNSEEN
+                        : GR_SITE_FILTERED;
+    if (o->choose)
+        GR_TRY(choose_sites(m, o, status, err));
+    GR_TRY(check_target(m, err));
+    GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
+    if (o->later) {
+        m->later = (PtxLater){rewrite_one, r};
+        return GR_OK;
+    }
+    for (uint32_t k = 0; k < r->n_funcs; k++)
+        GR_TRY(rewrite_one(r, m->funcs[k], err));
+    if (m->nomem)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    return st;
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider_access.h"
+
+#include "base/str.h"
+#include "engines/collider/device/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ---- Pieces ------------------------------------------------------------------------------------------------
+
+gr_status gr_collider_own_guard(Access *a) {
+    if (!a->guard || a->guard != a->stmt->instr->guard)
+        return GR_OK;
+    PtxReg *copy = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxOperand g = gr_ptx_reg_operand(a->guard);
+    a->guard = copy;
+    return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
+}
+
+// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the number
+// state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes one IMAD.WIDE of both
+// halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth, volume 2, 3.2.1.2).
+static uint32_t base_for(uint32_t ns) {
+    static const uint8_t bases[] = {3, 5, 11, 13, 19, 21, 27, 29};
+    unsigned k = 0, bits = ns ? 32 - (unsigned)__builtin_clz(ns) : 0;
+    while (k + 1 < sizeof bases && bases[k] <= bits)
+        k++;
+    return bases[k];
+}
+
+// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
+// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes
+// up to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they make
+// the mean a sixteenth of the maximum.
+gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
+    if (max_ns <= 1) {
+        gr_format(delay, DELAY_TEXT, "%u", max_ns);
+        return GR_OK;
+    }
+    if (!w->random)
+        w->random = gr_ptx_new_reg(a->func, PTX_U32);
+    PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
+    uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
+    gr_format(delay, DELAY_TEXT, "%s", drawn->name);
+    return gr_access_put(a, a->after, NULL, 0,
+                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
+                         w->random->name, base, w->random->name, w->random->name, base, drawn->name, longest,
+                         drawn->name);
+}
+
+gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
+    gr_status st = GR_OK;
+    char guard[64], delay[DELAY_TEXT];
+    if (max_ns == 0)
+        return GR_OK;
+    GR_TRY(gr_collider_draw(w, a, max_ns, delay));
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
+                         delay));
+done:
+    return st;
+}
+
+// Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
+static void repeat_mods(const Access *a, const char *type, char *buf, size_t size) {
+    const PtxInstr *i = a->stmt->instr;
+    const char *space = "";
+    for (unsigned k = 0; k < i->n_mods; k++)
+        if (i->mods[k].text && (!strncmp(i->mods[k].text, "shared", 6) || !strcmp(i->mods[k].text, "global")))
+            space = i->mods[k].text;
+    char vec[16] = "";
+    if (a->n > 1)
+        gr_format(vec, sizeof vec, ".v%u", a->n);
+    gr_format(buf, size, "ld.relaxed.sys%s%s%s.%s", *space ? "." : "", space, vec, type);
+}
+
+static uint32_t meta_of(const ColliderWork *w, const Access *a, GrRaceClass class) {
+    uint32_t space = a->site->space == PTX_TMEM      ? GR_META_TENSOR
+                     : a->offsets                    ? GR_META_SHARED
+                     : a->site->space == PTX_GLOBAL  ? GR_META_GLOBAL
+                     : a->site->space == PTX_GENERIC ? GR_META_GENERIC
+                                                     : GR_META_SHARED;
+    return (uint32_t) class | space << GR_META_SPACE | a->bytes << GR_META_SIZE |
+           (w->o->same_value ? GR_META_WANT_SAME : 0);
+}
+
+// At the end of the function the source position is the last statement's; a debugger that stops in a detour shall show the access's.
+static gr_status put_position(const Access *a) {
+    const PtxStmt *s = a->stmt->loc ? a->stmt : NULL;
+    while (s && s->kind != PTX_LOC)
+        s = s->prev;
+    return s ? gr_ptx_insert(a->func, NULL, a->site->id, s->text, NULL, 0, NULL, a->err) : GR_OK;
+}
+
+gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d) {
+    gr_status st = GR_OK;
+    d->inline_ = a->nested;
+    d->back = gr_ptx_new_label(a->func);
+    d->at = d->inline_ ? at : NULL;
+    PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
+    PtxOperand target = gr_ptx_label_operand(away);
+    GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
+    if (!d->inline_) {
+        gr_ptx_insert_label(a->func, at, d->back);
+        gr_ptx_insert_label(a->func, NULL, away);
+        GR_TRY(put_position(a));
+    }
+done:
+    return st;
+}
+
+gr_status gr_collider_close_detour(Access *a, Detour *d) {
+    if (d->inline_) {
+        gr_ptx_insert_label(a->func, d->at, d->back);
+        return GR_OK;
+    }
+    PtxOperand target = gr_ptx_label_operand(d->back);
+    return gr_access_put(a, NULL, &target, 1, "bra $0;");
+}
+
+gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
+                                    PtxLabel **others) {
+    gr_status st = GR_OK;
+    PtxReg *any = gr_ptx_new_reg(a->func, PTX_PRED);
+    // A warp that is in several parts does not perform it, and must not vote.
+    if (a->whole)
+        GR_TRY(gr_access_put(a, at, NULL, 0,
+                             "setp.ne.u32 %s, 0, 0; @%s vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
+                             a->whole->name, any->name, condition->name));
+    else
+        GR_TRY(gr_access_put(a, at, NULL, 0, "vote.sync.any.pred %s, %s, 0xffffffff;", any->name,
+                             condition->name));
+    GR_TRY(gr_collider_open_detour(a, at, any, d));
+    *others = gr_ptx_new_label(a->func);
+    PtxOperand target = gr_ptx_label_operand(*others);
+    GR_TRY(gr_access_put(a, d->at, &target, 1, "@!%s bra $0;", condition->name));
+done:
+    return st;
+}
+
+gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
+    gr_ptx_insert_label(a->func, d->at, others);
+    return gr_collider_close_detour(a, d);
+}
+
+// A 64-bit copy of a register or literal of `bits` bits.
+static gr_status put_widen(Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
+    *out = gr_ptx_new_reg(a->func, PTX_B64);
+    if (bits == 64)
+        return gr_access_put(a, at, &value, 1, "mov.b64 %s, $0;", (*out)->name);
+    PtxReg *t = gr_ptx_new_reg(a->func, bits == 32 ? PTX_B32 : PTX_B16);
+    return gr_access_put(a, at, &value, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, t->name, bits,
+                         (*out)->name, t->name);
+}
+
+// ---- Repeat and compare --------------------------------------------------------------------------------------
+
+// Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where a debugger can
+// look. Here and not in the runtime's function, which has no place in the source, and from which debuggers find no way back to
+// its caller. Without line information it may as well stop there. `attached` becomes the guard of the call that reports.
+static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
+                                size_t size) {
+    *attached = 0;
+    if (w->o->suffix[0] || !a->stmt->loc)
+        return GR_OK;
+    PtxReg *slots = gr_ptx_new_reg(a->func, PTX_B64), *alone = gr_ptx_new_reg(a->func, PTX_PRED);
+    gr_format(attached, size, "@!%s ", alone->name);
+    return gr_access_put(a, at, NULL, 0,
+                         "ld.volatile.global.u64 %s, [__gr_control]; setp.eq.u64 %s, %s, 0; @%s brkpt;",
+                         slots->name, alone->name, slots->name, alone->name);
+}
+
+// Narrows `differs` to the lanes that keep the value of a speculated load.
+static gr_status put_kept(Access *a, const Speculation *spec, const PtxReg *differs) {
+    gr_status st = GR_OK;
+    PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED), *one = gr_ptx_new_reg(a->func, PTX_PRED);
+    for (unsigned k = 0; k < spec->n; k++) {
+        PtxOperand p = gr_ptx_reg_operand(spec->keep[k].pred);
+        GR_TRY(gr_access_put(a, a->report, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
+                             k ? one->name : kept->name));
+        if (k)
+            GR_TRY(gr_access_put(a, a->report, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name,
+                                 one->name));
+    }
+    GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+                         kept->name));
+done:
+    return st;
+}
+
+// The address of element `k`.
+static gr_status put_address(Access *a, PtxStmt *at, unsigned k, PtxReg **out) {
+    gr_status st = GR_OK;
+    if (a->at[0]) {
+        unsigned bits = gr_ptx_type_bits(a->at[k]->type);
+        return put_widen(a, at, gr_ptx_reg_operand((PtxReg *)a->at[k]), bits, out);
+    }
+    GR_TRY(gr_access_address64(a, at, out));
+    if (k)
+        GR_TRY(
+            gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", (*out)->name, (*out)->name, k * a->bytes));
+done:
+    return st;
+}
+
+gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
+                              unsigned bits, GrRaceClass class, const Speculation *spec) {
+    gr_status st = GR_OK;
+    PtxReg *differs = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxOperand old[EMIT_MAX_ELEMENTS], new[EMIT_MAX_ELEMENTS];
+    unsigned where[EMIT_MAX_ELEMENTS], n = 0;
+    for (unsigned k = 0; k < a->n; k++) {
+        if (!a->used[k])
+            continue;
+        old[n] = before[k];
+        new[n] = after[k];
+        if (a->used[k] != UINT64_MAX) {
+            PtxType t = bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16;
+            PtxReg *x = gr_ptx_new_reg(a->func, t), *y = gr_ptx_new_reg(a->func, t);
+            PtxOperand both[2] = {old[n], new[n]};
+            unsigned long long mask = a->used[k] & (bits == 64 ? UINT64_MAX : (1ull << bits) - 1);
+            GR_TRY(gr_access_put(a, a->after, both, 2, "and.b%u %s, $0, 0x%llx; and.b%u %s, $1, 0x%llx;",
+                                 bits, x->name, mask, bits, y->name, mask));
+            old[n] = gr_ptx_reg_operand(x);
+            new[n] = gr_ptx_reg_operand(y);
+        }
+        where[n++] = k;
+    }
+    if (!n)
+        return gr_fail(a->err, GR_ERR_INTERNAL, "site %u: nothing to compare", a->site->id);
+    for (unsigned k = 0; k < n; k++) {
+        PtxOperand both[2] = {old[k], new[k]};
+        if (k == 0 && n == 1 && a->guard)
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.and.b%u %s, $0, $1, %s;", bits, differs->name,
+                                 a->guard->name));
+        else if (k == 0)
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.b%u %s, $0, $1;", bits, differs->name));
+        else
+            GR_TRY(gr_access_put(a, a->after, both, 2, "setp.ne.or.b%u %s, $0, $1, %s;", bits, differs->name,
+                                 differs->name));
+    }
+    if (n > 1 && a->guard)
+        GR_TRY(gr_access_put(a, a->after, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+                             a->guard->name));
+
+    if (spec)
+        GR_TRY(put_kept(a, spec, differs));
+
+    Detour d;
+    PtxLabel *others = NULL;
+    if (a->together)
+        GR_TRY(gr_collider_open_together(a, a->report, differs, &d, &others));
+    else
+        GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
+    PtxReg *address, *expected, *seen;
+    GR_TRY(put_address(a, d.at, where[n - 1], &address));
+    GR_TRY(put_widen(a, d.at, old[n - 1], bits, &expected));
+    GR_TRY(put_widen(a, d.at, new[n - 1], bits, &seen));
+    for (unsigned k = n - 1; k-- > 0;) { // report the first element that differs
+        PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
+        PtxOperand both[2] = {old[k], new[k]};
+        GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
+        GR_TRY(put_widen(a, d.at, old[k], bits, &x));
+        GR_TRY(put_widen(a, d.at, new[k], bits, &y));
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
+                             expected->name, x->name, expected->name, p->name, seen->name, y->name,
+                             seen->name, p->name));
+        if (a->at[0] && a->at[where[k]] == a->at[where[n - 1]])
+            continue;
+        GR_TRY(put_address(a, d.at, where[k], &z));
+        GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
+                             address->name, p->name));
+    }
+    char attached[64];
+    GR_TRY(put_breakpoint(w, a, d.at, attached, sizeof attached));
+    GR_TRY(gr_access_put(a, d.at, NULL, 0, "%scall __gr%s_report, (%u, %u, %s, %s, %s);", attached,
+                         w->o->suffix, a->site->id, meta_of(w, a, class), address->name, expected->name,
+                         seen->name));
+    if (a->together)
+        GR_TRY(gr_collider_close_together(a, &d, others));
+    else
+        GR_TRY(gr_collider_close_detour(a, &d));
+done:
+    return st;
+}
+
+gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again) {
+    char mods[96], guard[64];
+    const char *g = gr_access_guard(a, guard, sizeof guard);
+    repeat_mods(a, type, mods, sizeof mods);
+    StrBuf list = {0};
+    for (unsigned k = 0; k < a->n; k++) {
+        PtxReg *r = a->used[k] ? gr_ptx_new_reg(a->func, reg_type) : NULL;
+        again[k] = r ? gr_ptx_reg_operand(r) : (PtxOperand){.kind = PTX_O_SINK};
+        gr_str_addf(&list, "%s%s", k ? ", " : "", r ? r->name : "_");
+    }
+    gr_status st = list.oom ? gr_fail(a->err, GR_ERR_NOMEM, "out of memory")
+                            : gr_access_put(a, a->after, &a->address, 1,
+                                            a->n > 1 ? "%s%s {%s}, $0;" : "%s%s %s, $0;", g, mods, list.data);
+    gr_str_free(&list);
+    return st;
+}
+
+// Figure 1: load, delay, load again, compare.
+gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) {
+    gr_status st = GR_OK;
+    bool any = false;
+    PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    for (unsigned k = 0; k < a->n; k++)
+        any = any || a->used[k];
+    if (!any)
+        return GR_OK;
+    if (spec)
+        a->report = spec->last->next;
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(gr_collider_own_guard(a));
+    GR_TRY(gr_collider_delay(w, a, w->o->read_delay_ns));
+    GR_TRY(gr_access_comparable(a, a->after));
+    for (unsigned k = 0; k < a->n; k++)
+        before[k] = *a->value[k];
+    unsigned bits = gr_access_compare_bits(a);
+    // The repeat has the original's type and register width, so that both extend alike.
+    GR_TRY(gr_collider_repeat(a, gr_ptx_type_text(a->type),
+                              bits == 64   ? PTX_B64
+                              : bits == 32 ? PTX_B32
+                                           : PTX_B16,
+                              again));
+    GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
+done:
+    return st;
+}
+
+gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored) {
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < a->n; k++) {
+        PtxOperand v = stored[k] = *a->value[k];
+        if (v.kind == PTX_O_SINK)
+            continue;
+        unsigned have = v.kind == PTX_O_REG ? gr_ptx_type_bits(v.reg->type) : 0;
+        if (have == a->bytes * 8)
+            continue;
+        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
+        stored[k] = gr_ptx_reg_operand(r);
+        if (v.kind == PTX_O_INT) {
+            uint64_t x = v.bits & (a->bytes >= 8 ? UINT64_MAX : (1ull << a->bytes * 8) - 1);
+            GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.b%u %s, 0x%llx;", bits, r->name,
+                                 (unsigned long long)x));
+        } else if (v.kind != PTX_O_REG) {
+            GR_TRY(gr_access_put(a, a->before, &v, 1, "mov.f%u %s, $0;", bits, r->name));
+        } else if (have == bits) { // 8 of 16
+            GR_TRY(gr_access_put(a, a->before, &v, 1, "and.b16 %s, $0, 0xff;", r->name));
+        } else {
+            PtxReg *t = gr_ptx_new_reg(a->func, have == 64 ? PTX_B64 : PTX_B32);
+            GR_TRY(gr_access_put(a, a->before, &v, 1, "mov.b%u %s, $0; cvt.u%u.u%u %s, %s;", have, t->name,
+                                 bits, have, r->name, t->name));
+            if (a->bytes == 1)
+                GR_TRY(gr_access_put(a, a->before, NULL, 0, "and.b16 %s, %s, 0xff;", r->name, r->name));
+        }
+    }
+done:
+    return st;
+}
+
+gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
+                                  const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]) {
+    gr_status st = GR_OK;
+    char attached[64] = "";
+    uint32_t meta = (meta_of(w, a, GR_CLASS_INTRA_WARP) & ~(0xffu << GR_META_SIZE)) | size << GR_META_SIZE;
+    if (w->o->same_value) // else the runtime says whether it is one
+        GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "%scall __gr%s_report_warp, (%u, %u, %s, %s, %s, %s);", attached,
+                         w->o->suffix, a->site->id, meta, address->name, peers->name, half[0]->name,
+                         half[1]->name));
+done:
+    return st;
+}
+
+// Leaves in *odd which lanes of `mask` do not store side by side, in the order of the lanes: those that do store to places of their own.
+// All lanes of a part of a warp say the same. match.all answers at once, match.any takes a step for each different value
+// (docs/performance.md). The low half of the addresses is enough: it differs by less than 32 * 32 between lanes.
+static gr_status put_side_by_side(Access *a, const PtxReg *mask, const char *g, PtxReg **odd) {
+    gr_status st = GR_OK;
+    const PtxOperand *base = &a->address.sub[0];
+    PtxReg *lane = gr_ptx_new_reg(a->func, PTX_U32), *start = gr_ptx_new_reg(a->func, PTX_B32);
+    PtxReg *same = gr_ptx_new_reg(a->func, PTX_PRED), *unused = gr_ptx_new_reg(a->func, PTX_B32);
+    *odd = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_put(a, a->before, base, 1,
+                         gr_ptx_type_bits(base->reg->type) == 64 ? "cvt.u32.u64 %s, $0;" : "mov.b32 %s, $0;",
+                         start->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "mov.u32 %s, %%laneid; mad.lo.u32 %s, %s, %u, %s;",
+                         lane->name, start->name, lane->name, -(uint32_t)(a->n * a->bytes), start->name));
+    if (a->guard) // the others have nothing to ask
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", same->name));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%smatch.all.sync.b32 %s|%s, %s, %s; not.pred %s, %s;", g,
+                         unused->name, same->name, start->name, mask->name, (*odd)->name, same->name));
+done:
+    return st;
+}
+
+// The addresses are equal where the base registers are.
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits) {
+    gr_status st = GR_OK;
+    const PtxOperand *base = &a->address.sub[0];
+    PtxReg *mask = gr_ptx_new_reg(a->func, PTX_B32), *peers = mask, *odd;
+    PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B32), *shared = gr_ptx_new_reg(a->func, PTX_PRED);
+    char guard[64];
+    const char *g = gr_access_guard(a, guard, sizeof guard);
+    bool asks = base->kind == PTX_O_REG;
+    Detour d;
+    GR_TRY(gr_access_put(a, a->before, NULL, 0, "%sactivemask.b32 %s;", g, mask->name));
+    PtxStmt *at = a->before;
+    if (asks) {
+        GR_TRY(put_side_by_side(a, mask, g, &odd));
+        GR_TRY(gr_collider_open_detour(a, a->before, odd, &d));
+        at = d.at;
+        peers = gr_ptx_new_reg(a->func, PTX_B32);
+        GR_TRY(gr_access_put(a, at, base, 1, "match.any.sync.b%u %s, $0, %s;",
+                             gr_ptx_type_bits(base->reg->type), peers->name, mask->name));
+    }
+    GR_TRY(gr_access_put(a, at, NULL, 0, "add.s32 %s, %s, -1; and.b32 %s, %s, %s;", rest->name, peers->name,
+                         rest->name, rest->name, peers->name));
+    if (asks) {
+        PtxOperand back = gr_ptx_label_operand(d.back);
+        GR_TRY(gr_access_put(a, at, &back, 1, "setp.eq.u32 %s, %s, 0; @%s bra $0;", shared->name, rest->name,
+                             shared->name));
+    } else {
+        if (a->guard)
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.and.u32 %s, %s, 0, %s;", shared->name, rest->name,
+                                 a->guard->name));
+        else
+            GR_TRY(gr_access_put(a, at, NULL, 0, "setp.ne.u32 %s, %s, 0;", shared->name, rest->name));
+        GR_TRY(gr_collider_open_detour(a, a->before, shared, &d));
+    }
+    PtxReg *address, *half[2] = {gr_ptx_new_reg(a->func, PTX_B64), gr_ptx_new_reg(a->func, PTX_B64)};
+    GR_TRY(gr_access_address64(a, d.at, &address));
+    unsigned per_call = GR_VALUE_BYTES / a->bytes; // elements; 256-bit stores report in two parts
+    for (unsigned first = 0; first < a->n; first += per_call) {
+        unsigned n = a->n - first < per_call ? a->n - first : per_call, sinks = 0;
+        if (first)
+            GR_TRY(gr_access_put(a, d.at, NULL, 0, "add.s64 %s, %s, %u;", address->name, address->name,
+                                 GR_VALUE_BYTES));
+        GR_TRY(
+            gr_access_put(a, d.at, NULL, 0, "mov.u64 %s, 0; mov.u64 %s, 0;", half[0]->name, half[1]->name));
+        for (unsigned k = 0; k < n; k++) {
+            PtxReg *wide, *into = half[k * a->bytes / 8];
+            if (stored[first + k].kind == PTX_O_SINK) {
+                sinks++;
+                continue;
+            }
+            GR_TRY(put_widen(a, d.at, stored[first + k], bits, &wide));
+            GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
+                                 wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
+        }
+        if (sinks == n)
+            continue;
+        unsigned size = n * a->bytes > 8 ? 8 : n * a->bytes; // the runtime shows the half that differs
+        GR_TRY(gr_collider_report_warp(w, a, d.at, size, address, peers, half));
+    }
+    GR_TRY(gr_collider_close_detour(a, &d));
+done:
+    return st;
+}
+
+// Section 3.2 of the paper: garbage before the write, so that a store shows even to those who store the same value. The garbage is the
+// complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows at once.
+static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
+                            unsigned bits) {
+    char mods[96], guard[64];
+    const char *g = gr_access_guard(a, guard, sizeof guard);
+    repeat_mods(a, type, mods, sizeof mods);
+    StrBuf list = {0};
+    gr_status st = GR_OK;
+    Access earlier = *a; // the delays stand before the store
+    earlier.after = a->before;
+    // Threads that come together would all be done with the garbage before the first of them looks.
+    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
+    for (unsigned k = 0; k < a->n; k++) {
+        bool sink = stored[k].kind == PTX_O_SINK;
+        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
+        if (!sink)
+            GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
+        gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
+    }
+    if (list.oom) {
+        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
+                         mods + strlen("ld"), list.data));
+    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
+done:
+    gr_str_free(&list);
+    return st;
+}
+
+// Figure 3: the intra-warp check, the store, delay, load back, compare.
+gr_status gr_collider_store(ColliderWork *w, Access *a) {
+    gr_status st = GR_OK;
+    unsigned bits = a->bytes < 2 ? 16 : a->bytes * 8;
+    PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    char type[16];
+    gr_format(type, sizeof type, "b%u", a->bytes * 8);
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(gr_collider_own_guard(a));
+    GR_TRY(gr_access_comparable(a, a->before));
+    GR_TRY(gr_collider_stored(a, bits, stored));
+    GR_TRY(gr_collider_warp_check(w, a, stored, bits));
+    if (w->o->poison)
+        GR_TRY(put_poison(w, a, type, stored, bits));
+    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
+    GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
+    GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+done:
+    return st;
+}

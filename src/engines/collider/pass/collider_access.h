@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider_access — the collider's code around one load or one store (figures 1 and 3 of the paper).
+#ifndef GR_PASSES_COLLIDER_ACCESS_H
+#define GR_PASSES_COLLIDER_ACCESS_H
+
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider.h"
+#include "passes/emit.h"
+#include "ptx/speculate.h"
+
+// One function under rewriting.
+typedef struct ColliderWork {
+    PtxModule *module;
+    const ColliderOptions *o;
+    PtxReg *random; // the generator's state; NULL until the first delay needs it
+    gr_error *err;
+} ColliderWork;
+
+// Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
+gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
+gr_status gr_collider_store(ColliderWork *w, Access *a);
+
+// ---- Pieces, for checks of other shapes ----------------------------------------------------------------------
+
+// A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
+gr_status gr_collider_own_guard(Access *a);
+
+// Emits a delay of up to `max_ns` at a->after. gr_collider_draw only chooses it: `delay` is the register or the number that holds it.
+enum { DELAY_TEXT = 32 };
+gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
+gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
+
+// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; elements nobody uses go to the sink.
+gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
+
+// Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
+gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
+                              unsigned bits, GrRaceClass class, const Speculation *spec);
+
+// The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
+gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);
+
+// Figure 3b: before the store, do lanes of this warp target one address?
+gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits);
+
+// Reports that the lanes `peers` are about to store to `address`; this one half[0] and half[1], of which `size` bytes are shown.
+gr_status gr_collider_report_warp(ColliderWork *w, Access *a, PtxStmt *at, unsigned size,
+                                  const PtxReg *address, const PtxReg *peers, PtxReg *const half[2]);
+
+// A conditional detour: code inserted at d->at runs when `condition` holds. At the outermost scope it stands at the end of the function,
+// so that the fast path falls through; inside a nested scope (inline assembly) it must stay there, and is jumped over.
+typedef struct Detour {
+    PtxStmt *at;
+    PtxLabel *back;
+    bool inline_;
+} Detour;
+gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d);
+gr_status gr_collider_close_detour(Access *a, Detour *d);
+
+// The same for an access of the whole warp: all lanes take the detour when `condition` holds for any, and those for which it does
+// not are led round what is inserted between the two. No lane goes on before all have looked.
+gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
+                                    PtxLabel **others);
+gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others);
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider_bulk — the collider's code before a bulk copy: a call of the runtime, which walks through both ends, and a proxy fence.
+//
+// Figure 4d of the paper copies by bulk copies of its own. Those would be part of the groups that the program waits for, and
+// towards shared memory they would need an mbarrier; as printed it also reads the destination without having waited. Ordinary
+// loads and stores need neither, and so both directions are alike (engines/collider/device/collider_copy.c). The program's copy keeps its group or mbarrier.
+#include "engines/collider/pass/collider_async.h"
+
+static const char *address_window(PtxSpace s) {
+    return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
+}
+
+// The generic address of one end, in a new register.
+static gr_status put_generic(Access *a, PtxStmt *at, PtxReg **out) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_address64(a, at, out));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "cvta.%s.u64 %s, %s;", address_window(a->site->space), (*out)->name,
+                         (*out)->name));
+done:
+    return st;
+}
+
+static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *delay) {
+    gr_status st = GR_OK;
+    Access *a = &c->dst;
+    PtxReg *dst, *src, *size = gr_ptx_new_reg(a->func, PTX_B32);
+    GR_TRY(put_generic(&c->src, at, &src));
+    GR_TRY(gr_access_put(a, at, c->size, 1, "mov.b32 %s, $0;", size->name));
+    if (c->source_only) {
+        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
+                             a->site->id, src->name, size->name, delay));
+        goto done;
+    }
+    GR_TRY(put_generic(a, at, &dst));
+    if (c->ranks) {
+        PtxReg *half = gr_ptx_new_reg(a->func, PTX_B16), *ranks = gr_ptx_new_reg(a->func, PTX_U32);
+        GR_TRY(gr_access_put(a, at, c->ranks, 1, "mov.b16 %s, $0; cvt.u32.u16 %s, %s;", half->name,
+                             ranks->name, half->name));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_multicast, (%u, %s, %s, %s, %s, %s);",
+                             w->o->suffix, a->site->id, dst->name, src->name, size->name, delay,
+                             ranks->name));
+        goto done;
+    }
+    GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
+                         a->site->id, dst->name, src->name, size->name, delay));
+done:
+    return st;
+}
+
+gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
+    gr_status st = GR_OK;
+    Access *a = &c->dst;
+    Detour d;
+    char delay[DELAY_TEXT];
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(gr_collider_own_guard(a));
+    GR_TRY(gr_collider_draw(w, a, gr_copy_delay_ns(w), delay));
+    if (a->guard)
+        GR_TRY(gr_collider_open_detour(a, a->before, a->guard, &d));
+    GR_TRY(put_call(w, c, a->guard ? d.at : a->before, delay));
+    // What was stored here must come before what the async proxy stores (PTX ISA 9.0, 9.7.9.25.1.2). Of the destination's space alone:
+    // between the two proxies' accesses to the source, the program itself must put a fence.
+    const char *space = a->site->space == PTX_GLOBAL           ? "global"
+                        : a->site->space == PTX_SHARED_CLUSTER ? "shared::cluster"
+                                                               : "shared::cta";
+    if (!c->source_only)
+        GR_TRY(gr_access_put(a, a->guard ? d.at : a->before, NULL, 0, "fence.proxy.async.%s;", space));
+    if (a->guard)
+        GR_TRY(gr_collider_close_detour(a, &d));
+done:
+    return st;
+}

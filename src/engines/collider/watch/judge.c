@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// judge — the class of a race, its two sides, and what would have ordered them.
+#include "engines/collider/watch/watch_internal.h"
+#include "engines/core/missing.h"
+#include "engines/exact/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t gr_wp_used_bytes(PtxAccess access, const PtxStmt *stmt, uint32_t size) {
+    if (access != PTX_ACCESS_READ || !stmt)
+        return WATCH_ALL;
+    uint64_t used = gr_ptx_used_bytes(stmt, NULL);
+    const PtxOperand *to = stmt->instr->n_operands ? &stmt->instr->operands[0] : NULL;
+    uint32_t elem = to && to->kind == PTX_O_VECTOR && to->n_sub ? size / to->n_sub : 0;
+    for (uint32_t k = 0; elem && k < to->n_sub && (k + 1) * elem <= 64; k++)
+        if (to->sub[k].kind == PTX_O_SINK) // nor is an element that goes nowhere
+            used &= ~((elem < 64 ? (UINT64_C(1) << elem) - 1 : UINT64_MAX) << k * elem);
+    return used;
+}
+
+PtxScope gr_wp_scope(PtxSem sem, PtxScope scope) {
+    if (sem == PTX_VOLATILE || sem == PTX_MMIO)
+        return PTX_SCOPE_SYS;
+    return scope == PTX_SCOPE_NONE ? PTX_SCOPE_GPU : scope;
+}
+
+static uint64_t fingerprint(Watch *w, const PtxModule *ptx) {
+    if (!w->options.fingerprint || !ptx)
+        return (uint64_t)(uintptr_t)ptx;
+    for (size_t k = 0; k < w->modules.len; k++)
+        if (w->modules.data[k].ptx == ptx)
+            return w->modules.data[k].fingerprint;
+    Known m = {ptx, w->options.fingerprint(ptx)};
+    if (!gr_vec_push(&w->modules, m))
+        w->nomem = true;
+    return m.fingerprint;
+}
+
+// ---- Sides -------------------------------------------------------------------------------------------------
+
+// A number for what the report tells apart; 0: out of memory.
+static uint32_t place_of(Watch *w, const Actor *a) {
+    uint64_t key = a->by == RACE_BY_HOST     ? a->pc << 2 | 1
+                   : a->by != RACE_BY_KERNEL ? (uint64_t)a->by << 2 | 2
+                                             : (fingerprint(w, a->where.module) + a->where.site) << 2;
+    uint32_t n = (uint32_t)(uintptr_t)gr_map_get_u64(&w->places, key);
+    if (n)
+        return n;
+    n = ++w->n_places;
+    if (!gr_map_put_u64(&w->places, key, (void *)(uintptr_t)n)) {
+        w->nomem = true;
+        return 0;
+    }
+    return n;
+}
+
+static const Launched *launch_of(const Watch *w, uint64_t number) {
+    for (size_t k = 0; k < w->launches.len; k++)
+        if (w->launches.data[k].number == number)
+            return &w->launches.data[k];
+    return NULL;
+}
+
+static void fill_side(Watch *w, const Actor *a, unsigned lane, RaceSide *out) {
+    *out = (RaceSide){.by = a->by,
+                      .module = fingerprint(w, a->where.module),
+                      .site = a->where.site,
+                      .access = a->access,
+                      .strong = a->strong,
+                      .is_volatile = a->is_volatile,
+                      .async = a->async,
+                      .scope = a->scope,
+                      .pc = a->pc,
+                      .launch = a->where.launch,
+                      .block_linear = a->where.block_linear,
+                      .address = a->address[lane],
+                      .size = a->size};
+    if (a->by != RACE_BY_KERNEL)
+        return;
+    memcpy(out->block, a->where.block, sizeof out->block);
+    const Launched *l = launch_of(w, a->where.launch);
+    uint64_t t = (uint64_t)a->where.warp * WATCH_LANES + lane;
+    if (l) {
+        out->thread[0] = (uint32_t)(t % l->block[0]);
+        out->thread[1] = (uint32_t)(t / l->block[0] % l->block[1]);
+        out->thread[2] = (uint32_t)(t / l->block[0] / l->block[1]);
+    }
+}
+
+static const char *host_order(const Actor *host, const Actor *other) {
+    bool reads = host->access == PTX_ACCESS_READ;
+    if (other->by == RACE_BY_KERNEL)
+        return reads ? MISSING_HOST_READ_LAUNCH : MISSING_HOST_WRITE_LAUNCH;
+    return reads ? MISSING_HOST_READ_COPY : MISSING_HOST_WRITE_COPY;
+}
+
+static const char *no_order(const Actor *a, const Actor *b) {
+    if (a->by == RACE_BY_HOST || b->by == RACE_BY_HOST)
+        return a->by == RACE_BY_HOST ? host_order(a, b) : host_order(b, a);
+    if (a->by != RACE_BY_KERNEL || b->by != RACE_BY_KERNEL)
+        return MISSING_STREAM;
+    if (a->where.launch != b->where.launch)
+        return MISSING_LAUNCHES;
+    if ((a->async || b->async) && a->where.block_linear == b->where.block_linear)
+        return MISSING_ASYNC;
+    if (a->where.block_linear != b->where.block_linear)
+        return MISSING_BLOCKS;
+    return a->where.warp == b->where.warp ? MISSING_LANES : MISSING_WARPS;
+}
+
+// ---- Races -------------------------------------------------------------------------------------------------
+
+// What `lane` did at that moment has raced as `as`.
+static void count(Watch *w, const uint32_t id[2], const Race *as, uint64_t moment, uint32_t lane) {
+    uint32_t lo = id[0] < id[1] ? id[0] : id[1], hi = id[0] < id[1] ? id[1] : id[0];
+    // A copy touches both spaces: the same two instructions may race in either.
+    uint64_t key = (uint64_t)lo << 34 | (uint64_t)hi << 4 | as->class | (as->space == PTX_SHARED ? 8 : 0);
+    Race *r = gr_map_get_u64(&w->pairs, key);
+    if (!r) {
+        r = malloc(sizeof *r);
+        if (!r || !gr_map_put_u64(&w->pairs, key, r) || !gr_vec_push(&w->races, r)) {
+            w->nomem = true;
+            return;
+        }
+        *r = *as;
+        if (w->options.found)
+            w->options.found(w->options.user, r);
+    }
+    gr_race_count(r, moment, lane);
+}
+
+static bool is_same_value(const Actor *a, unsigned l, uint64_t at, uint64_t n) {
+    const VmAccessEvent *e = a->event;
+    return e && e->same && e->same(e, l, (uint32_t)(at - a->address[l]), (uint32_t)n);
+}
+
+static bool is_wanted(const Watch *w, const Actor *a) {
+    return !w->options.wanted_site || a->by != RACE_BY_KERNEL ||
+           w->options.wanted_site(w->options.user, a->where.module, a->where.site);
+}
+
+void gr_wp_met(Watch *w, const Actor *a, unsigned l, const Actor *b, unsigned k, Window *win, uint64_t at,
+               uint64_t n) {
+    Race r = {.space = a->space, .overlap = at, .overlap_bytes = n, .order = no_order(a, b)};
+    r.class =
+        a->access == PTX_ACCESS_READ || b->access == PTX_ACCESS_READ ? RACE_READ_WRITE : RACE_WRITE_WRITE;
+    // Of two plain or strong stores: the bytes are as the window's thread left them, and stay so.
+    bool compares = r.class == RACE_WRITE_WRITE && win && !b->async && a->access == PTX_ACCESS_WRITE;
+    if (compares && !(win->changed >> k & 1) && is_same_value(a, l, at, n))
+        r.class = RACE_SAME_VALUE;
+    else if (win && a->access != PTX_ACCESS_READ)
+        win->changed |= UINT32_C(1) << k;
+    if ((r.class == RACE_SAME_VALUE && w->options.no_same_value) || !is_wanted(w, a) || !is_wanted(w, b))
+        return;
+    const uint32_t id[2] = {place_of(w, a), place_of(w, b)};
+    if (!id[0] || !id[1])
+        return;
+    fill_side(w, a, l, &r.side[0]);
+    fill_side(w, b, k, &r.side[1]);
+    if (!b->speculated) {
+        count(w, id, &r, w->moment, l);
+        return;
+    }
+    Pending p = {b->where.stmt,
+                 b->where.launch,
+                 b->where.block_linear,
+                 b->where.warp,
+                 k,
+                 l,
+                 {id[0], id[1]},
+                 w->moment,
+                 r};
+    if (w->pending.len >= WATCH_PENDING || !gr_vec_push(&w->pending, p))
+        w->nomem = true;
+}
+
+// ---- Speculated loads --------------------------------------------------------------------------------------
+
+void gr_wp_settle(Watch *w, const VmAccessEvent *e) {
+    size_t kept = 0;
+    for (size_t k = 0; k < w->pending.len; k++) {
+        Pending p = w->pending.data[k];
+        if (p.stmt != e->where.stmt || p.launch != e->where.launch || p.block != e->where.block_linear ||
+            p.warp != e->where.warp || !(e->where.mask >> p.lane & 1))
+            w->pending.data[kept++] = p;
+        else if (!(e->discards >> p.lane & 1))
+            count(w, p.id, &p.race, p.moment, p.by);
+    }
+    w->pending.len = kept;
+}
+
+void gr_wp_forget_pending(Watch *w, uint64_t launch) {
+    size_t kept = 0;
+    for (size_t k = 0; k < w->pending.len; k++)
+        if (w->pending.data[k].launch != launch)
+            w->pending.data[kept++] = w->pending.data[k];
+    w->pending.len = kept;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine — the one table of functions that an engine is. The injection calls nothing else.
+//
+// An engine rewrites modules, hears what the program asks of the driver, and leaves what it found in the
+// results file. Every function may be NULL. All are called with the injection's lock held, on the program's
+// threads, before or after the driver call as their names say; none may abort, and a failure of one is named
+// in the verdict, never in the program.
+#ifndef GR_INJECT_ENGINE_H
+#define GR_INJECT_ENGINE_H
+
+#include "base/status.h"
+#include "findings/results.h"
+#include "ptx/ptx.h"
+#include "ptx/site_status.h"
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct GrOptions; // options/options.h: the table of options, parsed
+
+struct GrHostTouch;   // device_api/hooks.h
+struct GrHostThreads; // device_api/host_threads.h
+
+// Who wants to know what the host itself does to memory that it shares with the CPU device.
+typedef struct GrHostWatcher {
+    void *user;
+    void (*touched)(void *user, const struct GrHostTouch *t);
+    // The host may have done anything in [at, at + size) since, and may until the next submission of work.
+    void (*opened)(void *user, uint64_t at, uint64_t size);
+} GrHostWatcher;
+
+// The injection as an engine sees it. The injection's own structure begins with this one.
+typedef struct GrSession {
+    // A driver entry point by its cuda.h name ("cuMemcpyHtoD"), or NULL when this driver lacks it.
+    void *(*driver)(struct GrSession *s, const char *name);
+    // Copies to device memory of the current context, whatever the program's streams and captures are about.
+    CUresult (*write)(struct GrSession *s, CUdeviceptr to, const void *from, size_t size);
+    // Something the engine could not do or did not understand: counted and named in the verdict.
+    void (*note)(struct GrSession *s, const char *what, const char *text);
+    // Worth knowing, and nothing against the verdict.
+    void (*remark)(struct GrSession *s, const char *text);
+    // A function that the driver's library exports besides (device_api/hooks.h), or NULL.
+    void *(*symbol)(struct GrSession *s, const char *name);
+    // The results file: appends a record; reserves zeroed bytes, of which *offset is the place, or yields NULL.
+    void (*record)(struct GrSession *s, GrRecordKind kind, const StrBuf *payload);
+    void *(*area)(struct GrSession *s, uint64_t size, uint64_t *offset);
+    // From now on `w` is told of accesses of the host while `watching` is on, each time with the driver's lock held, as which
+    // `watching` must be called: on with every submission of work, off when the host has waited for all. False: not here.
+    bool (*watch)(struct GrSession *s, const GrHostWatcher *w);
+    void (*watching)(struct GrSession *s, bool on);
+    // One more race is known, for who waits for the program.
+    void (*raced)(struct GrSession *s);
+    // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
+    const struct GrHostThreads *threads;
+} GrSession;
+
+// A module of the program on its way into the driver, or loaded.
+typedef struct GrModule {
+    uint64_t number;           // from 1, in order of loading
+    uint64_t hash;             // of its PTX
+    const char *name;          // of its PTX in the fatbinary, or "module 3"
+    const PtxModule *original; // NULL when it had no PTX
+    bool rewritten;
+    uint32_t n_sites;
+    GrSiteStatus *checked_sites; // [n_sites + 1], made by the caller, filled by rewrite
+    void *records; // the module's area in the results file, `record_bytes` long, zeroed; NULL when none was
+                   // asked for
+    uint64_t record_bytes;
+    CUdeviceptr records_device; // where device code writes the same area
+    void *engine_data;          // the engine's own
+} GrModule;
+
+typedef struct GrLaunch {
+    uint64_t number; // from 1
+    const GrModule *module;
+    const char *kernel;
+    CUfunction func;
+    uint32_t grid[3], block[3], shared_bytes;
+    CUstream stream;
+    void **params, **extra;
+} GrLaunch;
+
+typedef struct GrEngine {
+    const char *name;     // --engine NAME
+    const char *summary;  // one line for --help
+    const char *evidence; // what its word is worth: "value changed"
+    bool cpu_only;
+    bool samples; // heeds --sample, and so can add to --coverage
+    bool
+        only_reads; // rewrite changes nothing: the driver gets the program's own text, whose lines it then names
+
+    // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
+    gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);
+    // Changes `ptx` in place. Sets m->checked_sites and m->record_bytes. On failure the original is loaded
+    // and the module is named unchecked.
+    gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
+    // The module is in the driver: `get_global` finds the device address of one of its variables.
+    gr_status (*loaded)(void *self, GrModule *m,
+                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                size_t *size),
+                        void *handle, gr_error *err);
+    void (*unloaded)(void *self, GrModule *m);
+    void (*context_begin)(void *self, CUcontext ctx);
+    void (*context_end)(void *self, CUcontext ctx);
+    void (*allocated)(void *self, CUdeviceptr addr, size_t size);
+    void (*freed)(void *self, CUdeviceptr addr);
+    void (*before_launch)(void *self, const GrLaunch *l);
+    bool (*instead_of_launch)(void *self, const GrLaunch *l,
+                              CUresult *result); // true: it did the launch itself
+    void (*after_launch)(void *self, const GrLaunch *l, CUresult result);
+    void (*copied)(void *self, CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream);
+    void (*synchronized)(void *self);
+    void (*finish)(void *self); // the program ends
+} GrEngine;
+
+// All engines of this build, terminated by NULL: engines.c of the library, another list in tests.
+extern const GrEngine *const gr_engines[];
+const GrEngine *gr_engine_find(const char *name);
+// What --engine NAME means: "auto" is the causality engine on the CPU device, the collider elsewhere.
+const char *gr_engine_choice(const char *name, bool elsewhere);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// listen — how an engine comes to hear what the CPU device does: the driver that is loaded exports the calls for it, if it is that device's.
+#ifndef GR_INJECT_LISTEN_H
+#define GR_INJECT_LISTEN_H
+
+#include "device_api/hooks.h"
+#include "engines/core/engine.h"
+#include "vm/observer.h"
+
+// From now on `o` hears of kernels, and `work`, which may be NULL, of what is submitted to streams. *heard: false when the driver is another one, or not there
+// yet; nothing has happened then. GR_ERR_NOMEM: the device takes no more observers.
+gr_status gr_listen(GrSession *s, const VmObserver *o, void (*work)(void *user, const GrWork *w), void *user,
+                    bool *heard, gr_error *err);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// misuses — synchronization that is wrong in itself, as the CPU device tells, into the results file: a record for each kind and place when it is
+// first seen, and a count of the threads that did it, which lives in the file.
+#ifndef GR_INJECT_MISUSES_H
+#define GR_INJECT_MISUSES_H
+
+#include "base/map.h"
+#include "engines/core/race_writer.h"
+#include "engines/core/selection.h"
+#include "vm/observer.h"
+
+typedef struct Misuses {
+    RaceWriter *writer;           // whose counts they share
+    const GrSelection *selection; // of kernels
+    Map places;                   // kind and place -> uint64_t *, what to count in
+    Map shuffles;                 // places of those from missing lanes
+    StrBuf shuffled;              // the first few of them, for the remark
+    bool no_faults;               // those that end a launch, which is told as a fault, are left out
+    bool incomplete;              // memory ran out
+} Misuses;
+
+// VmObserver.misuse of an observer whose user is a Misuses.
+void gr_misuses_hear(void *misuses, const VmMisuseEvent *e);
+// Listens with an observer of its own, from now on. Nothing happens where the device is another one.
+gr_status gr_misuses_listen(Misuses *m, gr_error *err);
+// The program ends: remarks on what is undefined and no misuse.
+void gr_misuses_finish(Misuses *m);
+
+#endif

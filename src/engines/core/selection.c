@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/core/selection.h"
+
+#include "base/demangle.h"
+#include "ptx/reach.h"
+
+#include <string.h>
+
+static gr_status compile(const char *option, const char *text, regex_t *regex, bool *is_set, gr_error *err) {
+    if (!text[0])
+        return GR_OK;
+    int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    if (rc) {
+        char why[128];
+        regerror(rc, regex, why, sizeof why);
+        return gr_fail(err, GR_ERR_ARGUMENT, "%s %s: %s", option, text, why);
+    }
+    *is_set = true;
+    return GR_OK;
+}
+
+gr_status gr_selection_init(GrSelection *s, const GrOptions *o, gr_error *err) {
+    gr_status st;
+    memset(s, 0, sizeof *s);
+    GR_TRY(compile("--kernel", o->kernel, &s->kernel.regex, &s->kernel.is_set, err));
+    GR_TRY(compile("--not-kernel", o->not_kernel, &s->not_kernel.regex, &s->not_kernel.is_set, err));
+    GR_TRY(compile("--file", o->file, &s->file.regex, &s->file.is_set, err));
+    GR_TRY(compile("--not-file", o->not_file, &s->not_file.regex, &s->not_file.is_set, err));
+done:
+    if (st != GR_OK)
+        gr_selection_free(s);
+    return st;
+}
+
+void gr_selection_free(GrSelection *s) {
+    if (s->kernel.is_set)
+        regfree(&s->kernel.regex);
+    if (s->not_kernel.is_set)
+        regfree(&s->not_kernel.regex);
+    if (s->file.is_set)
+        regfree(&s->file.regex);
+    if (s->not_file.is_set)
+        regfree(&s->not_file.regex);
+    memset(s, 0, sizeof *s);
+}
+
+static bool matches(const regex_t *regex, const char *text) { return regexec(regex, text, 0, NULL, 0) == 0; }
+
+const char *gr_selection_excludes_kernel(const GrSelection *s, const char *kernel) {
+    if (!gr_selection_has_kernels(s))
+        return NULL;
+    Arena arena;
+    gr_arena_init(&arena);
+    const char *spelled = gr_demangle(kernel, &arena), *why = NULL;
+    if (s->kernel.is_set && !matches(&s->kernel.regex, kernel) && !matches(&s->kernel.regex, spelled))
+        why = "--kernel";
+    else if (s->not_kernel.is_set &&
+             (matches(&s->not_kernel.regex, kernel) || matches(&s->not_kernel.regex, spelled)))
+        why = "--not-kernel";
+    gr_arena_free(&arena);
+    return why;
+}
+
+const char *gr_selection_excludes_file(const GrSelection *s, const char *file) {
+    if (s->file.is_set && (!file || !matches(&s->file.regex, file)))
+        return "--file";
+    if (s->not_file.is_set && file && matches(&s->not_file.regex, file))
+        return "--not-file";
+    return NULL;
+}
+
+bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site) {
+    const PtxLoc *loc = site->stmt->loc;
+    return !gr_selection_has_files(s) ||
+           !gr_selection_excludes_file(s, loc ? gr_ptx_file(m, loc->file) : NULL);
+}
+
+void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked) {
+    // Without a word about kernels, functions that none of the module's reaches are wanted too: another module may call them.
+    for (uint32_t k = 0; k < m->n_funcs; k++)
+        if (!gr_selection_has_kernels(s) ||
+            (m->funcs[k]->is_entry && !gr_selection_excludes_kernel(s, m->funcs[k]->name)))
+            gr_ptx_mark_reachable(m, m->funcs[k], marked);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// classes — the classes of races both of whose sides are known, as causality finds them, and watchpoints in another way (classes.def).
+#ifndef GR_ENGINES_EXACT_CLASSES_H
+#define GR_ENGINES_EXACT_CLASSES_H
+
+typedef enum RaceClass {
+#define EXACT_CLASS(id, text, meaning) RACE_##id,
+#include "engines/exact/classes.def"
+#undef EXACT_CLASS
+    RACE_CLASS_COUNT
+} RaceClass;
+
+#endif

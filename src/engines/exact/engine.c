@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
+//
+// Each pair of sites that races becomes a record when it is first seen (race_writer.h).
+#include "device_api/hooks.h"
+#include "engines/core/engines.h"
+#include "engines/core/listen.h"
+#include "engines/core/misuses.h"
+#include "engines/core/race_writer.h"
+#include "engines/core/selection.h"
+#include "engines/exact/exact.h"
+#include "options/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Listener {
+    GrSession *session;
+    Exact *exact;
+    RaceWriter writer;
+    GrSelection selection;
+    Misuses misuses;
+    bool listens;
+} Listener;
+
+static void found(void *user, Race *r) {
+    Listener *x = user;
+    gr_race_writer_put(&x->writer, r, GR_SEEN_BY_CAUSALITY);
+}
+
+static void doubted(void *user, const char *check) {
+    const Listener *x = user;
+    StrBuf b = {0};
+    gr_put_str(&b, check);
+    x->session->record(x->session, GR_RECORD_DOUBT, &b);
+    gr_str_free(&b);
+}
+
+static bool wanted(void *user, const char *kernel) {
+    return !gr_selection_excludes_kernel(&((const Listener *)user)->selection, kernel);
+}
+
+static bool wanted_site(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((const Listener *)user)->selection, m, site);
+}
+
+static void watching(void *user, bool on) {
+    const Listener *x = user;
+    x->session->watching(x->session, on);
+}
+
+// From the first call of the driver: the runtime loads modules as late as their first launch, when copies are already under
+// way. Where the device is not there yet, the first module is the last moment.
+static gr_status listen(Listener *x, gr_error *err) {
+    if (x->listens)
+        return GR_OK;
+    VmObserver o = gr_exact_observer(x->exact);
+    gr_status st = gr_listen(x->session, &o, gr_exact_work, x->exact, &x->listens, err);
+    if (st != GR_OK || !x->listens)
+        return st != GR_OK
+                   ? st
+                   : gr_fail(err, GR_ERR_UNSUPPORTED, "the engine exact works on the CPU device only");
+    if ((st = gr_misuses_listen(&x->misuses, err)) != GR_OK)
+        return st;
+    GrHostWatcher w = {x->exact, gr_exact_host_touched, gr_exact_host_opened};
+    if (!x->session->watch(x->session, &w))
+        x->session->note(x->session, "engine exact", "accesses of the host are not seen on this machine");
+    return GR_OK;
+}
+
+static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    if (!s)
+        return gr_fail(err, GR_ERR_UNSUPPORTED,
+                       "the engine exact rewrites nothing: it listens to the CPU device");
+    Listener *x = calloc(1, sizeof *x);
+    if (!x)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    x->session = x->writer.session = s;
+    x->writer.stop = o->stop;
+    x->misuses = (Misuses){.writer = &x->writer, .selection = &x->selection};
+    *self = x;
+    gr_status st = gr_selection_init(&x->selection, o, err);
+    if (st != GR_OK)
+        return st;
+    ExactOptions options = {.found = found,
+                            .wanted = gr_selection_has_kernels(&x->selection) ? wanted : NULL,
+                            .wanted_site = gr_selection_has_files(&x->selection) ? wanted_site : NULL,
+                            .doubted = doubted,
+                            .watch = watching,
+                            .user = x,
+                            .no_same_value = !o->same_value,
+                            .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
+                                         : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
+                                                                       : EXACT_VOLATILE_LOCKSTEP,
+                            .speculated = o->speculated,
+                            .threads = s->threads};
+    st = gr_exact_create(&options, &x->exact, err);
+    if (st == GR_OK)
+        (void)listen(x, NULL);
+    return st;
+}
+
+static gr_status exact_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Listener *x = self;
+    bool *marked = calloc((size_t)ptx->n_funcs + 1, sizeof *marked);
+    if (!marked)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_selection_mark(&x->selection, ptx, marked);
+    for (uint32_t s = 1; s <= ptx->n_sites; s++) {
+        const PtxSite *site = &ptx->sites[s];
+        bool private = site->space == PTX_LOCAL || site->space == PTX_PARAM;
+        bool mine = marked[site->func->index] && gr_selection_wants_site(&x->selection, ptx, site);
+        m->checked_sites[s] = private ? GR_SITE_PRIVATE : mine ? GR_SITE_CHECKED : GR_SITE_FILTERED;
+    }
+    free(marked);
+    if (!gr_race_writer_module(&x->writer, gr_exact_fingerprint(ptx), ptx, m->number))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return listen(x, err);
+}
+
+static void remark_on(const Listener *x) {
+    char text[512];
+    size_t unsure = gr_exact_unsure(x->exact), volatiles = gr_exact_volatiles(x->exact);
+    if (unsure) {
+        snprintf(text, sizeof text,
+                 "%zu pair%s of accesses by the work of different host threads would race if calls had come "
+                 "at other times: the "
+                 "one thread had waited for its work before the other's call began, but nothing seen ordered "
+                 "the two threads",
+                 unsure, unsure == 1 ? "" : "s");
+        x->session->remark(x->session, text);
+    }
+    if (volatiles) {
+        snprintf(text, sizeof text,
+                 "%zu pair%s of unordered accesses with volatile %s not reported: no race for PTX, but one "
+                 "for CUDA C++ (%s)",
+                 volatiles, volatiles == 1 ? "" : "s", volatiles == 1 ? "was" : "were", "--volatile yes");
+        x->session->remark(x->session, text);
+    }
+}
+
+static void exact_finish(void *self) {
+    Listener *x = self;
+    remark_on(x);
+    char *crosswise = gr_exact_dekker(x->exact);
+    if (crosswise)
+        x->session->remark(x->session, crosswise);
+    free(crosswise);
+    gr_misuses_finish(&x->misuses);
+    if (gr_exact_incomplete(x->exact) || x->misuses.incomplete)
+        x->session->note(x->session, "engine exact", "memory ran out, and accesses were forgotten");
+    // The device may still run: what it calls stays.
+}
+
+const GrEngine gr_engine_exact = {
+    .name = "exact",
+    .summary =
+        "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
+    .evidence = "unordered by causality",
+    .cpu_only = true,
+    .only_reads = true,
+    .begin = exact_begin,
+    .rewrite = exact_rewrite,
+    .finish = exact_finish,
+};

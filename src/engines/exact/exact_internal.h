@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
+// shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need (log.c),
+// for as long as board.c says that nothing races; judge.c
+// says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the host's copies,
+// memsets and waits, touch.c for its own accesses, freed.c for memory that is freed.
+#ifndef GR_EXACT_EXACT_INTERNAL_H
+#define GR_EXACT_EXACT_INTERNAL_H
+
+#include "engines/exact/dekker.h"
+#include "engines/exact/exact.h"
+#include "engines/exact/hosts.h"
+#include "engines/exact/order/work.h"
+#include "engines/exact/shadow.h"
+
+typedef struct Module {
+    uint64_t serial; // of the last that was seen of it (PtxModule)
+    uint64_t fingerprint;
+    uint32_t first, n_sites; // its site s is site first + s of the execution
+} Module;
+
+typedef struct HostSite {
+    uint32_t site;
+    uint64_t pc;
+} HostSite;
+
+typedef struct Span {
+    uint64_t at, size;
+} Span;
+
+// Where a thread of the device called free().
+typedef struct FreeSite {
+    uint32_t site;
+    const PtxStmt *stmt; // its key, with the module; either may be gone
+    const PtxModule *module;
+    char *file, *function;
+    uint32_t line, ptx_line;
+} FreeSite;
+
+// Memory that was freed, and by whom: nothing else is remembered of it.
+typedef struct FreedRange {
+    uint64_t at, size;
+    Stamp stamp;
+    uint32_t lane;
+} FreedRange;
+
+enum { PAGE_WORDS = (1 << PAGE_SHIFT) / CELL_BYTES };
+
+// What is known of one instruction's reads of a page in one launch (reads.c).
+typedef struct ReadPage {
+    uint64_t page;              // its number, and 1; 0: there is none
+    uint64_t age;               // of the shadow's tables (Tables.age): of another one `table` means nothing
+    uint64_t launch, version;   // of another launch, or Exact.reads_version, `told` means nothing
+    uint32_t table[PAGE_LINES]; // tables of the lines, their numbers and 1; 0: nobody has looked
+    uint64_t
+        told[PAGE_WORDS / 64]; // a bit per word: no further read has to be remembered, and no reader can race
+} ReadPage;
+
+typedef struct ReadPages {
+    ReadPage *page; // by number modulo count, a power of two
+    uint32_t count;
+} ReadPages;
+
+// What the accesses of one site have in common.
+typedef struct Kind {
+    Stamp stamp;           // all but who and when
+    bool known;            // it has been filled in
+    bool relaxed;          // strong, but neither release nor acquire
+    uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
+    uint32_t deferred;     // since it was last in vain
+    ReadPages pages;       // if it reads
+} Kind;
+
+// What a thread's instruction has read of a word, since then.
+typedef struct ReadBy {
+    uint64_t id;
+    uint32_t site;
+    uint16_t warp;
+    uint8_t mark, bytes;
+    uint32_t lanes; // 0: nobody
+} ReadBy;
+
+typedef struct FoundRace {
+    Race race;
+    char order[256]; // of the race
+} FoundRace;
+
+struct Exact {
+    uint64_t serial; // of all there are
+    ExactOptions options;
+    Order order;
+    Shadow shadow;
+    Work work;
+    Hosts hosts;
+    VEC(Module) modules;
+    Map modules_seen; // PtxModule.serial -> index of modules, and 1
+    uint32_t n_sites, last_module;
+    VEC(FoundRace *) races;
+    Map pairs; // sites and class -> FoundRace
+    VEC(Entry) scratch;
+    VEC(ReadBy) readers;                // history.c
+    VEC(Kind) kinds;                    // by site
+    uint64_t reads_version, read_bytes; // of ReadPages; what all of them take
+    VEC(bool) passed;                   // by site: it is not wanted. Empty: all are
+    uint8_t turns[32][LANES];           // gr_vm_commit_lane
+    Launch *launch;                     // the last that was looked for
+    uint64_t moment;
+    uint64_t reports;     // races that were found, each time
+    uint64_t tidy_at;     // when launches, blocks and clocks take so many bytes
+    int device;           // of the last launch, and 1
+    bool several_devices; // have launched something
+    bool narrow;          // some module has strong accesses whose scope is less than the device
+    bool nomem;
+    unsigned doubts;           // a bit for each of checks.def that has failed
+    VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
+    Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
+    Dekker dekker;
+    uint64_t last_pair; // one of those that have been counted; 0: none
+    // freed.c
+    VEC(FreeSite) free_sites;
+    VEC(FreedRange) freed; // the last FREED_MAX, from next_freed on when it is full
+    size_t next_freed;
+    // The host's own accesses (touch.c).
+    Launch *host;   // that they are of; NULL: none since the host last knew everything
+    Map host_sites; // instruction -> site
+    VEC(HostSite) host_pcs;
+    VEC(Span) open; // where accesses are not seen
+    bool host_news; // the device wrote what the host may have read there since it last looked
+    bool host_told; // what it did since is in Work.host
+};
+
+enum { ACCESS_WORDS = 4 };
+
+// The accesses of some lanes of one warp instruction, or of one operation.
+typedef struct Access {
+    View view;
+    Block *owner; // of shared memory; NULL: global
+    uint32_t stamp;
+    uint64_t address[LANES];    // of the access as a whole
+    const VmAccessEvent *event; // NULL: of an asynchronous operation, or of the host's
+    // Without an event, of each word of the lanes' elements: the lanes that change nothing.
+    uint32_t unchanged[ACCESS_WORDS];
+    bool late;          // it is told after the fact: its thread may know more by now. It races with nothing
+    bool met_strong;    // it overwrote what a strong operation had written
+    bool raced;         // a race was found
+    bool asked, silent; // history.c, is_silent: of the word remembered last
+    struct {
+        uint32_t lane, bytes; // bytes 0: none
+        uint64_t word;
+        bool silent;
+    } last; // answer of gr_exact_is_silent
+    // What was found out about other stamps, for the next lanes. 0: nothing yet.
+    uint32_t known;           // every lane of the view's warp knows all of it
+    uint32_t plain;           // likewise, and it is weak
+    uint32_t gone;            // whoever was under it is superseded by whoever is under a->stamp
+    uint32_t own;             // it is of the same warp
+    uint32_t before;          // index of a launch that came before this one, and 1
+    const Line *tables_known; // all that its tables hold is of launches that this one knows
+    uint64_t line_at;         // address of the line that is read; 0: not known
+} Access;
+
+// exact.c
+// Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under way.
+void gr_exact_tidy(Exact *x);
+Block *gr_exact_block_of(Exact *x, const VmWhere *w); // NULL when there is none
+// An access that nobody wants to hear of.
+bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site);
+// The code of a site, which is of the module of a launch that is running. NULL: it is of another module.
+const PtxSite *gr_exact_code(Exact *x, const Launch *running, uint32_t site);
+uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
+// Gives the numbers of stamps that nothing refers to any more to others.
+void gr_exact_collect(Exact *x);
+// Before an event that takes stamps. Nobody may hold the number of one then.
+static inline void gr_exact_make_room(Exact *x) {
+    if (__builtin_expect(gr_shadow_is_full(&x->shadow), 0))
+        gr_exact_collect(x);
+}
+Launch *gr_exact_launch(Exact *x, uint64_t number); // active; NULL when there is none
+Block *gr_exact_block_at(const Launch *l, uint64_t linear);
+
+// quick.c: false when it is not that easy. Then `access` tells all of it again.
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g);
+// A read of which there was no glance: true when it is deferred.
+bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e);
+
+// What the lanes of `lanes` do to the lines they touch; how they lie: VmShape. False: it is not that simple.
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
+                          bool reads);
+
+// phase.c
+// Adds the access to what is deferred; false: it cannot be, or must not.
+bool gr_exact_defer(Exact *x, Block *b, const Warp *w, const VmGlance *g, Kind *k, uint32_t epoch);
+// Everything that was deferred happens in the shadow now.
+void gr_exact_catch_up(Exact *x, Block *b);
+// watches.c
+typedef enum WatchedLines { WATCHES_NONE, WATCHES_SOME, WATCHES_ALL } WatchedLines;
+// Of the lines that the access touches.
+WatchedLines gr_exact_watched(const Tile *t, const VmGlance *g);
+// The access is in the log now.
+void gr_exact_note_logged(Tile *t, const VmGlance *g);
+// The tile is of a new generation: what was done to watched lines stays, while not all know of the operation.
+void gr_exact_keep_watched(const Block *b, Tile *t, uint64_t generation);
+// The same as gr_exact_catch_up before an access to all of these addresses, unless the log holds nothing of their lines.
+void gr_exact_catch_up_with(Exact *x, Block *b, const uint64_t address[LANES], uint32_t lanes, uint32_t size);
+// A cp.async is issued.
+void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e);
+// After a barrier of all threads: nothing that was done to the block's shared memory matters any more, but where cp.async is under way.
+void gr_exact_fresh(Block *b);
+// The same of all blocks of its cluster, after a barrier of the cluster.
+void gr_exact_fresh_cluster(const Block *b);
+
+// reads.c: whether tables may hold the access, a read.
+bool gr_exact_takes_reads(const Exact *x, const Access *a);
+// The lanes read the line. Yields those that no table could take.
+uint32_t gr_exact_note_reads(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape);
+// The lanes read at these addresses, here and there: what tables can take of that. Yields the lanes that are left.
+uint32_t gr_exact_gather(Exact *x, Access *a, const uint64_t at[LANES], uint32_t lanes);
+// The lanes whose reads have to be looked at: no other races, or has to be remembered.
+uint32_t gr_exact_untold(const Exact *x, const Launch *l, const Kind *k, const VmGlance *g);
+// The launch of the access comes after all that was written to the line.
+bool gr_exact_find_clean(Exact *x, Access *a, Line *line);
+static inline bool gr_exact_is_clean(Exact *x, Access *a, Line *line) {
+    if (x->hosts.several || a->owner)
+        return false;
+    return (line->seen ^ (uint32_t)(a->view.launch->number << 1)) < 2 ? line->seen & 1
+                                                                      : gr_exact_find_clean(x, a, line);
+}
+// The access writes to the line: what readers found out about it is no more.
+static inline void gr_exact_is_written(Exact *x, const Access *a, Line *line) {
+    if (line->told && (line->told == (uint32_t)a->view.launch->number || x->order.active.len > 1))
+        x->reads_version++; // it may be a running launch's
+    line->seen = line->told = 0;
+    if (gr_line_has_cells(line))
+        gr_line_written(&x->shadow, line);
+}
+void gr_exact_reads_free(Exact *x);
+// tables.c
+// The lanes of the run whose elements a later launch, which came after the run's, has accessed again by the same instruction, as tables know.
+uint32_t gr_exact_done_again(const Exact *x, const Line *line, const Run *r);
+// What was written to the line under the stamp, by a launch that the one at hand knows, goes into a table. Yields the lanes that none could
+// take.
+uint32_t gr_exact_retire(Exact *x, Line *line, uint32_t stamp, uint32_t lanes, Shape shape);
+// The lanes read or write the line, and come after all that its tables hold of these bytes. False: look closer.
+bool gr_exact_clear_of_tables(const Exact *x, Access *a, const Line *line, uint32_t lanes, Shape shape,
+                              uint32_t size, bool reads);
+static inline bool gr_line_has_tables(const Line *l, bool reads) {
+    return l->tables[0] || (!reads && l->tables[1]);
+}
+// The line's tables hold nothing of its bytes [from, to) any more.
+void gr_exact_forget_tables(Exact *x, const Line *line, unsigned from, unsigned to);
+// Reports what of the line's tables races with what lane `lane` does to `bytes` of the word.
+void gr_exact_check_tables(Exact *x, Access *a, const Cell *cell, const Line *line, uint32_t lane,
+                           uint32_t bytes, uint64_t word, bool reads);
+
+// runs.c: the lanes access the line, which has no cells. False: it is not that simple, and nothing has happened.
+bool gr_exact_touch_line(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, bool reads);
+// The stamp is of the warp that accesses, or of a cp.async of its, and each lane comes after what that lane did under it.
+bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
+// All of `lanes` know all that was done under the stamp.
+bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);
+
+// Some accesses are not judged, and so not in the shadow: what they overwrite is not known from there.
+static inline bool gr_exact_passes_some(const Exact *x) {
+    return x->options.wanted || x->options.wanted_site;
+}
+
+// access.c
+void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
+// An access that nobody wants to hear of: only what it orders.
+void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e);
+void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
+void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,
+                        PtxSem sem, PtxScope scope, bool compared);
+// The number of the stamp, which is of the warp.
+uint32_t gr_exact_stamp(Exact *x, Warp *w, const Stamp *want);
+// Weak accesses of whole words to a line with cells, where not much has to be kept; `shape` is one of steps, or one lane's.
+// False: look closer.
+bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape shape, uint32_t size,
+                          bool reads);
+// What an earlier launch wrote to the cell goes into a table. False: it does not, or there is nothing.
+bool gr_exact_retire_cell(Exact *x, const Access *a, Line *line, Cell *cell);
+// All of `lanes` access the same bytes.
+void gr_exact_touch(Exact *x, Access *a, uint32_t lanes, uint32_t size);
+
+// Whether what lane `lane` stores to these bytes of the word lies there already.
+bool gr_exact_is_silent(Access *a, uint32_t lane, uint64_t word, uint32_t bytes);
+
+// freed.c
+// `by` frees [at, at + size): where and when says the stamp, whose other fields are set here.
+void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint64_t size);
+void gr_exact_device_freed(void *exact, const VmFreeEvent *e); // the observer's, like the next
+void gr_exact_gone(void *exact, const VmAccessEvent *e);
+// An access by one lane to memory that may have been freed before.
+void gr_exact_accesses_freed(Exact *x, Access *a, uint32_t size);
+void gr_exact_freed_forget(Exact *x); // all of it is known to all that come
+void gr_exact_freed_free(Exact *x);
+const FreeSite *gr_exact_free_site(const Exact *x, uint32_t site);         // NULL: it is none
+bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of the memory that was freed
+
+// volatiles.c
+// Access `a`, whose stamp is `mine`, and an earlier one are unordered, and volatile makes them strong: whether that is reported. Else
+// it is counted.
+bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
+// Such a pair of these two sites has been counted, and neither this one nor any later one is reported.
+bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
+// A pair of sites that has been counted stays counted, whichever threads execute the sites later.
+bool gr_exact_counts_sites(const Exact *x, const Access *a);
+
+// touch.c
+// What the host has done is known to what comes after Work.host.
+void gr_exact_host_releases(Exact *x);
+// A strong read of the device's may have seen what the host wrote unseen.
+void gr_exact_host_unseen(Exact *x, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
+// Everything is over, and known to the host.
+void gr_exact_host_ends(Exact *x);
+
+// checks.c
+void gr_exact_doubt(Exact *x, ExactCheck c);
+// The module's sites are numbered from `first` on, which is none. False: out of memory.
+bool gr_exact_note_reach(Exact *x, const PtxModule *m, uint32_t first);
+// Nothing else that is known contradicts that the two race at `at`. Else a check has failed.
+bool gr_exact_is_sound(Exact *x, const Access *a, uint32_t lane, const Stamp *theirs, uint32_t their_lane,
+                       uint64_t at);
+
+// judge.c
+bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b);
+// Another block of the same launch did that, and nothing orders those.
+static inline bool gr_exact_is_apart(const Exact *x, const Access *a, const Stamp *t) {
+    return a->view.launch->apart && t->at.launch == a->view.launch->index && t->at.id != a->view.block->id &&
+           gr_order_info(&x->order, t->at.id)->linear != a->view.block->linear;
+}
+// All that was done under the stamp happened before.
+bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t);
+// All that launch `viewer` does comes after all of `launch`. Indices.
+bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch);
+// That launch is another, and all that it did came before the access. Index.
+static inline bool gr_exact_came_before(const Exact *x, Access *a, uint32_t launch) {
+    uint32_t mine = a->view.launch->index;
+    if (launch + 1 == a->before)
+        return true;
+    if (launch == mine || !gr_exact_knows_launch(x, mine, launch))
+        return false;
+    a->before = launch + 1;
+    return true;
+}
+// Reports whether entry e of the cell races with what lane `lane` does to `bytes` of the word; changed: bytes that were changed since.
+void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                          uint32_t lane, uint32_t bytes, uint64_t word);
+// The access and all that h holds are morally strong; and if some of them is volatile, that has been counted.
+bool gr_exact_all_strong(Exact *x, const Access *a, History h);
+// Reports what of h races with what lane `lane` does to `bytes` of the word.
+void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
+                    uint64_t word);
+// What lane `lane` does to these bytes of the word races with what `other_lane` of entry e did.
+void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+                     uint32_t other_lane, RaceClass class);
+
+// history.c
+// Nobody can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
+// wrote.
+static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
+    if (t->at.launch != a->view.launch->index)
+        return gr_order_settled(&x->order, t->at.launch);
+    const Block *b = a->owner;
+    return b && t->at.id == b->id && t->at.epoch <= b->safe && !b->ragged && b->alone &&
+           (t->access == PTX_ACCESS_READ || !b->launch->bulk);
+}
+// The same site and kind: whoever races with the one races with the other, if order is the same.
+static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
+    return a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
+           a->elem == b->elem && a->mark == b->mark;
+}
+// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks will do, since whoever may
+// write there later is unordered with one of the two at least if it is with any. *other: the linear index, and 1, of the first of them
+// that was found. True: `t` is the second.
+static inline bool gr_exact_is_told(const Exact *x, const Stamp *mine, const Stamp *t, uint64_t *other) {
+    if (!gr_exact_same_kind(t, mine) || t->at.launch != mine->at.launch || t->proxy != mine->proxy)
+        return false;
+    uint64_t block = gr_order_info(&x->order, t->at.id)->linear + 1;
+    if (*other && *other != block)
+        return true;
+    *other = block;
+    return false;
+}
+static inline bool gr_exact_reads_apart(const Access *a, const Stamp *mine) {
+    return !a->owner && !a->view.op && mine->access == PTX_ACCESS_READ && !mine->strong &&
+           a->view.launch->apart;
+}
+// Nobody can race any more with anything that h holds.
+bool gr_exact_all_over(const Exact *x, const Access *a, History h);
+// What takes the place of h, with a reference to it.
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes);
+
+#endif

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// history — what of earlier accesses to a word has to be remembered when another one comes.
+#include "engines/exact/exact_internal.h"
+
+#include "base/rng.h"
+
+// OBSERVERS_MAX: so many entries are kept only for what they have seen.
+// LOOKED_AT: so many of strong reads are, as others of a thread are left out later (read_since).
+enum { NEWEST = 16, LOOKED_AT = 4, SEEN = 1 << 8, OBSERVERS_MAX = 16 };
+
+bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
+    Entry e;
+    while (gr_history_next(&x->shadow, &h, &e))
+        if (!gr_exact_is_over(x, a, &x->shadow.stamps.data[e.stamp]))
+            return false;
+    return true;
+}
+
+// The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
+// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later. *seen: but
+// those who come after something older only because e saw it still need e (`observed`).
+static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain,
+                             bool *seen) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    *seen = false;
+    if (gr_exact_is_over(x, a, t)) {
+        a->gone = e->stamp;
+        return 0;
+    }
+    if ((e->bytes & ~bytes) || !gr_exact_same_kind(t, mine))
+        return e->lanes;
+    // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
+    if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
+        (t->at.id == mine->at.id || (t->scope >= SAME_DEVICE && !x->narrow))) {
+        *seen = true;
+        return 0;
+    }
+    if ((a->late && mine->access != PTX_ACCESS_WRITE) ||
+        (t->strong && t->at.id != mine->at.id && (t->scope < SAME_DEVICE || x->narrow)))
+        return e->lanes;
+    if (gr_exact_knows_stamp(x, a, e->stamp, t)) {
+        if (a->known == e->stamp)
+            a->gone = e->stamp;
+        return 0;
+    }
+    if (gr_exact_is_apart(x, a, t))
+        return e->lanes;
+    uint32_t left = 0;
+    for (uint32_t m = e->lanes; m; m &= m - 1)
+        if (!gr_order_knows(&x->order, &a->view, &t->at, (uint32_t)__builtin_ctz(m)))
+            left |= m & -m;
+    return left;
+}
+
+// Whether the access changes nothing of these bytes. It matters once there are older ones, and costs something to find
+// out.
+static bool is_silent(const Exact *x, Access *a, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    if (!a->asked) {
+        const Stamp *s = &x->shadow.stamps.data[a->stamp];
+        a->silent =
+            s->access == PTX_ACCESS_READ ||
+            (s->mark & STAMP_COMPARED && gr_exact_is_silent(a, (uint32_t)__builtin_ctz(lanes), word, bytes));
+    }
+    a->asked = true;
+    return a->silent;
+}
+
+static bool is_strong_rmw(const Exact *x, uint32_t stamp) {
+    const Stamp *s = &x->shadow.stamps.data[stamp];
+    return s->strong && s->access == PTX_ACCESS_RMW;
+}
+
+// An older entry of the same thread has seen all that entry k of the scratch has.
+static bool observes_nothing_new(const Exact *x, size_t k) {
+    const Entry *e = &x->scratch.data[k];
+    const Stamp *s = &x->shadow.stamps.data[e->stamp];
+    for (size_t n = k + 1; n < x->scratch.len; n++) {
+        const Entry *old = &x->scratch.data[n];
+        const Stamp *t = &x->shadow.stamps.data[old->stamp];
+        if (!(old->bytes & SEEN) && t->strong)
+            return false; // this one it has not
+        if ((old->bytes & SEEN) && old->lanes == e->lanes && t->site == s->site && t->at.id == s->at.id &&
+            t->at.warp == s->at.warp)
+            return true;
+    }
+    return false;
+}
+
+static bool interns(const Exact *x, const Access *a) {
+    const Stamp *s = &x->shadow.stamps.data[a->stamp];
+    // The next atomic operation takes the place of this one, and threads that poll have an entry each: neither would be shared.
+    return !a->owner && !(s->strong && s->access != PTX_ACCESS_WRITE);
+}
+
+static void push(Exact *x, const Access *a, History *h, Entry e) {
+    e.bytes &= ALL_BYTES;
+    History longer = gr_history_push(&x->shadow, *h, e, interns(x, a));
+    gr_history_release(&x->shadow, *h);
+    *h = longer;
+}
+
+// ---- Reads of one thread ---------------------------------------------------------------------------------------------
+
+// Of the reads of one thread by one instruction the newest is enough: an access that comes after the newest comes after all of them. So a
+// place that threads poll is remembered once for each thread, however often the thread looks.
+static ReadBy *read_by(Exact *x, const Stamp *t, uint32_t bytes) {
+    size_t mask = x->readers.len - 1;
+    uint64_t h = gr_mix64((t->at.id << 5 | t->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +
+                          ((uint64_t)t->site << 12 | (uint64_t)t->mark << 4 | bytes));
+    for (size_t k = h & mask;; k = (k + 1) & mask) {
+        ReadBy *r = &x->readers.data[k];
+        if (!r->lanes)
+            *r = (ReadBy){t->at.id, t->site, (uint16_t)t->at.warp, t->mark, (uint8_t)bytes, 0};
+        if (!r->lanes || (r->id == t->at.id && r->warp == t->at.warp && r->site == t->site &&
+                          r->mark == t->mark && r->bytes == bytes))
+            return r;
+    }
+}
+
+// Room for all that h holds, and one more. False: there is none, or h is short.
+static bool begin_readers(Exact *x, History h) {
+    size_t n = 0, cap = 1;
+    for (Entry e; gr_history_next(&x->shadow, &h, &e);)
+        n++;
+    if (n < 8)
+        return false;
+    while (cap < 2 * (n + 1))
+        cap *= 2;
+    x->readers.len = 0;
+    for (size_t k = 0; k < cap; k++)
+        if (!gr_vec_push(&x->readers, (ReadBy){.lanes = 0}))
+            return false;
+    return true;
+}
+
+// Lanes of the entry that have read since; it counts as read by all of its lanes from now on.
+static uint32_t read_since(Exact *x, const Entry *e) {
+    ReadBy *r = read_by(x, &x->shadow.stamps.data[e->stamp], e->bytes);
+    uint32_t before = r->lanes & e->lanes;
+    r->lanes |= e->lanes;
+    return before;
+}
+
+// ---- What is kept ----------------------------------------------------------------------------------------------------
+
+// A history of so many entries that has just been tidied up: as many again as pay for that. (Twice as many if it was in vain
+// for a strong access: others poll the place too. Weak ones find more to leave out as soon as another comes for the same bytes.)
+static History tidied(Exact *x, History h, size_t n) {
+    gr_history_tidied(&x->shadow, h, n > 4 ? n : 0);
+    return h;
+}
+
+// Everything that is still needed, and the access itself as the newest. What an entry that goes had changed is put down
+// to the next newer one.
+static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    Entry e, mine = {a->stamp, lanes, bytes, true}; // silent: as far as it takes the place of others
+    bool compared = x->shadow.stamps.data[a->stamp].mark & STAMP_COMPARED;
+    bool chain = true, same = true, *newer = &mine.silent;
+    // Stores of different values are kept apart, so that a later one is told which of them stored the same; atomic
+    // operations, since their order tells which saw which.
+    bool rmw = is_strong_rmw(x, a->stamp), merges = !rmw, seen = false,
+         strong = x->shadow.stamps.data[a->stamp].strong;
+    bool reads = x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_READ && begin_readers(x, h);
+    x->scratch.len = 0;
+    if (reads)
+        (void)read_since(x, &mine);
+    for (History rest = h; gr_history_next(&x->shadow, &rest, &e);) {
+        bool again = e.stamp == a->stamp && e.bytes == bytes;
+        if (again && merges && (!compared || is_silent(x, a, lanes, word, bytes))) {
+            mine.lanes |= e.lanes;
+            *newer &= e.silent;
+            same = false;
+            continue;
+        }
+        uint32_t since = reads ? read_since(x, &e) : 0;
+        e.lanes &= ~since;
+        same &= !since;
+        if (!e.lanes)
+            continue;
+        uint32_t needed = again && (!rmw || e.lanes == mine.lanes)
+                              ? e.lanes & ~mine.lanes
+                              : still_needed(x, a, &e, bytes, chain, &seen);
+        same &= needed == e.lanes;
+        e.lanes = seen ? e.lanes : needed;
+        e.bytes |= seen ? SEEN : 0;
+        seen = false;
+        chain &= x->shadow.stamps.data[e.stamp].access == PTX_ACCESS_RMW;
+        merges &= e.silent || !compared;
+        if (!e.lanes) {
+            *newer &= e.silent;
+            continue;
+        }
+        if (!gr_vec_push(&x->scratch, e)) {
+            x->nomem = true;
+            continue;
+        }
+        newer = &x->scratch.data[x->scratch.len - 1].silent;
+    }
+    if (same) {
+        mine.silent = h && is_silent(x, a, lanes, word, bytes);
+        return tidied(x, gr_history_push(&x->shadow, h, mine, interns(x, a)),
+                      (strong ? 2 : 1) * (x->scratch.len + 1));
+    }
+    History now = 0;
+    size_t n = 1;
+    uint32_t observers = 0;
+    bool observable = false;
+    for (size_t k = x->scratch.len; k-- > 0;) {
+        Entry *next = &x->scratch.data[k];
+        if ((next->bytes & SEEN) &&
+            (!observable || observers == OBSERVERS_MAX || observes_nothing_new(x, k))) {
+            next->lanes = 0;
+            *(k ? &next[-1].silent : &mine.silent) &= next->silent;
+            continue;
+        }
+        observers += (next->bytes & SEEN) != 0;
+        const Stamp *t = &x->shadow.stamps.data[next->stamp];
+        observable |= !(next->bytes & SEEN) && t->strong && t->access != PTX_ACCESS_READ;
+        push(x, a, &now, *next);
+        n++;
+    }
+    mine.silent = mine.silent && now && is_silent(x, a, lanes, word, bytes);
+    push(x, a, &now, mine);
+    return tidied(x, now, n);
+}
+
+// Whoever looks at one place in a loop has read it before.
+static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
+    Entry e;
+    unsigned newest = s->stamps.data[stamp].strong ? LOOKED_AT : NEWEST;
+    for (unsigned k = 0; k < newest && gr_history_next(s, &h, &e); k++)
+        if (e.stamp == stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
+            return true;
+    return false;
+}
+
+// What takes the place of h, with a reference to it. A history is tidied up when it has doubled since the last time,
+// so that this costs little for each access.
+History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes) {
+    if (h >> 5 == a->stamp && !(lanes & ~(UINT32_C(1) << (h & 31))))
+        return h;
+    a->asked = false;
+    Entry e;
+    Shadow *sh = &x->shadow;
+    if (gr_exact_reads_apart(a, &sh->stamps.data[a->stamp])) {
+        uint64_t other = 0;
+        History rest = h;
+        for (unsigned k = 0; k < NEWEST && gr_history_next(sh, &rest, &e); k++)
+            if (!(bytes & ~e.bytes) &&
+                gr_exact_is_told(x, &sh->stamps.data[a->stamp], &sh->stamps.data[e.stamp], &other))
+                return gr_history_retain(sh, h);
+    }
+    bool reads = sh->stamps.data[a->stamp].access == PTX_ACCESS_READ;
+    if (reads && has_read(sh, h, a->stamp, lanes, bytes))
+        return gr_history_retain(sh, h);
+    if (!gr_history_left(sh, h))
+        return tidy(x, a, h, lanes, word, bytes);
+    Entry mine = {a->stamp, lanes, bytes, is_silent(x, a, lanes, word, bytes)};
+    bool rmw = is_strong_rmw(x, a->stamp),
+         merges = !rmw && (mine.silent || !(sh->stamps.data[a->stamp].mark & STAMP_COMPARED));
+    History rest = h;
+    for (unsigned k = 0; k < (reads ? 0 : rmw ? 1 : NEWEST) && gr_history_next(sh, &rest, &e); k++)
+        if (e.stamp == a->stamp && !(bytes & ~e.bytes) && !(lanes & ~e.lanes))
+            return merges || (!k && !e.silent && e.lanes == lanes) ? gr_history_retain(sh, h)
+                                                                   : tidy(x, a, h, lanes, word, bytes);
+    rest = h;
+    (void)gr_history_next(sh, &rest, &e);
+    if (merges && e.stamp == a->stamp && e.bytes == bytes) {
+        e.lanes |= lanes;
+        return gr_history_push(sh, rest, e, interns(x, a));
+    }
+    return gr_history_push(sh, h, mine, interns(x, a));
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// host — copies, memsets and frees are launches of one thread; what the host does says what comes after what (work.h).
+#include "engines/exact/exact_internal.h"
+#include "engines/exact/order/order_internal.h"
+
+static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess access, bool fill) {
+    Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
+    Stamp s = {
+        .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (uint8_t)access, .elem = fill};
+    a.stamp = box->at ? gr_shadow_stamp(&x->shadow, &s, x->moment) : 0;
+    for (uint64_t row = 0; a.stamp && row < box->height * box->depth; row++) {
+        a.address[0] = box->at + row / box->height * box->slice + row % box->height * box->pitch;
+        if (x->freed.len) // as the copy was submitted it was there
+            gr_exact_accesses_freed(x, &a, (uint32_t)box->width);
+        gr_exact_touch(x, &a, 1, box->width);
+        if (access != PTX_ACCESS_READ)
+            gr_order_overwritten(&x->order, &x->order.sync, a.address[0], box->width);
+    }
+}
+
+// The references of both clocks are taken.
+static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
+    VmLaunchEvent e = {.device = w->device, .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}};
+    Launch *l = gr_order_launch_begin(&x->order, &e);
+    Block *b = NULL;
+    if (l) {
+        l->known = known;
+        l->sure = sure;
+        l->has_sure = x->hosts.several;
+        b = gr_order_block_begin(&x->order, l, 0);
+    } else {
+        gr_clock_release(known);
+        gr_clock_release(sure);
+    }
+    if (!b || !gr_map_put_u64(&x->work.copies, w->item, l)) {
+        x->nomem = true;
+        return;
+    }
+    if (w->type == GR_WORK_FREE) {
+        View by = {.launch = l, .block = b, .warp = &b->warps[0]};
+        Stamp s = {.at = {.id = b->id, .epoch = 1, .launch = l->index}};
+        if (w->to.at)
+            gr_exact_freed(x, &by, &s, w->to.at, w->to.width);
+        return;
+    }
+    host_access(x, b, &w->from, PTX_ACCESS_READ, false);
+    host_access(x, b, &w->to, PTX_ACCESS_WRITE, w->type == GR_WORK_FILL);
+}
+
+static Launch *done_by(Exact *x, const GrWork *w) {
+    if (w->type == GR_WORK_KERNEL)
+        return gr_order_told(&x->order, w->launch);
+    Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
+    if (l) {
+        gr_order_block_end(&x->order, gr_order_block(l, 0));
+        gr_order_launch_end(&x->order, l, false);
+    }
+    return l;
+}
+
+// By the host itself, which does not wait for anything first: after what it has waited for, before what it submits later.
+static void host_frees(Exact *x, const GrWork *w) {
+    Clock *known = gr_hosts_when_begun(&x->hosts, &x->work, w);
+    host_begins(x, w, known, gr_clock_retain(known));
+    Launch *l = done_by(x, w);
+    if (l) {
+        gr_work_host_did(&x->work, l);
+        gr_clock_add(&x->hosts.besides, gr_stream_key(l->stream), l->turn);
+    }
+}
+
+static void watch(const Exact *x, bool on) {
+    if (x->options.watch)
+        x->options.watch(x->options.user, on);
+}
+
+static void submitted(Exact *x, const GrWork *w) {
+    gr_exact_host_releases(x);
+    Clock *now = x->work.host;
+    x->work.host = gr_hosts_when_begun(&x->hosts, &x->work, w);
+    gr_work_submitted(&x->work, w);
+    gr_clock_take(&x->work.host, now);
+    x->open.len = 0; // closed again
+    watch(x, true);
+}
+
+static void begins(Exact *x, const GrWork *w) {
+    Clock *prior, *known = gr_work_begins(&x->work, w, &prior), *sure = gr_hosts_begins(&x->hosts, w);
+    if (w->type == GR_WORK_KERNEL) {
+        gr_order_expect_prior(&x->order, w->launch, prior);
+        gr_order_expect(&x->order, w->launch, known);
+        gr_hosts_expect(&x->hosts, w->launch, sure);
+        return;
+    }
+    if (w->type == GR_WORK_COPY || w->type == GR_WORK_FILL || w->type == GR_WORK_FREE) {
+        host_begins(x, w, known, sure);
+        return;
+    }
+    if (w->type == GR_WORK_HOST) { // which a thread of the host's runs
+        gr_clock_merge(&x->work.host, known);
+        gr_clock_merge(&x->hosts.besides, known);
+    }
+    gr_clock_release(known);
+    gr_clock_release(sure);
+}
+
+static void ended(Exact *x, const GrWork *w) {
+    if (w->type == GR_WORK_HOST)
+        gr_exact_host_releases(x);
+    Launch *done = done_by(x, w);
+    gr_work_ended(&x->work, w, done);
+    gr_hosts_ended(&x->hosts, w, done);
+}
+
+// Everything is over, and all that comes knows of it.
+static void settle(Exact *x) {
+    gr_work_settle(&x->work);
+    gr_order_settle(&x->order);
+    gr_hosts_settled(&x->hosts);
+    gr_shadow_clear(&x->shadow);
+    gr_exact_freed_forget(x);
+}
+
+static void waited(Exact *x, const GrWork *w) {
+    bool over = gr_work_waited(&x->work, w) && !x->order.active.len;
+    gr_hosts_note_wait(&x->hosts, &x->work, w);
+    if (!over)
+        return;
+    gr_exact_host_ends(x);
+    watch(x, false);
+    if (!gr_hosts_keep(&x->hosts, w))
+        settle(x);
+}
+
+void gr_exact_work(void *exact, const GrWork *w) {
+    Exact *x = exact;
+    x->moment++;
+    gr_exact_make_room(x);
+    gr_exact_tidy(x);
+    x->launch = NULL;
+    x->order.told = true;
+    gr_hosts_hear(&x->hosts, &x->work, w);
+    switch (w->kind) {
+    case GR_WORK_SUBMITTED: submitted(x, w); break;
+    case GR_WORK_BEGINS: begins(x, w); break;
+    case GR_WORK_ENDED: ended(x, w); break;
+    case GR_WORK_FREED: host_frees(x, w); break;
+    case GR_WORK_WAITED: waited(x, w); break;
+    }
+}

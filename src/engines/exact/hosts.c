@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// hosts — see hosts.h.
+#include "engines/exact/hosts.h"
+
+#include <stdlib.h>
+
+// So many launches are remembered for other threads after everything was waited for; so many while another thread's call has begun.
+enum { KEPT_LAUNCHES = 128, KEPT_FOR_CALLS = 1024 };
+// So many moments of a thread are kept; when they are full, every other one goes, but the first and the last few stay.
+enum { KEPT_MOMENTS = 64 };
+
+static void clear(Map *m) {
+    for (size_t k = 0; k < m->len; k++)
+        if (m->entries[k].live)
+            gr_clock_release(m->entries[k].value);
+    gr_map_free(m);
+}
+
+static void forget_threads(Hosts *h) {
+    for (size_t k = 0; k < h->threads.len; k++) {
+        gr_clock_release(h->threads.data[k].known);
+        gr_vec_free(&h->threads.data[k].heard);
+    }
+    h->threads.len = 0;
+}
+
+static void forget_moments(Hosts *h) {
+    for (size_t n = 0; n < h->moments.len; n++) {
+        HostMoments *m = &h->moments.data[n];
+        for (size_t k = 0; k < m->len; k++)
+            gr_clock_release(m->data[k].known);
+        gr_vec_free(m);
+    }
+}
+
+void gr_hosts_free(Hosts *h) {
+    forget_threads(h);
+    forget_moments(h);
+    gr_vec_free(&h->threads);
+    gr_vec_free(&h->moments);
+    for (unsigned k = 0; k < HOST_WAITS; k++)
+        gr_clock_release(h->wait[k].known);
+    gr_clock_release(h->besides);
+    gr_work_free(&h->work);
+    clear(&h->kernels);
+    gr_map_free(&h->pairs);
+}
+
+void gr_hosts_sweep(Hosts *h, Sweep *s) {
+    for (size_t k = 0; k < h->threads.len; k++)
+        gr_order_sweep_clock(s, &h->threads.data[k].known);
+    for (size_t n = 0; n < h->moments.len; n++)
+        for (size_t k = 0; k < h->moments.data[n].len; k++)
+            gr_order_sweep_clock(s, &h->moments.data[n].data[k].known);
+    for (unsigned k = 0; k < HOST_WAITS; k++)
+        gr_order_sweep_clock(s, &h->wait[k].known);
+    gr_order_sweep_clock(s, &h->besides);
+    gr_work_sweep(&h->work, s);
+}
+
+static HostThread *thread_of(Hosts *h, uint64_t id) {
+    for (size_t k = 0; k < h->threads.len; k++)
+        if (h->threads.data[k].id == id)
+            return &h->threads.data[k];
+    HostThread t = {.id = id};
+    if (!gr_vec_push(&h->threads, t)) {
+        h->nomem = true;
+        return NULL;
+    }
+    return &h->threads.data[h->threads.len - 1];
+}
+
+// ---- What threads tell each other ----------------------------------------------------------------------------------
+
+// The newest that is not after `moment`; NULL: they are all forgotten.
+static Clock *known_at(const HostMoments *m, uint64_t moment) {
+    Clock *found = NULL;
+    for (size_t k = 0; k < m->len && m->data[k].moment <= moment; k++)
+        found = m->data[k].known;
+    return found;
+}
+
+// The calling thread is `t`.
+static void learn(Hosts *h, HostThread *t) {
+    uint32_t n = 0;
+    uint64_t version = 0;
+    const uint64_t *moment = h->order ? h->order->knows(&n, &version) : NULL;
+    if (!moment || version == t->version)
+        return;
+    t->version = version;
+    while (t->heard.len < n)
+        if (!gr_vec_push(&t->heard, 0)) {
+            h->nomem = true;
+            return;
+        }
+    for (uint32_t k = 0; k < n && k < h->moments.len; k++)
+        if (moment[k] != t->heard.data[k]) {
+            gr_clock_merge(&t->known, known_at(&h->moments.data[k], moment[k]));
+            t->heard.data[k] = moment[k];
+        }
+}
+
+static void thin_out(HostMoments *m) {
+    size_t kept = 1;
+    for (size_t k = 1; k < m->len; k++)
+        if (k % 2 == 0 || k >= m->len - KEPT_MOMENTS / 4)
+            m->data[kept++] = m->data[k];
+        else
+            gr_clock_release(m->data[k].known);
+    m->len = kept;
+}
+
+// The calling thread, which knows that much, tells others from now on.
+static void tell(Hosts *h, Clock *known) {
+    uint64_t moment = 0;
+    uint32_t number = h->order ? h->order->waited(&moment) : 0;
+    while (h->moments.len < number)
+        if (!gr_vec_push(&h->moments, ((HostMoments){0}))) {
+            h->nomem = true;
+            return;
+        }
+    if (!number)
+        return;
+    HostMoments *m = &h->moments.data[number - 1];
+    if (m->len == KEPT_MOMENTS)
+        thin_out(m);
+    if (gr_vec_push(m, ((HostMoment){moment, known})))
+        gr_clock_retain(known);
+    else
+        h->nomem = true;
+}
+
+// ---- When calls began ----------------------------------------------------------------------------------------------
+
+Clock *gr_hosts_when_begun(const Hosts *h, const Work *w, const GrWork *e) {
+    if (e->began >= h->waits)
+        return gr_clock_retain(w->host);
+    Clock *c = NULL;
+    uint64_t oldest = h->waits > HOST_WAITS ? h->waits - HOST_WAITS : 0;
+    if (e->began < oldest) // too long ago: as if it had begun later
+        c = gr_clock_retain(h->wait[oldest % HOST_WAITS].known);
+    else if (e->began)
+        c = gr_clock_retain(h->wait[(e->began - 1) % HOST_WAITS].known);
+    gr_clock_merge(&c, h->besides);
+    return c;
+}
+
+void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e) {
+    h->waits = e->waits;
+    HostWait *at = &h->wait[(h->waits - 1) % HOST_WAITS];
+    at->number = h->waits;
+    gr_clock_take(&at->known, gr_clock_retain(w->host));
+    const HostThread *t = h->several ? thread_of(h, e->thread) : NULL;
+    if (t || !h->several)
+        tell(h, t ? t->known : w->host);
+}
+
+// ---- What is seen --------------------------------------------------------------------------------------------------
+
+static void copy_map(Map *to, const Map *from, bool *nomem) {
+    for (size_t k = 0; k < from->len; k++)
+        if (from->entries[k].live &&
+            !gr_map_put_u64(to, from->entries[k].key, gr_clock_retain(from->entries[k].value)))
+            *nomem = true;
+}
+
+// Until now there was one thread: all that is known is known for sure, by that one.
+static void become_several(Hosts *h, const Work *w) {
+    h->several = true;
+    h->work.pending = w->pending;
+    h->work.n_streams = w->n_streams; // the same numbers mean the same streams
+    for (size_t k = 0; k < w->streams.len; k++) {
+        WorkStream s = w->streams.data[k];
+        gr_clock_retain(s.clock);
+        gr_clock_retain(s.before);
+        if (!gr_vec_push(&h->work.streams, s))
+            h->nomem = true;
+    }
+    copy_map(&h->work.marks, &w->marks, &h->nomem);
+    copy_map(&h->work.submitted, &w->submitted, &h->nomem);
+    if (h->threads.len)
+        gr_clock_take(&h->threads.data[0].known, gr_clock_retain(w->host));
+}
+
+// The thread's clock takes the place of the host's while the call is heard of.
+static void enter(Hosts *h, const GrWork *e, void (*f)(Work *w, const GrWork *e)) {
+    HostThread *t = thread_of(h, e->thread);
+    if (!t)
+        return;
+    learn(h, t);
+    h->work.host = t->known;
+    f(&h->work, e);
+    t->known = h->work.host;
+    h->work.host = NULL;
+}
+
+static void waited(Work *w, const GrWork *e) { (void)gr_work_waited(w, e); }
+
+void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e) {
+    if (!e->thread || (e->kind != GR_WORK_SUBMITTED && e->kind != GR_WORK_WAITED))
+        return;
+    h->unsettled += e->kind == GR_WORK_SUBMITTED;
+    if (!h->several && (!h->threads.len || h->threads.data[0].id == e->thread)) {
+        (void)thread_of(h, e->thread);
+        return;
+    }
+    if (!h->several)
+        become_several(h, w);
+    enter(h, e, e->kind == GR_WORK_SUBMITTED ? gr_work_submitted : waited);
+}
+
+Clock *gr_hosts_begins(Hosts *h, const GrWork *e) {
+    Clock *prior = NULL, *c = h->several ? gr_work_begins(&h->work, e, &prior) : NULL;
+    if (prior) // who waits is asked about by the other clock
+        gr_clock_take(&c, prior);
+    return c;
+}
+
+void gr_hosts_expect(Hosts *h, uint64_t launch, Clock *sure) {
+    if (sure && !gr_map_put_u64(&h->kernels, launch, sure)) {
+        gr_clock_release(sure);
+        h->nomem = true;
+    }
+}
+
+void gr_hosts_launch_begins(Hosts *h, Launch *l) {
+    l->has_sure = h->several;
+    l->sure = h->several ? gr_map_remove_u64(&h->kernels, l->number) : NULL;
+}
+
+void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
+    if (h->several)
+        gr_work_ended(&h->work, e, done);
+    gr_clock_take(&h->work.host, NULL); // host functions: what they know is told to nobody for sure
+}
+
+void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b) {
+    uint64_t key = (uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a);
+    if (!gr_map_get_u64(&h->pairs, key) && !gr_map_put_u64(&h->pairs, key, h))
+        h->nomem = true;
+}
+
+bool gr_hosts_keep(const Hosts *h, const GrWork *e) {
+    return h->unsettled < (e->contended ? KEPT_FOR_CALLS : h->several ? KEPT_LAUNCHES : 0);
+}
+
+void gr_hosts_settled(Hosts *h) {
+    h->unsettled = 0;
+    if (h->several)
+        forget_threads(h);
+    forget_moments(h);
+    if (h->order)
+        h->order->settled();
+    for (unsigned k = 0; k < HOST_WAITS; k++)
+        gr_clock_take(&h->wait[k].known, NULL);
+    gr_clock_take(&h->besides, NULL);
+    clear(&h->kernels);
+    gr_work_settle(&h->work);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// hosts — several threads of the host that give the device work.
+//
+// Two clocks follow the order between the work of different threads. The one of work.h takes the host for one thread: what any of
+// its threads has waited for comes before every call that began after that wait had returned. Two accesses that it leaves unordered
+// are a race. The other is kept here: only what a thread has waited for itself, and what threads told each other in a way that is
+// seen (GrHostThreads: mutexes and their like). Two accesses that only the first clock orders are ordered by real time, or by something
+// that is not seen (atomics, futexes): they are counted and never reported.
+#ifndef GR_EXACT_HOSTS_H
+#define GR_EXACT_HOSTS_H
+
+#include "engines/exact/exact.h"
+#include "engines/exact/order/order_internal.h"
+#include "engines/exact/order/work.h"
+
+typedef struct HostThread {
+    uint64_t id;
+    Clock *known;        // what it has waited for itself, or been told
+    uint64_t version;    // of what it had been told (GrHostThreads.knows)
+    VEC(uint64_t) heard; // by number, less 1: up to which wait of that thread
+} HostThread;
+
+// What a thread knew after some of its waits, the oldest first.
+typedef struct HostMoment {
+    uint64_t moment;
+    Clock *known;
+} HostMoment;
+typedef VEC(HostMoment) HostMoments;
+
+// Work.host after one of the last waits.
+typedef struct HostWait {
+    uint64_t number; // GrWork.waits
+    Clock *known;
+} HostWait;
+
+enum { HOST_WAITS = 64 };
+
+typedef struct Hosts {
+    const GrHostThreads *order; // NULL: nothing is seen
+    VEC(HostThread) threads;
+    VEC(HostMoments) moments; // by the threads' numbers, less 1
+    bool several;             // more than one has submitted work or waited
+    Work work;                // by what is seen only; while there are several
+    Map kernels;              // launch number -> Clock, likewise, until it begins
+    HostWait wait[HOST_WAITS];
+    uint64_t waits; // how many there have been
+    Clock *
+        besides; // what Work.host knows from elsewhere: of the host's own accesses, of what they saw, of host functions
+    Map pairs;          // of sites that only real time ordered
+    uint64_t unsettled; // items submitted since everything was settled
+    bool nomem;
+} Hosts;
+
+void gr_hosts_free(Hosts *h);
+// Whether work.h's clock of the host is newer than the call: yields what it was when that began, a reference of the caller's own.
+Clock *gr_hosts_when_begun(const Hosts *h, const Work *w, const GrWork *e);
+// The same events as for Work, before it hears of them. What an item that begins comes after for sure, of the caller's own.
+void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e);
+Clock *gr_hosts_begins(Hosts *h, const GrWork *e);
+// Of a kernel, until its launch begins. The reference is taken.
+void gr_hosts_expect(Hosts *h, uint64_t launch, Clock *sure);
+void gr_hosts_launch_begins(Hosts *h, Launch *l);
+void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done);
+// Accesses of these sites would race if calls of several threads had come at other times.
+void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b);
+// After a wait that Work has heard of.
+void gr_hosts_note_wait(Hosts *h, const Work *w, const GrWork *e);
+// Everything is over and known to one thread; whether what was accessed is remembered all the same, for the others.
+bool gr_hosts_keep(const Hosts *h, const GrWork *e);
+void gr_hosts_settled(Hosts *h);
+
+// The viewer's launch comes after that one, which it knows of, by real time only.
+static inline bool gr_hosts_unsure(const Order *o, const View *v, uint32_t launch) {
+    const Launch *l = o->launches.data[launch];
+    return v->launch->has_sure && l != v->launch && l->turn &&
+           gr_clock_get(v->launch->sure, gr_stream_key(l->stream)) < l->turn;
+}
+
+// Filters its clocks.
+void gr_hosts_sweep(Hosts *h, Sweep *s);
+
+#endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// judge — which accesses race, in which class, and what is said of it: both sides and the order that was missing.
+#include "engines/core/missing.h"
+#include "engines/exact/exact_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SITE_BITS = 28 };
+
+const char *gr_exact_class_name(unsigned class) {
+    static const char *const names[] = {
+#define EXACT_CLASS(id, text, meaning) text,
+#include "engines/exact/classes.def"
+#undef EXACT_CLASS
+    };
+    return class < RACE_CLASS_COUNT ? names[class] : "race";
+}
+
+const char *gr_exact_class_meaning(unsigned class) {
+    static const char *const meanings[] = {
+#define EXACT_CLASS(id, text, meaning) meaning,
+#include "engines/exact/classes.def"
+#undef EXACT_CLASS
+    };
+    return class < RACE_CLASS_COUNT ? meanings[class] : "";
+}
+
+// ---- Races ---------------------------------------------------------------------------------------------------------
+
+static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {
+    out[0] = (uint32_t)(linear % dims[0]);
+    out[1] = (uint32_t)(linear / dims[0] % dims[1]);
+    out[2] = (uint32_t)(linear / dims[0] / dims[1]);
+}
+
+static void fill_side(const Exact *x, const Stamp *s, uint32_t lane, uint64_t address, RaceSide *out) {
+    const BlockInfo *b = gr_order_info(&x->order, s->at.id);
+    const Launch *l = x->order.launches.data[s->at.launch];
+    *out = (RaceSide){.access = (PtxAccess)s->access,
+                      .strong = s->strong,
+                      .is_volatile = s->mark & STAMP_VOLATILE,
+                      .discarded = s->mark & STAMP_DISCARDED,
+                      .async = s->proxy == VM_PROXY_ASYNC,
+                      .by = s->mark & STAMP_FREED ? RACE_BY_FREE
+                            : l->host             ? RACE_BY_HOST
+                            : s->site             ? RACE_BY_KERNEL
+                            : s->elem             ? RACE_BY_FILL
+                                                  : RACE_BY_COPY,
+                      .scope = (PtxScope)(s->scope + 1),
+                      .launch = l->number,
+                      .block_linear = b->linear,
+                      .address = address,
+                      .size = s->size};
+    for (size_t k = 0; k < x->host_pcs.len && l->host; k++)
+        if (x->host_pcs.data[k].site == s->site)
+            out->pc = x->host_pcs.data[k].pc;
+    const FreeSite *f = out->by == RACE_BY_FREE ? gr_exact_free_site(x, s->site) : NULL;
+    if (f) {
+        out->file = f->file;
+        out->function = f->function;
+        out->line = f->line;
+        out->ptx_line = f->ptx_line;
+    }
+    place(b->linear, l->grid, out->block);
+    place((uint64_t)s->at.warp * LANES + lane, l->block, out->thread);
+    for (size_t k = 0; k < x->modules.len && s->site; k++) {
+        const Module *m = &x->modules.data[k];
+        if (s->site - m->first <= m->n_sites && s->site >= m->first) {
+            out->module = m->fingerprint;
+            out->site = s->site - m->first;
+        }
+    }
+}
+
+// What would have ordered the host's access and the other.
+static const char *host_order(const Stamp *host, const Stamp *other) {
+    bool reads = host->access == PTX_ACCESS_READ;
+    if (other->site)
+        return reads ? MISSING_HOST_READ_LAUNCH : MISSING_HOST_WRITE_LAUNCH;
+    return reads ? MISSING_HOST_READ_COPY : MISSING_HOST_WRITE_COPY;
+}
+
+// What would have ordered the two, whatever they are.
+static const char *no_order(const Exact *x, const Stamp *a, const Stamp *b) {
+    Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    if (x->order.launches.data[a->at.launch]->host)
+        return host_order(a, b);
+    if (x->order.launches.data[b->at.launch]->host)
+        return host_order(b, a);
+    if (!a->site || !b->site)
+        return MISSING_STREAM;
+    bool copies =
+        a->at.id == b->at.id && a->at.epoch != b->at.epoch && gr_order_info(&x->order, a->at.id)->copies;
+    if (a->proxy != b->proxy || ((copies || a->at.id != b->at.id) && r == SAME_BLOCK))
+        return MISSING_ASYNC;
+    if (a->at.launch != b->at.launch)
+        return x->order.launches.data[a->at.launch]->prior ? MISSING_GRID_WAIT : MISSING_LAUNCHES;
+    if (r != SAME_BLOCK)
+        return MISSING_BLOCKS;
+    if (a->at.warp == b->at.warp)
+        return MISSING_LANES;
+    return MISSING_WARPS;
+}
+
+// Why the scopes of two strong operations are not enough.
+static void scope_order(const Exact *x, const Stamp *a, const Stamp *b, char *out, size_t cap) {
+    static const char *const names[] = {".cta", ".cluster", ".gpu", ".sys"};
+    static const char *const why[] = {"", "they are in two blocks of a cluster", "they are in two blocks",
+                                      "they are on two devices"};
+    Relation r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    bool host = x->order.launches.data[a->at.launch]->host || x->order.launches.data[b->at.launch]->host;
+    const char *first = names[b->scope < (unsigned)r ? b->scope : a->scope];
+    bool both = a->scope < (unsigned)r && b->scope < (unsigned)r;
+    const char *second = both && a->scope != b->scope ? names[a->scope] : "";
+    snprintf(out, cap, "scope %s%s%s %s too narrow: %s, which takes %s%s", first,
+             *second ? " and scope "
+             : both  ? " on both sides"
+                     : "",
+             second, *second ? "are" : "is", host ? "one side is the host" : why[r], names[r],
+             r < SAME_SYSTEM ? " or wider" : "");
+}
+
+static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp *b, char *out, size_t cap) {
+    if (class == RACE_SCOPE)
+        scope_order(x, a, b, out, cap);
+    else if (class == RACE_PROXY)
+        snprintf(out, cap, "they are ordered, but with no fence.proxy.async between");
+    else if (class == RACE_SIZE)
+        snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
+                 a->elem, no_order(x, a, b));
+    else
+        snprintf(out, cap, "%s", no_order(x, a, b));
+}
+
+// Where an access began that touched `bytes` of `word`, as far as that is known. Accesses of threads are aligned to their size, bulk
+// operations to 16 bytes only; the host's are not aligned at all.
+static bool base_of(const Stamp *s, uint64_t word, uint32_t bytes, uint64_t *base) {
+    uint32_t aligned = s->proxy == VM_PROXY_ASYNC ? 16 : 32;
+    *base = word + (uint64_t)__builtin_ctz(bytes);
+    if (s->size <= (uint32_t)__builtin_popcount(bytes))
+        return s->size != 0;
+    if (!s->site || s->size & (s->size - 1) || s->size > aligned)
+        return false;
+    *base = word & ~(uint64_t)(s->size - 1);
+    return true;
+}
+
+// All that the two have in common, where it is known where the other began; else the bytes that raced.
+static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
+    uint64_t at = word + (uint64_t)__builtin_ctz(bytes), n = (uint64_t)__builtin_popcount(bytes);
+    const RaceSide *a = &r->side[0], *b = &r->side[1];
+    uint64_t from = a->address > b->address ? a->address : b->address;
+    uint64_t to = a->address + a->size < b->address + b->size ? a->address + a->size : b->address + b->size;
+    if (known && a->size && from <= at && at + n <= to) {
+        at = from;
+        n = to - from;
+    }
+    r->overlap = at;
+    r->overlap_bytes = n;
+}
+
+static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
+
+// `bytes` of the word raced; the other access is lane `other_lane` of entry e.
+void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
+                     uint32_t other_lane, RaceClass class) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *theirs = &x->shadow.stamps.data[e->stamp];
+    uint32_t s = mine->site, t = theirs->site, lo = s < t ? s : t, hi = s < t ? t : s;
+    x->reports++;
+    if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
+        return;
+    if (class == RACE_SAME_VALUE && x->options.no_same_value)
+        return;
+    // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
+    uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0) |
+                   (is_fill(mine) + is_fill(theirs)) << 4;
+    FoundRace *f = gr_map_get_u64(&x->pairs, key);
+    if (x->options.occurred) {
+        ExactOccurrence o = {class, a->owner ? PTX_SHARED : PTX_GLOBAL, 0, 0, word, bytes, {lo, hi}};
+        if (a->owner) {
+            o.launch = a->owner->launch->number;
+            o.block = a->owner->linear;
+        }
+        x->options.occurred(x->options.user, &o);
+    }
+    if (!f) {
+        f = calloc(1, sizeof *f);
+        if (!f || !gr_map_put_u64(&x->pairs, key, f) || !gr_vec_push(&x->races, f)) {
+            x->nomem = true;
+            return;
+        }
+        Race *r = &f->race;
+        r->class = class;
+        r->space = a->owner ? PTX_SHARED : PTX_GLOBAL;
+        r->order = f->order;
+        fill_side(x, mine, lane, a->address[lane], &r->side[0]);
+        uint64_t base;
+        bool known = theirs->mark & STAMP_FREED ? gr_exact_freed_base(x, word, &base)
+                                                : base_of(theirs, word, e->bytes, &base);
+        fill_side(x, theirs, other_lane, base, &r->side[1]);
+        overlap(r, word, bytes, known);
+        missing(x, class, mine, theirs, f->order, sizeof f->order);
+        if (x->options.found)
+            x->options.found(x->options.user, r);
+    }
+    gr_race_count(&f->race, x->moment, lane);
+}
+
+// ---- Judging -------------------------------------------------------------------------------------------------------
+
+// Of strong ones. The host's (elem 0) are of any size: it may be that of another instruction than the one meant.
+static bool same_size(const Stamp *a, const Stamp *b) { return a->elem == b->elem || !a->elem || !b->elem; }
+
+bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
+    if (!a->strong || !b->strong || !same_size(a, b) || a->proxy != b->proxy)
+        return false;
+    unsigned r = gr_order_relation(&x->order, a->at.id, b->at.id);
+    return r <= a->scope && r <= b->scope;
+}
+
+// An operation of the async proxy comes after t, but nobody has told it what the generic proxy did there. (A wait for an operation of
+// the async proxy is a proxy fence.)
+static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
+                              uint32_t u) {
+    return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
+           !gr_order_proxied(&x->order, &a->view, &t->at, u);
+}
+
+// An operation precedes another in causality order too when somebody observed its value and that precedes the other (PTX
+// ISA, "Causality order", second rule): it is enough that a later strong read of the location is known. Yields
+// the bytes of the word of which that is so.
+static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
+                         uint32_t u, uint32_t wanted) {
+    uint32_t bytes = 0;
+    const bool ordered[2] = {w->access == PTX_ACCESS_RMW, false};
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned side = ordered[0] ? k : !k; // first where it is more likely
+        History h = side ? cell->reads : cell->writes;
+        Entry e;
+        bool newer = !side; // than w: the order of atomic operations tells, that of merged stores only half
+        while ((bytes & wanted) != wanted && gr_history_next(&x->shadow, &h, &e)) {
+            const Stamp *z = &x->shadow.stamps.data[e.stamp];
+            newer &= z != w || !(e.lanes >> u & 1) || !(e.bytes & wanted);
+            if (!z->strong || z->access == PTX_ACCESS_WRITE ||
+                (!newer && (ordered[side] || z == w || z->last <= w->first)) ||
+                !gr_exact_morally_strong(x, w, z))
+                continue;
+            for (uint32_t m = e.lanes; m; m &= m - 1) {
+                uint32_t l = (uint32_t)__builtin_ctz(m);
+                if (gr_order_knows(&x->order, &a->view, &z->at, l) && !lacks_proxy_fence(x, a, mine, z, l)) {
+                    bytes |= e.bytes;
+                    break;
+                }
+            }
+        }
+    }
+    return bytes;
+}
+
+// Does the access race with what lane u did under stamp t, and on which of these bytes?
+static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *t, uint32_t u,
+                  uint32_t *bytes, RaceClass *class) {
+    const Order *o = &x->order;
+    if (gr_order_knows(o, &a->view, &t->at, u)) {
+        if (x->hosts.several && gr_hosts_unsure(o, &a->view, t->at.launch))
+            gr_hosts_unsure_pair(&x->hosts, mine->site, t->site);
+        *class = RACE_PROXY;
+        // What was only read needs none.
+        return t->access != PTX_ACCESS_READ && lacks_proxy_fence(x, a, mine, t, u);
+    }
+    if (t->strong && t->access != PTX_ACCESS_READ)
+        *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
+    if (!*bytes)
+        return false;
+    if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile
+        *class = RACE_VOLATILE;
+        return gr_exact_reports_volatile(x, a, mine, t);
+    }
+    if (mine->mark & STAMP_FREED) {
+        *class = RACE_FREED;
+        return true;
+    }
+    if ((mine->mark | t->mark) & STAMP_DISCARDED) {
+        *class = RACE_SPECULATED;
+        return true;
+    }
+    *class = mine->strong && t->strong && mine->proxy == t->proxy
+                 ? !same_size(mine, t) ? RACE_SIZE : RACE_SCOPE
+             : mine->access == PTX_ACCESS_WRITE && t->access == PTX_ACCESS_WRITE ? RACE_WRITE_WRITE
+             : mine->access != PTX_ACCESS_READ && t->access != PTX_ACCESS_READ   ? RACE_WRITE_WRITE
+                                                                                 : RACE_READ_WRITE;
+    return true;
+}
+
+bool gr_exact_knows_launch(const Exact *x, uint32_t viewer, uint32_t launch) {
+    View v = {.launch = x->order.launches.data[viewer]};
+    return gr_order_knows_launch(&x->order, &v, launch);
+}
+
+bool gr_exact_knows_stamp(const Exact *x, Access *a, uint32_t stamp, const Stamp *t) {
+    if (stamp == a->known)
+        return true;
+    if (x->hosts.several && gr_hosts_unsure(&x->order, &a->view, t->at.launch)) // lane by lane
+        return false;
+    if (gr_exact_is_apart(x, a, t))
+        return false;
+    bool all = gr_exact_came_before(x, a, t->at.launch);
+    if (!all && a->late) // a write that is late comes after all that it may race with (phase.c)
+        return x->shadow.stamps.data[a->stamp].access == PTX_ACCESS_WRITE;
+    if (!all && !gr_order_knows_warp(&x->order, &a->view, &t->at))
+        return false;
+    if (all || (a->view.op ? a->view.op->even : !a->view.warp->own)) {
+        a->known = stamp;
+        if (!t->strong)
+            a->plain = stamp;
+    }
+    return true;
+}
+
+void gr_exact_check_entry(Exact *x, Access *a, const Cell *cell, const Entry *e, uint32_t changed,
+                          uint32_t lane, uint32_t bytes, uint64_t word) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
+    uint32_t both = e->bytes & bytes;
+    if (!both)
+        return;
+    a->met_strong |= t->strong;
+    if (mine->proxy != VM_PROXY_ASYNC && gr_exact_knows_stamp(x, a, e->stamp, t))
+        return;
+    if (gr_exact_morally_strong(x, mine, t) && !((mine->mark | t->mark) & STAMP_VOLATILE))
+        return;
+    for (uint32_t m = e->lanes; m; m &= m - 1) {
+        uint32_t u = (uint32_t)__builtin_ctz(m);
+        uint32_t racing = both;
+        RaceClass class;
+        if (!races(x, a, cell, mine, t, u, &racing, &class))
+            continue;
+        if (class == RACE_WRITE_WRITE && (mine->mark & t->mark & STAMP_COMPARED) && !(changed & racing) &&
+            gr_exact_is_silent(a, lane, word, racing))
+            class = RACE_SAME_VALUE;
+        a->raced = true;
+        gr_exact_report(x, a, lane, word, racing, e, u, class);
+    }
+}
+
+// The access and all that h holds are morally strong, volatile or not.
+static bool are_alike(const Exact *x, const Access *a, History h, bool *some_volatile) {
+    Alike i = gr_stamp_alike(&x->shadow.stamps.data[a->stamp]), they = gr_history_alike(&x->shadow, h);
+    Alike both = gr_alike_both(i, they);
+    *some_volatile = both.some_volatile;
+    return both.strong && !x->several_devices;
+}
+
+bool gr_exact_all_strong(Exact *x, const Access *a, History h) {
+    const Shadow *s = &x->shadow;
+    bool some_volatile;
+    return are_alike(x, a, h, &some_volatile) &&
+           (!some_volatile ||
+            (gr_history_alike(s, h).one_site &&
+             gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[gr_history_stamp(s, h)])));
+}
+
+// All that h holds is morally strong with the access, and some of it is volatile. A long history is gone through once by each site; later
+// accesses of it pass by what is counted.
+static void check_volatiles(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
+                            uint64_t word) {
+    Shadow *s = &x->shadow;
+    uint32_t site = s->stamps.data[a->stamp].site;
+    History from = h;
+    while (h) {
+        if (gr_history_pass_counted(s, &h, site))
+            continue;
+        Entry e;
+        History here = h;
+        (void)gr_history_next(s, &h, &e);
+        if (gr_exact_has_counted(x, a, &s->stamps.data[a->stamp], &s->stamps.data[e.stamp]))
+            continue;
+        gr_history_note_counted(s, from, site, here);
+        from = h;
+        gr_exact_check_entry(x, a, cell, &e, 0, lane, bytes, word); // what it stores does not matter
+    }
+    gr_history_note_counted(s, from, site, 0);
+}
+
+void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t lane, uint32_t bytes,
+                    uint64_t word) {
+    Entry e;
+    bool some_volatile;
+    if (gr_exact_all_strong(x, a, h))
+        return;
+    bool alike = are_alike(x, a, h, &some_volatile);
+    if (alike && x->shadow.stamps.data[a->stamp].site && gr_exact_counts_sites(x, a)) {
+        check_volatiles(x, a, cell, h, lane, bytes, word);
+        return;
+    }
+    uint32_t changed = 0; // bytes that newer ones than e changed
+    for (; gr_history_next(&x->shadow, &h, &e); changed |= e.silent ? 0 : e.bytes)
+        if (!alike ||
+            !gr_exact_has_counted(x, a, &x->shadow.stamps.data[a->stamp], &x->shadow.stamps.data[e.stamp]))
+            gr_exact_check_entry(x, a, cell, &e, changed, lane, bytes, word);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// log — what the threads of a block did to its shared memory in one phase (phase.c), as notes in their order.
+//
+// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a warp read there, by
+// one instruction in one epoch. Of a lane that read a place several times by one instruction only the last epoch is kept: whatever comes later
+// and races with an earlier one of these reads races with the last one too. The sets stand behind everything else in the log. That a read
+// stands behind a write that came after it does no harm: reads in the log race with nothing in it, and whatever comes after that write comes after
+// that read as well.
+#ifndef GR_EXACT_LOG_H
+#define GR_EXACT_LOG_H
+
+#include "engines/exact/exact_internal.h"
+
+// How the lanes of a note lie: as VmShape says, or in equal distances.
+enum { IN_STRIDES = 3 };
+
+typedef struct Note {
+    uint64_t moment;
+    uint32_t site, epoch, lanes;
+    int32_t base
+        [2]; // of the halves of the warp; of IN_STRIDES: where lane 0 would be, and the distance; of a set: [0]: its places
+    uint32_t warp : 5, turn : 5, shape : 2, other_shape : 2; // of the halves
+    // So many words follow: for each word of the lanes' elements the lanes that changed nothing. Then 32 addresses, if one half is
+    // scattered.
+    uint32_t compared : 3;
+    uint32_t set : 1; // the places follow
+} Note;
+
+// The lanes that read one place.
+typedef struct Place {
+    uint32_t at, lanes;
+} Place;
+
+static inline bool gr_note_is_listed(const Note *n) {
+    return n->shape == VM_SCATTERED || n->other_shape == VM_SCATTERED;
+}
+
+static inline size_t gr_note_size(const Note *n) { // with an even number of words
+    return sizeof *n + (n->set ? (size_t)n->base[0] * sizeof(Place)
+                               : ((n->compared + 1u) & ~1u) * sizeof(uint32_t) +
+                                     (gr_note_is_listed(n) ? LANES * sizeof(uint32_t) : 0));
+}
+
+static inline const Place *gr_note_places(const Note *n) { return (const Place *)(n + 1); }
+
+// Where the lanes of a note that is no set are.
+void gr_note_addresses(const Note *n, uint32_t size, uint32_t at[LANES]);
+
+// Room for so many bytes behind the log. False: there is none.
+bool gr_log_make_room(Exact *x, Tile *t, size_t bytes);
+
+#endif

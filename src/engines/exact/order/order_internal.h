@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// order_internal — what order.c, barriers.c, launches.c, sync.c and async.c share.
+#ifndef GR_EXACT_ORDER_INTERNAL_H
+#define GR_EXACT_ORDER_INTERNAL_H
+
+#include "engines/exact/order/order.h"
+
+// Clocks in a variable, which keeps its reference: take owns c, merge does not.
+void gr_clock_take(Clock **to, Clock *c);
+void gr_clock_add(Clock **to, uint64_t key, uint32_t v);
+void gr_clock_merge(Clock **to, Clock *c);
+
+// What the lane knows of others; with its own past; that of several lanes. References of the caller's own.
+Clock *gr_order_base(Block *b, Warp *w, uint32_t lane);
+// The same but for the lane's own cp.async.
+Clock *gr_order_others(Block *b, Warp *w, uint32_t lane);
+// Adds the own cp.async of the lanes, as far as each has waited for them.
+void gr_order_add_waited(Clock **to, const Block *b, const Warp *w, uint32_t mask);
+Clock *gr_order_snapshot(Block *b, Warp *w, uint32_t lane);
+Clock *gr_order_snapshots(Block *b, Warp *w, uint32_t mask);
+// What lanes know of operations they waited for goes into their clocks, before anything is done with these. Lanes of `together` are about
+// to know all that the others do: operations of the whole warp are left to the caller, in what is returned.
+Clock *gr_order_flush_waited(Block *b, Warp *w, uint32_t together);
+// The lanes released something: what they do from now on is not part of it.
+void gr_order_bump(Order *o, Block *b, Warp *w, uint32_t mask);
+void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
+
+void gr_order_forget_lanes(Warp *w); // their own clocks
+void gr_order_forget_joined(Order *o);
+static inline uint64_t gr_stream_key(uint64_t stream) { return key_of(BY_STREAM, stream, 0, 0); }
+
+// launches.c
+// A new block instance's number; 0: out of memory.
+uint64_t gr_order_new_id(Order *o, const BlockInfo *info);
+BlockInfo *gr_order_own_info(Order *o, uint64_t id); // of one that is needed
+void gr_order_free_launch(Order *o, Launch *l);
+
+// barriers.c
+void gr_order_drop_phase(Order *o, size_t k);
+
+// sources.c
+// Leaves out those whom nobody can be any more, and what is known of them.
+void gr_sources_sweep(Sweep *s, Sources *x);
+
+// sync.c
+// Marks those of threads whose fences are asked about, and drops those of others.
+void gr_order_mark_fences(Order *o);
+void gr_order_sweep_fences(Sweep *s);
+// sweep.c: something that is marked is of that block instance; the clock names such a one.
+bool gr_order_is_needed(const Order *o, uint64_t id);
+bool gr_order_names_needed(const Order *o, const Clock *c);
+LaneSync *gr_order_lane_sync(Order *o, Warp *w, uint32_t lane);
+void gr_order_lane_sync_free(LaneSync *s);
+void gr_order_fences_free(Map *fenced);
+// Adds what the threads of the block that c is of released with that scope.
+void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c);
+// What those learn there who are that near to threads of the block; the reference is the sources'.
+Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation);
+void gr_sources_clear(Sources *s);
+// The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations that
+// came before count too.
+typedef struct PlaceOp {
+    uint64_t place; // gr_place
+    PtxSem sem;
+    PtxScope scope;
+} PlaceOp;
+void gr_order_release(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *to);
+// The lane reads, or was told of a phase: acquires, or may do so later.
+// `all`: what it learns besides, whatever the scopes.
+void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp *p, Sources *from,
+                      Clock *all);
+// A fence of that scope takes what the lane's reads have left for it.
+void gr_order_acquire_pending(Order *o, Block *b, Warp *w, uint32_t lane, PtxScope scope);
+// A strong write of the lane at that place may end a release pattern.
+bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place);
+void gr_snap_set(Snap *s, Clock *base, uint32_t epoch);
+// Bytes at an address, or in the memory of that block; size 0: an mbarrier, or a cluster's barrier.
+static inline uint64_t gr_place(uint64_t owner, uint64_t at, uint32_t size) {
+    return (owner ? UINT64_C(1) << 60 | owner << 24 | at : at) * 8 +
+           (size ? 1u + (unsigned)__builtin_ctz(size) : 0);
+}
+void gr_order_fence(Order *o, Block *b, Warp *w, uint32_t mask, PtxSem sem, PtxScope scope);
+void gr_order_fence_proxy(Order *o, Block *b, Warp *w, const VmSyncEvent *e);
+// A thread that knew of `p` has fenced proxies since, and the viewer knows of that.
+bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane);
+bool gr_clock_has(const Order *o, const Clock *c, const Point *p, uint32_t lane);
+void gr_order_vars_free(Map *vars);
+
+// async.c
+void gr_order_op_free(Order *o, Op *op);
+void gr_mbar_clear(Mbar *m);
+// Up to which number all the block's cp.async have been waited for by their threads.
+uint32_t gr_order_all_waited(const Block *b);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// work — the order that the program's API calls make between launches, copies and memsets: streams, events, the
+// legacy stream, and what the host waits for.
+//
+// One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
+// after what it has waited for. Of a stream's work clocks name the last that is known: it comes after all the earlier. The host is one
+// thread here: what is between several of its threads is in hosts.h.
+#ifndef GR_EXACT_WORK_H
+#define GR_EXACT_WORK_H
+
+#include "device_api/hooks.h"
+#include "engines/exact/order/order.h"
+
+typedef struct WorkStream {
+    uint64_t id, context;
+    bool legacy, blocking;
+    uint32_t turn;   // of the last of its work that has ended
+    uint64_t number; // of all streams there have been
+    Clock *clock;
+    // The last item was a kernel, and this is what it knew as it began: so does the next one if it may begin early.
+    Clock *before;
+    bool kernel;
+} WorkStream;
+
+typedef struct Work {
+    VEC(WorkStream) streams;
+    uint64_t n_streams; // all there have been
+    uint32_t host_turn; // of what the host did itself, which is stream 0
+    Map marks;          // record of an event -> Clock
+    Map submitted;      // item -> Clock of the host then
+    Map copies;         // item -> Launch that stands for it
+    Clock *host;
+    uint64_t pending;
+    bool nomem;
+} Work;
+
+void gr_work_free(Work *w);
+
+void gr_work_submitted(Work *w, const GrWork *e);
+// What the item comes after. A reference of the caller's own.
+// *prior: of a kernel that may begin before the one before it has ended (GrWork.early), what it comes after once it has waited;
+// else NULL. Likewise.
+Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior);
+// `done` is what stands for it, NULL for items that access nothing.
+void gr_work_ended(Work *w, const GrWork *e, Launch *done);
+// The host itself did it, at once: what it submits from now on comes after.
+void gr_work_host_did(Work *w, Launch *done);
+// True when everything is over and known to the host, hence to all that comes.
+bool gr_work_waited(Work *w, const GrWork *e);
+// Then all of it can be forgotten.
+void gr_work_settle(Work *w);
+// Its clocks are filtered.
+void gr_work_sweep(Work *w, Sweep *s);
+
+#endif

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+// quick — the accesses that programs are mostly made of, a warp at a time: loads and stores of lanes side by side or at one place,
+// of words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c, which
+// may be told again of what has already been noted here.
+#include "engines/exact/exact_internal.h"
+
+#include <string.h>
+
+// The epoch of all active lanes; 0: not one.
+static uint32_t common_epoch(const Warp *w, uint32_t mask) {
+    if (w->even)
+        return w->even;
+    uint32_t epoch = w->epoch[__builtin_ctz(mask)];
+    for (uint32_t m = mask & (mask - 1); m; m &= m - 1)
+        if (w->epoch[__builtin_ctz(m)] != epoch)
+            return 0;
+    return epoch;
+}
+
+// ---- Weak accesses -------------------------------------------------------------------------------------------------
+
+// Lanes side by side, the first of them of the whole warp at `base`.
+static bool touch_steps(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t size, bool reads) {
+    unsigned shift = (unsigned)__builtin_ctz(size);
+    uint64_t from = base + ((uint64_t)__builtin_ctz(lanes) << shift),
+             to = base + ((uint64_t)(32 - __builtin_clz(lanes)) << shift);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], from, to);
+    for (uint64_t line = from & ~(uint64_t)(LINE_BYTES - 1); line < to; line += LINE_BYTES) {
+        int64_t low = (int64_t)(line - base) >> shift, high = low + (LINE_BYTES >> shift);
+        uint32_t mine = lanes;
+        if (low > 0)
+            mine &= UINT32_MAX << low;
+        if (high < LANES)
+            mine &= (UINT32_C(1) << high) - 1;
+        if (!mine)
+            continue;
+        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+        a->line_at = line;
+        Shape shape = gr_shape((Form)shift, (int)(int64_t)(base - line));
+        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
+                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
+            return false;
+    }
+    return true;
+}
+
+static bool touch_same(Exact *x, Access *a, uint32_t lanes, uint64_t at, bool reads) {
+    Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    gr_stamp_reaches(mine, at, at + mine->size);
+    Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+    Shape shape = gr_shape(FORM_SAME, (int)(at % LINE_BYTES));
+    a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
+    if (l && gr_line_has_cells(l))
+        return reads && gr_exact_is_clean(x, a, l) && gr_exact_takes_reads(x, a) &&
+               !gr_exact_note_reads(x, a, l, lanes, shape);
+    return l && gr_exact_touch_line(x, a, l, lanes, shape, reads);
+}
+
+bool gr_exact_touch_shape(Exact *x, Access *a, uint32_t lanes, VmShape shape, uint64_t base, uint32_t size,
+                          bool reads) {
+    return shape == VM_STEPS ? touch_steps(x, a, lanes, base, size, reads)
+                             : touch_same(x, a, lanes, base, reads);
+}
+
+// The distance at which the lanes' elements lie, which do not overlap, and where the first lane of the warp would be. 0: there is none that runs can tell.
+static uint32_t stride_of(const VmGlance *g, uint32_t lanes, uint64_t *base) {
+    uint32_t others = lanes & (lanes - 1);
+    if (!others)
+        return 0;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), second = (uint32_t)__builtin_ctz(others);
+    uint64_t at = gr_vm_glance_at(g, first), far = gr_vm_glance_at(g, second) - at,
+             stride = far / (second - first);
+    if (far > STRIDE_MAX * LANES || stride > STRIDE_MAX || stride < g->site->size)
+        return 0;
+    *base = at - first * stride;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (gr_vm_glance_at(g, (unsigned)__builtin_ctz(m)) != *base + stride * (uint64_t)__builtin_ctz(m))
+            return 0;
+    return (uint32_t)stride;
+}
+
+static bool touch_strided(Exact *x, Access *a, uint32_t lanes, uint64_t base, uint32_t stride, uint32_t size,
+                          bool reads) {
+    uint32_t last = 31 - (uint32_t)__builtin_clz(lanes);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], base + (uint64_t)__builtin_ctz(lanes) * stride,
+                     base + (uint64_t)last * stride + size);
+    for (uint32_t left = lanes, mine; left; left &= ~mine) {
+        uint32_t first = (uint32_t)__builtin_ctz(left);
+        uint64_t at = base + (uint64_t)first * stride, line = at & ~(uint64_t)(LINE_BYTES - 1);
+        uint32_t n = ((uint32_t)(line + LINE_BYTES - at) + stride - 1) / stride; // lanes from the first on
+        mine = left & (n + first < LANES ? (UINT32_C(1) << (n + first)) - 1 : UINT32_MAX);
+        Line *l = gr_shadow_line(&x->shadow, a->owner, line);
+        a->line_at = line;
+        Shape shape = gr_shape_strided((Form)__builtin_ctz(size), stride, (int)(int64_t)(base - line));
+        if (!l || !(gr_line_has_cells(l) ? gr_exact_touch_cells(x, a, l, mine, shape, size, reads)
+                                         : gr_exact_touch_line(x, a, l, mine, shape, reads)))
+            return false;
+    }
+    return true;
+}
+
+// In the order in which the lanes do it: those before the first one that meets another are the ones that access.c may
+// find already noted.
+static bool touch_scattered(Exact *x, Access *a, const VmGlance *g, bool reads) {
+    const uint8_t *order = x->turns[g->turn % 32];
+    uint32_t left = g->mask;
+    for (uint32_t m = g->mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        uint64_t at = a->address[lane] = gr_vm_glance_at(g, lane);
+        gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + g->site->size);
+    }
+    if (reads && gr_exact_takes_reads(x, a))
+        left = gr_exact_gather(x, a, a->address, left);
+    if (left && g->site->size < CELL_BYTES)
+        return false;
+    for (unsigned n = 0; n < LANES && left; n++) {
+        uint32_t lane = order[n];
+        if (!(left >> lane & 1))
+            continue;
+        uint64_t at = a->address[lane];
+        Line *l = gr_shadow_line(&x->shadow, a->owner, at);
+        if (!l)
+            return false;
+        a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
+        unsigned shift = (unsigned)__builtin_ctz(g->site->size);
+        Shape shape = gr_shape((Form)shift, (int)(at % LINE_BYTES) - (int)(lane << shift));
+        if (!gr_line_has_cells(l) && gr_exact_touch_line(x, a, l, UINT32_C(1) << lane, shape, reads))
+            continue;
+        if (!gr_line_cell(&x->shadow, l, at, a->owner != NULL) ||
+            !gr_exact_touch_cells(x, a, l, UINT32_C(1) << lane, shape, g->site->size, reads))
+            return false;
+    }
+    return true;
+}
+
+static bool touch_weak(Exact *x, Access *a, const VmGlance *g, bool reads) {
+    if ((g->site->size & (g->site->size - 1)) || g->site->size > 16)
+        return false;
+    uint32_t half[2] = {g->mask & 0xffff, g->mask & 0xffff0000};
+    bool one = g->shape[0] == g->shape[1] && g->base[0] == g->base[1];
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t lanes = one ? g->mask : half[h];
+        if (lanes && g->shape[h] == VM_SCATTERED && !a->owner) {
+            uint64_t base;
+            uint32_t stride = stride_of(g, g->mask, &base);
+            if (stride)
+                return touch_strided(x, a, g->mask, base, stride, g->site->size, reads);
+        }
+        if (lanes &&
+            (g->shape[h] == VM_SCATTERED || (g->shape[h] == VM_SAME && !reads && (lanes & (lanes - 1)))))
+            return (g->site->size >= CELL_BYTES || reads) && g->shape[h] == VM_SCATTERED &&
+                   touch_scattered(x, a, g, reads);
+    }
+    if (!one && !reads && half[0] && half[1] &&
+        g->base[0] - g->base[1] + 32 * g->site->size < 64 * g->site->size)
+        return false; // they may overlap
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t lanes = one ? g->mask : half[h];
+        if (!lanes)
+            continue;
+        if (!gr_exact_touch_shape(x, a, lanes, (VmShape)g->shape[h], g->base[h], g->site->size, reads))
+            return false;
+        if (one)
+            break;
+    }
+    return true;
+}
+
+// ---- Atomic operations ---------------------------------------------------------------------------------------------
+
+// A read-modify-write takes the place of the last one of the same kind, which it saw (history.c, still_needed).
+static inline bool takes_place(const Exact *x, const Stamp *mine, const Stamp *t) {
+    return t->site == mine->site && t->at.launch == mine->at.launch && t->access == PTX_ACCESS_RMW &&
+           ((t->scope >= SAME_DEVICE && !x->narrow) || t->at.id == mine->at.id);
+}
+
+static bool replace_node(Exact *x, Access *a, const Stamp *mine, Cell *c, uint32_t lane) {
+    Shadow *s = &x->shadow;
+    Node *n = &s->nodes.data[c->writes & INT32_MAX];
+    if (n->refs != 1 || n->interned || n->bytes != ALL_BYTES ||
+        !takes_place(x, mine, &s->stamps.data[n->stamp]))
+        return false;
+    a->view.lane = lane;
+    // What was written before must be in order, and nothing that this one may have to vouch for (history.c, SEEN).
+    const Stamp *old = &s->stamps.data[n->rest >> 5];
+    if (n->rest >> 31 || (n->rest && (old->strong || !gr_exact_knows_stamp(x, a, n->rest >> 5, old))))
+        return false;
+    n->stamp = a->stamp;
+    n->lanes = UINT32_C(1) << lane;
+    return true;
+}
+
+// Lines of whose tables all is known to be of launches that this one knows, by address.
+enum { KNOWN_LINES = 8 };
+
+static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t lane, uint64_t word,
+                               const Line *known[KNOWN_LINES]) {
+    const Line **slot = &known[word / LINE_BYTES % KNOWN_LINES];
+    if (*slot == line)
+        return true;
+    Shape shape = gr_shape(FORM_STEP2, (int)(word % LINE_BYTES) - (int)(lane * CELL_BYTES));
+    bool clear = gr_exact_clear_of_tables(x, a, line, UINT32_C(1) << lane, shape, CELL_BYTES, false);
+    *slot = a->tables_known == line ? line : *slot;
+    return clear;
+}
+
+// What the lanes do, as far as order goes. False: that is nothing, as nobody has released anything and neither have these lanes.
+static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op) {
+    const Stamp *mine = &x->shadow.stamps.data[a->stamp];
+    Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
+    *op = (StrongOp){.vars = vars,
+                     .size = mine->elem,
+                     .sem = g->site->sem,
+                     .scope = (PtxScope)(mine->scope + 1),
+                     .owner = a->owner ? a->owner->id : 0,
+                     .rmw = mine->access == PTX_ACCESS_RMW,
+                     .red = g->site->stmt && g->site->stmt->instr->op == PTX_OP_RED};
+    return vars->live || (a->view.warp->synced & g->mask);
+}
+
+static void atom_reads(Exact *x, Block *b, Warp *w, uint32_t lane, StrongOp *op, uint64_t at) {
+    op->at = at;
+    gr_order_strong_read(&x->order, b, w, lane, op);
+}
+
+static bool touch_atoms(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+    Shadow *s = &x->shadow;
+    StrongOp op;
+    bool orders = strong_op(x, a, g, &op);
+    Stamp *mine = &s->stamps.data[a->stamp];
+    const uint8_t *order = x->turns[g->turn % 32];
+    uint64_t known_line = 0; // and 1
+    Line *line = NULL;
+    Cell *cells = NULL;
+    const Line *known[KNOWN_LINES] = {NULL};
+    if (a->stamp >= INLINE_STAMPS)
+        return false;
+    for (unsigned k = 0; k < LANES; k++) {
+        uint32_t lane = order[k];
+        if (!(g->mask >> lane & 1))
+            continue;
+        uint64_t at = gr_vm_glance_at(g, lane);
+        gr_stamp_reaches(mine, at, at + g->site->size);
+        if (at / LINE_BYTES + 1 != known_line) {
+            line = gr_shadow_line(s, a->owner, at);
+            cells = line ? gr_line_cell(s, line, 0, a->owner != NULL) : NULL;
+            if (!cells)
+                return false;
+            known_line = at / LINE_BYTES + 1;
+            gr_exact_is_written(x, a, line);
+        }
+        if (orders)
+            atom_reads(x, b, w, lane, &op, at);
+        for (uint32_t i = 0; i < g->site->size; i += CELL_BYTES) {
+            Cell *c = &cells[(at + i) / CELL_BYTES % LINE_CELLS];
+            if ((c->reads && !gr_exact_all_strong(x, a, c->reads)) ||
+                (gr_line_has_tables(line, false) && !is_clear_of_tables(x, a, line, lane, at + i, known)))
+                return false;
+            if (c->writes >> 31) {
+                if (!replace_node(x, a, mine, c, lane))
+                    return false;
+            } else if (!c->writes || c->writes >> 5 == a->stamp ||
+                       takes_place(x, mine, &s->stamps.data[c->writes >> 5]) ||
+                       gr_exact_retire_cell(x, a, line, c))
+                c->writes = a->stamp << 5 | lane;
+            else
+                return false;
+        }
+        if (orders)
+            gr_order_strong_write(&x->order, b, w, lane, &op);
+    }
+    return true;
+}
+
+// ---- Strong reads --------------------------------------------------------------------------------------------------
+
+// Where all the lanes read. False: it is not one place.
+static bool is_one_place(const VmGlance *g, uint64_t *at) {
+    *at = gr_vm_glance_at(g, (unsigned)__builtin_ctz(g->mask));
+    if (!(g->mask & (g->mask - 1)))
+        return true;
+    for (unsigned h = 0; h < 2; h++)
+        if ((g->mask & UINT32_C(0xffff) << 16 * h) && (g->shape[h] != VM_SAME || g->base[h] != *at))
+            return false;
+    return true;
+}
+
+static Look *look_at(Warp *w, uint64_t at, uint32_t mask) {
+    return &w->look[(at / CELL_BYTES + (unsigned)__builtin_ctz(mask)) % LOOKS];
+}
+
+// The lanes have read that before, and nothing has been written there since.
+static bool sees_again(Exact *x, Block *owner, Warp *w, const VmGlance *g, const Kind *k, uint32_t epoch) {
+    uint64_t at;
+    if (!w->looked || !is_one_place(g, &at) || gr_exact_passes_some(x))
+        return false;
+    const Look *l = look_at(w, at, g->mask);
+    if (l->at != at || (g->mask & ~l->lanes) || l->age != x->shadow.age)
+        return false;
+    Stamp *t = &x->shadow.stamps.data[l->stamp];
+    const Line *line = gr_shadow_line(&x->shadow, owner, at);
+    if (t->site != k->stamp.site || t->at.epoch != epoch || !line || !gr_line_has_cells(line) ||
+        line->wide.version != l->version)
+        return false;
+    t->last = x->moment;
+    return true;
+}
+
+static void note_look(Exact *x, const Access *a, Warp *w, const VmGlance *g) {
+    uint64_t at;
+    if (!is_one_place(g, &at))
+        return;
+    const Line *line = gr_shadow_line(&x->shadow, a->owner, at);
+    if (!line || !gr_line_has_cells(line))
+        return;
+    Look now = {at, line->wide.version, x->shadow.age, a->stamp, g->mask}, *l = look_at(w, at, g->mask);
+    if (l->at == at && l->version == now.version && l->age == now.age && l->stamp == now.stamp)
+        now.lanes |= l->lanes;
+    *l = now;
+    w->looked = true;
+}
+
+// The lanes read a word where nothing but strong operations has been. False: look closer.
+static bool look_at_word(Exact *x, Access *a, Line *line, uint32_t lanes, uint64_t word) {
+    Cell *c = &line->wide.cells[word / CELL_BYTES % LINE_CELLS];
+    if (c->writes && !gr_exact_all_strong(x, a, c->writes) && !gr_exact_retire_cell(x, a, line, c))
+        return false;
+    if (gr_line_has_tables(line, true) &&
+        !gr_exact_clear_of_tables(x, a, line, lanes, gr_shape(FORM_SAME, (int)(word % LINE_BYTES)),
+                                  CELL_BYTES, true))
+        return false;
+    History now = gr_exact_remember(x, a, c->reads, lanes, word, ALL_BYTES);
+    gr_history_release(&x->shadow, c->reads);
+    c->reads = now;
+    return true;
+}
+
+static void look_there(Exact *x, Access *a, uint32_t lanes, uint64_t at, uint32_t size) {
+    Line *line = size % CELL_BYTES == 0 ? gr_shadow_line(&x->shadow, a->owner, at) : NULL;
+    bool quick = line && gr_line_cell(&x->shadow, line, at, a->owner != NULL);
+    gr_stamp_reaches(&x->shadow.stamps.data[a->stamp], at, at + size);
+    a->view.lane = (uint32_t)__builtin_ctz(lanes);
+    a->line_at = at & ~(uint64_t)(LINE_BYTES - 1);
+    for (uint32_t k = 0; quick && k < size; k += CELL_BYTES)
+        quick = look_at_word(x, a, line, lanes, at + k);
+    if (!quick)
+        gr_exact_touch(x, a, lanes, size);
+}
+
+// Lanes at one place together.
+static bool touch_strong(Exact *x, Access *a, const VmGlance *g, Block *b, Warp *w) {
+    StrongOp op;
+    bool orders = strong_op(x, a, g, &op);
+    uint64_t reports = x->reports;
+    for (uint32_t m = g->mask; m; m &= m - 1)
+        a->address[__builtin_ctz(m)] = gr_vm_glance_at(g, (unsigned)__builtin_ctz(m));
+    for (uint32_t left = g->mask, same; left; left &= ~same) {
+        uint64_t at = a->address[__builtin_ctz(left)];
+        same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            same |= a->address[__builtin_ctz(m)] == at ? m & -m : 0;
+        // An element of a vector is not behind what a later element acquires.
+        uint32_t size = orders ? op.size : g->site->size;
+        for (uint32_t i = 0; i < g->site->size; i += size) {
+            for (uint32_t m = same; m; m &= m - 1) {
+                unsigned lane = (unsigned)__builtin_ctz(m);
+                a->address[lane] = at + i;
+                if (orders)
+                    atom_reads(x, b, w, lane, &op, at + i);
+            }
+            look_there(x, a, same, at + i, size);
+        }
+    }
+    if (x->reports == reports)
+        note_look(x, a, w, g);
+    return true;
+}
+
+// ---- All -----------------------------------------------------------------------------------------------------------
+
+static Kind *kind_of(Exact *x, VmSiteInfo *info) {
+    if (info->memo[0] == x->serial)
+        return &x->kinds.data[info->memo[1]];
+    uint32_t site = gr_exact_site(x, info->module, info->site);
+    while (x->kinds.len <= site)
+        if (!gr_vec_push(&x->kinds, (Kind){.known = false})) {
+            x->nomem = true;
+            return NULL;
+        }
+    Kind *k = &x->kinds.data[site];
+    if (!k->known)
+        gr_exact_fill_kind(k, site, info->stmt, info->size, info->access, info->sem, info->scope,
+                           info->access == PTX_ACCESS_WRITE);
+    info->memo[0] = x->serial;
+    info->memo[1] = site;
+    return k;
+}
+
+bool gr_exact_defer_read(Exact *x, Block *b, const VmAccessEvent *e) {
+    if (e->access != PTX_ACCESS_READ || e->space != PTX_SHARED || e->owner != b->linear)
+        return false;
+    Warp *w = &b->warps[e->where.warp];
+    VmSiteInfo info = {.module = e->where.module,
+                       .stmt = e->where.stmt,
+                       .site = e->where.site,
+                       .size = e->size,
+                       .access = e->access,
+                       .sem = e->sem,
+                       .scope = e->scope};
+    VmGlance g = {.launch = b->launch->number,
+                  .block_linear = b->linear,
+                  .site = &info,
+                  .warp = e->where.warp,
+                  .mask = e->where.mask,
+                  .turn = e->turn,
+                  .space = PTX_SHARED,
+                  .shape = {VM_SCATTERED, VM_SCATTERED},
+                  .lanes = e->address};
+    Kind *k = kind_of(x, &info);
+    uint32_t epoch = common_epoch(w, g.mask);
+    return k && k->stamp.site && epoch && gr_exact_defer(x, b, w, &g, k, epoch);
+}
+
+// A strong access of which touch_strong or touch_atoms can tell. Elements of vectors that are loaded are told word by word.
+static bool is_quick(const Exact *x, const Kind *k, const VmGlance *g, bool reads) {
+    uint32_t size = g->site->size;
+    return (k->relaxed || g->site->sem == PTX_ACQUIRE) && !x->open.len &&
+           k->stamp.access != PTX_ACCESS_WRITE && k->stamp.elem &&
+           (reads || (k->stamp.elem == size && (size == 4 || size == 8)));
+}
+
+bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
+    Warp *w = &b->warps[g->warp];
+    Kind *k = kind_of(x, g->site);
+    uint32_t epoch = common_epoch(w, g->mask);
+    bool shared = g->space == PTX_SHARED;
+    if (!k || !k->stamp.site || !epoch)
+        return false;
+    if (shared) {
+        if (gr_exact_defer(x, b, w, g, k, epoch))
+            return true;
+        if (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL) // nobody deferred anything there
+            gr_exact_catch_up(x, b);
+    }
+    bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;
+    if (strong && !is_quick(x, k, g, reads))
+        return false;
+    if (strong && reads && sees_again(x, shared ? b : NULL, w, g, k, epoch))
+        return true;
+    VmGlance part;
+    if (reads && !strong && !shared && k->pages.count) {
+        uint32_t left = gr_exact_untold(x, b->launch, k, g);
+        if (!left)
+            return true;
+        if (left != g->mask) {
+            part = *g;
+            part.mask = left;
+            g = &part;
+        }
+    }
+    Access a;
+    a.view = (View){.launch = b->launch, .block = b, .warp = w};
+    a.owner = shared ? b : NULL;
+    a.event = NULL;
+    a.late = a.met_strong = a.raced = a.asked = a.silent = false;
+    memset(a.unchanged, 0, sizeof a.unchanged);
+    a.known = a.plain = a.gone = a.own = a.before = 0;
+    a.line_at = 0;
+    a.tables_known = NULL;
+    a.last.bytes = 0;
+    Stamp s = k->stamp;
+    s.at = (Point){b->id, epoch, b->launch->index, w->index};
+    a.stamp = gr_exact_stamp(x, w, &s);
+    if (!a.stamp)
+        return false;
+    return !strong ? touch_weak(x, &a, g, reads)
+           : reads ? touch_strong(x, &a, g, b, w)
+                   : touch_atoms(x, &a, g, b, w);
+}

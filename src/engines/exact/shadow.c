@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: Apache-2.0
+// shadow — see shadow.h.
+#include "engines/exact/shadow.h"
+
+#include "base/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NEW_STAMPS = 1 << 16,  // at least so many between two collections
+    VISITS = 8,            // at most so many histories and runs are gone through for each of them
+    KEPT_BYTES = 64 << 20, // of pages nobody needs any more
+};
+
+// ---- Lines of global memory ----------------------------------------------------------------------------------------
+
+void gr_shadow_init(Shadow *s, size_t step) {
+    s->generation = s->age = 1;
+    s->step = step;
+    s->left = step ? step : NEW_STAMPS;
+}
+
+static void free_pages(Shadow *s) {
+    for (size_t k = 0; k < s->regions.len; k++) {
+        Region *r = s->regions.entries[k].value;
+        for (size_t i = r->first; i < r->end; i++)
+            free(r->pages[i]);
+        free(r);
+    }
+    gr_map_free(&s->regions);
+    memset(s->cached, 0, sizeof s->cached);
+    while (s->slabs.len)
+        free(s->slabs.data[--s->slabs.len]);
+    gr_vec_free(&s->runs);
+    gr_vec_free(&s->nodes);
+    gr_vec_free(&s->stamps);
+    gr_tables_free(&s->tables);
+    free(s->index);
+    free(s->used);
+    s->used = NULL;
+    s->index = NULL;
+    s->index_cap = 0;
+    s->bytes = 0;
+}
+
+static void free_tiles(Shadow *s) {
+    for (Tile *t = s->free_tiles, *next; t; t = next) {
+        next = t->next_free;
+        free(t->lines);
+        free(t->made);
+        s->log_bytes -= t->log_cap;
+        free(t->log);
+        gr_board_free(&t->board);
+        free(t->watched);
+        gr_vec_free(&t->watches);
+        free(t);
+    }
+    s->free_tiles = NULL;
+}
+
+void gr_shadow_clear(Shadow *s) {
+    free_tiles(s);
+    if (s->bytes + s->stamps.cap * sizeof(Stamp) + s->runs.cap * sizeof(Run) + s->nodes.cap * sizeof(Node) +
+            s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + gr_tables_bytes(&s->tables) >
+        KEPT_BYTES)
+        free_pages(s);
+    gr_tables_clear(&s->tables);
+    memset(s->recent, 0, sizeof s->recent);
+    s->generation++;
+    s->age++;
+    s->used_to = s->next_unused = 0;
+    s->left = s->step ? s->step : NEW_STAMPS;
+    s->stamps.len = s->nodes.len = s->runs.len = 0;
+    s->free_node = s->free_run = 0;
+    s->free_cells = NULL;
+    s->used_slabs = s->slab_left = 0;
+    if (s->index && s->live_nodes)
+        memset(s->index, 0, s->index_cap * sizeof *s->index);
+    s->live_nodes = 0;
+}
+
+void gr_shadow_free(Shadow *s) {
+    free_pages(s);
+    free_tiles(s);
+    gr_vec_free(&s->slabs);
+}
+
+Line *gr_shadow_new_line(Shadow *s, uint64_t address) {
+    uint64_t page = address >> PAGE_SHIFT, number = page / REGION_PAGES;
+    unsigned slot = (unsigned)(number % CACHED_REGIONS);
+    if (s->cached[slot].number != number + 1) {
+        Region *r = gr_map_get_u64(&s->regions, number);
+        if (!r) {
+            r = calloc(1, sizeof *r);
+            if (!r || !gr_map_put_u64(&s->regions, number, r)) {
+                free(r);
+                s->nomem = true;
+                return NULL;
+            }
+        }
+        s->cached[slot].number = number + 1;
+        s->cached[slot].region = r;
+    }
+    Region *region = s->cached[slot].region;
+    uint32_t index = (uint32_t)(page % REGION_PAGES);
+    Page **at = &region->pages[index], *p = *at;
+    if (!p) {
+        p = malloc(sizeof *p);
+        if (!p) {
+            s->nomem = true;
+            return NULL;
+        }
+        *at = p;
+        region->first = !region->end || index < region->first ? index : region->first;
+        region->end = index >= region->end ? index + 1 : region->end;
+        s->bytes += sizeof *p;
+        p->generation = 0;
+    }
+    if (p->generation != s->generation) {
+        memset(p->lines, 0, sizeof p->lines);
+        p->generation = s->generation;
+    }
+    return &p->lines[address / LINE_BYTES % PAGE_LINES];
+}
+
+Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end) {
+    static const Line empty;
+    uint64_t at = *address & ~(uint64_t)(LINE_BYTES - 1);
+    while (at < end) {
+        uint64_t page = at >> PAGE_SHIFT;
+        const Region *r = gr_map_get_u64(&s->regions, page / REGION_PAGES);
+        Page *p = r ? r->pages[page % REGION_PAGES] : NULL;
+        if (!r)
+            at = ((page / REGION_PAGES + 1) * REGION_PAGES) << PAGE_SHIFT;
+        else if (!p || p->generation != s->generation)
+            at = (page + 1) << PAGE_SHIFT;
+        else if (!memcmp(&p->lines[at / LINE_BYTES % PAGE_LINES], &empty, sizeof empty))
+            at += LINE_BYTES;
+        else {
+            *address = at;
+            return &p->lines[at / LINE_BYTES % PAGE_LINES];
+        }
+    }
+    return NULL;
+}
+
+uint64_t gr_shadow_bytes(const Shadow *s) {
+    return s->bytes + s->log_bytes + s->regions.len * sizeof(Region) + s->stamps.len * sizeof(Stamp) +
+           s->runs.len * sizeof(Run) + s->nodes.len * sizeof(Node) + s->index_cap * sizeof *s->index +
+           s->slabs.len * SLAB_LINES * LINE_CELLS * sizeof(Cell) + gr_tables_bytes(&s->tables) +
+           (s->used ? s->stamps.len / 8 : 0);
+}
+
+// ---- Runs and cells ------------------------------------------------------------------------------------------------
+
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape) {
+    Run mine = {.stamp = stamp, .lanes = lanes, .shape = shape, .length = 1};
+    if (first->stamp) {
+        uint32_t number = s->free_run;
+        if (number) {
+            s->free_run = s->runs.data[number - 1].next;
+            s->runs.data[number - 1] = *first;
+        } else if (s->runs.len < UINT32_MAX - 1 && gr_vec_push(&s->runs, *first)) {
+            number = (uint32_t)s->runs.len;
+        } else {
+            s->nomem = true;
+            return;
+        }
+        mine.next = number;
+        mine.length = first->length < UINT16_MAX ? first->length + 1 : first->length;
+    }
+    *first = mine;
+}
+
+void gr_run_drop(Shadow *s, uint32_t *link) {
+    uint32_t number = *link;
+    Run *r = &s->runs.data[number - 1];
+    *link = r->next;
+    r->next = s->free_run;
+    s->free_run = number;
+}
+
+static Cell *take_cells(Shadow *s) {
+    Cell *c = s->free_cells;
+    if (c) {
+        memcpy(&s->free_cells, (const void *)c, sizeof s->free_cells);
+    } else {
+        if (!s->slab_left) {
+            if (s->used_slabs == s->slabs.len) {
+                c = malloc(SLAB_LINES * LINE_CELLS * sizeof *c);
+                if (!c || !gr_vec_push(&s->slabs, c)) {
+                    free(c);
+                    s->nomem = true;
+                    return NULL;
+                }
+            }
+            s->used_slabs++;
+            s->slab_left = SLAB_LINES;
+        }
+        c = s->slabs.data[s->used_slabs - 1] + (size_t)--s->slab_left * LINE_CELLS;
+    }
+    memset(c, 0, LINE_CELLS * sizeof *c);
+    return c;
+}
+
+void gr_line_reset(Shadow *s, Line *l, bool shared) {
+    (void)shared;
+    if (gr_line_has_cells(l)) {
+        Cell *c = l->wide.cells;
+        for (unsigned k = 0; k < LINE_CELLS; k++) {
+            gr_history_release(s, c[k].writes);
+            gr_history_release(s, c[k].reads);
+        }
+        memcpy((void *)c, &s->free_cells, sizeof s->free_cells);
+        s->free_cells = c;
+    } else {
+        for (unsigned k = 0; k < 2; k++)
+            while (l->side[k].next)
+                gr_run_drop(s, &l->side[k].next);
+    }
+    memset(l, 0, sizeof *l);
+}
+
+// What the run is, word by word and lane by lane.
+static void spread(Shadow *s, Cell *cells, unsigned side, Run r, bool shared) {
+    Form form = gr_shape_form(r.shape);
+    int base = gr_shape_base(r.shape), stride = gr_shape_stride(r.shape);
+    int size = form == FORM_SAME    ? (int)s->stamps.data[r.stamp].size
+               : form == FORM_WHOLE ? LINE_BYTES
+                                    : 1 << form;
+    bool whole = form >= FORM_STEP2 && form <= FORM_STEP4 && r.stamp < INLINE_STAMPS;
+    for (uint32_t m = r.lanes; m; m &= m - 1) {
+        int from = base + __builtin_ctz(m) * stride, to = from + size;
+        Cell *c = &cells[from / CELL_BYTES];
+        for (int k = 0; whole && k < size / CELL_BYTES; k++)
+            whole = !(side ? c[k].reads : c[k].writes);
+        for (int k = 0; whole && k < size / CELL_BYTES; k++)
+            *(side ? &c[k].reads : &c[k].writes) = r.stamp << 5 | (uint32_t)__builtin_ctz(m);
+        if (whole)
+            continue;
+        for (int word = from / CELL_BYTES; word * CELL_BYTES < to && word < LINE_CELLS; word++) {
+            int a = from > word * CELL_BYTES ? from - word * CELL_BYTES : 0,
+                b = to - word * CELL_BYTES < CELL_BYTES ? to - word * CELL_BYTES : CELL_BYTES;
+            Entry e = {r.stamp, form == FORM_SAME ? r.lanes : m & -m, ((1u << b) - 1) & ~((1u << a) - 1),
+                       side != 0};
+            History *h = side ? &cells[word].reads : &cells[word].writes, longer;
+            longer = gr_history_push(s, *h, e, !shared);
+            gr_history_release(s, *h);
+            *h = longer;
+        }
+        if (form == FORM_SAME)
+            return;
+    }
+}
+
+Cell *gr_line_widen(Shadow *s, Line *l, bool shared) {
+    Cell *cells = take_cells(s);
+    if (!cells)
+        return NULL;
+    Line old = *l;
+    for (unsigned k = 0; k < 2; k++) {
+        if (!old.side[k].stamp)
+            continue;
+        // Oldest first: turn the chain around.
+        uint32_t turned = 0;
+        for (uint32_t at = old.side[k].next, next; at; at = next) {
+            next = s->runs.data[at - 1].next;
+            s->runs.data[at - 1].next = turned;
+            turned = at;
+        }
+        while (turned) {
+            spread(s, cells, k, s->runs.data[turned - 1], shared);
+            gr_run_drop(s, &turned);
+        }
+        spread(s, cells, k, old.side[k], shared);
+    }
+    memset(l->side, 0, sizeof l->side);
+    l->wide.mark.shape = gr_shape(FORM_CELLS, 0);
+    l->wide.cells = cells;
+    gr_line_written(s, l);
+    return cells;
+}
+
+// ---- Tiles ---------------------------------------------------------------------------------------------------------
+
+Tile *gr_shadow_new_tile(Shadow *s, Block *owner) {
+    uint32_t n = owner->launch->shared_bytes / LINE_BYTES + 1;
+    Tile *t = s->free_tiles;
+    if (t && t->n_lines == n) {
+        s->free_tiles = t->next_free;
+    } else {
+        t = calloc(1, sizeof *t);
+        if (t) {
+            t->lines = calloc(n, sizeof *t->lines);
+            t->made = calloc(n, sizeof *t->made);
+            t->n_lines = n;
+        }
+        if (!t || !t->lines || !t->made) {
+            if (t) {
+                free(t->lines);
+                free(t->made);
+            }
+            free(t);
+            s->nomem = true;
+            return NULL;
+        }
+    }
+    t->generation++;
+    t->phase = PHASE_FRESH;
+    t->epoch = owner->floor;
+    t->elem = 0;
+    t->narrowest = BOARD_GRAIN;
+    if (t->launch != owner->launch->number) {
+        t->launch = owner->launch->number;
+        t->grain = BOARD_GRAIN;
+    }
+    t->async = t->watching = false;
+    t->watches.len = 0;
+    t->log_len = 0;
+    return owner->tile = t;
+}
+
+void gr_shadow_forget(Shadow *s, Block *b) {
+    Tile *t = b->tile;
+    b->tile = NULL;
+    if (!t)
+        return;
+    for (uint32_t k = 0; k < t->n_lines; k++)
+        if (gr_line_has_cells(&t->lines[k]) || t->lines[k].side[0].next || t->lines[k].side[1].next)
+            gr_line_reset(s, &t->lines[k], true);
+    if (s->free_tiles && s->free_tiles->n_lines != t->n_lines)
+        free_tiles(s);
+    t->next_free = s->free_tiles;
+    s->free_tiles = t;
+}
+
+// ---- Stamps --------------------------------------------------------------------------------------------------------
+
+static bool same_stamp(const Stamp *a, const Stamp *b) {
+    return a->at.id == b->at.id && a->at.epoch == b->at.epoch && a->at.warp == b->at.warp &&
+           a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
+           a->proxy == b->proxy && a->size == b->size && a->elem == b->elem && a->mark == b->mark;
+}
+
+// The number of one that is not used; 0: there is none.
+static uint32_t unused_stamp(Shadow *s) {
+    for (size_t word = s->next_unused / 64; word * 64 < s->used_to; word++) {
+        uint64_t left = ~s->used[word];
+        if (left) {
+            size_t number = word * 64 + (size_t)__builtin_ctzll(left);
+            s->next_unused = number;
+            if (number >= s->used_to)
+                break;
+            s->used[word] |= left & -left;
+            return (uint32_t)number;
+        }
+    }
+    s->used_to = 0;
+    return 0;
+}
+
+uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
+    uint32_t number = s->used_to ? unused_stamp(s) : 0;
+    if (!number) {
+        if ((!s->stamps.len && !gr_vec_push(&s->stamps, (Stamp){.site = 0})) || s->stamps.len >= UINT32_MAX ||
+            !gr_vec_reserve(&s->stamps, s->stamps.len + 1)) {
+            s->nomem = true;
+            return 0;
+        }
+        number = (uint32_t)s->stamps.len++;
+    }
+    s->left -= s->left != 0;
+    Stamp *mine = &s->stamps.data[number];
+    *mine = *want;
+    mine->first = mine->last = moment;
+    mine->low = UINT64_MAX;
+    mine->reach = 0;
+    return number;
+}
+
+static void use(Shadow *s, uint32_t stamp) { s->used[stamp / 64] |= UINT64_C(1) << stamp % 64; }
+
+// Nodes are gone through on their own.
+static void use_inline(Shadow *s, History h) {
+    if (!(h >> 31))
+        use(s, h >> 5);
+}
+
+static void use_line(Shadow *s, const Line *l) {
+    s->gone_through += 2;
+    if (gr_line_has_cells(l)) {
+        s->gone_through += 2 * LINE_CELLS;
+        for (unsigned k = 0; k < LINE_CELLS; k++) {
+            use_inline(s, l->wide.cells[k].writes);
+            use_inline(s, l->wide.cells[k].reads);
+        }
+        return;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        for (const Run *r = &l->side[k];; r = &s->runs.data[r->next - 1], s->gone_through++) {
+            use(s, r->stamp);
+            if (!r->next)
+                break;
+        }
+}
+
+static void use_tables(Shadow *s) {
+    for (size_t k = 0; k < s->tables.list.len; k++) {
+        const Table *t = &s->tables.list.data[k];
+        s->gone_through += 2 * gr_table_count(t->shift);
+        for (unsigned e = 0; e < gr_table_count(t->shift); e++) {
+            use_inline(s, t->first[e]);
+            use_inline(s, t->two[e / 64] >> e % 64 & 1 ? t->second[e] : 0);
+        }
+    }
+}
+
+void gr_shadow_collect_begin(Shadow *s) {
+    free(s->used);
+    s->used = calloc(s->stamps.len / 64 + 1, sizeof *s->used);
+    s->used_to = s->next_unused = 0;
+    if (!s->used) { // another time
+        s->left = s->stamps.len;
+        return;
+    }
+    s->gone_through = s->nodes.len;
+    use(s, 0);
+    for (size_t k = 0; k < s->regions.len; k++) {
+        const Region *r = s->regions.entries[k].value;
+        for (size_t i = r->first; i < r->end; i++)
+            for (size_t n = 0; r->pages[i] && r->pages[i]->generation == s->generation && n < PAGE_LINES; n++)
+                use_line(s, &r->pages[i]->lines[n]);
+    }
+    for (size_t k = 0; k < s->nodes.len; k++)
+        if (s->nodes.data[k].refs) {
+            use(s, s->nodes.data[k].stamp);
+            use_inline(s, s->nodes.data[k].rest); // the oldest entry of a chain may have no node of its own
+        }
+    use_tables(s);
+}
+
+void gr_shadow_collect_tile(Shadow *s, const Tile *t) {
+    for (uint32_t k = 0; s->used && k < t->n_lines; k++)
+        if (t->made[k] == t->generation)
+            use_line(s, &t->lines[k]);
+}
+
+// What still refers to a number that is given back knows nothing and is nobody: checks.c notices it.
+static void give_back(Shadow *s, size_t word) {
+    for (uint64_t m = ~s->used[word]; m; m &= m - 1) {
+        size_t number = word * 64 + (size_t)__builtin_ctzll(m);
+        if (number >= s->stamps.len)
+            break;
+        s->stamps.data[number].at.id = 0;
+        s->stamps.data[number].at.epoch = UINT32_MAX;
+    }
+}
+
+void gr_shadow_collect_end(Shadow *s) {
+    if (!s->used)
+        return;
+    size_t live = 0, words = s->stamps.len / 64 + 1;
+    for (size_t k = 0; k < words; k++) {
+        live += (size_t)__builtin_popcountll(s->used[k]);
+        give_back(s, k);
+    }
+    s->used_to = s->stamps.len;
+    s->collections++;
+    // As many new ones as pay for going through everything, and for twice the stamps that there are now.
+    size_t pays = s->gone_through / VISITS > live ? s->gone_through / VISITS : live;
+    s->left = s->step ? s->step : pays > NEW_STAMPS ? pays : NEW_STAMPS;
+    memset(s->recent, 0, sizeof s->recent);
+    s->age++;
+}
+
+uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment) {
+    uint64_t hash = gr_mix64((want->at.id << 5 | want->at.warp) * UINT64_C(0x9e3779b97f4a7c15) +
+                             ((uint64_t)want->site << 32 | want->at.epoch));
+    uint32_t *recent = &s->recent[hash % CACHED_STAMPS];
+    if (*recent && same_stamp(&s->stamps.data[*recent], want)) {
+        s->stamps.data[*recent].last = moment;
+        return *recent;
+    }
+    return *recent = gr_shadow_new_stamp(s, want, moment);
+}
+
+// ---- Histories -----------------------------------------------------------------------------------------------------
+
+static uint64_t hash_node(const Node *n) {
+    return gr_mix64(gr_mix64((uint64_t)n->rest << 32 | n->stamp) +
+                    ((uint64_t)n->lanes << 5 | (uint64_t)n->silent << 4 | n->bytes));
+}
+
+static bool grow_index(Shadow *s) {
+    size_t cap = s->index_cap ? s->index_cap * 2 : 1024;
+    uint32_t *index = calloc(cap, sizeof *index);
+    if (!index)
+        return false;
+    for (size_t k = 0; k < s->nodes.len; k++) {
+        Node *n = &s->nodes.data[k];
+        if (!n->refs || !n->interned)
+            continue;
+        uint32_t *bucket = &index[hash_node(n) & (cap - 1)];
+        n->next = *bucket;
+        *bucket = (uint32_t)k + 1;
+    }
+    free(s->index);
+    s->index = index;
+    s->index_cap = cap;
+    return true;
+}
+
+// The number of an unused node, and 1; 0: out of memory.
+static uint32_t take_node(Shadow *s) {
+    uint32_t number = s->free_node;
+    if (number) {
+        s->free_node = s->nodes.data[number - 1].next;
+        return number;
+    }
+    if (s->nodes.len >= INT32_MAX || !gr_vec_push(&s->nodes, (Node){.rest = 0}))
+        return 0;
+    return (uint32_t)s->nodes.len;
+}
+
+void gr_history_free(Shadow *s, History h) {
+    while (h >> 31) {
+        uint32_t number = (h & INT32_MAX) + 1;
+        Node *n = &s->nodes.data[number - 1];
+        if (n->interned) {
+            uint32_t *at = &s->index[hash_node(n) & (s->index_cap - 1)];
+            while (*at != number)
+                at = &s->nodes.data[*at - 1].next;
+            *at = n->next;
+        }
+        n->next = s->free_node;
+        s->free_node = number;
+        s->live_nodes--;
+        h = n->rest;
+        if (!(h >> 31) || --s->nodes.data[h & INT32_MAX].refs)
+            return;
+    }
+}
+
+History gr_history_push(Shadow *s, History h, Entry e, bool intern) {
+    if (!h && e.bytes == ALL_BYTES && !(e.lanes & (e.lanes - 1)) && e.stamp < INLINE_STAMPS)
+        return e.stamp << 5 | (uint32_t)__builtin_ctz(e.lanes);
+    Node n = {.rest = h, .stamp = e.stamp, .lanes = e.lanes, .refs = 1};
+    n.bytes = e.bytes & ALL_BYTES;
+    n.interned = intern;
+    n.silent = e.silent;
+    uint32_t left = gr_history_left(s, h);
+    n.left = (left - (left != 0)) & HISTORY_LEFT;
+    Alike mine = gr_stamp_alike(&s->stamps.data[e.stamp]), others = h ? gr_history_alike(s, h) : mine;
+    Alike both = gr_alike_both(mine, others);
+    n.strong = both.strong & 7;
+    n.some_volatile = both.some_volatile;
+    n.narrow = both.narrow;
+    n.sizeless = both.sizeless;
+    n.one_site = !h || (others.one_site &&
+                        s->stamps.data[gr_history_stamp(s, h)].site == s->stamps.data[e.stamp].site);
+    if (intern && (size_t)s->live_nodes + 1 > s->index_cap && !grow_index(s)) {
+        s->nomem = true;
+        return gr_history_retain(s, h);
+    }
+    uint32_t none = 0, *bucket = intern ? &s->index[hash_node(&n) & (s->index_cap - 1)] : &none;
+    for (uint32_t k = *bucket; k; k = s->nodes.data[k - 1].next) {
+        Node *o = &s->nodes.data[k - 1];
+        if (o->rest == n.rest && o->stamp == n.stamp && o->lanes == n.lanes && o->bytes == n.bytes &&
+            o->silent == n.silent) {
+            o->refs++;
+            return (k - 1) | UINT32_C(1) << 31;
+        }
+    }
+    uint32_t number = take_node(s);
+    if (!number) {
+        s->nomem = true;
+        return gr_history_retain(s, h);
+    }
+    n.next = *bucket;
+    *bucket = number;
+    (void)gr_history_retain(s, h);
+    s->nodes.data[number - 1] = n;
+    s->live_nodes++;
+    return (number - 1) | UINT32_C(1) << 31;
+}

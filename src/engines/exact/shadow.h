@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// shadow — who has accessed which bytes: for every line of 128 bytes the accesses that a later one may still race with.
+//
+// A line is told in runs for as long as that is possible: what one warp instruction did to it, one lane after the other or all at the
+// same place, in the order newest to oldest. One run each for reads and writes is in the line itself. When somebody needs
+// to know more exactly, the line gets cells, one for every 4-byte word, with two histories, of writes and of reads. A history is
+// empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes, bytes}; those of global memory
+// are interned, so that words accessed alike share them. A stamp is what one warp instruction's accesses have in common. Memory is
+// taken when it is touched first.
+//
+// The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
+// and older lines are as good as empty.
+#ifndef GR_EXACT_SHADOW_H
+#define GR_EXACT_SHADOW_H
+
+#include "engines/exact/board.h"
+#include "engines/exact/order/order.h"
+#include "engines/exact/tables.h"
+
+typedef struct Stamp {
+    Point at;
+    uint32_t site, size;                        // bytes per lane
+    uint8_t access, strong, scope, proxy, elem; // PtxAccess, bool, Relation, VmProxy, bytes of an element
+    uint8_t mark;                               // STAMP_…
+    uint8_t reach;                              // see low
+    uint64_t first, last;                       // events between which it was used
+    uint64_t low; // it was used for addresses in [low, low + 2^reach); UINT64_MAX: for none yet
+} Stamp;
+
+enum {
+    STAMP_VOLATILE = 1,
+    STAMP_DISCARDED = 2, // a load whose value these lanes did not use
+    STAMP_COMPARED = 4,  // a store of which it is known what it changed
+    STAMP_FREED = 8,     // it freed the memory
+};
+
+// It is used for [from, to).
+static inline void gr_stamp_reaches(Stamp *s, uint64_t from, uint64_t to) {
+    if (__builtin_expect(from >= s->low && (to - s->low - 1) >> s->reach == 0, 1))
+        return;
+    if (from >= to)
+        return;
+    bool none = s->low == UINT64_MAX;
+    uint64_t low = none || from < s->low ? from : s->low;
+    uint64_t last = none ? to - 1 : s->low + ((UINT64_C(1) << s->reach) - 1);
+    last = last < to - 1 ? to - 1 : last;
+    s->reach = last == low ? 0 : (uint8_t)(64 - __builtin_clzll(last - low));
+    s->reach -= s->reach == 64; // addresses end far below
+    s->low = low;
+}
+
+static inline bool gr_stamp_has_reached(const Stamp *s, uint64_t at) {
+    return at >= s->low && (at - s->low) >> s->reach == 0;
+}
+
+typedef uint32_t History; // 0 empty; top bit clear: stamp << 5 | lane; set: number of a node
+
+typedef struct Cell {
+    History writes, reads;
+} Cell;
+
+enum {
+    CELL_BYTES = 4,
+    ALL_BYTES = 15,
+    LINE_BYTES = 128,
+    LINE_CELLS = LINE_BYTES / CELL_BYTES,
+    PAGE_LINES = 32,
+    PAGE_SHIFT = 12, // of PAGE_LINES lines
+    REGION_PAGES = 1 << 14,
+    CACHED_REGIONS = 16,
+    CACHED_STAMPS = 4096,
+    SLAB_LINES = 256,
+    HISTORY_LEFT = (1 << 19) - 1,
+    INLINE_STAMPS = 1 << 26, // so many fit into a history with a lane
+};
+
+// How the lanes of a run lie.
+typedef enum Form {
+    FORM_STEP0, // lane l has one byte, at base + stride * l
+    FORM_STEP1, // two bytes
+    FORM_STEP2,
+    FORM_STEP3,
+    FORM_STEP4,
+    FORM_SAME,  // all have the stamp's `size` bytes at base
+    FORM_WHOLE, // lane 0 has the whole line
+    FORM_CELLS, // not a run: the line has cells
+} Form;
+
+// Form, base and stride in one number. The base is relative to the line and may be below it.
+typedef uint32_t Shape;
+
+enum { SHAPE_ZERO = 1 << 12, SHAPE_BASE_BITS = 13, STRIDE_MAX = LINE_BYTES };
+
+static inline Shape gr_shape_strided(Form form, unsigned stride, int base) {
+    return (Shape)form << 28 | (Shape)stride << SHAPE_BASE_BITS | (Shape)(base + SHAPE_ZERO);
+}
+// Lanes side by side, where the form is one of steps.
+static inline Shape gr_shape(Form form, int base) {
+    return gr_shape_strided(form, form < FORM_SAME ? 1u << form : 0, base);
+}
+static inline Form gr_shape_form(Shape shape) { return (Form)(shape >> 28); }
+static inline int gr_shape_base(Shape shape) {
+    return (int)(shape & ((1 << SHAPE_BASE_BITS) - 1)) - SHAPE_ZERO;
+}
+static inline int gr_shape_stride(Shape shape) { return (int)(shape >> SHAPE_BASE_BITS & 255); }
+
+typedef struct Run {
+    uint32_t stamp, lanes; // stamp 0: there is none. Lanes outside the line are not in `lanes`
+    Shape shape;
+    uint32_t next;   // the next older one, its number and 1
+    uint16_t length; // of this and the older ones, as far as 16 bits go
+} Run;
+
+typedef struct Line {
+    union {
+        Run side[2]; // writes, reads
+        struct {
+            Run mark; // FORM_CELLS
+            Cell *cells;
+            uint64_t version; // another one whenever something is written to it (gr_line_written)
+        } wide;
+    };
+    uint32_t tables[2]; // the first one of writes, of reads (tables.h), its number and 1
+    // What launches that read the line found out about it (reads.c), by the low bits of their numbers; 0: it was written since.
+    uint32_t
+        seen; // twice the launch that looked last, and 1 if all writes to the line are of launches that came before
+    uint32_t told; // the launch that last found elements which need no further reader
+} Line;
+
+static inline bool gr_line_has_cells(const Line *l) {
+    return gr_shape_form(l->wide.mark.shape) == FORM_CELLS;
+}
+
+typedef struct Node {
+    History rest; // counts as a reference to it
+    uint32_t stamp, lanes;
+    uint32_t bytes : 4, interned : 1, silent : 1, strong : 3, some_volatile : 1, one_site : 1, narrow : 1,
+        sizeless : 1,
+        left : 19; // strong: Alike; left: so many more before it is tidied up
+    uint32_t refs; // cells and nodes that refer to it; 0: free
+    uint32_t next; // in its bucket or in the list of free ones, its number and 1
+    // From here to `uncounted` (0: to the end) all pairs with the accesses of this site are counted (volatiles.c). 0: no site.
+    uint32_t counted;
+    History uncounted;
+} Node;
+
+// What has been done to shared memory since the generation began (phase.c): nothing but reads, or nothing but atomic operations, which do
+// not race with each other; or what races with nothing, as the board says; or anything.
+typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
+
+// Lines [from, to) are the destination of a cp.async.
+typedef struct Watch {
+    uint32_t warp, mask, number; // of the operation: its lanes, and the epoch
+    uint32_t from, to;
+} Watch;
+
+typedef struct Tile {
+    Line *lines;
+    uint64_t *made; // the generation that a line is of
+    uint32_t n_lines;
+    uint64_t generation;
+    TilePhase phase;
+    uint8_t elem;   // of the atomic operations; 0: there were none
+    uint32_t epoch; // before the generation
+    Board board;
+    // Log2 of bytes: what an entry of the board is to stand for, which is 4 bytes until smaller elements need less; the smallest element
+    // since the generation began; and of which launch's blocks that is.
+    uint8_t grain, narrowest;
+    uint64_t launch;
+    bool async; // touched by operations of which a barrier of all may leave some threads in ignorance
+    uint8_t *log;
+    size_t log_len, log_cap;
+    // Destinations of cp.async that not all threads of the block know of: the log holds nothing of these lines, and a fresh tile keeps them.
+    VEC(Watch) watches;
+    uint64_t *watched,
+        *logged;   // a bit for each line, the second for what is in the log; NULL: there were no cp.async
+    bool watching; // of this block there were
+    struct Tile *next_free;
+} Tile;
+
+typedef struct Page {
+    uint64_t generation;
+    Line lines[PAGE_LINES];
+} Page;
+
+typedef struct Region {
+    uint32_t first, end; // the pages that there are lie in [first, end)
+    Page *pages[REGION_PAGES];
+} Region;
+
+typedef struct Shadow {
+    Map regions;         // number -> Region
+    uint64_t generation; // pages of another one are as good as empty
+    uint64_t versions;   // all there have been
+    struct {
+        uint64_t number; // and 1
+        Region *region;
+    } cached[CACHED_REGIONS];
+    VEC(Run) runs;
+    uint32_t free_run; // its number and 1
+    VEC(Cell *) slabs; // cells of SLAB_LINES lines each
+    size_t used_slabs;
+    uint32_t slab_left;
+    Cell *free_cells; // linked through their first bytes
+    Tile *free_tiles;
+    uint64_t log_bytes;
+    VEC(Stamp) stamps; // [0] unused
+    uint64_t age;      // numbers of stamps that were known when it was less may mean others now
+    uint64_t *used; // a bit per stamp below `used_to`: somebody referred to it when they were last collected
+    size_t used_to, next_unused;
+    size_t step;          // stamps are collected whenever that many are new; 0: as many as pay for it
+    size_t left;          // until they are collected, so many will be
+    size_t gone_through;  // histories and runs, by the collection under way
+    uint64_t collections; // all there have been
+    uint32_t recent[CACHED_STAMPS];
+    VEC(Node) nodes;
+    uint32_t *index; // of nodes, by content: buckets
+    size_t index_cap;
+    uint32_t free_node, live_nodes;
+    Tables tables;
+    uint64_t bytes; // of what stands for global memory
+    bool nomem;
+} Shadow;
+
+// step: Shadow.step.
+void gr_shadow_init(Shadow *s, size_t step);
+void gr_shadow_free(Shadow *s);
+// Forgets all accesses to global memory, and all stamps. Blocks must not have tiles then.
+void gr_shadow_clear(Shadow *s);
+
+// The line at a global address. NULL: out of memory.
+Line *gr_shadow_new_line(Shadow *s, uint64_t address);
+
+static inline Line *gr_shadow_global(Shadow *s, uint64_t address) {
+    uint64_t page = address >> PAGE_SHIFT, number = page / REGION_PAGES;
+    unsigned slot = (unsigned)(number % CACHED_REGIONS);
+    if (__builtin_expect(s->cached[slot].number == number + 1, 1)) {
+        Page *p = s->cached[slot].region->pages[page % REGION_PAGES];
+        if (__builtin_expect(p && p->generation == s->generation, 1))
+            return &p->lines[address / LINE_BYTES % PAGE_LINES];
+    }
+    return gr_shadow_new_line(s, address);
+}
+
+// The first line at or after *address, and below `end`, of which anything may be remembered; *address becomes its own. NULL: there is none.
+Line *gr_shadow_next_line(Shadow *s, uint64_t *address, uint64_t end);
+
+// The block's tile. NULL: out of memory.
+Tile *gr_shadow_new_tile(Shadow *s, Block *owner);
+static inline Tile *gr_shadow_tile(Shadow *s, Block *owner) {
+    return owner->tile ? owner->tile : gr_shadow_new_tile(s, owner);
+}
+// Makes the line empty.
+void gr_line_reset(Shadow *s, Line *l, bool shared);
+
+static inline Line *gr_shadow_shared(Shadow *s, Block *owner, uint64_t offset) {
+    Tile *t = gr_shadow_tile(s, owner);
+    uint64_t k = offset / LINE_BYTES;
+    if (!t || k >= t->n_lines) {
+        s->nomem = true;
+        return NULL;
+    }
+    if (t->made[k] != t->generation) {
+        gr_line_reset(s, &t->lines[k], true);
+        t->made[k] = t->generation;
+    }
+    return &t->lines[k];
+}
+
+static inline Line *gr_shadow_line(Shadow *s, Block *owner, uint64_t at) {
+    return owner ? gr_shadow_shared(s, owner, at) : gr_shadow_global(s, at);
+}
+
+// Another run in front of what `first` holds.
+void gr_run_push(Shadow *s, Run *first, uint32_t stamp, uint32_t lanes, Shape shape);
+// Takes the run that *link names out of its chain, which then goes on with the next one.
+void gr_run_drop(Shadow *s, uint32_t *link);
+
+// Gives the line cells. NULL: out of memory.
+Cell *gr_line_widen(Shadow *s, Line *l, bool shared);
+static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
+    Cell *cells = __builtin_expect(gr_line_has_cells(l), 1) ? l->wide.cells : gr_line_widen(s, l, shared);
+    return cells ? &cells[at / CELL_BYTES % LINE_CELLS] : NULL;
+}
+
+// Somebody writes to a line with cells, or is about to.
+static inline void gr_line_written(Shadow *s, Line *l) { l->wide.version = ++s->versions; }
+
+// To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,
+// and ends.
+static inline bool gr_shadow_is_full(const Shadow *s) { return !s->left; }
+void gr_shadow_collect_begin(Shadow *s);
+void gr_shadow_collect_tile(Shadow *s, const Tile *t);
+void gr_shadow_collect_end(Shadow *s);
+
+// All the memory that it takes.
+uint64_t gr_shadow_bytes(const Shadow *s);
+
+// The number of a stamp that is equal, up to the times, which are updated. 0: out of memory.
+uint32_t gr_shadow_stamp(Shadow *s, const Stamp *want, uint64_t moment);
+uint32_t gr_shadow_new_stamp(Shadow *s, const Stamp *want,
+                             uint64_t moment); // the same, without looking for one
+
+typedef struct Entry {
+    uint32_t stamp, lanes, bytes;
+    bool
+        silent; // changed nothing of its bytes since the next older one (which need not be true of the oldest)
+} Entry;
+
+// Takes the newest entry off *h. False when there is none.
+static inline bool gr_history_next(const Shadow *s, History *h, Entry *e) {
+    if (!*h)
+        return false;
+    if (!(*h >> 31)) {
+        *e = (Entry){*h >> 5, UINT32_C(1) << (*h & 31), ALL_BYTES, false};
+        *h = 0;
+        return true;
+    }
+    const Node *n = &s->nodes.data[*h & INT32_MAX];
+    *e = (Entry){n->stamp, n->lanes, n->bytes, n->silent};
+    *h = n->rest;
+    return true;
+}
+
+// True: all from *h on are counted with that site, to where *h is then.
+static inline bool gr_history_pass_counted(const Shadow *s, History *h, uint32_t site) {
+    if (!(*h >> 31) || s->nodes.data[*h & INT32_MAX].counted != site)
+        return false;
+    *h = s->nodes.data[*h & INT32_MAX].uncounted;
+    return true;
+}
+static inline void gr_history_note_counted(Shadow *s, History h, uint32_t site, History uncounted) {
+    if (!(h >> 31) || h == uncounted)
+        return;
+    s->nodes.data[h & INT32_MAX].counted = site;
+    s->nodes.data[h & INT32_MAX].uncounted = uncounted;
+}
+
+// The stamp of the newest entry of one that is not empty.
+static inline uint32_t gr_history_stamp(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].stamp : h >> 5;
+}
+
+// So many entries may be added before the history should be tidied up.
+static inline uint32_t gr_history_left(const Shadow *s, History h) {
+    return h >> 31 ? s->nodes.data[h & INT32_MAX].left : 0;
+}
+
+// What all entries of a history have in common: they are strong operations of the generic proxy, of the device's scope or wider, on elements of
+// 1 << (strong - 1) bytes. Such are morally strong with each other on one device. strong 0: not so.
+typedef struct Alike {
+    uint32_t strong; // the size, as a power of two and 1; ALIKE_SIZELESS: they go with any; 0: they are not
+    bool some_volatile;
+    bool one_site; // all are of the site of the newest
+    bool narrow;   // some reach the threads of one device only
+    bool sizeless; // some are the host's, which go with any size, and reach all
+} Alike;
+enum { ALIKE_SIZELESS = 7 };
+static inline Alike gr_stamp_alike(const Stamp *s) {
+    bool narrow = s->scope < SAME_SYSTEM, sizeless = !s->elem;
+    bool is = s->strong && s->proxy == VM_PROXY_GENERIC && s->scope >= SAME_DEVICE && !(narrow && sizeless);
+    uint32_t size = sizeless ? ALIKE_SIZELESS : (uint32_t)__builtin_ctz(s->elem) + 1;
+    return (Alike){is ? size : 0, s->mark & STAMP_VOLATILE, true, narrow, sizeless};
+}
+// What the accesses of both are together; `one_site` is left to the caller.
+static inline Alike gr_alike_both(Alike a, Alike b) {
+    uint32_t size = a.strong == ALIKE_SIZELESS ? b.strong : a.strong;
+    bool same = size == b.strong || b.strong == ALIKE_SIZELESS;
+    Alike both = {same ? size : 0, a.some_volatile || b.some_volatile, false, a.narrow || b.narrow,
+                  a.sizeless || b.sizeless};
+    if (both.narrow && both.sizeless)
+        both.strong = 0;
+    return both;
+}
+static inline Alike gr_history_alike(const Shadow *s, History h) {
+    if (!(h >> 31))
+        return gr_stamp_alike(&s->stamps.data[h >> 5]);
+    const Node *n = &s->nodes.data[h & INT32_MAX];
+    return (Alike){n->strong, n->some_volatile, n->one_site, n->narrow, n->sizeless};
+}
+
+// Of one that has been tidied up: so many may be added.
+static inline void gr_history_tidied(Shadow *s, History h, size_t left) {
+    if (h >> 31)
+        s->nodes.data[h & INT32_MAX].left = left < HISTORY_LEFT ? left & HISTORY_LEFT : HISTORY_LEFT;
+}
+
+// h and one entry more. A reference of the caller's own.
+History gr_history_push(Shadow *s, History h, Entry e, bool intern);
+void gr_history_free(Shadow *s, History h); // a chain whose last reference goes
+
+static inline void gr_history_release(Shadow *s, History h) {
+    if (h >> 31 && --s->nodes.data[h & INT32_MAX].refs == 0)
+        gr_history_free(s, h);
+}
+
+static inline History gr_history_retain(Shadow *s, History h) {
+    if (h >> 31)
+        s->nodes.data[h & INT32_MAX].refs++;
+    return h;
+}
+
+// The shadow of a block that ends.
+void gr_shadow_forget(Shadow *s, Block *b);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// volatiles — unordered accesses that volatile makes strong. PTX takes volatile for relaxed, so they are no race by its letter;
+// CUDA C++ calls them one.
+//
+// Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when the lanes of a
+// warp ran in lockstep: one lane loads from shared memory what another has just stored, as data. That is reported; the others are
+// counted, unless all are asked for.
+#include "engines/exact/exact_internal.h"
+#include "ptx/feeds.h"
+
+enum { DATA = 1, NO_DATA = 2 };
+
+static bool is_data(Exact *x, const Launch *running, uint32_t site) {
+    uintptr_t known = (uintptr_t)gr_map_get_u64(&x->feeds, site);
+    if (known)
+        return known == DATA;
+    const PtxSite *s = gr_exact_code(x, running, site);
+    int answer = s && gr_ptx_feeds_data(s->func, s->stmt) ? DATA : NO_DATA;
+    if (!gr_map_put_u64(&x->feeds, site, (void *)(uintptr_t)answer))
+        x->nomem = true;
+    return answer == DATA;
+}
+
+// One lane loads as data what another of its warp stores, both by volatile accesses. The launch is that of both.
+static bool is_lockstep(Exact *x, const Launch *running, const Stamp *a, const Stamp *b) {
+    if (!(a->mark & b->mark & STAMP_VOLATILE) || a->at.id != b->at.id || a->at.warp != b->at.warp)
+        return false;
+    if (a->access == PTX_ACCESS_WRITE && b->access == PTX_ACCESS_READ)
+        return is_data(x, running, b->site);
+    return a->access == PTX_ACCESS_READ && b->access == PTX_ACCESS_WRITE && is_data(x, running, a->site);
+}
+
+static uint64_t pair_of(const Stamp *a, const Stamp *b) {
+    uint32_t lo = a->site < b->site ? a->site : b->site, hi = a->site < b->site ? b->site : a->site;
+    return (uint64_t)lo << 32 | hi;
+}
+
+bool gr_exact_has_counted(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
+    uint64_t key = pair_of(a, b);
+    bool lockstep = access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
+                    a->mark & b->mark & STAMP_VOLATILE && a->access != b->access;
+    if (x->options.volatiles == EXACT_VOLATILE_ALL || lockstep || x->hosts.several)
+        return false;
+    if (x->last_pair != key && gr_map_get_u64(&x->volatile_pairs, key))
+        x->last_pair = key;
+    return x->last_pair == key;
+}
+
+bool gr_exact_counts_sites(const Exact *x, const Access *access) {
+    return x->options.volatiles != EXACT_VOLATILE_ALL && !access->owner && !x->hosts.several;
+}
+
+bool gr_exact_reports_volatile(Exact *x, const Access *access, const Stamp *a, const Stamp *b) {
+    if (x->options.volatiles == EXACT_VOLATILE_ALL ||
+        (access->owner && x->options.volatiles == EXACT_VOLATILE_LOCKSTEP &&
+         is_lockstep(x, access->view.launch, a, b)))
+        return true;
+    uint64_t key = pair_of(a, b);
+    if (!gr_map_get_u64(&x->volatile_pairs, key) && !gr_map_put_u64(&x->volatile_pairs, key, x))
+        x->nomem = true;
+    return false;
+}
+
+size_t gr_exact_volatiles(const Exact *x) { return x->volatile_pairs.live; }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// race — a race both of whose sides are known, as those that listen to an execution say it: causality (exact.h), and watchpoints, which
+// find the same classes in another way.
+#ifndef GR_FINDINGS_RACE_H
+#define GR_FINDINGS_RACE_H
+
+#include "ptx/ptx.h"
+
+// FREE: the memory was freed, by a thread of the device when `launch` is set, else by the API.
+typedef enum RaceBy { RACE_BY_KERNEL, RACE_BY_COPY, RACE_BY_FILL, RACE_BY_HOST, RACE_BY_FREE } RaceBy;
+
+typedef struct RaceSide {
+    RaceBy by;       // else site and threads mean nothing
+    uint64_t module; // a fingerprint
+    uint32_t site;   // within it
+    PtxAccess access;
+    bool strong, async;          // async: done by an asynchronous operation that this thread started
+    bool is_volatile, discarded; // discarded: what was read was not used
+    PtxScope scope;              // of strong ones
+    uint64_t pc;                 // of the host's instruction
+    const char *file, *function; // FREE by a thread: where it called free(); NULL: not known
+    uint32_t line, ptx_line;
+    uint64_t launch, block_linear;
+    uint32_t thread[3], block[3];
+    uint64_t address, size;
+} RaceSide;
+
+// Counts accesses: each once, although it may race with many others. All that is said of one moment comes in one go.
+typedef struct RaceTally {
+    uint64_t *count; // NULL: nobody wants to know
+    uint64_t moment; // of the last
+    uint32_t lanes;  // that were counted then
+} RaceTally;
+
+// 1: this access had not been counted.
+static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lane) {
+    if (t->moment != moment)
+        t->lanes = 0;
+    t->moment = moment;
+    if (t->lanes >> lane & 1)
+        return 0;
+    t->lanes |= UINT32_C(1) << lane;
+    if (t->count)
+        ++*t->count;
+    return 1;
+}
+
+typedef struct Race {
+    unsigned class; // engines/exact/classes.def
+    PtxSpace space;
+    RaceSide side[2]; // the later one first: it is the one that noticed
+    uint64_t overlap; // first byte that both touched, and how many
+    uint64_t overlap_bytes;
+    const char *order; // what would have ordered them, a sentence's end: "no __syncthreads() … between"
+    uint64_t
+        count; // accesses that noticed this pair: a thread's, whatever it touched and however many others it raced with
+    RaceTally mine, *ours; // what counts too; ours: together with other pairs, NULL: none
+} Race;
+
+// Of the access of `lane` at `moment`, which has raced (again).
+static inline void gr_race_count(Race *r, uint64_t moment, uint32_t lane) {
+    r->count += gr_tally(&r->mine, moment, lane);
+    if (r->ours)
+        gr_tally(r->ours, moment, lane);
+}
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// exec_mem — what memory handlers share with atomics and system calls. Internal.
+#ifndef GR_VM_EXEC_MEM_H
+#define GR_VM_EXEC_MEM_H
+
+#include "vm/core/decode.h"
+#include "vm/core/mem_insn.h"
+
+struct VmCache;
+struct VmWarpRest;
+
+// The handlers of a load or store.
+void gr_vm_mem_select(const Decoder *d, VmMemInfo *info, bool store, VmExec out[2]);
+
+bool gr_vm_decode_address(Decoder *d, const PtxOperand *a, PtxSpace space, uint32_t *slot, uint8_t *width,
+                          uint64_t *offset);
+VmMemInfo *gr_vm_mem_insn(Decoder *d, const PtxInstr *i, PtxAccess access);
+// The same for `vec` elements of `bytes`, whatever the instruction's types say. NULL: out of memory.
+VmMemInfo *gr_vm_mem_elements(Decoder *d, const PtxInstr *i, PtxAccess access, unsigned bytes, unsigned vec);
+
+// Addresses of the active lanes, and where their bytes are: false when a lane faulted (w->stop is set then).
+bool gr_vm_resolve(VmWarp *w, const VmInsn *i, uint64_t address[VM_LANES], uint8_t *host[VM_LANES]);
+// Something wants to hear of this access: switches, observers. True: the handler must leave the inner loop
+// and return NULL, the access has not happened and will be tried again.
+bool gr_vm_access_hook(VmWarp *w, const VmInsn *i);
+// Where `size` bytes of global memory are that lane `lane` accesses, by way of the instruction's cache. NULL: faulted.
+uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                         PtxAccess access);
+// Copies 1, 2, 4, 8 or 16 bytes in one access: other threads see all of them or none, and nothing beside them is touched. `to` or
+// `from` is shared with them, and aligned to the size.
+void gr_vm_copy_whole(void *to, const void *from, uint32_t size);
+// What an asynchronous reduction does to one element of type t. Sums of f32 keep subnormals, in global memory too (an
+// H200 does that, though its red.global.add.f32 flushes).
+bool gr_vm_atom_op(const PtxInstr *i, PtxType t, VmAtomOp *out);
+// Tells the observers; addresses as gr_vm_resolve gave them.
+void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]);
+// The same for an instruction whose lanes all lie where they may, in one space and if that is shared memory, in the block's
+// own: event addresses are those above `base`. `to`: a bit for each observer.
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to);
+// What observers are told of all accesses of the instruction.
+VmSiteInfo *gr_vm_site_info(const struct VmWarpRest *r, VmMemInfo *info);
+// A lane accesses an address at which no memory is: it is about to fault. A lane frees memory of the heap.
+void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                       PtxAccess access);
+void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint64_t size);
+// What a store's lane stores, info->size bytes.
+void gr_vm_stored(const VmWarp *w, const VmMemInfo *info, unsigned lane, uint8_t *out);
+// VmAccessEvent.same.
+bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
+// VmGlance.same.
+void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]);
+// Seeded rotation of lanes for conflicting accesses.
+unsigned gr_vm_rotation(VmWarp *w);
+
+// Bytes at a generic address of lane `lane`, for system calls: NULL when [address, address+size) is not in
+// one place.
+void *gr_vm_generic(VmWarp *w, unsigned lane, uint64_t address, uint64_t size);
+// A string there, terminated within its allocation; NULL when it is not.
+const char *gr_vm_generic_string(VmWarp *w, unsigned lane, uint64_t address);
+
+#endif

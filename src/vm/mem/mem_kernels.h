@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// mem_kernels — the quick handlers of loads and stores, compiled once per instruction set. Internal.
+#ifndef GR_VM_MEM_KERNELS_H
+#define GR_VM_MEM_KERNELS_H
+
+#include "vm/core/exec.h"
+
+// Indices of the table.
+enum { MEM_GLOBAL, MEM_GENERIC, MEM_SHARED64, MEM_SHARED32, MEM_WHERES };
+enum { MEM_B32, MEM_B64, MEM_V2B32, MEM_V4B32, MEM_V2B64, MEM_SHAPES };
+
+typedef struct VmMemKernels {
+    VmExec exec[2][MEM_WHERES][MEM_SHAPES][2]; // [store][where][shape][partial]
+    VmExec atom[MEM_WHERES][2][2];             // [where][add][8 bytes]
+    VmExec lanes; // elements of up to 8 bytes, of any of these spaces or of local memory
+    // Whether the active lanes' addresses increase from lane to lane, so that no two are equal.
+    bool (*distinct)(const VmWarp *w, const VmInsn *i);
+} VmMemKernels;
+
+extern const VmMemKernels gr_vm_mem_kernels_base;
+#ifdef GR_VM_HAVE_V3
+extern const VmMemKernels gr_vm_mem_kernels_v3;
+#endif
+#ifdef GR_VM_HAVE_V4
+extern const VmMemKernels gr_vm_mem_kernels_v4;
+#endif
+
+// The table for this machine (exec_mem.c).
+const VmMemKernels *gr_vm_mem_kernels(void);
+
+// For tests: modules loaded from now on get that table ("base", "v3", "v4"), or none ("none"); NULL: the best again. False when
+// this machine has not got it.
+bool gr_vm_mem_use(const char *isa);
+
+// Everything the quick ones do not handle: the whole instruction, and without the hook, when they have called it.
+VM_HANDLER(gr_vm_x_mem);
+VM_HANDLER(gr_vm_x_mem_rest);
+VM_HANDLER(gr_vm_x_atom_rest);
+
+#endif

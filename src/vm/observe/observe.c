@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// observe — events for the observers.
+#include "vm/async/async.h"
+#include "vm/core/exec.h"
+#include "vm/core/exec_mem.h"
+#include "vm/core/sync_insn.h"
+#include "vm/core/warp.h"
+#include "vm/mem/weak.h"
+
+#include <string.h>
+
+void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out) {
+    const VmBlock *b = r->block;
+    const VmFunc *f = r->splits[r->cur].act->func;
+    *out = (VmWhere){.launch = r->launch->number,
+                     .block_linear = b->linear,
+                     .warp = r->index,
+                     .mask = mask,
+                     .site = i ? i->site : 0,
+                     .module = f->ptx ? f->ptx->module : NULL,
+                     .stmt = i ? i->stmt : NULL};
+    memcpy(out->block, b->ctaid, sizeof out->block);
+}
+
+bool gr_vm_wanted(const VmDevice *d, bool reads) {
+    if (d->listens_always)
+        return true;
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access && d->observers.data[k].interest[!reads])
+            return true;
+    return false;
+}
+
+static uint64_t cluster_index(const VmBlock *b) {
+    const VmLaunch *l = b->launch;
+    const uint32_t *c = l->cluster, *at = b->ctaid;
+    if (l->cluster_blocks == 1)
+        return b->linear;
+    return at[0] / c[0] +
+           (uint64_t)(l->grid[0] / c[0]) * (at[1] / c[1] + (uint64_t)(l->grid[1] / c[1]) * (at[2] / c[2]));
+}
+
+void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
+                     PtxSem sem, PtxScope scope) {
+    VmDevice *d = r->launch->device;
+    if (d->weak)
+        gr_vm_weak_sync(r, mask, kind, barrier, sem);
+    if (i && i->tagged)
+        return;
+    if (r->holding & mask)
+        gr_vm_settle_loads(r, mask, 0);
+    VmSyncEvent e = {.kind = kind, .sem = sem, .scope = scope};
+    if (kind == VM_SYNC_FENCE_PROXY)
+        e.proxy = (VmProxy)barrier;
+    else
+        e.barrier = barrier;
+    if (kind == VM_SYNC_BARRIER_ARRIVE) {
+        e.count = r->block->barrier[barrier].expected;
+        e.last = gr_vm_barrier_complete(r->block, barrier);
+        e.waits = ((const VmBarrierInfo *)i->extra)->kind != VM_BAR_ARRIVE;
+    }
+    gr_vm_where(r, i, mask, &e.where);
+    e.where.site = 0;
+    e.cluster = cluster_index(r->block);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].sync)
+            d->observers.data[k].sync(d->observers.data[k].user, &e);
+}
+
+void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEvent *e) {
+    VmDevice *d = r->launch->device;
+    if (d->weak)
+        gr_vm_weak_async(r, mask, e->kind);
+    if (!d->listens_async || (i && i->tagged))
+        return;
+    bool by_lanes = e->kind != VM_ASYNC_READ && e->kind != VM_ASYNC_WRITE && e->kind != VM_MBAR_TX &&
+                    e->kind != VM_MBAR_PHASE;
+    if (by_lanes && r->holding & mask)
+        gr_vm_settle_loads(r, mask, 0);
+    gr_vm_where(r, i, mask, &e->where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].async)
+            d->observers.data[k].async(d->observers.data[k].user, e);
+    r->hot.listens = d->listens_access && (gr_vm_wanted(d, false) || r->holding);
+}
+
+// Which space an address is in; shared ones become offsets, and *rank the block's that owns the memory.
+static PtxSpace space_of(PtxSpace written, uint64_t *address, uint32_t *rank) {
+    uint64_t shared = *address - (written == PTX_GENERIC ? VM_SHARED_BASE : 0);
+    if ((written == PTX_GENERIC || written == PTX_SHARED) && shared < VM_SHARED_SIZE) {
+        *address = shared & (VM_SHARED_SLOT - 1);
+        *rank = (uint32_t)(shared >> VM_SHARED_SHIFT);
+        return PTX_SHARED;
+    }
+    if (written != PTX_GENERIC)
+        return written;
+    if (*address - VM_LOCAL_BASE < VM_LOCAL_SIZE) {
+        *address -= VM_LOCAL_BASE;
+        return PTX_LOCAL;
+    }
+    return PTX_GLOBAL;
+}
+
+static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
+    return r->block->cluster->block[space == PTX_SHARED ? rank : r->block->rank]->linear;
+}
+
+// The lanes of `mask` access one space, and of shared memory one block's. `to`: the observers that are told, a bit for each.
+static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
+                       VmAccessEvent *e) {
+    VmDevice *d = r->launch->device;
+    gr_vm_where(r, i, mask, &e->where);
+    e->owner = owner_of(r, e->space, rank);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access && to >> k & 1)
+            d->observers.data[k].access(d->observers.data[k].user, e);
+}
+
+static void who_stores(VmWarp *w, const VmInsn *i, VmAccessEvent *e) {
+    e->warp = w;
+    e->insn = i;
+    bool known = e->access == PTX_ACCESS_WRITE && !rest_of(w)->launch->device->weak;
+    e->same = known ? gr_vm_stores_same : NULL; // else what others stored may not be in memory yet
+}
+
+void gr_vm_report_range(VmWarp *w, const VmInsn *i, unsigned lane, VmEnd end, uint64_t size,
+                        PtxAccess access) {
+    VmWarpRest *r = rest_of(w);
+    if (!r->launch->device->listens_access || i->tagged)
+        return;
+    uint64_t at[VM_LANES] = {0};
+    at[lane] = end.at;
+    VmAccessEvent e = {.access = access,
+                       .space = end.block ? PTX_SHARED : PTX_GLOBAL,
+                       .sem = PTX_WEAK,
+                       .size = (uint32_t)size,
+                       .address = at};
+    report_one(r, i, UINT32_C(1) << lane, end.block ? end.block->rank : 0, UINT32_MAX, &e);
+}
+
+void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint32_t size,
+                       PtxAccess access) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    if (!d->observers.len || i->tagged || r->launch->faulted)
+        return;
+    uint64_t at[VM_LANES] = {0};
+    at[lane] = address;
+    VmAccessEvent e = {.access = access, .space = PTX_GLOBAL, .size = size, .address = at};
+    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].gone)
+            d->observers.data[k].gone(d->observers.data[k].user, &e);
+}
+
+void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t address, uint64_t size) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    if (!d->observers.len || i->tagged)
+        return;
+    if (r->holding >> lane & 1)
+        gr_vm_settle_loads(r, UINT32_C(1) << lane, 0);
+    VmFreeEvent e = {.address = address, .size = size};
+    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    const VmFunc *f = split_of(w)->act->func;
+    e.function = f->name;
+    e.ptx_line = i->stmt ? i->stmt->line : 0;
+    if (i->stmt && i->stmt->loc && e.where.module) {
+        e.file = gr_ptx_file(e.where.module, i->stmt->loc->file);
+        e.line = i->stmt->loc->line;
+    }
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].freed)
+            d->observers.data[k].freed(d->observers.data[k].user, &e);
+}
+
+// Lanes of one access by where they access.
+typedef struct Places {
+    uint64_t at[VM_LANES];
+    uint32_t rank[VM_LANES], of[3]; // of global memory, of shared, of local
+} Places;
+
+static void find_places(Places *p, PtxSpace written, const uint64_t address[VM_LANES], uint32_t mask) {
+    memcpy(p->at, address, sizeof p->at);
+    memset(p->of, 0, sizeof p->of);
+    if (written == PTX_GLOBAL) {
+        p->of[0] = mask;
+        memset(p->rank, 0, sizeof p->rank);
+        return;
+    }
+    for (uint32_t m = mask; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        p->rank[l] = 0;
+        PtxSpace s = space_of(written, &p->at[l], &p->rank[l]);
+        p->of[s == PTX_SHARED ? 1 : s == PTX_LOCAL ? 2 : 0] |= UINT32_C(1) << l;
+    }
+}
+
+// Takes lanes out of p->of[s] that are in one place.
+static uint32_t next_place(Places *p, unsigned s, uint32_t *rank) {
+    uint32_t left = p->of[s], same = left;
+    *rank = p->rank[__builtin_ctz(left)];
+    for (uint32_t m = s == 1 ? left : 0; m; m &= m - 1)
+        if (p->rank[__builtin_ctz(m)] != *rank)
+            same &= ~(m & -m);
+    p->of[s] &= ~same;
+    return same;
+}
+
+VmSiteInfo *gr_vm_site_info(const VmWarpRest *r, VmMemInfo *info) {
+    if (!info->site.module) { // modifiers may have changed since it was decoded
+        info->site.module = r->splits[r->cur].act->func->ptx->module;
+        info->site.size = info->size;
+        info->site.sem = info->sem;
+        info->site.scope = info->scope;
+    }
+    return &info->site;
+}
+
+// How the lanes of `some`, all in one half of the warp, lie (VmGlance).
+static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t size, uint64_t *base) {
+    unsigned l0 = some ? (unsigned)__builtin_ctz(some) : 0;
+    bool steps = some && !(size & (size - 1)) && size <= 16, same = true;
+    *base = some ? at[l0] : 0;
+    for (uint32_t m = some; m; m &= m - 1) {
+        unsigned l = (unsigned)__builtin_ctz(m);
+        steps &= at[l] - at[l0] == (uint64_t)(l - l0) * size;
+        same &= at[l] == at[l0];
+    }
+    if (steps)
+        *base -= (uint64_t)l0 * size;
+    return steps ? VM_STEPS : same ? VM_SAME : VM_SCATTERED;
+}
+
+// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers to whom that
+// was not enough.
+static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, uint32_t lanes) {
+    VmMemInfo *info = i->extra;
+    const VmDevice *d = r->launch->device;
+    uint32_t to = 0;
+    VmGlance g = {.site = gr_vm_site_info(r, info),
+                  .launch = r->launch->number,
+                  .block_linear = r->block->linear,
+                  .warp = r->index,
+                  .mask = lanes,
+                  .space = e->space,
+                  .turn = e->turn,
+                  .lanes = e->address,
+                  .same = e->same && e->space == PTX_SHARED ? gr_vm_glance_same : NULL,
+                  .who = &r->hot,
+                  .insn = i};
+    for (unsigned h = 0; h < 2; h++)
+        g.shape[h] = (uint8_t)shape_of(e->address, lanes & UINT32_C(0xffff) << h * 16, e->size, &g.base[h]);
+    for (size_t k = 0; k < d->observers.len; k++) {
+        const VmObserver *o = &d->observers.data[k];
+        if (o->access && (!o->glance || !o->glance(o->user, &g)))
+            to |= UINT32_C(1) << k;
+    }
+    return to;
+}
+
+static void report_anywhere(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask,
+                            uint32_t discards) {
+    VmWarpRest *r = rest_of(w);
+    VmMemInfo *info = i->extra;
+    bool glances = r->launch->device->glances && !info->speculated && !r->launch->device->weak;
+    Places p;
+    static const PtxSpace order[3] = {PTX_GLOBAL, PTX_SHARED, PTX_LOCAL};
+    VmAccessEvent e = {.access = info->access,
+                       .generic = info->space == PTX_GENERIC,
+                       .sem = info->sem,
+                       .scope = info->scope,
+                       .size = info->size,
+                       .address = p.at,
+                       .turn = r->rotate,
+                       .discards = discards};
+    who_stores(w, i, &e);
+    find_places(&p, info->space, address, mask);
+    for (unsigned s = 0; s < 3; s++) {
+        e.space = e.generic || s ? order[s] : info->space; // constants and parameters are in the first
+        while (p.of[s]) {
+            uint32_t rank, lanes = next_place(&p, s, &rank);
+            bool own = e.space == PTX_GLOBAL || (e.space == PTX_SHARED && rank == r->block->rank);
+            uint32_t to = glances && own ? glance(r, i, &e, lanes) : UINT32_MAX;
+            if (to)
+                report_one(r, i, lanes, rank, to, &e);
+        }
+    }
+}
+
+static void settle(VmWarpRest *r, VmHeldLoad *h, uint32_t lanes, uint32_t discards) {
+    h->lanes &= ~lanes;
+    if (lanes)
+        report_anywhere(&r->hot, h->insn, h->address, lanes, discards);
+}
+
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards) {
+    for (uint32_t k = 0; r->holding & mask && k < r->launch->module->n_speculated; k++)
+        settle(r, &r->held[k], r->held[k].lanes & mask, discards);
+    r->holding &= ~mask;
+}
+
+static inline void settle_before(VmWarp *w, const VmMemInfo *info) {
+    if (rest_of(w)->holding & w->mask && (info->access == PTX_ACCESS_RMW || info->sem != PTX_WEAK))
+        gr_vm_settle_loads(rest_of(w), w->mask, 0);
+}
+
+// The loads wait for their fate.
+static void hold(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES], uint32_t mask) {
+    VmWarpRest *r = rest_of(w);
+    const VmSpeculated *s = ((const VmMemInfo *)i->extra)->speculated;
+    if (!r->held)
+        r->held = gr_vm_own(r->launch, r->launch->module->n_speculated * sizeof *r->held);
+    if (!r->held) { // out of memory
+        report_anywhere(w, i, address, mask, 0);
+        return;
+    }
+    VmHeldLoad *h = &r->held[s->number];
+    settle(r, h, h->lanes & mask, 0); // of another activation, or of a value that is still in use
+    h->insn = i;
+    h->lanes |= mask;
+    r->holding |= mask;
+    for (uint32_t k = 0; k < s->n_decisions; k++)
+        h->passed[k] &= ~mask;
+    for (uint32_t m = mask; m; m &= m - 1)
+        h->address[__builtin_ctz(m)] = address[__builtin_ctz(m)];
+}
+
+static void decide(VmWarp *w, const VmDecision *d) {
+    VmWarpRest *r = rest_of(w);
+    VmHeldLoad *h = &r->held[d->load->number];
+    uint32_t lanes = h->lanes & w->mask, keep = d->negated ? ~VM_PRED(w, d->pred) : VM_PRED(w, d->pred);
+    settle(r, h, lanes & keep, 0);
+    lanes &= ~keep;
+    h->passed[d->index] |= lanes;
+    for (uint32_t k = 0; k < d->load->n_decisions; k++)
+        lanes &= h->passed[k];
+    settle(r, h, lanes, lanes);
+}
+
+VM_HANDLER(gr_vm_x_decide) {
+    if (rest_of(w)->holding & w->mask)
+        for (const VmDecision *d = i->extra; d; d = d->next)
+            decide(w, d);
+    return i->body[w->partial](w, i);
+}
+
+void gr_vm_report_access(VmWarp *w, const VmInsn *i, const uint64_t address[VM_LANES]) {
+    const VmMemInfo *info = i->extra;
+    if (!rest_of(w)->launch->device->listens_access || i->tagged || info->silent)
+        return;
+    settle_before(w, info);
+    if (info->speculated)
+        hold(w, i, address, w->mask);
+    else
+        report_anywhere(w, i, address, w->mask, 0);
+}
+
+void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t base, uint32_t to) {
+    VmWarpRest *r = rest_of(w);
+    const VmDevice *d = r->launch->device;
+    const VmMemInfo *info = i->extra;
+    if (i->tagged || info->silent)
+        return;
+    settle_before(w, info);
+    uint64_t at[VM_LANES];
+    if (info->speculated)
+        base = 0;
+    if (info->address_size == 4)
+        for (unsigned l = 0; l < VM_LANES; l++)
+            at[l] = (uint32_t)(VM_U32(w, i->a)[l] + (uint32_t)i->imm - (uint32_t)base);
+    else
+        for (unsigned l = 0; l < VM_LANES; l++)
+            at[l] = VM_U64(w, i->a)[l] + (i->imm - base);
+    if (info->speculated) {
+        hold(w, i, at, w->mask);
+        return;
+    }
+    VmAccessEvent e = {.access = info->access,
+                       .space = space,
+                       .generic = info->space == PTX_GENERIC,
+                       .sem = info->sem,
+                       .scope = info->scope,
+                       .size = info->size,
+                       .address = at,
+                       .owner = r->block->linear,
+                       .turn = r->rotate};
+    who_stores(w, i, &e);
+    gr_vm_where(r, i, w->mask, &e.where);
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].access && to >> k & 1)
+            d->observers.data[k].access(d->observers.data[k].user, &e);
+}
+
+// ---- Windows -----------------------------------------------------------------------------------------------
+
+static void tell_window(const VmDevice *d, const VmWindowEvent *e) {
+    for (size_t k = 0; k < d->observers.len; k++)
+        if (d->observers.data[k].window)
+            d->observers.data[k].window(d->observers.data[k].user, e);
+}
+
+bool gr_vm_is_matrix(const VmInsn *i) {
+    return i->stmt && i->stmt->kind == PTX_INSTR &&
+           (i->stmt->instr->op == PTX_OP_LDMATRIX || i->stmt->instr->op == PTX_OP_STMATRIX ||
+            i->stmt->instr->op == PTX_OP_WMMA);
+}
+
+void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {
+    VmWarpRest *r = rest_of(w);
+    VmDevice *d = r->launch->device;
+    // Of a matrix the lanes watch parts, in which they had not always a part themselves (engines/collider/pass/collider_matrix.h).
+    bool matrix = gr_vm_is_matrix(access);
+    const VmMemInfo *again = look->extra, *info = matrix ? again : access->extra;
+    uint32_t mask = w->mask;
+    if (look->body[0])
+        mask &= look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard);
+    if (!mask || (info->silent && !matrix))
+        return;
+    uint64_t address[VM_LANES];
+    for (unsigned l = 0; l < VM_LANES; l++) // garbage in lanes that do not take part
+        address[l] = again->address_size == 4 ? (uint32_t)(VM_U32(w, look->a)[l] + (uint32_t)look->imm)
+                                              : VM_U64(w, look->a)[l] + look->imm;
+    Places p;
+    find_places(&p, info->space, address, mask);
+    p.of[2] = 0;
+    if (!(p.of[0] | p.of[1]))
+        return;
+    VmSplit *split = split_of(w);
+    if (first || !split->window)
+        split->window = (uint64_t)(uint32_t)d->config.index << 48 | ++d->n_windows;
+    VmWindowEvent e = {.id = split->window,
+                       .opens = true,
+                       .access = access->stmt->instr->op == PTX_OP_STMATRIX ? PTX_ACCESS_WRITE : info->access,
+                       .size = info->size,
+                       .address = p.at,
+                       .speculated = info->speculated != NULL};
+    for (unsigned s = 0; s < 2; s++) {
+        e.space = s ? PTX_SHARED : PTX_GLOBAL;
+        while (p.of[s]) {
+            uint32_t rank, lanes = next_place(&p, s, &rank);
+            gr_vm_where(r, access, lanes, &e.where);
+            e.owner = owner_of(r, e.space, rank);
+            tell_window(d, &e);
+        }
+    }
+    // Its fate is to be told, even if nobody had an ear for it when it was made.
+    if (e.speculated) {
+        uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
+        if (mask & ~held)
+            hold(w, access, address, mask & ~held);
+    }
+}
+
+void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p) {
+    VmWindowEvent e = {.id = p->window};
+    p->window = 0;
+    tell_window(r->launch->device, &e);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_tables — launches of one stream that read and write the same memory by many instructions, and then a write that nothing orders
+// with them: it races with each of the instructions, on each of the words, and what is remembered does not grow with the launches.
+#include "device_api/hooks.h"
+#include "engines/exact/exact_internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BASE = 0x10000000, SITES = 8, BLOCKS = 8, SPREAD = 16, WORDS = SITES + BLOCKS * SPREAD + LANES };
+
+typedef struct Program {
+    Exact *exact;
+    PtxModule *ptx;
+    VmObserver observer;
+    uint64_t launches, items;
+    uint32_t load[SITES], store[SITES];
+    bool raced[SITES][WORDS]; // by instruction
+    unsigned n_raced;
+} Program;
+
+static void occurred(void *user, const ExactOccurrence *o) {
+    Program *p = user;
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned s = 0; s < 2; s++) // sites of the execution are those of its only module
+            if (o->site[s] == p->load[k] || o->site[s] == p->store[k]) {
+                bool *seen = &p->raced[k][(o->at - BASE) / 4];
+                p->n_raced += !*seen;
+                *seen = true;
+            }
+}
+
+static void make(Program *p) {
+    char text[2048] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                      ".reg .b64 %rd<2>; .reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\n";
+    for (unsigned k = 0; k < SITES; k++)
+        strcat(text, "ld.global.u32 %r1, [%rd1];\n");
+    for (unsigned k = 0; k <= SITES; k++)
+        strcat(text, "st.global.u32 [%rd1], %r1;\n");
+    strcat(text, "ret;\n}\n");
+    *p = (Program){.launches = 0};
+    ExactOptions o = {.occurred = occurred, .user = p};
+    assert_int_equal(gr_ptx_parse(text, strlen(text), "k", &p->ptx, NULL), GR_OK);
+    assert_int_equal(gr_exact_create(&o, &p->exact, NULL), GR_OK);
+    p->observer = gr_exact_observer(p->exact);
+    unsigned loads = 0, stores = 0;
+    for (uint32_t k = 1; k <= p->ptx->n_sites; k++) {
+        if (p->ptx->sites[k].space != PTX_GLOBAL)
+            continue;
+        if (p->ptx->sites[k].access == PTX_ACCESS_READ)
+            p->load[loads++] = k;
+        else if (stores++ < SITES)
+            p->store[stores - 1] = k;
+    }
+    assert_int_equal(loads, SITES);
+    assert_int_equal(stores, SITES + 1);
+}
+
+static void drop(Program *p) {
+    assert_false(gr_exact_incomplete(p->exact));
+    gr_exact_free(p->exact);
+    gr_ptx_free(p->ptx);
+}
+
+// All lanes of a block's only warp access words side by side.
+static void access_words(Program *p, uint64_t block, uint32_t site, uint64_t word, uint32_t lanes) {
+    uint64_t address[LANES];
+    for (uint32_t l = 0; l < LANES; l++)
+        address[l] = BASE + 4 * (word + l);
+    VmAccessEvent a = {.where = {.launch = p->launches,
+                                 .block_linear = block,
+                                 .mask = lanes,
+                                 .module = p->ptx,
+                                 .site = site,
+                                 .stmt = p->ptx->sites[site].stmt},
+                       .access = p->ptx->sites[site].access,
+                       .space = PTX_GLOBAL,
+                       .sem = PTX_WEAK,
+                       .size = 4,
+                       .address = address};
+    p->observer.access(p->observer.user, &a);
+}
+
+static void begin(Program *p, uint64_t stream) {
+    GrWork w = {.size = sizeof w,
+                .kind = GR_WORK_SUBMITTED,
+                .type = GR_WORK_KERNEL,
+                .item = ++p->items,
+                .stream = stream,
+                .context = 1,
+                .launch = ++p->launches};
+    gr_exact_work(p->exact, &w);
+    w.kind = GR_WORK_BEGINS;
+    gr_exact_work(p->exact, &w);
+    VmLaunchEvent e = {
+        .launch = p->launches, .grid = {BLOCKS, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
+    p->observer.launch_begin(p->observer.user, &e);
+    for (uint64_t b = 0; b < BLOCKS; b++)
+        p->observer.block_begin(p->observer.user, p->launches, b);
+}
+
+static void end(Program *p, uint64_t stream) {
+    VmLaunchEvent e = {.launch = p->launches};
+    for (uint64_t b = 0; b < BLOCKS; b++)
+        p->observer.block_end(p->observer.user, p->launches, b);
+    p->observer.launch_end(p->observer.user, &e, false);
+    GrWork w = {.size = sizeof w,
+                .kind = GR_WORK_ENDED,
+                .type = GR_WORK_KERNEL,
+                .item = p->items,
+                .stream = stream,
+                .context = 1,
+                .launch = p->launches};
+    gr_exact_work(p->exact, &w);
+}
+
+// Windows that overlap: every block reads by every instruction.
+static void read_windows(Program *p) {
+    begin(p, 1);
+    for (uint64_t b = 0; b < BLOCKS; b++)
+        for (unsigned k = 0; k < SITES; k++)
+            access_words(p, b, p->load[k], b * SPREAD + k, UINT32_MAX);
+    end(p, 1);
+}
+
+// Words of every block, by another instruction in each launch, and by other lanes.
+static void write_words(Program *p, unsigned launch) {
+    begin(p, 1);
+    for (uint64_t b = 0; b < BLOCKS / 2; b++)
+        access_words(p, b, p->store[launch % SITES], b * LANES, UINT32_C(0x55555555) << launch / SITES % 2);
+    end(p, 1);
+}
+
+static void write_all(Program *p, uint64_t stream) {
+    begin(p, stream);
+    for (uint64_t w = 0; w + LANES <= WORDS; w += LANES)
+        access_words(p, 0, p->store[SITES - 1] + 1, w, UINT32_MAX);
+    end(p, stream);
+}
+
+static size_t kept(const Program *p) {
+    const Shadow *s = &p->exact->shadow;
+    return s->runs.len + s->nodes.len + s->tables.list.len + s->used_slabs;
+}
+
+static void reads_by_many_launches(void **state) {
+    (void)state;
+    static Program p;
+    make(&p);
+    for (unsigned k = 0; k < 3; k++)
+        read_windows(&p);
+    size_t before = kept(&p);
+    for (unsigned k = 0; k < 100; k++)
+        read_windows(&p);
+    assert_int_equal(kept(&p), before);
+    write_all(&p, 1); // comes after all of them
+    assert_int_equal(p.n_raced, 0);
+    write_all(&p, 2);
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned w = k; w < k + (BLOCKS - 1) * SPREAD + LANES && w < WORDS / LANES * LANES; w++)
+            assert_true(p.raced[k][w]);
+    drop(&p);
+}
+
+static void writes_by_many_launches(void **state) {
+    (void)state;
+    static Program p;
+    make(&p);
+    for (unsigned k = 0; k < 4 * SITES; k++)
+        write_words(&p, k);
+    size_t before = kept(&p);
+    for (unsigned k = 0; k < 100 * SITES; k++)
+        write_words(&p, k);
+    assert_int_equal(kept(&p), before);
+    assert_int_equal(p.n_raced, 0);
+    write_all(&p, 2);
+    for (unsigned k = 0; k < SITES; k++)
+        for (unsigned w = 0; w < BLOCKS / 2 * LANES; w++)
+            assert_true(p.raced[k][w]);
+    drop(&p);
+}
+
+// A warp of every block reads one word, or its own, again and again: two of them are remembered for each instruction.
+static void reads_by_many_blocks(void **state) {
+    (void)state;
+    static Program p;
+    make(&p);
+    begin(&p, 1);
+    size_t first = 0;
+    for (unsigned round = 0; round < 50; round++) {
+        for (uint64_t b = 0; b < BLOCKS; b++)
+            for (unsigned k = 0; k < SITES; k++)
+                access_words(&p, (b * 5 + round) % BLOCKS, p.load[k], (b * 7 + round) % SPREAD,
+                             UINT32_C(1) << (b + round) % 32);
+        first = round == 40 ? kept(&p) : first;
+    }
+    assert_int_equal(kept(&p), first);
+    end(&p, 1);
+    drop(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_by_many_launches),
+        cmocka_unit_test(writes_by_many_launches),
+        cmocka_unit_test(reads_by_many_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
