@@ -4,7 +4,7 @@
 #include "base/outfile.h"
 #include "base/str.h"
 #include "cli/commands.h"
-#include "engines/core/engines.h"
+#include "engines/core/engine.h"
 #include "options/options.h"
 #include "passes/sample.h"
 #include "passes/shuffle.h"
@@ -55,7 +55,7 @@ static gr_status take(void *user, StrBuf *out, gr_error *err) {
     return st;
 }
 
-static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
+static gr_status rewrite(GrOptions *o, const char *path, gr_error *err) {
     gr_status st = GR_OK;
     char *text = NULL;
     size_t len;
@@ -64,13 +64,14 @@ static gr_status rewrite(const GrOptions *o, const char *path, gr_error *err) {
     GrModule m = {.name = path};
     StrBuf out = {0};
     GrOutFile to = {0};
-    const GrEngine *engine = gr_engine_find(gr_engine_choice(o->engine, true));
+    const GrEngine *engine = gr_engine_choose(o, true);
     if (!engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "no engine is called '%s'; `gpurace ptx --help` lists them",
                        o->engine);
-    if (o->sample[0] && !engine->samples)
+    if (o->sample[0] && !(engine->caps & CAP_SAMPLES))
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s watches all accesses: --sample is for the engine collider",
+                       "the engine %s watches all accesses or none: --sample is for an engine that can watch "
+                       "some, such as collider",
                        engine->name);
     GR_TRY(gr_file_read(path, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));

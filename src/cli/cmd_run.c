@@ -10,8 +10,7 @@
 #include "cli/launch.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
-#include "engines/collider/collider_watch.h"
-#include "engines/core/engines.h"
+#include "engines/core/engine.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
 #include "report/replay.h"
@@ -51,6 +50,10 @@ static void print_help(void) {
     fputs("\nengines:\n", stdout);
     for (const GrEngine *const *e = gr_engines; *e; e++)
         printf("  %-24s %s\n", (*e)->name, (*e)->summary);
+    fputs("  A+B                      two at once; collider+exact: the collider's races confirmed by "
+          "causality in the same execution, "
+          "on the CPU device\n",
+          stdout);
     fputs("\nThe same options in the environment: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
           "line wins.\n"
           "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
@@ -92,15 +95,17 @@ static gr_status choose_device(Run *r, gr_error *err) {
     r->on_gpu = r->gpu.count > 0;
     o->device = r->on_gpu ? "gpu" : "cpu";
     const char *part = o->sample[0] ? "sample" : o->coverage[0] ? "coverage" : NULL;
-    o->engine = gr_engine_choice(o->engine, r->on_gpu || part);
-    const GrEngine *e = gr_engine_find(o->engine);
-    if (part && e && !e->samples)
+    const GrEngine *e = gr_engine_choose(o, r->on_gpu || part);
+    if (part && e && !(e->caps & CAP_SAMPLES))
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s watches all accesses, in every run: --%s is for the engine collider",
+                       "the engine %s watches all accesses or none, in every run: --%s is for an engine that "
+                       "can watch some, such as collider",
                        e->name, part);
-    if (r->on_gpu && e && e->cpu_only)
+    if (r->on_gpu && !(o->caps & CAP_GPU))
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",
-                       e->name);
+                       o->engine);
+    if (!r->on_gpu && !(o->caps & CAP_CPU))
+        return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on a GPU only: --device gpu", o->engine);
     if (!r->on_gpu && access(r->parts.driver, R_OK))
         return gr_fail(err, GR_ERR_NOT_FOUND, "the CPU device is not installed: no %s", r->parts.driver);
     return GR_OK;
@@ -184,13 +189,18 @@ static gr_status run_program(Run *r, gr_error *err) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
     }
+    bool hosts = !r->on_gpu && (o->caps & CAP_HOST || !gr_options_misses(o, GR_WATCHPOINTS_NEED));
     const char *environment[] = {GR_OPTIONS_ENV,
                                  merged.data ? merged.data : "",
                                  GR_RESULTS_ENV,
                                  r->results,
                                  r->on_gpu ? GR_DEVICE_CC_ENV : "GPURACE_CPU_DEVICE",
                                  r->on_gpu ? cc : device.data,
-                                 r->targets ? GR_ATTRIBUTE_ENV : NULL,
+                                 hosts        ? GR_HOST_WATCH_ENV
+                                 : r->targets ? GR_ATTRIBUTE_ENV
+                                              : NULL,
+                                 hosts ? "1" : r->targets,
+                                 hosts && r->targets ? GR_ATTRIBUTE_ENV : NULL,
                                  r->targets,
                                  NULL};
     if (o->verbose)
@@ -370,22 +380,27 @@ static void remark_unheeded(void *report, const char *option, const char *why) {
 // What the command knows of the run.
 static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     GrReport report;
+    char number[32];
     const GrEngine *engine = gr_engine_find(r->options.engine);
     gr_report_init(&report);
     report.engine = r->options.engine;
     report.evidence = engine ? engine->evidence : "see the engine";
-    if (!strcmp(r->options.engine, GR_ENGINE_BOTH)) {
-        report.first = (struct GrSecondOpinion){gr_engine_collider.name, gr_engine_collider.evidence};
-        report.causal = (struct GrSecondOpinion){gr_engine_exact.name, gr_engine_exact.evidence};
+    // What one of two found is explained by the other, which follows what orders accesses.
+    const GrEngine *first = engine ? gr_engine_part(engine, 0) : NULL,
+                   *second = engine ? gr_engine_part(engine, 1) : NULL;
+    if (first && (first->caps | second->caps) & CAP_CAUSALITY) {
+        const GrEngine *causal = second->caps & CAP_CAUSALITY ? second : first;
+        first = causal == first ? second : first;
+        report.first = (struct GrSecondOpinion){first->name, first->evidence};
+        report.causal = (struct GrSecondOpinion){causal->name, causal->evidence};
     }
-    bool watches = gr_collider_watches(&r->options) && strcmp(r->options.device, "gpu") &&
-                   (!strcmp(r->options.engine, gr_engine_collider.name) || report.causal.engine);
-    if (watches)
+    if (!gr_options_misses(&r->options, GR_WATCHPOINTS_NEED))
         report.evidence = GR_EVIDENCE_VALUE " or " GR_EVIDENCE_WATCHPOINT;
     report.device = r->options.device;
     report.seed = r->options.seed;
     report.max_reports = r->options.max_reports;
-    report.poisoned = r->options.poison_writes;
+    const char *poisons = gr_options_text(&r->options, "poison-writes", number);
+    report.poisoned = poisons && !strcmp(poisons, "yes");
     report.folder = getcwd(folder, PATH_MAX);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;
     report.bundled = r->options.bundled_suppressions ? &r->bundled : NULL;
@@ -525,8 +540,12 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         fputs("gpurace: no program was given: gpurace run [options] -- PROGRAM [ARGUMENTS]\n", stderr);
         return EXIT_USAGE;
     }
-    if (!gr_engine_find(gr_engine_choice(o->engine, true)) && !getenv("GPURACE_INJECTION")) {
-        fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
+    if (strcmp(o->engine, "auto") && !gr_engine_find(o->engine) && !getenv("GPURACE_INJECTION")) {
+        const char *why = gr_engine_why_not(o->engine);
+        if (why)
+            fprintf(stderr, "gpurace: --engine %s is not possible: %s\n", o->engine, why);
+        else
+            fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
         return EXIT_USAGE;
     }
     if (o->suppressions[0]) { // before the program runs: a mistake there should not cost a run

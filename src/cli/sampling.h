@@ -10,9 +10,6 @@
 // its absolute path, since the program may go elsewhere.
 gr_status gr_sampling_check(GrOptions *o, gr_error *err);
 
-// Where --aim has an effect, as its row in options.def says.
-#define GR_AIM_NEEDS (OPT_ON_COLLIDER | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES)
-
 // What the run's schedule is to aim at (aim/aim.h): what the user says, or else what follows from the file of --coverage. Once the device
 // and the engine are chosen.
 gr_status gr_sampling_aim(GrOptions *o, gr_error *err);

@@ -129,7 +129,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
         GR_TRY(gr_shuffle_blocks(*parsed, s->options.seed, err));
-    if (s->engine->only_reads)
+    if (!(s->engine->caps & CAP_REWRITES)) // its lines are named as they are
         gr_str_addn(&out, text, len);
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
@@ -175,7 +175,7 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
         m->pub.rewritten = true;
         for (uint32_t i = 1; i <= m->info.n_sites; i++)
             m->info.sites[i].status = (uint8_t)m->pub.checked_sites[i];
-        if (!strcmp(gr_session.engine->evidence, "none")) // loaded through the whole road, but nobody looked
+        if (!(gr_session.engine->caps & CAP_CHECKS)) // loaded through the whole road, but nobody looked
             m->unchecked = "the engine checks nothing";
         *built = (FatbinPtx){.text = m->text,
                              .len = m->text_len,

@@ -92,8 +92,7 @@ static gr_status begin(gr_error *err) {
     append_number(GR_RECORD_PROCESS_BEGIN, 0);
     GR_TRY(gr_options_init(&s->options, err));
     GR_TRY(gr_options_parse_text(&s->options, options ? options : "", err));
-    s->options.engine = gr_engine_choice(s->options.engine, strcmp(s->options.device, "cpu"));
-    s->engine = gr_engine_find(s->options.engine);
+    s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
     s->pub = (GrSession){session_driver,   session_write,  session_note,     session_remark,

@@ -163,10 +163,7 @@ static bool is_ours(int sig) { return (sig == SIGSEGV || sig == SIGTRAP) && atom
 static bool may_watch(void) {
     static _Atomic int known;
     if (!known) {
-        const char *options = getenv(GR_OPTIONS_ENV);
-        known = getenv(GR_RESULTS_ENV) && options && (strstr(options, "exact") || strstr(options, "collider"))
-                    ? 1
-                    : -1;
+        known = getenv(GR_RESULTS_ENV) && getenv(GR_HOST_WATCH_ENV) ? 1 : -1;
     }
     return known > 0;
 }

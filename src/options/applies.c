@@ -8,12 +8,20 @@ const char *gr_options_schedule(const GrOptions *o) {
     if (strcmp(o->schedule, "auto"))
         return o->schedule;
     // What listens to every access sees a race however far apart its sides are.
-    return !strcmp(o->engine, "collider+exact") || !strcmp(o->engine, "collider") ? "directed" : "default";
+    return o->caps & CAP_WINDOWS ? "directed" : "default";
 }
 
 uint64_t gr_options_threads(const GrOptions *o) {
     unsigned needs = OPT_ON_CPU | OPT_ON_UNHEARD | OPT_ON_UNORDERED | OPT_ON_PLAIN;
     return gr_options_misses(o, needs) ? 1 : o->jobs;
+}
+
+bool gr_options_uses(const GrOptions *o, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = o->engine; p; p = strchr(p, '+') ? strchr(p, '+') + 1 : NULL)
+        if (!strncmp(p, name, n) && (!p[n] || p[n] == '+'))
+            return true;
+    return false;
 }
 
 const char *gr_options_misses(const GrOptions *o, unsigned needs) {

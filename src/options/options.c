@@ -10,44 +10,80 @@
 
 typedef GrOptRow OptRow;
 
-static const OptRow rows[] = {
-#define OPTION(id, name, type, deflt, commands, applies, arg, help)                                          \
-    {name, deflt, arg, help, offsetof(GrOptions, id), OPT_##type, commands, applies},
+static const OptRow common_rows[] = {
+#define OPTION(...) GR_OPT_ROW(GrOptions, __VA_ARGS__)
 #include "options/options.def"
 #undef OPTION
 };
-enum { NROWS = sizeof rows / sizeof rows[0] };
-
-static const struct {
-    size_t offset;
-    uint64_t lowest, highest;
-} ranges[] = {
-#define RANGE(id, lowest, highest) {offsetof(GrOptions, id), lowest, highest},
+static const GrOptRange common_ranges[] = {
+#define RANGE(...) GR_OPT_RANGE(GrOptions, __VA_ARGS__)
 #include "options/options.def"
 #undef RANGE
 };
-_Static_assert(NROWS <= 64, "GrOptions.given has a bit for each");
+const GrOptTable gr_common_options = {NULL,
+                                      common_rows,
+                                      common_ranges,
+                                      sizeof common_rows / sizeof *common_rows,
+                                      sizeof common_ranges / sizeof *common_ranges,
+                                      sizeof(GrOptions)};
 
-static const OptRow *find_row(const char *name, size_t len) {
-    for (size_t i = 0; i < NROWS; i++)
-        if (strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
-            return &rows[i];
-    return NULL;
+// ---- rows --------------------------------------------------------------------------------------------------
+
+// A row, with where it stands.
+typedef struct At {
+    const OptRow *row; // NULL: there is none
+    const GrOptTable *table;
+    size_t nth_table, nth; // of all tables; of the rows of all tables
+} At;
+
+static At row_at(size_t nth) {
+    const GrOptTable *t;
+    size_t left = nth;
+    for (size_t k = 0; (t = gr_option_table(k)); left -= t->n_rows, k++)
+        if (left < t->n_rows)
+            return (At){&t->rows[left], t, k, nth};
+    return (At){.row = NULL};
 }
 
-static void *field(const GrOptions *o, const OptRow *r) { return (char *)o + r->offset; }
+// Of a command (OPT_RUN, …): another may have a row of the same name.
+static At find_row(const char *name, size_t len, unsigned command) {
+    At a;
+    for (size_t k = 0; (a = row_at(k)).row; k++)
+        if (strlen(a.row->name) == len && !memcmp(a.row->name, name, len) && a.row->commands & command)
+            break;
+    return a;
+}
 
-bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest) {
-    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
-        if (r->type == OPT_NUMBER && ranges[k].offset == r->offset) {
-            *lowest = ranges[k].lowest;
-            *highest = ranges[k].highest;
+static void *field(const GrOptions *o, At a) {
+    return (char *)(a.nth_table ? o->tables[a.nth_table] : (void *)(uintptr_t)o) + a.row->offset;
+}
+
+bool gr_options_range(const GrOptTable *t, const GrOptRow *r, uint64_t *lowest, uint64_t *highest) {
+    for (size_t k = 0; k < t->n_ranges; k++)
+        if (r->type == OPT_NUMBER && t->ranges[k].offset == r->offset) {
+            *lowest = t->ranges[k].lowest;
+            *highest = t->ranges[k].highest;
             return true;
         }
     return false;
 }
 
-const GrOptRow *gr_options_row(size_t k) { return k < NROWS ? &rows[k] : NULL; }
+const GrOptRow *gr_options_row(size_t k, const GrOptTable **table) {
+    At a = row_at(k);
+    if (table)
+        *table = a.table;
+    return a.row;
+}
+
+const void *gr_options_of(const GrOptions *o, const GrOptTable *t) {
+    const GrOptTable *mine;
+    for (size_t k = 0; (mine = gr_option_table(k)); k++)
+        if (mine == t)
+            return k ? o->tables[k] : o;
+    return NULL;
+}
+
+// ---- values ------------------------------------------------------------------------------------------------
 
 static bool in_choices(const char *choices, const char *value) {
     size_t n = strchr(value, '|') ? 0 : strlen(value);
@@ -58,10 +94,11 @@ static bool in_choices(const char *choices, const char *value) {
 }
 
 // Decimal, or hexadecimal behind 0x.
-static gr_status set_number(const OptRow *r, const char *value, uint64_t *out, gr_error *err) {
+static gr_status set_number(At a, const char *value, uint64_t *out, gr_error *err) {
     char *end;
+    const OptRow *r = a.row;
     uint64_t lowest = 0, highest = INT64_MAX;
-    gr_options_range(r, &lowest, &highest);
+    gr_options_range(a.table, r, &lowest, &highest);
     bool hex = value[0] == '0' && (value[1] | 0x20) == 'x';
     errno = 0;
     unsigned long long v = strtoull(value, &end, hex ? 16 : 10);
@@ -73,14 +110,15 @@ static gr_status set_number(const OptRow *r, const char *value, uint64_t *out, g
     return GR_OK;
 }
 
-static gr_status set_option(GrOptions *o, const OptRow *r, const char *value, gr_error *err) {
+static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err) {
+    const OptRow *r = a.row;
     switch (r->type) {
-    case OPT_NUMBER: return set_number(r, value, field(o, r), err);
+    case OPT_NUMBER: return set_number(a, value, field(o, a), err);
     case OPT_YESNO:
     case OPT_FLAG:
         if (strcmp(value, "yes") && strcmp(value, "no"))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes yes or no, not '%s'", r->name, value);
-        *(bool *)field(o, r) = value[0] == 'y';
+        *(bool *)field(o, a) = value[0] == 'y';
         return GR_OK;
     case OPT_CHOICE:
         if (!in_choices(r->arg, value))
@@ -103,20 +141,32 @@ static gr_status set_option(GrOptions *o, const OptRow *r, const char *value, gr
     char *copy = gr_arena_strdup(&o->arena, value);
     if (!copy)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *(const char **)field(o, r) = copy;
+    *(const char **)field(o, a) = copy;
     return GR_OK;
 }
 
-static gr_status give_option(GrOptions *o, const OptRow *r, const char *value, gr_error *err) {
-    o->given |= UINT64_C(1) << (r - rows);
-    return set_option(o, r, value, err);
+static gr_status give_option(GrOptions *o, At a, const char *value, gr_error *err) {
+    o->given[a.nth] = true;
+    return set_option(o, a, value, err);
 }
 
 gr_status gr_options_init(GrOptions *o, gr_error *err) {
     memset(o, 0, sizeof *o);
     gr_arena_init(&o->arena);
-    for (size_t i = 0; i < NROWS; i++) {
-        gr_status st = set_option(o, &rows[i], rows[i].deflt, err);
+    const GrOptTable *t;
+    size_t rows = 0, n = 0;
+    for (; (t = gr_option_table(n)); n++)
+        rows += t->n_rows;
+    o->given = gr_arena_alloc(&o->arena, rows + 1);
+    o->tables = gr_arena_alloc(&o->arena, (n + 1) * sizeof *o->tables);
+    bool full = o->given && o->tables;
+    for (size_t k = 1; k < n && full; k++)
+        full = (o->tables[k] = gr_arena_alloc(&o->arena, gr_option_table(k)->size)) != NULL;
+    if (!full)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < rows; k++) {
+        At a = row_at(k);
+        gr_status st = set_option(o, a, a.row->deflt, err);
         if (st != GR_OK)
             return st;
     }
@@ -155,7 +205,8 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
         if (!*p)
             break;
         size_t n = strcspn(p, "= \t\n");
-        const OptRow *r = find_row(p, n);
+        At at = find_row(p, n, OPT_RUN);
+        const OptRow *r = at.row ? at.row : (at = find_row(p, n, ~0u)).row;
         if (!r) {
             st = gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%.*s'", (int)n, p);
             goto done;
@@ -171,7 +222,7 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err) {
             st = gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s=%s", r->name, r->name, r->arg);
             goto done;
         }
-        GR_TRY(give_option(o, r, value.data ? value.data : "", err));
+        GR_TRY(give_option(o, at, value.data ? value.data : "", err));
     }
 done:
     gr_str_free(&value);
@@ -198,8 +249,9 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
         if (word[1] != '-' && strcmp(word, "-o"))
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         size_t n = strcspn(name, "=");
-        const OptRow *r = find_row(name, n);
-        if (!r || !(r->commands & command))
+        At at = find_row(name, n, command);
+        const OptRow *r = at.row;
+        if (!r)
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         const char *value = name[n] ? name + n + 1 : NULL;
         if (!value && r->type == OPT_FLAG)
@@ -208,7 +260,7 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
             value = argv[++i];
         if (!value)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s needs a value: %s", word, r->arg);
-        gr_status st = give_option(o, r, value, err);
+        gr_status st = give_option(o, at, value, err);
         if (st != GR_OK)
             return st;
     }
@@ -219,15 +271,20 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
 // ---- back to text ----------------------------------------------------------------------------------------
 
 // The value as text, in `buf` when it is a number.
-static const char *value_text(const GrOptions *o, const OptRow *r, char buf[32]) {
-    switch (r->type) {
+static const char *value_text(const GrOptions *o, At a, char buf[32]) {
+    switch (a.row->type) {
     case OPT_NUMBER:
-        snprintf(buf, 32, "%llu", (unsigned long long)*(const uint64_t *)field(o, r));
+        snprintf(buf, 32, "%llu", (unsigned long long)*(const uint64_t *)field(o, a));
         return buf;
     case OPT_YESNO:
-    case OPT_FLAG: return *(const bool *)field(o, r) ? "yes" : "no";
-    default: return *(const char *const *)field(o, r);
+    case OPT_FLAG: return *(const bool *)field(o, a) ? "yes" : "no";
+    default: return *(const char *const *)field(o, a);
     }
+}
+
+const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]) {
+    At a = find_row(name, strlen(name), OPT_RUN);
+    return a.row ? value_text(o, a, buf) : NULL;
 }
 
 void gr_shell_quote(const char *word, StrBuf *out) {
@@ -247,20 +304,22 @@ void gr_shell_quote(const char *word, StrBuf *out) {
 
 void gr_options_to_text(const GrOptions *o, StrBuf *out) {
     char buf[32];
-    for (size_t i = 0; i < NROWS; i++) {
-        const char *v = value_text(o, &rows[i], buf);
-        if (!strcmp(v, rows[i].deflt))
+    At a;
+    for (size_t i = 0; (a = row_at(i)).row; i++) {
+        const char *v = value_text(o, a, buf);
+        if (!strcmp(v, a.row->deflt))
             continue;
-        gr_str_addf(out, "%s%s=", out->len ? " " : "", rows[i].name);
+        gr_str_addf(out, "%s%s=", out->len ? " " : "", a.row->name);
         gr_shell_quote(v, out);
     }
 }
 
 void gr_options_reproduce(const GrOptions *o, StrBuf *out) {
     char buf[32];
-    for (size_t i = 0; i < NROWS; i++) {
-        const OptRow *r = &rows[i];
-        const char *v = value_text(o, r, buf);
+    At a;
+    for (size_t i = 0; (a = row_at(i)).row; i++) {
+        const OptRow *r = a.row;
+        const char *v = value_text(o, a, buf);
         bool always = !strcmp(r->name, "engine") || !strcmp(r->name, "device") || !strcmp(r->name, "seed");
         if (!(r->commands & OPT_REPRODUCE) || (!always && !strcmp(v, r->deflt)))
             continue;
@@ -281,70 +340,24 @@ static bool asks(const OptRow *r, const char *value) {
 void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
                          void *user) {
     char buf[32];
-    for (size_t i = 0; i < NROWS; i++) {
-        const OptRow *r = &rows[i];
-        const char *value = value_text(o, r, buf), *why = gr_options_misses(o, r->applies);
-        if (!why || !(o->given >> i & 1) || !asks(r, value))
+    At a;
+    for (size_t i = 0; (a = row_at(i)).row; i++) {
+        const OptRow *r = a.row;
+        const char *value = value_text(o, a, buf), *why = gr_options_misses(o, r->applies);
+        bool elsewhere = a.table->engine && !gr_options_uses(o, a.table->engine);
+        if (!(why || elsewhere) || !o->given[i] || !asks(r, value))
             continue;
-        StrBuf option = {0};
+        StrBuf option = {0}, whose = {0};
         gr_str_addf(&option, "--%s%s", r->name, r->type != OPT_FLAG ? " " : "");
         if (r->type != OPT_FLAG)
             gr_shell_quote(value, &option);
-        tell(user, option.data ? option.data : r->name, why);
+        if (elsewhere)
+            gr_str_addf(&whose, "it is for the engine %s", a.table->engine);
+        tell(user, option.data ? option.data : r->name,
+             whose.data ? whose.data
+             : why      ? why
+                        : "it is for another engine");
         gr_str_free(&option);
-    }
-}
-
-void gr_options_help(unsigned command, FILE *out) {
-    for (size_t i = 0; i < NROWS; i++) {
-        const OptRow *r = &rows[i];
-        if (!(r->commands & command))
-            continue;
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", r->name, *r->arg ? " " : "", r->arg);
-        fprintf(out, "  %-24s %s", left, r->help);
-        uint64_t lowest, highest;
-        if (gr_options_range(r, &lowest, &highest))
-            fprintf(out, " (%llu to %llu; %s)", (unsigned long long)lowest, (unsigned long long)highest,
-                    r->deflt);
-        else if (*r->deflt && r->type != OPT_FLAG)
-            fprintf(out, " (%s)", r->deflt);
-        fputc('\n', out);
-    }
-}
-
-void gr_options_markdown(StrBuf *out) {
-    gr_str_add(
-        out, "# Options\n\n"
-             "<!-- Written from src/options/options.def: `UPDATE_DOCS=1 build/tests/options/test_options`; a "
-             "test compares. -->\n\n"
-             "On the command line: `--name value` or `--name=value`. In the environment: "
-             "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
-             "The report of a run names the options that were given and had no effect, because what the "
-             "column *applies to* says did not hold.\n\n"
-             "| option | value | default | commands | applies to | meaning |\n|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < NROWS; i++) {
-        const OptRow *r = &rows[i];
-        gr_str_addf(out, "| `--%s` | ", r->name);
-        for (const char *p = r->arg; *p; p++)
-            gr_str_addf(out, *p == '|' ? " \\%c " : "%c", *p);
-        uint64_t lowest, highest;
-        if (gr_options_range(r, &lowest, &highest))
-            gr_str_addf(out, ", %llu to %llu", (unsigned long long)lowest, (unsigned long long)highest);
-        gr_str_addf(out, " | %s | ", r->deflt);
-        static const char *const commands[] = {"run", "ptx", "coverage"}; // OPT_RUN and so on
-        for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)
-            if (r->commands >> k & 1)
-                gr_str_addf(out, "%s%s", r->commands & ((1u << k) - 1) ? ", " : "", commands[k]);
-        static const char *const where[] = {
-#define APPLIES(id, text, condition, why) text,
-#include "options/applies.def"
-#undef APPLIES
-        };
-        gr_str_add(out, " | ");
-        for (unsigned k = 0; k < sizeof where / sizeof *where; k++)
-            if (r->applies >> k & 1)
-                gr_str_addf(out, "%s%s", r->applies & ((1u << k) - 1) ? "; " : "", where[k]);
-        gr_str_addf(out, " | %s |\n", r->help);
+        gr_str_free(&whose);
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // options — the table of options, parsed: command line, GPURACE_OPTIONS, and back to text.
 //
-// One table (options.def) is all there is: a field of GrOptions, a command-line option and a key of the same
-// name per row. `gpurace run` merges its sources (defaults, then GPURACE_OPTIONS, then the command line) and
-// hands the result to libgpurace.so as text in the environment, which the same parser reads back.
+// Tables are all there is: a field, a command-line option and a key of the same name per row. One table is everybody's (options.def,
+// the fields of GrOptions); an engine may bring one more. `gpurace run` merges its sources (defaults, then GPURACE_OPTIONS, then the
+// command line) and hands the result to libgpurace.so as text in the environment, which the same parser reads back.
 #ifndef GR_OPTIONS_H
 #define GR_OPTIONS_H
 
@@ -32,26 +32,68 @@ typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
+// What an engine can do, as far as somebody else has to know: a bit for each row of caps.def.
+enum {
+#define CAP(id, text) CAP_BIT_##id,
+#include "options/caps.def"
+#undef CAP
+#define CAP(id, text) CAP_##id = 1 << CAP_BIT_##id,
+#include "options/caps.def"
+#undef CAP
+};
+
 typedef struct GrOptions {
-    Arena arena;    // of the texts
-    uint64_t given; // a bit for each row: by the command line or GPURACE_OPTIONS
+    Arena arena;   // of the texts
+    bool *given;   // [rows of all tables]: by the command line or GPURACE_OPTIONS
+    void **tables; // [tables]: the fields of each; those of the first are this structure's own
+    unsigned
+        caps; // of the engine, once one is chosen (engines/core/engine.h); of two at once, what either can do
+    unsigned beside; // for one of two engines that run at once: the caps of the other
 #define OPTION(id, name, type, deflt, commands, applies, arg, help) GrOpt_##type id;
 #include "options/options.def"
 #undef OPTION
 } GrOptions;
-
 typedef enum GrOptType { OPT_TEXT, OPT_REGEX, OPT_CHOICE, OPT_NUMBER, OPT_YESNO, OPT_FLAG } GrOptType;
 
 typedef struct GrOptRow {
     const char *name, *deflt, *arg, *help;
-    size_t offset; // of its field in GrOptions
+    size_t offset; // of its field in the table's structure
     GrOptType type;
     unsigned commands, applies;
 } GrOptRow;
 
-// The rows of the table, from 0; NULL: there are no more. And what a NUMBER takes; false: the row is none.
-const GrOptRow *gr_options_row(size_t k);
-bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
+// What a NUMBER takes: of the row with the same offset.
+typedef struct GrOptRange {
+    size_t offset;
+    uint64_t lowest, highest;
+} GrOptRange;
+
+typedef struct GrOptTable {
+    const char *engine; // whose options these are; NULL: everybody's
+    const GrOptRow *rows;
+    const GrOptRange *ranges;
+    size_t n_rows, n_ranges;
+    size_t size; // of the structure with the fields
+} GrOptTable;
+
+// Rows and ranges as a .def file has them, of the fields of a structure: GR_OPT_ROW and GR_OPT_RANGE stand for OPTION and RANGE.
+#define GR_OPT_ROW(structure, id, name, type, deflt, commands, applies, arg, help)                           \
+    {name, deflt, arg, help, offsetof(structure, id), OPT_##type, commands, applies},
+#define GR_OPT_RANGE(structure, id, lowest, highest) {offsetof(structure, id), lowest, highest},
+
+extern const GrOptTable gr_common_options;
+// The tables of this program, from 0, gr_common_options first; NULL: there are no more. Defined where the engines of the program
+// are listed.
+const GrOptTable *gr_option_table(size_t k);
+
+// The rows of all tables, from 0; NULL: there are no more. `table` may be NULL.
+const GrOptRow *gr_options_row(size_t k, const GrOptTable **table);
+// What a NUMBER takes; false: the row is none.
+bool gr_options_range(const GrOptTable *t, const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
+// The fields of a table, NULL: the program has no such table. And one value as text, in `buf` when it is a number; NULL: there
+// is no such option.
+const void *gr_options_of(const GrOptions *o, const GrOptTable *t);
+const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 
 // Where the launcher puts the merged options for libgpurace.so.
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
@@ -59,6 +101,8 @@ bool gr_options_range(const GrOptRow *r, uint64_t *lowest, uint64_t *highest);
 #define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
 // And, for a replay that looks for the other sides of races, at which sites (engines/collider/attribution.h).
 #define GR_ATTRIBUTE_ENV "GPURACE_ATTRIBUTE_SITES"
+// And that an engine will follow what the host does (CAP_HOST, or watchpoints): "1".
+#define GR_HOST_WATCH_ENV "GPURACE_HOST_WATCH"
 
 // The defaults.
 gr_status gr_options_init(GrOptions *o, gr_error *err);
@@ -82,11 +126,17 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out);
 // not at their defaults, quoted for a shell.
 void gr_options_reproduce(const GrOptions *o, StrBuf *out);
 
-// Of a device and an engine that are chosen: the word of --schedule that holds; how many threads run the blocks of a kernel at most; and of what
+// The engine `name` is the one that is chosen, or one of several ("collider+exact").
+bool gr_options_uses(const GrOptions *o, const char *name);
+
+// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the blocks of a kernel at most; and of what
 // an option needs (its row's bits) what does not hold, a sentence without its end, NULL: it has an effect.
 const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);
+// Where --watchpoints and --aim have an effect, as their rows say. (Several threads run blocks only while nobody listens.)
+#define GR_WATCHPOINTS_NEED (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_ONE_THREAD | OPT_ON_WATCHES)
+#define GR_AIM_NEEDS        (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES)
 // Names each option that was given, asks for something ("no", "auto" and a number's default do not) and has no effect.
 void gr_options_unheeded(const GrOptions *o, void (*tell)(void *user, const char *option, const char *why),
                          void *user);
@@ -97,5 +147,7 @@ void gr_shell_quote(const char *word, StrBuf *out);
 // The rows of `command` as help text, and all rows as the page docs/options.md.
 void gr_options_help(unsigned command, FILE *out);
 void gr_options_markdown(StrBuf *out);
+// Which options an engine heeds on one of its devices: docs/engines.md's table, a column for each of `n` engines.
+void gr_options_engines_markdown(const char *const *names, const unsigned *caps, size_t n, StrBuf *out);
 
 #endif

@@ -13,11 +13,12 @@ enum { MOST_WORDS = 64 };
 
 static void check_ranges(const GrOptions *o) {
     const GrOptRow *r;
-    for (size_t k = 0; (r = gr_options_row(k)); k++) {
+    const GrOptTable *t;
+    for (size_t k = 0; (r = gr_options_row(k, &t)); k++) {
         uint64_t lowest, highest, v;
-        if (!gr_options_range(r, &lowest, &highest))
+        if (!gr_options_range(t, r, &lowest, &highest))
             continue;
-        memcpy(&v, (const char *)o + r->offset, sizeof v);
+        memcpy(&v, (const char *)gr_options_of(o, t) + r->offset, sizeof v);
         if (v < lowest || v > highest)
             abort();
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options: defaults, both spellings, the environment's text and back, and messages about nonsense.
+#include "engines/collider/options.h"
+#include "engines/core/engine.h"
 #include "options/options.h"
 
 #include <setjmp.h>
@@ -18,14 +20,16 @@ static GrOptions defaults(void) {
     return o;
 }
 
+static const ColliderWords *delays(const GrOptions *o) { return gr_options_of(o, &gr_collider_options); }
+
 static void test_defaults(void **state) {
     (void)state;
     GrOptions o = defaults();
     assert_string_equal(o.engine, "auto");
     assert_string_equal(o.device, "auto");
     assert_int_equal(o.seed, 1);
-    assert_int_equal(o.read_delay, 5000);
-    assert_int_equal(o.write_delay, 5000);
+    assert_int_equal(delays(&o)->read_delay, 5000);
+    assert_int_equal(delays(&o)->write_delay, 5000);
     assert_int_equal(o.error_exitcode, 66);
     assert_true(o.same_value);
     assert_false(o.strict);
@@ -73,7 +77,7 @@ static void test_environment_then_command_line(void **state) {
         GR_OK);
     assert_int_equal(gr_options_parse_args(&o, OPT_RUN, 4, argv, &rest, &help, &err), GR_OK);
     assert_int_equal(o.seed, 7);
-    assert_int_equal(o.read_delay, 10);
+    assert_int_equal(delays(&o)->read_delay, 10);
     assert_string_equal(o.kernel, "a b|c");
     assert_true(o.strict);
     assert_false(o.same_value);
@@ -164,7 +168,7 @@ static const char *number(uint64_t v, const char *behind) {
     return buf[k];
 }
 
-static void expect_number(const GrOptRow *r) {
+static void expect_number(const GrOptTable *t, const GrOptRow *r) {
     static const char *const nonsense[] = {"",
                                            " ",
                                            "x",
@@ -190,7 +194,7 @@ static void expect_number(const GrOptRow *r) {
                                            "yes"};
     uint64_t lowest, highest;
     char hex[32];
-    if (!gr_options_range(r, &lowest, &highest))
+    if (!gr_options_range(t, r, &lowest, &highest))
         fail_msg("--%s has no RANGE in options.def", r->name);
     for (size_t k = 0; k < sizeof nonsense / sizeof *nonsense; k++)
         if (takes(r, nonsense[k]))
@@ -214,9 +218,10 @@ static void test_every_row_refuses_nonsense(void **state) {
     static const char *const words[] = {"",       " ",        "|",   "no such word", "1",
                                         "yes|no", "auto|cpu", "YES", "yesno"};
     const GrOptRow *r;
-    for (size_t k = 0; (r = gr_options_row(k)); k++) {
+    const GrOptTable *t;
+    for (size_t k = 0; (r = gr_options_row(k, &t)); k++) {
         if (r->type == OPT_NUMBER)
-            expect_number(r);
+            expect_number(t, r);
         for (size_t w = 0; w < sizeof words / sizeof *words; w++)
             if ((r->type == OPT_CHOICE || r->type == OPT_YESNO || r->type == OPT_FLAG) && takes(r, words[w]))
                 fail_msg("--%s takes '%s'", r->name, words[w]);
@@ -241,6 +246,7 @@ static void expect_unheeded(const char *text, const char *expected) {
     GrOptions o = defaults();
     StrBuf told = {0};
     assert_int_equal(gr_options_parse_text(&o, text, &err), GR_OK);
+    gr_engine_choose(&o, false);
     gr_options_unheeded(&o, collect, &told);
     assert_string_equal(told.data ? told.data : "", expected);
     gr_str_free(&told);
@@ -275,15 +281,16 @@ static void test_options_without_effect(void **state) {
                     "--cpu-devices 2: the program ran on a GPU\n"
                     "--jobs 2: the program ran on a GPU\n");
     expect_unheeded("engine=exact device=cpu read-delay=1 poison-writes attribute",
+                    "--attribute: the engine does not wait at accesses\n"
                     "--read-delay 1: it is for the engine collider\n"
-                    "--poison-writes: it is for the engine collider\n"
-                    "--attribute: it is for the engine collider\n");
+                    "--poison-writes: it is for the engine collider\n");
     expect_unheeded("engine=collider device=cpu volatile=yes speculated=yes",
                     "--volatile yes: it is for the engine exact\n"
-                    "--speculated yes: it is for the engine exact alone\n");
-    expect_unheeded(
-        "engine=none device=cpu kernel='a b' stop",
-        "--kernel 'a b': the engine none checks nothing\n--stop: the engine none checks nothing\n");
+                    "--speculated yes: it is for the engine exact\n");
+    expect_unheeded("engine=collider+exact device=cpu speculated=yes",
+                    "--speculated yes: beside a second engine they are always told\n");
+    expect_unheeded("engine=none device=cpu kernel='a b' stop",
+                    "--kernel 'a b': the engine checks nothing\n--stop: the engine checks nothing\n");
     expect_unheeded("engine=collider+exact device=cpu replays=9 pct-depth=2",
                     "--replays 9: --attribute was not given\n--pct-depth 2: the schedule is not pct\n");
     expect_unheeded("engine=collider device=cpu write-delay=0", "");

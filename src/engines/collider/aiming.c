@@ -33,8 +33,7 @@ static void work(void *user, const GrWork *w) {
 
 gr_status gr_aiming_begin(GrSession *s, const GrOptions *o, Aiming **out, gr_error *err) {
     *out = NULL;
-    if (!s || (!o->coverage[0] && !o->aim[0]) ||
-        gr_options_misses(o, OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES))
+    if (!s || (!o->coverage[0] && !o->aim[0]) || gr_options_misses(o, GR_AIM_NEEDS))
         return GR_OK;
     Aiming *a = calloc(1, sizeof *a);
     if (!a)

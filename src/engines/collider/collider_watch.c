@@ -3,7 +3,7 @@
 
 #include "engines/collider/aiming.h"
 #include "engines/collider/watch/watch.h"
-#include "engines/core/engines.h"
+#include "engines/core/engine.h"
 #include "engines/core/listen.h"
 #include "engines/core/misuses.h"
 #include "engines/core/race_writer.h"
@@ -94,13 +94,10 @@ static gr_status listen(ColliderWatch *c, gr_error *err) {
 
 // ---- The engine's part -------------------------------------------------------------------------------------
 
-// Several threads run blocks only while nobody listens.
-bool gr_collider_watches(const GrOptions *o) { return o->watchpoints && gr_options_threads(o) <= 1; }
-
 gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSelection *selection,
                                   ColliderWatch **out, gr_error *err) {
     *out = NULL;
-    if (!s || !gr_collider_watches(o) || !strcmp(o->device, "gpu"))
+    if (!s || gr_options_misses(o, GR_WATCHPOINTS_NEED))
         return GR_OK;
     ColliderWatch *c = calloc(1, sizeof *c);
     if (!c)
@@ -108,8 +105,8 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
     c->session = c->writer.session = s;
     c->writer.stop = o->stop;
     c->selection = selection;
-    // Beside causality it is that engine's business when the host is watched.
-    bool both = !strcmp(o->engine, GR_ENGINE_BOTH);
+    // What the host does, and misuse, is left to an engine beside this one that hears all.
+    bool both = o->beside & CAP_HOST;
     c->misuses = (Misuses){.writer = &c->writer, .selection = selection, .no_faults = true};
     c->hears_misuse = !both;
     WatchOptions options = {.found = found,

@@ -9,8 +9,6 @@
 
 typedef struct ColliderWatch ColliderWatch;
 
-// Whether these options ask for it.
-bool gr_collider_watches(const GrOptions *o);
 // *out stays NULL where nothing is to be watched.
 gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSelection *selection,
                                   ColliderWatch **out, gr_error *err);

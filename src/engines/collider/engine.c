@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
+#include "engines/core/engine.h"
 #include "coverage/aims.h"
 #include "coverage/coverage.h"
 #include "engines/collider/attribution.h"
 #include "engines/collider/collider_watch.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
-#include "engines/core/engines.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
 #include "passes/sample.h"
@@ -74,15 +75,16 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     Collider *c = calloc(1, sizeof *c);
     if (!c)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    const ColliderWords *words = gr_options_of(o, &gr_collider_options);
     c->session = s;
     c->stop = o->stop;
     c->seed = o->seed;
     c->aim = strdup(o->aim);
     c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
-                                   .read_delay_ns = clamp32(o->read_delay),
-                                   .write_delay_ns = clamp32(o->write_delay),
+                                   .read_delay_ns = clamp32(words->read_delay),
+                                   .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
-                                   .poison = o->poison_writes,
+                                   .poison = words->poison_writes,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
                                    .wanted = wanted,
@@ -94,8 +96,9 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
         st = gr_sample_parse(o->sample, &c->sample, err);
     if (c->sample.kind != SAMPLE_ALL)
         c->options.choose = choose;
-    gr_attribution_init(&c->attribution, s,
-                        clamp32(o->read_delay > o->write_delay ? o->read_delay : o->write_delay));
+    gr_attribution_init(
+        &c->attribution, s,
+        clamp32(words->read_delay > words->write_delay ? words->read_delay : words->write_delay));
     if (st == GR_OK && c->options.choose && o->coverage[0]) {
         gr_error why = {0};
         char where[800];
@@ -159,7 +162,8 @@ const GrEngine gr_engine_collider = {
     .name = "collider",
     .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
     .evidence = "value changed",
-    .samples = true,
+    .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_WINDOWS | CAP_SAMPLES,
+    .options = &gr_collider_options,
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,

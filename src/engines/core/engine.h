@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct GrOptions; // options/options.h: the table of options, parsed
+struct GrOptions;  // options/options.h: the tables of options, parsed
+struct GrOptTable; // options/options.h
 
 struct GrHostTouch;   // device_api/hooks.h
 struct GrHostThreads; // device_api/host_threads.h
@@ -82,13 +83,11 @@ typedef struct GrLaunch {
 } GrLaunch;
 
 typedef struct GrEngine {
-    const char *name;     // --engine NAME
-    const char *summary;  // one line for --help
-    const char *evidence; // what its word is worth: "value changed"
-    bool cpu_only;
-    bool samples; // heeds --sample, and so can add to --coverage
-    bool
-        only_reads; // rewrite changes nothing: the driver gets the program's own text, whose lines it then names
+    const char *name;                 // --engine NAME
+    const char *summary;              // one line for --help
+    const char *evidence;             // what its word is worth: "value changed"
+    unsigned caps;                    // options/caps.def
+    const struct GrOptTable *options; // its own; NULL: none
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);
@@ -114,10 +113,18 @@ typedef struct GrEngine {
     void (*finish)(void *self); // the program ends
 } GrEngine;
 
-// All engines of this build, terminated by NULL: engines.c of the library, another list in tests.
+// All engines of this program, terminated by NULL: CMake's gr_engine_list writes it.
 extern const GrEngine *const gr_engines[];
+
+// The engine of that name; NULL: there is none. "A+B" is two at once (compose.c), which lives until the next call with another such name.
 const GrEngine *gr_engine_find(const char *name);
-// What --engine NAME means: "auto" is the causality engine on the CPU device, the collider elsewhere.
-const char *gr_engine_choice(const char *name, bool elsewhere);
+// Of two at once number `k`, as named; NULL: `e` is one engine.
+const GrEngine *gr_engine_part(const GrEngine *e, unsigned k);
+// Why "A+B" cannot be; NULL: it can, or it is not two names of engines.
+const char *gr_engine_why_not(const char *name);
+
+// Sets the engine and its caps in the options: "auto" is causality on the CPU device, the collider elsewhere. NULL: there is no such
+// engine; caps then say of what another injection library may have that it checks and runs anywhere.
+const GrEngine *gr_engine_choose(struct GrOptions *o, bool elsewhere);
 
 #endif

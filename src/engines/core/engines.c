@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/core/engines.h"
+// engines — the engines of this program by name, and their tables of options.
+#include "engines/core/compose.h"
+#include "engines/core/engine.h"
+#include "options/options.h"
 
 #include <string.h>
-
-const GrEngine *const gr_engines[] = {
-#define ENGINE(id) &gr_engine_##id,
-#include GR_ENGINES_DEF
-#undef ENGINE
-    NULL,
-};
-
-const char *gr_engine_choice(const char *name, bool elsewhere) {
-    return strcmp(name, "auto") ? name : elsewhere ? "collider" : "exact";
-}
 
 const GrEngine *gr_engine_find(const char *name) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
         if (!strcmp((*e)->name, name))
             return *e;
+    return strchr(name, '+') ? gr_engine_compose(name) : NULL;
+}
+
+const GrEngine *gr_engine_choose(GrOptions *o, bool elsewhere) {
+    if (!strcmp(o->engine, "auto"))
+        o->engine = elsewhere ? "collider" : "exact";
+    const GrEngine *e = gr_engine_find(o->engine);
+    o->caps = e ? e->caps : CAP_CPU | CAP_GPU | CAP_CHECKS;
+    return e;
+}
+
+const GrOptTable *gr_option_table(size_t k) {
+    if (!k)
+        return &gr_common_options;
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if ((*e)->options && !--k)
+            return (*e)->options;
     return NULL;
 }

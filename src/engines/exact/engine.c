@@ -2,13 +2,14 @@
 // engine exact — the causality engine over the CPU device: nothing is rewritten, it listens.
 //
 // Each pair of sites that races becomes a record when it is first seen (race_writer.h).
+#include "engines/core/engine.h"
 #include "device_api/hooks.h"
-#include "engines/core/engines.h"
 #include "engines/core/listen.h"
 #include "engines/core/misuses.h"
 #include "engines/core/race_writer.h"
 #include "engines/core/selection.h"
 #include "engines/exact/exact.h"
+#include "engines/exact/options.h"
 #include "options/options.h"
 
 #include <stdio.h>
@@ -69,7 +70,18 @@ static gr_status listen(Listener *x, gr_error *err) {
     return GR_OK;
 }
 
-static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, gr_error *err) {
+    GrOptions own = *given;
+    const GrOptions *o = &own;
+    const ExactWords *words = gr_options_of(o, &gr_exact_options);
+    // Beside an engine that finds values changed this one explains. It must judge what it was told not to look at, as the report leaves out what
+    // the user does not want; what it finds alone stops nothing; and a hoisted load, which the other does not see through, is
+    // explained and not denied.
+    bool explains = own.beside & CAP_WINDOWS;
+    if (explains) {
+        own.stop = false;
+        own.kernel = own.not_kernel = own.file = own.not_file = "";
+    }
     if (!s)
         return gr_fail(err, GR_ERR_UNSUPPORTED,
                        "the engine exact rewrites nothing: it listens to the CPU device");
@@ -90,10 +102,10 @@ static gr_status exact_begin(GrSession *s, const GrOptions *o, void **self, gr_e
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
-                            .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
-                                         : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
-                                                                       : EXACT_VOLATILE_LOCKSTEP,
-                            .speculated = o->speculated,
+                            .volatiles = !strcmp(words->volatiles, "yes")  ? EXACT_VOLATILE_ALL
+                                         : !strcmp(words->volatiles, "no") ? EXACT_VOLATILE_NONE
+                                                                           : EXACT_VOLATILE_LOCKSTEP,
+                            .speculated = words->speculated || explains,
                             .threads = s->threads};
     st = gr_exact_create(&options, &x->exact, err);
     if (st == GR_OK)
@@ -158,8 +170,8 @@ const GrEngine gr_engine_exact = {
     .summary =
         "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
     .evidence = "unordered by causality",
-    .cpu_only = true,
-    .only_reads = true,
+    .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_HOST,
+    .options = &gr_exact_options,
     .begin = exact_begin,
     .rewrite = exact_rewrite,
     .finish = exact_finish,

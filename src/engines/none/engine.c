@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine none — finds nothing: every module goes through the parser and the printer and is loaded as it came.
 // It shows that the road itself changes no program, and counts what a run launches.
-#include "engines/core/engines.h"
+#include "engines/core/engine.h"
+#include "options/options.h"
 
 static gr_status rewrite_none(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     (void)self, (void)ptx, (void)m, (void)err; // every site stays GR_SITE_UNSEEN
@@ -12,5 +13,6 @@ const GrEngine gr_engine_none = {
     .name = "none",
     .summary = "finds no races: modules are parsed, printed and loaded unchanged",
     .evidence = "none",
+    .caps = CAP_CPU | CAP_GPU | CAP_REWRITES,
     .rewrite = rewrite_none,
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine count — the engine of pass_count, for tests: after every launch it compares what the device counted with what the
 // observers saw, site by site, and prints one line. That the two agree proves rewriting, tags and observers at once.
+#include "engines/core/engine.h"
 #include "device_api/hooks.h"
-#include "engine/pass_count.h"
-#include "engines/core/engines.h"
+#include "options/options.h"
+#include "pass_count.h"
 #include "vm/observer.h"
 
 #include <dlfcn.h>
@@ -131,7 +132,7 @@ const GrEngine gr_engine_count = {
     .name = "count",
     .summary = "counts accesses per site and compares with the observers (tests only)",
     .evidence = "counts",
-    .cpu_only = true,
+    .caps = CAP_CPU | CAP_CHECKS | CAP_REWRITES | CAP_LISTENS,
     .begin = count_begin,
     .rewrite = count_rewrite,
     .loaded = count_loaded,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/pass_count.h"
+#include "pass_count.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# An engine is a folder with an engine.c, which defines gr_engine_NAME (src/engines/core/engine.h), and a call of gr_add_engine in it.
+#
+# gr_add_engine(name [SOURCES files...] [LIBS libraries...] [RUNTIMES names...] [PRIVATE]): the library gr_engine_NAME of engine.c and the
+# sources. A runtime NAME is device/NAME.c: freestanding C, compiled to PTX and embedded as the text gr_NAME_runtime_ptx in the library
+# gr_NAME_device of the engine. PRIVATE: no engine of the product.
+#
+# gr_engine_list(target engines...): these engines in this order, and their list. A program or injection links one such target.
+
+# The function that tests and the product share: device/RUNTIME.c to a library with the PTX as text.
+function(gr_add_runtimes library)
+  find_program(GPURACE_CLANG NAMES clang-19 clang REQUIRED)
+  execute_process(COMMAND ${GPURACE_CLANG} -print-resource-dir OUTPUT_VARIABLE clang_resources
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/device/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*.def)
+  set(embedded_files)
+  foreach(runtime IN LISTS ARGN)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/device/${runtime}.c)
+    set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${runtime}.ptx)
+    set(embedded ${CMAKE_CURRENT_BINARY_DIR}/${runtime}_ptx.c)
+    add_custom_command(
+      OUTPUT ${ptx}
+      # The compiler proper: the driver would raise the PTX version to the newest it knows, and with it every rewritten module's.
+      COMMAND ${GPURACE_CLANG} -cc1 -triple nvptx64-nvidia-cuda -target-cpu sm_70 -target-feature +ptx63 -std=c17 -O2
+              -ffreestanding -Wall -Wextra -internal-isystem ${clang_resources}/include -I${CMAKE_SOURCE_DIR}/src
+              -S ${source} -o ${ptx}
+      DEPENDS ${shared}
+      COMMENT "Compiling the device runtime ${runtime} to PTX")
+    add_custom_command(
+      OUTPUT ${embedded}
+      COMMAND ${CMAKE_COMMAND} -DIN=${ptx} -DOUT=${embedded} -DNAME=gr_${runtime}_runtime_ptx
+              -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+      DEPENDS ${ptx} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake)
+    list(APPEND embedded_files ${embedded})
+  endforeach()
+  gr_add_library(${library} ${embedded_files})
+endfunction()
+
+function(gr_add_engine name)
+  cmake_parse_arguments(E "PRIVATE" "" "SOURCES;LIBS;RUNTIMES" ${ARGN})
+  gr_add_library(gr_engine_${name} engine.c ${E_SOURCES})
+  target_link_libraries(gr_engine_${name} PUBLIC gr_engines_core ${E_LIBS})
+  if(E_RUNTIMES)
+    gr_add_runtimes(gr_${name}_device ${E_RUNTIMES})
+    target_link_libraries(gr_engine_${name} PUBLIC gr_${name}_device)
+  endif()
+  if(NOT E_PRIVATE)
+    set_property(GLOBAL APPEND PROPERTY GR_ENGINES ${name})
+  endif()
+endfunction()
+
+function(gr_engine_list target)
+  set(declarations)
+  set(rows)
+  set(libraries)
+  foreach(name IN LISTS ARGN)
+    string(APPEND declarations "extern const GrEngine gr_engine_${name};\n")
+    string(APPEND rows "    &gr_engine_${name},\n")
+    list(APPEND libraries gr_engine_${name})
+  endforeach()
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_list.c)
+  file(CONFIGURE OUTPUT ${list} CONTENT "// Written by gr_engine_list (cmake/Engines.cmake).
+#include \"engines/core/engine.h\"
+
+${declarations}
+const GrEngine *const gr_engines[] = {
+${rows}    NULL,
+};
+" @ONLY)
+  # An object, not an archive: what looks names up in the list is behind it on the command line.
+  add_library(${target}_list OBJECT ${list})
+  target_link_libraries(${target}_list PRIVATE gr_engines_core)
+  add_library(${target} INTERFACE)
+  target_sources(${target} INTERFACE $<TARGET_OBJECTS:${target}_list>)
+  target_link_libraries(${target} INTERFACE ${libraries} gr_engines_core)
+endfunction()

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What either does, one behind the other. An engine that only looks comes first at a module: it wants the program's own text. What the
+// other one inserts is tagged, so that a listener does not hear of it. Each knows from GrOptions.beside what the other can do.
+#include "engines/core/compose.h"
+#include "options/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Two {
+    void *self[2];
+} Two;
+
+static struct {
+    const GrEngine *part[2]; // as named
+    unsigned first;          // which of them comes first at a module
+    char name[64], summary[160];
+    GrEngine engine;
+} two;
+
+// ---- The table -----------------------------------------------------------------------------------------------------
+
+static gr_status begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    Two *t = calloc(1, sizeof *t);
+    if (!t)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *self = t;
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned i = k ^ two.first;
+        GrOptions own = *o;
+        own.beside = two.part[!i]->caps;
+        gr_status st = two.part[i]->begin ? two.part[i]->begin(s, &own, &t->self[i], err) : GR_OK;
+        if (st != GR_OK)
+            return st;
+    }
+    return GR_OK;
+}
+
+static gr_status rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Two *t = self;
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
+        unsigned i = k ^ two.first;
+        if (two.part[i]->rewrite)
+            st = two.part[i]->rewrite(t->self[i], ptx, m, err);
+    }
+    return st;
+}
+
+static gr_status loaded(void *self, GrModule *m,
+                        gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                size_t *size),
+                        void *handle, gr_error *err) {
+    Two *t = self;
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < 2 && st == GR_OK; k++)
+        if (two.part[k]->loaded)
+            st = two.part[k]->loaded(t->self[k], m, get_global, handle, err);
+    return st;
+}
+
+static void finish(void *self) {
+    Two *t = self;
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned i = k ^ two.first;
+        if (t->self[i] && two.part[i]->finish)
+            two.part[i]->finish(t->self[i]);
+    }
+    free(t);
+}
+
+// ---- Names ---------------------------------------------------------------------------------------------------------
+
+static const GrEngine *alone(const char *name, size_t n) {
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if (strlen((*e)->name) == n && !memcmp((*e)->name, name, n))
+            return *e;
+    return NULL;
+}
+
+static bool parts_of(const char *name, const GrEngine *part[2]) {
+    const char *plus = strchr(name, '+');
+    return plus && (part[0] = alone(name, (size_t)(plus - name))) &&
+           (part[1] = alone(plus + 1, strlen(plus + 1)));
+}
+
+static const char *contradiction(const GrEngine *a, const GrEngine *b) {
+    unsigned both = a->caps & b->caps, either = a->caps | b->caps;
+    return a == b                 ? "it is twice the same engine"
+           : either & CAP_STATIC  ? "an engine that needs no run has nothing to share with another"
+           : !(both & CAP_CHECKS) ? "an engine that finds no races adds nothing"
+           : both & CAP_REWRITES  ? "both rewrite the program's modules"
+           : either & CAP_RERUNS  ? "one runs launches several times, and the other would hear of all"
+           : !(both & (CAP_CPU | CAP_GPU)) ? "there is no device on which both run"
+                                           : NULL;
+}
+
+const char *gr_engine_why_not(const char *name) {
+    const GrEngine *part[2];
+    return parts_of(name, part) ? contradiction(part[0], part[1]) : NULL;
+}
+
+const GrEngine *gr_engine_part(const GrEngine *e, unsigned k) {
+    return e == &two.engine && k < 2 ? two.part[k] : NULL;
+}
+
+const GrEngine *gr_engine_compose(const char *name) {
+    const GrEngine *part[2];
+    if (!strcmp(two.name, name))
+        return &two.engine;
+    if (!parts_of(name, part) || contradiction(part[0], part[1]) || strlen(name) >= sizeof two.name)
+        return NULL;
+    memcpy(two.part, part, sizeof part);
+    two.first = part[0]->caps & CAP_REWRITES ? 1 : 0;
+    snprintf(two.name, sizeof two.name, "%s", name);
+    snprintf(two.summary, sizeof two.summary, "%s and %s in one execution", part[0]->name, part[1]->name);
+    // Where both have to be heard of a device or a schedule, what holds is what both can do.
+    unsigned both = part[0]->caps & part[1]->caps, either = part[0]->caps | part[1]->caps;
+    two.engine = (GrEngine){.name = two.name,
+                            .summary = two.summary,
+                            .evidence = part[0]->evidence,
+                            .caps = (either & ~(unsigned)(CAP_CPU | CAP_GPU)) | (both & (CAP_CPU | CAP_GPU)),
+                            .begin = begin,
+                            .rewrite = rewrite,
+                            .loaded = loaded,
+                            .finish = finish};
+    return &two.engine;
+}
