@@ -485,7 +485,7 @@ class Aims(unittest.TestCase):
         self.assertNotIn("--aim", report["reproduce"])
 
     def test_no_effect_is_told(self):
-        for engine, options, why in (("exact", [], "it is for the engine collider"), ("none", [], "it is for the engine collider"),
+        for engine, options, why in (("exact", [], "the engine does not wait at accesses"), ("none", [], "the engine does not wait at accesses"),
                                      ("collider", ["--schedule", "rr"], "the schedule is not directed"),
                                      ("collider", ["--watchpoints", "no"], "there are no watchpoints")):
             remarks = run(engine, ["--aim", "1:1@1.0.0", *options], "many")["coverage"]["remarks"]

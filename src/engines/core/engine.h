@@ -118,6 +118,8 @@ extern const GrEngine *const gr_engines[];
 
 // The engine of that name; NULL: there is none. "A+B" is two at once (compose.c), which lives until the next call with another such name.
 const GrEngine *gr_engine_find(const char *name);
+// Their names that can do all of `caps`: "collider, tracker". A static text.
+const char *gr_engines_that(unsigned caps);
 // Of two at once number `k`, as named; NULL: `e` is one engine.
 const GrEngine *gr_engine_part(const GrEngine *e, unsigned k);
 // Why "A+B" cannot be; NULL: it can, or it is not two names of engines.

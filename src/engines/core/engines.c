@@ -4,6 +4,7 @@
 #include "engines/core/engine.h"
 #include "options/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const GrEngine *gr_engine_find(const char *name) {
@@ -11,6 +12,16 @@ const GrEngine *gr_engine_find(const char *name) {
         if (!strcmp((*e)->name, name))
             return *e;
     return strchr(name, '+') ? gr_engine_compose(name) : NULL;
+}
+
+const char *gr_engines_that(unsigned caps) {
+    static char names[256];
+    size_t n = 0;
+    names[0] = 0;
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if (((*e)->caps & caps) == caps && n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", (*e)->name);
+    return names;
 }
 
 const GrEngine *gr_engine_choose(GrOptions *o, bool elsewhere) {
