@@ -1,48 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door; CMake does the work. See README.md.
-#   make            build into build/ (the command is build/gpurace)
-#   make test       build and run the tests        make soak   the long ones too
+#   make            build into build/ (the command is build/gpurace); neither nvcc nor what only tests need is asked for
+#   make check      build and run the quick tests, in minutes
+#   make test       all tests but the longest      make soak   those too, for hours
 #   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
 #   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make package    a .deb and a .tar.gz in build/packages
 #   make install PREFIX=/usr/local
+# WERROR=ON turns warnings into errors.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
 
-.PHONY: all setup build test soak demo bench sanitize install format clean
+.PHONY: all build setup check test soak demo bench sanitize package install format clean
 all: build
 
 build: ; @tools/setup.sh build
 	@$(MAKE) --no-print-directory compile
 
-# What everything but `make` itself starts with: the toolkit's compilers are needed too.
+# What tests start with.
 setup: ; @tools/setup.sh test
-	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory compile WITH="-DBUILD_TESTING=ON -DGPURACE_BENCHMARKS=ON"
 
+# A new build folder has no tests unless they are asked for. A folder that has them keeps them.
 .PHONY: compile
+compile: WITH ?= $(if $(wildcard build/CMakeCache.txt),,-DBUILD_TESTING=OFF)
 compile:
-	@cmake --preset release $(if $(WERROR),-DGPURACE_WERROR=$(WERROR)) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
-	@rm -f build.log
+	@mkdir -p build
+	@cmake --preset release $(WITH) $(if $(WERROR),-DGPURACE_WERROR=$(WERROR)) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build -j$(JOBS)
 
-# Labels: slow takes minutes, soak takes hours.
+# Labels: tests/README.md.
+check: setup
+	$(CTEST) -LE 'slow|soak'
+
 test: setup
 	$(CTEST) -LE soak
 
 soak: setup
 	$(CTEST)
 
-demo: setup
+demo:
+	@tools/setup.sh demo
+	@$(MAKE) --no-print-directory compile
 	@tools/demo.sh
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory compile WITH="-DBUILD_TESTING=ON -DGPURACE_BENCHMARKS=ON"
 	@cmake --build build --target bench
 
 sanitize:
 	@tools/setup.sh test
 	@tools/check-sanitizers.sh
+
+package: build
+	cmake --build build --target package
 
 install: build
 	cmake --install build --prefix $(PREFIX)
@@ -51,5 +64,5 @@ format:
 	git ls-files '*.c' '*.h' | xargs clang-format-14 -i
 
 clean:
-	rm -rf build-dev build-asan build-asan-levels
+	rm -rf build-dev build-asan build-asan-levels build-tsan
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 -exec rm -rf {} +; fi

@@ -9,7 +9,12 @@ target_compile_options(gr_options INTERFACE -Wall -Wextra -Wshadow -Wstrict-prot
 if(GPURACE_WERROR)
   target_compile_options(gr_options INTERFACE -Werror)
 endif()
-if(GPURACE_SANITIZE)
+set(GPURACE_SANITIZE_ADDRESS OFF)
+if(GPURACE_SANITIZE STREQUAL "thread")
+  target_compile_options(gr_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer $<$<C_COMPILER_ID:GNU>:-Wno-tsan>)
+  target_link_options(gr_options INTERFACE -fsanitize=thread)
+elseif(GPURACE_SANITIZE)
+  set(GPURACE_SANITIZE_ADDRESS ON)
   target_compile_options(gr_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                          -fno-omit-frame-pointer)
   target_link_options(gr_options INTERFACE -fsanitize=address,undefined)
@@ -30,23 +35,7 @@ endif()
 function(gr_add_library name)
   add_library(${name} STATIC ${ARGN})
   target_link_libraries(${name} PUBLIC gr_options)
-  if(GPURACE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES Clang) # fuzzers see which code ran
+  if(GPURACE_SANITIZE_ADDRESS AND CMAKE_C_COMPILER_ID MATCHES Clang) # fuzzers see which code ran
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
-
-# gr_add_unit_test(name SOURCES ... LIBS ...): a cmocka program, one CTest test labelled "unit". The target unit-tests builds all of them,
-# with what they need and no more.
-add_custom_target(unit-tests)
-function(gr_add_unit_test name)
-  cmake_parse_arguments(T "" "" "SOURCES;LIBS;ARGS" ${ARGN})
-  add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE ${T_LIBS} gr_options cmocka)
-  add_dependencies(unit-tests ${name})
-  add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
-endfunction()
-
-# The Python that tests and tools run with: Debian's own when it is there, for its jsonschema package.
-find_program(GPURACE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(GPURACE_PYTHON python3 REQUIRED)

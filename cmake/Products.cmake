@@ -2,12 +2,19 @@
 # What the project hands out: the command and its shared libraries, wherever under src/ they are made.
 #
 #   built                          installed
-#   build/gpurace                  PREFIX/bin/gpurace
-#   build/lib/libgpurace.so        PREFIX/lib/gpurace/libgpurace.so
-#   build/cpu-device/libcuda.so.1  PREFIX/lib/gpurace/cpu-device/libcuda.so.1     (and libcudart.so.N)
+#   build/gpurace                  BINDIR/gpurace
+#   build/lib/libgpurace.so        LIBDIR/gpurace/libgpurace.so
+#   build/cpu-device/libcuda.so.1  LIBDIR/gpurace/cpu-device/libcuda.so.1     (and libcudart.so.N)
+#   README.md, LICENSE, docs/      DOCDIR
+#
+# The folders are those of GNUInstallDirs (CMAKE_INSTALL_LIBDIR and so on), below CMAKE_INSTALL_PREFIX, or below the --prefix of
+# cmake --install. The command looks for the libraries in ../lib/gpurace from where it is itself. Where LIBDIR is another folder
+# (lib64, lib/x86_64-linux-gnu), a symbolic link stands there.
 #
 # A shared library says where it goes by its LIBRARY_OUTPUT_DIRECTORY. Each is installed, and the test `symbols`
 # checks what it exports.
+
+include(GNUInstallDirs)
 
 # All shared libraries made in `dir` and below.
 function(gr_shared_libraries dir out)
@@ -37,8 +44,24 @@ foreach(target IN LISTS GR_PRODUCT_LIBRARIES)
   if(dir STREQUAL "lib") # build/lib stands for PREFIX/lib/gpurace
     set(dir .)
   endif()
-  install(TARGETS ${target} LIBRARY DESTINATION lib/gpurace/${dir})
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpurace/${dir})
 endforeach()
-install(TARGETS gpurace RUNTIME DESTINATION bin)
-install(FILES README.md LICENSE DESTINATION share/doc/gpurace)
-install(DIRECTORY docs/ DESTINATION share/doc/gpurace)
+install(TARGETS gpurace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The prefix is known when it is installed, not before.
+install(CODE "set(bindir [[${CMAKE_INSTALL_BINDIR}]])\nset(libdir [[${CMAKE_INSTALL_LIBDIR}/gpurace]])")
+install(CODE [[
+  set(link ${bindir}/../lib/gpurace)
+  foreach(folder link libdir)
+    cmake_path(ABSOLUTE_PATH ${folder} BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" NORMALIZE)
+  endforeach()
+  if(NOT link STREQUAL libdir)
+    cmake_path(GET link PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH libdir BASE_DIRECTORY "${folder}")
+    file(MAKE_DIRECTORY "$ENV{DESTDIR}${folder}")
+    file(CREATE_LINK "${libdir}" "$ENV{DESTDIR}${link}" SYMBOLIC)
+    message(STATUS "Installing: $ENV{DESTDIR}${link} -> ${libdir}")
+  endif()
+]])

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [build|test|bench] — makes sure that what gpurace needs is installed; fast and silent when it is.
+# setup.sh [build|demo|test|bench] — makes sure that what gpurace needs is installed; fast and silent when it is.
 #
-#   build  what `make` needs: compilers, libraries, CUDA headers (no nvcc)
-#   test   that, and what the tests and the demo need: nvcc and ptxas too   (default)
+#   build  what `make` needs: compilers, libraries, CUDA headers
+#   demo   that, and what compiles CUDA programs: nvcc and ptxas
+#   test   that, and what the tests need   (default)
 #   bench  that, and the engines that `make bench` compares with, if they can be installed: it does without those that cannot
 #
 # Debian packages are installed with apt-get when we are root or can use sudo, else the command to type is printed.
@@ -14,14 +15,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 goal=${1:-test}
-case $goal in build | test | bench) ;; *) echo "usage: tools/setup.sh [build|test|bench]" >&2; exit 2 ;; esac
+case $goal in build | demo | test | bench) ;; *) echo "usage: tools/setup.sh [build|demo|test|bench]" >&2; exit 2 ;; esac
 
 cuda_version='13.0.*'
 cuda_dir=build/cuda
 
 build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
-                libjansson-dev libcmocka-dev python3)
-test_packages=(g++ libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
+                libjansson-dev)
+demo_packages=(g++)
+test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
 bench_packages=(oclgrind pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
 say() { echo "setup: $*" >&2; }
@@ -44,7 +46,7 @@ can_be_root() {
 install_debian() {
     local missing=() p
     if ! command -v dpkg-query >/dev/null; then
-        for p in cmake ninja gcc clang-19 python3; do
+        for p in cmake ninja gcc clang-19; do
             command -v $p >/dev/null || missing+=("$p")
         done
         [ ${#missing[@]} = 0 ] || say "not a Debian system and not found: ${missing[*]}; the Debian packages are: $*"
@@ -140,10 +142,11 @@ fetch_cuda12() {
 }
 
 packages=("${build_packages[@]}")
-[ $goal = build ] || packages+=("${test_packages[@]}")
+[ $goal = build ] || packages+=("${demo_packages[@]}")
+[ $goal = build ] || [ $goal = demo ] || packages+=("${test_packages[@]}")
 install_debian "${packages[@]}"
 toolkit_found || fetch_cuda
 # In a shell of its own: the benchmarks name the engines they have to do without.
 [ $goal != bench ] || (install_debian "${bench_packages[@]}") || true
-# Nor does anything else need it.
-[ $goal = build ] || (fetch_cuda12) || true
+# Only tests need CUDA 12's, and only some of them.
+[ $goal = build ] || [ $goal = demo ] || (fetch_cuda12) || true
