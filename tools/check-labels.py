@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-labels.py CTEST BUILD: fails when a test has not exactly one label of a folder of tests/, its own, or another label than those
+"""check-labels.py CTEST BUILD: fails when a test lacks the label of its folder below tests/, or has another one than that and those
 of KINDS; or when tests/README.md does not name a label."""
 
 import json
@@ -14,11 +14,12 @@ tests = Path(__file__).resolve().parent.parent / "tests"
 
 
 def folder_of(test, graph):
-    """The first folder below tests/ of the CMakeLists.txt that adds the test; `tree` for tests/CMakeLists.txt itself."""
+    """The folder, below tests/, of the CMakeLists.txt that adds the test; `tree` for tests/CMakeLists.txt itself."""
     node = graph["nodes"][test["backtrace"]]
     while "parent" in node:
         node = graph["nodes"][node["parent"]]
-    return (Path(graph["files"][node["file"]]).resolve().relative_to(tests).parts[:-1] or ("tree",))[0]
+    folder = str(Path(graph["files"][node["file"]]).resolve().parent.relative_to(tests))
+    return "tree" if folder == "." else folder
 
 
 def main():

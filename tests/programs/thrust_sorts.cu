@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // ARCH: 86
-// LABELS: slow
 // Thrust's other sort: merge sort, which it takes for comparisons of one's own, of pairs and of doubles in descending order.
 #include "check.h"
 #include <algorithm>
