@@ -48,7 +48,7 @@ static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrS
     const Access where = *a;
     Speculation spec;
     *status = gr_access_read(where.site, a);
-    if (*status != GR_SITE_CHECKED)
+    if (*status != GR_SITE_CHECKED || w->classifies)
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
@@ -88,9 +88,9 @@ static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSi
     if (a->stmt->instr->op == PTX_OP_CP) {
         Copy c;
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
-        return *status != GR_SITE_CHECKED ? GR_OK
-               : c.bulk                   ? gr_collider_bulk(w, &c)
-                                          : gr_collider_copy(w, &c);
+        if (*status != GR_SITE_CHECKED || w->classifies)
+            return GR_OK;
+        return c.bulk ? gr_collider_bulk(w, &c) : gr_collider_copy(w, &c);
     }
     const PtxInstr *i = a->stmt->instr;
     PtxMod first = i->n_mods ? i->mods[0].id : PTX_MOD_UNKNOWN;
@@ -103,14 +103,7 @@ static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSi
 }
 
 // All sites but those that are left out on purpose.
-static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
-    gr_status st = GR_OK;
-    DefUse uses;
-    GR_TRY(gr_defuse_build(f, &uses, w->err));
-    w->random = NULL;
-    // Detours go to the end of the body: control must not fall into them.
-    if (!ends_thread(f->last))
-        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, GrSiteStatus *status) {
     unsigned depth = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
@@ -123,8 +116,22 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        GR_TRY(check_site(w, &a, &uses, &status[s->site]));
+        gr_status st = check_site(w, &a, uses, &status[s->site]);
+        if (st != GR_OK)
+            return st;
     }
+    return GR_OK;
+}
+
+static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
+    gr_status st = GR_OK;
+    DefUse uses;
+    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    w->random = NULL;
+    // Detours go to the end of the body: control must not fall into them.
+    if (!ends_thread(f->last) && !w->classifies)
+        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+    GR_TRY(check_sites(w, f, &uses, status));
     GR_TRY(put_random_seed(w, f));
 done:
     gr_defuse_free(&uses);
@@ -166,36 +173,14 @@ static gr_status rewrite_one(void *user, PtxFunc *f, gr_error *err) {
     return rewrite_function(&r->w, f, r->status);
 }
 
-static gr_status drop(void *user, StrBuf *out, gr_error *err) {
-    (void)user;
-    (void)err;
-    out->len = 0;
-    return GR_OK;
-}
-
-// Of which sites there is to choose is known when they are instrumented: so all are, in a copy.
-static gr_status choose_sites(const PtxModule *m, const ColliderOptions *o, GrSiteStatus *status,
-                              gr_error *err) {
-    gr_status st;
-    PtxModule *copy = NULL;
-    StrBuf text = {0};
-    ColliderOptions all = *o;
-    all.choose = NULL;
-    all.later = true;
-    GR_TRY(gr_ptx_print(m, 0, &text, err));
-    GR_TRY(gr_ptx_parse(text.data, text.len, m->name, &copy, err));
-    if (copy->n_sites != m->n_sites) {
-        st = gr_fail(err, GR_ERR_INTERNAL, "%s: its copy has other memory accesses", m->name);
-        goto done;
-    }
-    GR_TRY(gr_collider_rewrite(copy, &all, status, err));
-    gr_str_free(&text);
-    GR_TRY(gr_ptx_print_later(copy, 0, &text, drop, NULL, err));
-    GR_TRY(o->choose(o->user, m, status, err));
-done:
-    gr_ptx_free(copy);
-    gr_str_free(&text);
-    return st;
+// Of which sites there is to choose: of those that would be checked.
+static gr_status choose_sites(Rewriting *r, PtxModule *m, gr_error *err) {
+    gr_status st = GR_OK;
+    r->w.classifies = true;
+    for (uint32_t k = 0; k < r->n_funcs && st == GR_OK; k++)
+        st = rewrite_one(r, m->funcs[k], err);
+    r->w.classifies = false;
+    return st == GR_OK ? r->o.choose(r->o.user, m, r->status, err) : st;
 }
 
 static Rewriting *prepare(PtxModule *m, const ColliderOptions *o, GrSiteStatus *status) {
@@ -224,7 +209,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
     if (o->choose)
-        GR_TRY(choose_sites(m, o, status, err));
+        GR_TRY(choose_sites(r, m, err));
     GR_TRY(check_target(m, err));
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
     if (o->later) {

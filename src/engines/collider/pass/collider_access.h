@@ -14,6 +14,7 @@ typedef struct ColliderWork {
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     gr_error *err;
+    bool classifies; // only reads what each access is: nothing is inserted
 } ColliderWork;
 
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.

@@ -29,7 +29,7 @@ static GrSiteStatus read_store(Access *a) {
 gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *status) {
     gr_status st = GR_OK;
     *status = read_store(a);
-    if (*status != GR_SITE_CHECKED)
+    if (*status != GR_SITE_CHECKED || w->classifies)
         return GR_OK;
     PtxType reg = a->bytes == 8 ? PTX_B64 : a->bytes == 4 ? PTX_B32 : PTX_B16;
     PtxOperand stored[EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
@@ -58,6 +58,8 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
         (i->operands[1].kind != PTX_O_REG && i->operands[1].kind != PTX_O_INT))
         return GR_OK;
     *status = GR_SITE_CHECKED;
+    if (w->classifies)
+        return GR_OK;
     a->address = i->operands[0];
     a->after = a->report = a->stmt->next;
     a->n = 1;

@@ -144,6 +144,8 @@ gr_status gr_collider_ldmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
         a->n != n * per_matrix || n * rows > 32)
         return GR_OK;
     *status = GR_SITE_CHECKED;
+    if (w->classifies)
+        return GR_OK;
     GR_TRY(prepare(a));
     uint32_t mask = 0; // rows of which somebody uses the elements
     for (unsigned k = 0; k < a->n; k++)
@@ -293,6 +295,8 @@ gr_status gr_collider_stmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
         if (a->value[k]->kind != PTX_O_REG)
             return GR_OK;
     *status = GR_SITE_CHECKED;
+    if (w->classifies)
+        return GR_OK;
     a->offsets = true;
     PtxReg *row, *lane, *from = gr_ptx_new_reg(a->func, PTX_U32), *column = gr_ptx_new_reg(a->func, PTX_U32);
     PtxOperand fragment[4], stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
@@ -438,6 +442,8 @@ static gr_status wmma_load(ColliderWork *w, Access *a, GrSiteStatus *status) {
     if (part < 4 || part > 32 || line % part || (line / part & (line / part - 1)))
         return GR_OK;
     *status = GR_SITE_CHECKED;
+    if (w->classifies)
+        return GR_OK;
     GR_TRY(prepare(a));
     GR_TRY(put_part(a, &m, part));
     a->bytes = m.bits == 64 ? 8 : 4;
@@ -461,6 +467,8 @@ static gr_status wmma_store(ColliderWork *w, Access *a, GrSiteStatus *status) {
         if (a->value[k]->kind != PTX_O_REG || gr_ptx_type_bits(a->value[k]->reg->type) != bits)
             return GR_OK;
     *status = GR_SITE_CHECKED;
+    if (w->classifies)
+        return GR_OK;
     GR_TRY(prepare(a));
     PtxReg *base = gr_ptx_new_reg(a->func, PTX_U64);
     GR_TRY(gr_access_address64(a, a->before, &base));

@@ -176,7 +176,7 @@ gr_status gr_collider_tensor(ColliderWork *w, Access *a, GrSiteStatus *status) {
     uint64_t used = 0;
     for (unsigned k = 0; k < a->n; k++)
         used |= a->used[k];
-    if (*status != GR_SITE_CHECKED || !used)
+    if (*status != GR_SITE_CHECKED || !used || w->classifies)
         return GR_OK;
     PtxOperand expected[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     for (unsigned k = 0; k < a->n; k++) {
