@@ -24,6 +24,10 @@ GrHook gr_hooks[GR_HOOK_COUNT] = {
 #undef HOOK
 };
 
+static __thread GrFlavor call_flavor; // of the call that a handler is at work for
+
+CUstream gr_call_stream(CUstream s) { return !s && call_flavor == PERTHREAD ? CU_STREAM_PER_THREAD : s; }
+
 // Calls from inside a handler, and the driver's own calls of its exported functions, go straight through.
 #define HOOK(base, since, flavor, symbol, handler, params, args)                                             \
     CUresult CUDAAPI symbol params {                                                                         \
@@ -32,9 +36,10 @@ GrHook gr_hooks[GR_HOOK_COUNT] = {
             return CUDA_ERROR_NOT_SUPPORTED;                                                                 \
         if (!gr_session_enter())                                                                             \
             return real args;                                                                                \
-        CUresult result = gr_on_##handler CALL_WITH(real, PAREN args);                                       \
+        call_flavor = flavor;                                                                                \
+        CUresult result_ = gr_on_##handler CALL_WITH(real, PAREN args);                                      \
         gr_session_leave();                                                                                  \
-        return result;                                                                                       \
+        return result_;                                                                                      \
     }
 #include "inject/hooks.def"
 #undef HOOK

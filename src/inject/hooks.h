@@ -10,7 +10,13 @@
 #define GR_INJECT_HOOKS_H
 
 #include <cuda.h>
-#undef cuGetProcAddress // both versions are exported
+// Of these an older version is exported as well, under the plain name.
+#undef cuGetProcAddress
+#undef cuMemcpyBatchAsync
+#undef cuStreamBeginCapture
+#undef cuGraphInstantiate
+#undef cuGraphExecUpdate
+#undef cuGraphExecKernelNodeSetParams
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -49,6 +55,10 @@ void gr_hook_learn(GrHook *h, GrFn real);
 
 // A driver function by its cuda.h name, interposed or not; never a wrapper. NULL when the driver lacks it.
 GrFn gr_driver_function(const char *base);
+
+// The stream that the program's call in this thread means by `s`: of an entry point for per-thread default streams, NULL is
+// CU_STREAM_PER_THREAD. Our own calls go to the other twin.
+CUstream gr_call_stream(CUstream s);
 
 // ---- The dynamic linker (dl.c) -----------------------------------------------------------------------------
 

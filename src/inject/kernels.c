@@ -117,15 +117,17 @@ static void write_record(Kernel *k) {
     gr_str_free(&b);
 }
 
+uint64_t gr_launch_reserve(void) { return ++gr_session.n_launches; }
+
 static void log_launch(const Kernel *k, uint64_t number) {
     Session *s = &gr_session;
-    if (number > MAX_LOGGED)
+    if (number > MAX_LOGGED ||
+        (s->log && number < s->log_first)) // the second: another thread has opened the next area
         return;
-    if (!s->log || s->log_used == LOG_ENTRIES) {
+    if (!s->log || number >= s->log_first + LOG_ENTRIES) {
         if (s->log) // the file has it
             munmap(s->log, LOG_ENTRIES * sizeof *s->log);
         s->log = gr_results_area(&s->results, LOG_ENTRIES * sizeof *s->log, &s->log_offset);
-        s->log_used = 0;
         s->log_first = number;
         if (!s->log)
             return;
@@ -136,11 +138,15 @@ static void log_launch(const Kernel *k, uint64_t number) {
         gr_results_append(&s->results, GR_RECORD_LAUNCH_LOG, &b);
         gr_str_free(&b);
     }
-    s->log[s->log_used++] = (uint32_t)k->index + 1;
+    s->log[number - s->log_first] = (uint32_t)k->index + 1;
 }
 
 void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
     Session *s = &gr_session;
+    if (result != CUDA_SUCCESS && l->number == s->n_launches)
+        s->n_launches--; // devices number what they run, and the numbers should agree
+    if (!k)
+        return;
     gr_results_count_launch(&s->results);
     if (!k->counts)
         write_record(k);
@@ -158,7 +164,7 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
         c->last_error = (int32_t)result;
         return;
     }
-    log_launch(k, ++s->n_launches); // l->number, unless another thread came in between
+    log_launch(k, l->number);
     uintptr_t n = (uintptr_t)gr_map_get_u64(&s->pending, (uintptr_t)l->stream) + 1;
     gr_map_put_u64(&s->pending, (uintptr_t)l->stream, (void *)n);
 }

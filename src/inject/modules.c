@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
+#include "inject/declared.h"
 #include "inject/functions.h"
 #include "inject/guard.h"
+#include "inject/ranges.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
@@ -124,6 +126,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     m->original_len = len;
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
     GR_TRY(describe(m, *parsed, err));
+    GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
@@ -527,6 +530,7 @@ void gr_modules_unloaded(void *handle) {
     if (!list)
         return;
     gr_kernels_forget(list);
+    gr_ranges_remove_of_module(handle);
     for (LoadedModule *m = list; m; m = m->next) {
         if (s->engine->unloaded)
             s->engine->unloaded(s->engine_self, &m->pub);
@@ -556,7 +560,7 @@ static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, s
     return rc == CUDA_SUCCESS ? GR_OK : GR_ERR_NOT_FOUND;
 }
 
-static CUcontext current_context(void) {
+CUcontext gr_current_context(void) {
     static CUresult (*get)(CUcontext *); // asked before every launch; found under the session's lock
     CUcontext ctx = NULL;
     if (!get)
@@ -564,26 +568,32 @@ static CUcontext current_context(void) {
     return get && get(&ctx) == CUDA_SUCCESS ? ctx : NULL;
 }
 
-bool gr_module_attach(LoadedModule *m) {
+static bool load_into_engine(LoadedModule *m) {
     Session *s = &gr_session;
-    CUcontext ctx = current_context();
-    if (!m->pub.rewritten || !s->engine->loaded)
+    gr_error err = {0};
+    unsigned aside = gr_aside_begin();
+    gr_status st = s->engine->loaded && m->pub.records ? gr_records_map(m, &err) : GR_OK;
+    if (st == GR_OK && s->engine->loaded)
+        st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
+    gr_aside_end(aside);
+    if (st != GR_OK && !m->attach_failed)
+        gr_session_notef("module %s runs without its runtime: %s", m->pub.name, err.msg);
+    m->attach_failed = m->attach_failed || st != GR_OK;
+    return st == GR_OK;
+}
+
+bool gr_module_attach(LoadedModule *m) {
+    const GrEngine *e = gr_session.engine;
+    if (!m->pub.rewritten || (!e->loaded && !e->allocated))
         return m->pub.rewritten;
+    CUcontext ctx = gr_current_context();
     if (!ctx || (!m->module && !m->library))
         return false;
     for (size_t i = 0; i < m->ready.len; i++)
         if (m->ready.data[i] == ctx)
             return true;
-    gr_error err = {0};
-    unsigned aside = gr_aside_begin();
-    gr_status st = m->pub.records ? gr_records_map(m, &err) : GR_OK;
-    if (st == GR_OK)
-        st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
-    gr_aside_end(aside);
-    if (st == GR_OK && gr_vec_push(&m->ready, ctx))
-        return true;
-    if (!m->attach_failed)
-        gr_session_notef("module %s runs without its runtime: %s", m->pub.name, err.msg);
-    m->attach_failed = true;
-    return false;
+    if (!load_into_engine(m) || !gr_vec_push(&m->ready, ctx))
+        return false;
+    gr_declared_tell(m, ctx, get_global);
+    return true;
 }

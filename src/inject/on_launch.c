@@ -1,96 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: numbered, counted by kernel, and shown to the engine, which may do them itself.
+// Launches of kernels, and the captures in which they are not run.
 #include "inject/handlers.h"
-#include "inject/session.h"
-
-#include <string.h>
-
-typedef struct Launching {
-    GrLaunch launch;
-    Kernel *kernel;
-    bool done; // by the engine
-    CUresult result;
-} Launching;
-
-static void begin_launch(Launching *l, CUfunction f) {
-    Session *s = &gr_session;
-    gr_session_lock();
-    l->kernel = gr_kernel_of(f);
-    l->launch.number = s->n_launches + 1;
-    l->launch.func = f;
-    if (l->kernel) {
-        l->launch.kernel = l->kernel->name;
-        l->launch.module = l->kernel->module ? &l->kernel->module->pub : NULL;
-        for (LoadedModule *m = l->kernel->modules; m; m = m->next) // a linked kernel runs code of all of them
-            gr_module_attach(m);
-    } else {
-        gr_session_notef("a kernel was launched that no interposed call had looked up");
-    }
-    if (s->engine->before_launch)
-        s->engine->before_launch(s->engine_self, &l->launch);
-    l->done =
-        s->engine->instead_of_launch && s->engine->instead_of_launch(s->engine_self, &l->launch, &l->result);
-    gr_session_unlock();
-}
-
-static CUresult end_launch(Launching *l, CUresult result) {
-    Session *s = &gr_session;
-    gr_session_lock();
-    if (l->kernel)
-        gr_kernel_launched(l->kernel, &l->launch, result);
-    if (s->engine->after_launch)
-        s->engine->after_launch(s->engine_self, &l->launch, result);
-    gr_session_unlock();
-    return result;
-}
+#include "inject/launches.h"
 
 CUresult gr_on_launch_kernel(CUresult (*real)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                               unsigned, unsigned, CUstream, void **, void **),
                              CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                              unsigned bz, unsigned shared, CUstream stream, void **params, void **extra) {
-    Launching l = {.launch = {.grid = {gx, gy, gz},
+    Launching l = {.launch = {.func = f,
+                              .grid = {gx, gy, gz},
                               .block = {bx, by, bz},
                               .shared_bytes = shared,
-                              .stream = stream,
-                              .params = params,
-                              .extra = extra}};
-    begin_launch(&l, f);
-    return end_launch(&l, l.done ? l.result : real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra));
+                              .stream = gr_call_stream(stream)},
+                   .params = params,
+                   .extra = extra};
+    gr_launch_begin(&l);
+    return gr_launch_end(&l, l.shown ? gr_launch_around(&l)
+                                     : real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra));
 }
 
 CUresult gr_on_launch_kernel_ex(CUresult (*real)(const CUlaunchConfig *, CUfunction, void **, void **),
                                 const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
-    if (!c)
+    if (!c || (c->numAttrs && !c->attrs))
         return real(c, f, params, extra);
-    Launching l = {.launch = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+    Launching l = {.launch = {.func = f,
+                              .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
                               .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
                               .shared_bytes = c->sharedMemBytes,
-                              .stream = c->hStream,
-                              .params = params,
-                              .extra = extra}};
-    begin_launch(&l, f);
-    return end_launch(&l, l.done ? l.result : real(c, f, params, extra));
+                              .stream = gr_call_stream(c->hStream),
+                              .attributes = c->attrs,
+                              .n_attributes = c->numAttrs},
+                   .params = params,
+                   .extra = extra};
+    gr_launch_begin(&l);
+    return gr_launch_end(&l, l.shown ? gr_launch_around(&l) : real(c, f, params, extra));
 }
 
 CUresult gr_on_launch_cooperative(CUresult (*real)(CUfunction, unsigned, unsigned, unsigned, unsigned,
                                                    unsigned, unsigned, unsigned, CUstream, void **),
                                   CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                   unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params) {
-    Launching l = {.launch = {.grid = {gx, gy, gz},
+    Launching l = {.launch = {.func = f,
+                              .grid = {gx, gy, gz},
                               .block = {bx, by, bz},
                               .shared_bytes = shared,
-                              .stream = stream,
-                              .params = params}};
-    begin_launch(&l, f);
-    return end_launch(&l, l.done ? l.result : real(f, gx, gy, gz, bx, by, bz, shared, stream, params));
+                              .stream = gr_call_stream(stream),
+                              .cooperative = true},
+                   .params = params};
+    gr_launch_begin(&l);
+    return gr_launch_end(&l, l.shown ? gr_launch_around(&l)
+                                     : real(f, gx, gy, gz, bx, by, bz, shared, stream, params));
 }
 
-CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec graph, CUstream stream) {
-    gr_session_lock();
-    // A graph's kernels are rewritten like all others, but what they are called is not looked up node by node.
-    for (size_t i = 0; i < gr_session.modules.len; i++)
-        gr_module_attach(gr_session.modules.data[i]);
-    gr_session_unlock();
-    gr_session_remarkf("%s", GR_REMARK_GRAPH);
-    return real(graph, stream);
+// ---- Captures -------------------------------------------------------------------------------------------------
+
+static CUresult capture_began(CUresult rc) {
+    if (rc == CUDA_SUCCESS)
+        gr_capture_began();
+    return rc;
+}
+
+CUresult gr_on_begin_capture_v1(CUresult (*real)(CUstream), CUstream stream) {
+    return capture_began(real(stream));
+}
+
+CUresult gr_on_begin_capture(CUresult (*real)(CUstream, CUstreamCaptureMode), CUstream stream,
+                             CUstreamCaptureMode mode) {
+    return capture_began(real(stream, mode));
+}
+
+CUresult gr_on_begin_capture_to_graph(CUresult (*real)(CUstream, CUgraph, const CUgraphNode *,
+                                                       const CUgraphEdgeData *, size_t, CUstreamCaptureMode),
+                                      CUstream stream, CUgraph graph, const CUgraphNode *after,
+                                      const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode) {
+    return capture_began(real(stream, graph, after, edges, n, mode));
+}
+
+CUresult gr_on_end_capture(CUresult (*real)(CUstream, CUgraph *), CUstream stream, CUgraph *out) {
+    CUresult rc = real(stream, out);
+    if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        gr_capture_ended();
+    return rc;
 }

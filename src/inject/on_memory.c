@@ -1,224 +1,170 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, copies, waiting and contexts: told to the engine; waiting also settles which launches have finished.
+// Memory that comes and goes.
 #include "inject/handlers.h"
+#include "inject/ranges.h"
 #include "inject/session.h"
 
-// ---- allocation ------------------------------------------------------------------------------------------
+#include <stdint.h>
 
-static CUresult allocated(CUresult rc, const CUdeviceptr *out, size_t size) {
-    Session *s = &gr_session;
-    if (rc != CUDA_SUCCESS || !out || !s->engine->allocated)
+static CUresult came(CUresult rc, CUdeviceptr at, size_t size, GrRangeKind kind) {
+    if (rc != CUDA_SUCCESS || !gr_ranges_are_told())
         return rc;
+    GrRange r = {.at = at, .size = size, .kind = kind};
+    if (kind != GR_RANGE_MAPPING)
+        r.context = gr_current_context();
     gr_session_lock();
-    s->engine->allocated(s->engine_self, *out, size);
+    gr_range_add(&r);
     gr_session_unlock();
     return rc;
 }
 
-static void freed(CUdeviceptr p) {
-    Session *s = &gr_session;
-    if (!s->engine->freed)
+static CUresult came_at(CUresult rc, const CUdeviceptr *at, size_t size, GrRangeKind kind) {
+    return came(rc, rc == CUDA_SUCCESS && at ? *at : 0, size, kind);
+}
+
+static void goes(CUdeviceptr at) {
+    if (!gr_ranges_are_told())
         return;
     gr_session_lock();
-    s->engine->freed(s->engine_self, p);
+    gr_range_remove(at);
     gr_session_unlock();
 }
 
+// ---- the device's --------------------------------------------------------------------------------------------
+
 CUresult gr_on_mem_alloc(CUresult (*real)(CUdeviceptr *, size_t), CUdeviceptr *out, size_t size) {
-    return allocated(real(out, size), out, size);
+    return came_at(real(out, size), out, size, GR_RANGE_DEVICE);
 }
 
 CUresult gr_on_mem_alloc_pitch(CUresult (*real)(CUdeviceptr *, size_t *, size_t, size_t, unsigned),
                                CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                                unsigned element) {
     CUresult rc = real(out, pitch, width, height, element);
-    return allocated(rc, out, rc == CUDA_SUCCESS ? *pitch * height : 0);
+    return came_at(rc, out, rc == CUDA_SUCCESS ? *pitch * height : 0, GR_RANGE_DEVICE);
 }
 
 CUresult gr_on_mem_alloc_managed(CUresult (*real)(CUdeviceptr *, size_t, unsigned), CUdeviceptr *out,
                                  size_t size, unsigned flags) {
-    return allocated(real(out, size, flags), out, size);
+    return came_at(real(out, size, flags), out, size, GR_RANGE_MANAGED);
 }
 
 CUresult gr_on_mem_alloc_async(CUresult (*real)(CUdeviceptr *, size_t, CUstream), CUdeviceptr *out,
                                size_t size, CUstream stream) {
-    return allocated(real(out, size, stream), out, size);
+    return came_at(real(out, size, stream), out, size, GR_RANGE_POOL);
 }
 
 CUresult gr_on_mem_alloc_from_pool(CUresult (*real)(CUdeviceptr *, size_t, CUmemoryPool, CUstream),
                                    CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream) {
-    return allocated(real(out, size, pool, stream), out, size);
+    return came_at(real(out, size, pool, stream), out, size, GR_RANGE_POOL);
 }
 
 CUresult gr_on_mem_free(CUresult (*real)(CUdeviceptr), CUdeviceptr p) {
-    freed(p);
+    goes(p);
     return real(p);
 }
 
 CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdeviceptr p, CUstream stream) {
-    freed(p);
+    goes(p);
     return real(p, stream);
 }
 
-// ---- waiting ---------------------------------------------------------------------------------------------
-
-static void waited(void) {
-    Session *s = &gr_session;
-    gr_records_sync();
-    if (s->engine->synchronized)
-        s->engine->synchronized(s->engine_self);
+CUresult gr_on_mem_map(CUresult (*real)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
+                                        unsigned long long),
+                       CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle memory,
+                       unsigned long long flags) {
+    return came(real(at, size, offset, memory, flags), at, size, GR_RANGE_MAPPING);
 }
 
-static CUresult waited_for_all(CUresult rc) {
-    if (rc != CUDA_SUCCESS)
+CUresult gr_on_mem_unmap(CUresult (*real)(CUdeviceptr, size_t), CUdeviceptr at, size_t size) {
+    gr_session_lock();
+    gr_range_remove_mappings(at, size);
+    gr_session_unlock();
+    return real(at, size);
+}
+
+CUresult gr_on_graph_add_alloc(CUresult (*real)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                                                CUDA_MEM_ALLOC_NODE_PARAMS *),
+                               CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t n,
+                               CUDA_MEM_ALLOC_NODE_PARAMS *params) {
+    CUresult rc = real(out, graph, after, n, params);
+    return came(rc, rc == CUDA_SUCCESS ? params->dptr : 0, rc == CUDA_SUCCESS ? params->bytesize : 0,
+                GR_RANGE_GRAPH);
+}
+
+// ---- the host's ----------------------------------------------------------------------------------------------
+
+// Where kernels find it; 0: they cannot.
+static CUdeviceptr device_view(void *host) {
+    CUresult (*get)(CUdeviceptr *, void *, unsigned) =
+        (CUresult(*)(CUdeviceptr *, void *, unsigned))gr_driver_function("cuMemHostGetDevicePointer");
+    CUdeviceptr at = 0;
+    return get && get(&at, host, 0) == CUDA_SUCCESS ? at : 0;
+}
+
+static CUresult host_came(CUresult rc, void *host, size_t size, GrRangeKind kind) {
+    if (rc != CUDA_SUCCESS || !gr_ranges_are_told())
         return rc;
-    gr_session_lock();
-    gr_everything_waited();
-    waited();
-    gr_session_unlock();
-    return rc;
+    return came(rc, device_view(host), size, kind);
 }
 
-CUresult gr_on_ctx_synchronize(CUresult (*real)(void)) { return waited_for_all(real()); }
-
-CUresult gr_on_ctx_synchronize_v2(CUresult (*real)(CUcontext), CUcontext ctx) {
-    return waited_for_all(real(ctx));
+static void host_goes(void *host) {
+    if (gr_ranges_are_told())
+        goes(device_view(host));
 }
 
-CUresult gr_on_stream_synchronize(CUresult (*real)(CUstream), CUstream stream) {
-    CUresult rc = real(stream);
-    if (rc != CUDA_SUCCESS)
+CUresult gr_on_mem_alloc_host(CUresult (*real)(void **, size_t), void **out, size_t size) {
+    CUresult rc = real(out, size);
+    return host_came(rc, rc == CUDA_SUCCESS ? *out : NULL, size, GR_RANGE_PINNED);
+}
+
+CUresult gr_on_mem_host_alloc(CUresult (*real)(void **, size_t, unsigned), void **out, size_t size,
+                              unsigned flags) {
+    CUresult rc = real(out, size, flags);
+    return host_came(rc, rc == CUDA_SUCCESS ? *out : NULL, size, GR_RANGE_PINNED);
+}
+
+CUresult gr_on_mem_free_host(CUresult (*real)(void *), void *p) {
+    host_goes(p);
+    return real(p);
+}
+
+CUresult gr_on_mem_host_register(CUresult (*real)(void *, size_t, unsigned), void *p, size_t size,
+                                 unsigned flags) {
+    return host_came(real(p, size, flags), p, size, GR_RANGE_REGISTERED);
+}
+
+CUresult gr_on_mem_host_unregister(CUresult (*real)(void *), void *p) {
+    host_goes(p);
+    return real(p);
+}
+
+// ---- of other processes and APIs -------------------------------------------------------------------------------
+
+// Only the driver knows how large it is.
+static CUresult imported(CUresult rc, const CUdeviceptr *at) {
+    CUresult (*range)(CUdeviceptr *, size_t *, CUdeviceptr) =
+        (CUresult(*)(CUdeviceptr *, size_t *, CUdeviceptr))gr_driver_function("cuMemGetAddressRange");
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    if (rc != CUDA_SUCCESS || !at || !range || range(&base, &size, *at) != CUDA_SUCCESS)
         return rc;
-    gr_session_lock();
-    gr_stream_waited(stream);
-    waited();
-    gr_session_unlock();
-    return rc;
+    return came(rc, *at, base + size - *at, GR_RANGE_IMPORTED);
 }
 
-CUresult gr_on_event_record(CUresult (*real)(CUevent, CUstream), CUevent event, CUstream stream) {
-    CUresult rc = real(event, stream);
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    gr_session_lock();
-    gr_event_recorded(event, stream);
-    gr_session_unlock();
-    return rc;
+CUresult gr_on_ipc_open(CUresult (*real)(CUdeviceptr *, CUipcMemHandle, unsigned), CUdeviceptr *out,
+                        CUipcMemHandle handle, unsigned flags) {
+    return imported(real(out, handle, flags), out);
 }
 
-CUresult gr_on_event_synchronize(CUresult (*real)(CUevent), CUevent event) {
-    CUresult rc = real(event);
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    gr_session_lock();
-    gr_event_waited(event);
-    waited();
-    gr_session_unlock();
-    return rc;
+CUresult gr_on_external_buffer(CUresult (*real)(CUdeviceptr *, CUexternalMemory,
+                                                const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *),
+                               CUdeviceptr *out, CUexternalMemory memory,
+                               const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc) {
+    CUresult rc = real(out, memory, desc);
+    return came_at(rc, out, rc == CUDA_SUCCESS ? desc->size : 0, GR_RANGE_IMPORTED);
 }
 
-// ---- copies ----------------------------------------------------------------------------------------------
-
-static CUresult copied(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream) {
-    Session *s = &gr_session;
-    if (rc != CUDA_SUCCESS || !s->engine->copied)
-        return rc;
-    gr_session_lock();
-    s->engine->copied(s->engine_self, dst, src, size, stream);
-    gr_session_unlock();
-    return rc;
-}
-
-CUresult gr_on_memcpy(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t), CUdeviceptr dst, CUdeviceptr src,
-                      size_t size) {
-    return copied(real(dst, src, size), dst, src, size, NULL);
-}
-
-CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), CUdeviceptr dst,
-                           const void *src, size_t size) {
-    return copied(real(dst, src, size), dst, (CUdeviceptr)(uintptr_t)src, size, NULL);
-}
-
-// The host has the bytes: everything before them in the default stream, and in streams that wait for it, is done.
-CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *dst, CUdeviceptr src,
-                           size_t size) {
-    return waited_for_all(copied(real(dst, src, size), (CUdeviceptr)(uintptr_t)dst, src, size, NULL));
-}
-
-CUresult gr_on_memcpy_async(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t, CUstream), CUdeviceptr dst,
-                            CUdeviceptr src, size_t size, CUstream stream) {
-    return copied(real(dst, src, size, stream), dst, src, size, stream);
-}
-
-CUresult gr_on_memcpy_htod_async(CUresult (*real)(CUdeviceptr, const void *, size_t, CUstream),
-                                 CUdeviceptr dst, const void *src, size_t size, CUstream stream) {
-    return copied(real(dst, src, size, stream), dst, (CUdeviceptr)(uintptr_t)src, size, stream);
-}
-
-CUresult gr_on_memcpy_dtoh_async(CUresult (*real)(void *, CUdeviceptr, size_t, CUstream), void *dst,
-                                 CUdeviceptr src, size_t size, CUstream stream) {
-    return copied(real(dst, src, size, stream), (CUdeviceptr)(uintptr_t)dst, src, size, stream);
-}
-
-// ---- contexts --------------------------------------------------------------------------------------------
-
-CUresult gr_on_init(CUresult (*real)(unsigned), unsigned flags) { return real(flags); }
-
-static CUresult context_began(CUresult rc, const CUcontext *out) {
-    Session *s = &gr_session;
-    if (rc != CUDA_SUCCESS || !out)
-        return rc;
-    gr_session_lock();
-    if (s->engine->context_begin)
-        s->engine->context_begin(s->engine_self, *out);
-    gr_session_unlock();
-    return rc;
-}
-
-// The primary context's handle is not at hand where a device is named: the engine gets NULL for "the device's own".
-static void context_ends(CUcontext ctx) {
-    Session *s = &gr_session;
-    gr_session_lock();
-    gr_records_sync();
-    if (s->engine->context_end)
-        s->engine->context_end(s->engine_self, ctx);
-    // A new context may get the same address, with all modules loaded anew.
-    for (size_t i = 0; i < s->modules.len; i++)
-        s->modules.data[i]->ready.len = 0;
-    gr_session_unlock();
-}
-
-CUresult gr_on_primary_retain(CUresult (*real)(CUcontext *, CUdevice), CUcontext *out, CUdevice device) {
-    return context_began(real(out, device), out);
-}
-
-CUresult gr_on_primary_release(CUresult (*real)(CUdevice), CUdevice device) {
-    context_ends(NULL);
-    return real(device);
-}
-
-CUresult gr_on_primary_reset(CUresult (*real)(CUdevice), CUdevice device) {
-    context_ends(NULL);
-    return real(device);
-}
-
-CUresult gr_on_ctx_create(CUresult (*real)(CUcontext *, unsigned, CUdevice), CUcontext *out, unsigned flags,
-                          CUdevice device) {
-    return context_began(real(out, flags, device), out);
-}
-
-CUresult gr_on_ctx_create_v3(CUresult (*real)(CUcontext *, CUexecAffinityParam *, int, unsigned, CUdevice),
-                             CUcontext *out, CUexecAffinityParam *affinity, int n, unsigned flags,
-                             CUdevice device) {
-    return context_began(real(out, affinity, n, flags, device), out);
-}
-
-CUresult gr_on_ctx_create_v4(CUresult (*real)(CUcontext *, CUctxCreateParams *, unsigned, CUdevice),
-                             CUcontext *out, CUctxCreateParams *create, unsigned flags, CUdevice device) {
-    return context_began(real(out, create, flags, device), out);
-}
-
-CUresult gr_on_ctx_destroy(CUresult (*real)(CUcontext), CUcontext ctx) {
-    context_ends(ctx);
-    return real(ctx);
+CUresult gr_on_pool_import(CUresult (*real)(CUdeviceptr *, CUmemoryPool, CUmemPoolPtrExportData *),
+                           CUdeviceptr *out, CUmemoryPool pool, CUmemPoolPtrExportData *data) {
+    return imported(real(out, pool, data), out);
 }

@@ -33,6 +33,7 @@ typedef struct LoadedModule {
     bool attach_failed;        // said once
     bool recorded;             // its MODULE record is written
     bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
+    struct Declared *declared; // declared.c; NULL unless the engine wants to know
     bool aliased;              // some image of ours or of the driver's means it
     size_t original_len;       // of the program's PTX, of which pub.hash is
     Map kernels;               // by name -> Kernel; of the first of those behind a handle
@@ -73,7 +74,7 @@ typedef struct Session {
     VEC(struct RecordPool *) pools; // records.c
     struct RecordPool *pool;        // the one that small modules are put into
     uint32_t *log;
-    uint64_t log_offset, log_first, log_used;
+    uint64_t log_offset, log_first;
 } Session;
 
 extern Session gr_session;
@@ -123,6 +124,9 @@ LoadedModule *gr_modules_of(const void *handle);
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
 
+// The context that is current in this thread, or NULL.
+CUcontext gr_current_context(void);
+
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 
 // The module that a fatbin wrapper was rewritten for at start-up, and that defines `kernel`; it gets the handle under which
@@ -153,7 +157,9 @@ void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules
 Kernel *gr_kernel_of(const void *handle);
 void gr_kernels_forget(const LoadedModule *modules); // their handles
 void gr_kernels_free(LoadedModule *modules);
-// Counts a launch that the driver took (or refused).
+// The number of a launch that is about to run.
+uint64_t gr_launch_reserve(void);
+// Counts a launch that the driver took or refused. `k` NULL: the kernel is not known.
 void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result);
 uint64_t gr_launches_unfinished(void);
 void gr_stream_waited(CUstream stream);

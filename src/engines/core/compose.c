@@ -60,6 +60,27 @@ static gr_status loaded(void *self, GrModule *m,
     return st;
 }
 
+// A function that only tells: both parts hear it.
+#define TELLS(name, type)                                                                                    \
+    static void name(void *self, type what) {                                                                \
+        Two *t = self;                                                                                       \
+        for (unsigned k = 0; k < 2; k++)                                                                     \
+            if (two.part[k]->name)                                                                           \
+                two.part[k]->name(t->self[k], what);                                                         \
+    }
+TELLS(unloaded, GrModule *)
+TELLS(allocated, const GrRange *)
+TELLS(freed, const GrRange *)
+TELLS(copied, const GrCopy *)
+TELLS(filled, const GrFill *)
+
+// At most one part has it.
+static CUresult around_launch(void *self, const GrLaunch *l, GrRun *run) {
+    Two *t = self;
+    unsigned i = two.part[0]->around_launch ? 0 : 1;
+    return two.part[i]->around_launch(t->self[i], l, run);
+}
+
 static void finish(void *self) {
     Two *t = self;
     for (unsigned k = 0; k < 2; k++) {
@@ -91,7 +112,8 @@ static const char *contradiction(const GrEngine *a, const GrEngine *b) {
            : either & CAP_STATIC  ? "an engine that needs no run has nothing to share with another"
            : !(both & CAP_CHECKS) ? "an engine that finds no races adds nothing"
            : both & CAP_REWRITES  ? "both rewrite the program's modules"
-           : either & CAP_RERUNS  ? "one runs launches several times, and the other would hear of all"
+           : a->around_launch && b->around_launch ? "both run launches themselves"
+           : either & CAP_RERUNS ? "one runs launches several times, and the other would hear of all"
            : !(both & (CAP_CPU | CAP_GPU)) ? "there is no device on which both run"
                                            : NULL;
 }
@@ -125,5 +147,16 @@ const GrEngine *gr_engine_compose(const char *name) {
                             .rewrite = rewrite,
                             .loaded = loaded,
                             .finish = finish};
+    // The injection does work for what an engine has, so the two have it only if a part does.
+#define TAKE(name)                                                                                           \
+    if (part[0]->name || part[1]->name)                                                                      \
+    two.engine.name = name
+    TAKE(unloaded);
+    TAKE(allocated);
+    TAKE(freed);
+    TAKE(copied);
+    TAKE(filled);
+    TAKE(around_launch);
+#undef TAKE
     return &two.engine;
 }

@@ -2,13 +2,24 @@
 // engine — the one table of functions that an engine is. The injection calls nothing else.
 //
 // An engine rewrites modules, hears what the program asks of the driver, and leaves what it found in the
-// results file. Every function may be NULL. All are called with the injection's lock held, on the program's
-// threads, before or after the driver call as their names say; none may abort, and a failure of one is named
-// in the verdict, never in the program.
+// results file. Every function may be NULL. None may abort, and a failure of one is named in the verdict, never
+// in the program.
+//
+// The lock. The injection has one lock, which it never holds while a call of the program is in the driver.
+//   - around_launch and finish are called without the lock. around_launch may be called by several threads at
+//     once, may call any function of the driver, and may wait for the device. An engine that keeps data for
+//     around_launch and for other functions guards the data by a lock of its own.
+//   - All other functions are called with the lock, one at a time, and must not wait for the device: what the
+//     device does next may be up to another thread of the program, which may be waiting for the lock.
+//     GrSession.write is allowed.
+//   - Every function of GrSession may be called with the lock and without it. `watching` has a rule of its own.
+// Driver functions that an engine calls are the driver's own: the engine is not told of them.
 #ifndef GR_INJECT_ENGINE_H
 #define GR_INJECT_ENGINE_H
 
 #include "base/status.h"
+#include "engines/core/launch.h"
+#include "engines/core/memory.h"
 #include "findings/results.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
@@ -72,16 +83,6 @@ typedef struct GrModule {
     void *engine_data;          // the engine's own
 } GrModule;
 
-typedef struct GrLaunch {
-    uint64_t number; // from 1
-    const GrModule *module;
-    const char *kernel;
-    CUfunction func;
-    uint32_t grid[3], block[3], shared_bytes;
-    CUstream stream;
-    void **params, **extra;
-} GrLaunch;
-
 typedef struct GrEngine {
     const char *name;                 // --engine NAME
     const char *summary;              // one line for --help
@@ -99,18 +100,18 @@ typedef struct GrEngine {
                         gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
                                                 size_t *size),
                         void *handle, gr_error *err);
+    // The module leaves the driver, after its variables were told as freed.
     void (*unloaded)(void *self, GrModule *m);
-    void (*context_begin)(void *self, CUcontext ctx);
-    void (*context_end)(void *self, CUcontext ctx);
-    void (*allocated)(void *self, CUdeviceptr addr, size_t size);
-    void (*freed)(void *self, CUdeviceptr addr);
-    void (*before_launch)(void *self, const GrLaunch *l);
-    bool (*instead_of_launch)(void *self, const GrLaunch *l,
-                              CUresult *result); // true: it did the launch itself
-    void (*after_launch)(void *self, const GrLaunch *l, CUresult result);
-    void (*copied)(void *self, CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream);
-    void (*synchronized)(void *self);
-    void (*finish)(void *self); // the program ends
+    // Memory that kernels can reach is there, or is about to go. What a context takes with it when it ends is told as well.
+    void (*allocated)(void *self, const GrRange *r);
+    void (*freed)(void *self, const GrRange *r);
+    // The driver has taken a copy or a fill of the program, or of a node of a graph.
+    void (*copied)(void *self, const GrCopy *c);
+    void (*filled)(void *self, const GrFill *f);
+    // Without the lock. In place of a launch: what is to run is run by run->submit, and the result is the program's.
+    // A launch while its stream is being captured is not run, so it comes later, as a node of the graph.
+    CUresult (*around_launch)(void *self, const GrLaunch *l, GrRun *run);
+    void (*finish)(void *self); // without the lock: the program ends
 } GrEngine;
 
 // All engines of this program, terminated by NULL: CMake's gr_engine_list writes it.

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+// One launch at a time: the programs of the tests launch from one thread.
 typedef struct Count {
     GrSession *session;
     uint64_t *seen; // by the observer, per site, since the last launch was compared
@@ -82,10 +83,7 @@ static gr_status count_loaded(void *self, GrModule *m,
     return GR_OK;
 }
 
-static void count_after_launch(void *self, const GrLaunch *l, CUresult result) {
-    Count *c = self;
-    if (result != CUDA_SUCCESS || !l->module || !l->module->engine_data)
-        return;
+static void compare(Count *c, const GrLaunch *l) {
     CUresult (*sync)(CUstream) = (CUresult(*)(CUstream))c->session->driver(c->session, "cuStreamSynchronize");
     CUresult (*read)(void *, CUdeviceptr, size_t) =
         (CUresult(*)(void *, CUdeviceptr, size_t))c->session->driver(c->session, "cuMemcpyDtoH");
@@ -123,6 +121,18 @@ static void count_after_launch(void *self, const GrLaunch *l, CUresult result) {
     free(counted);
 }
 
+static CUresult count_around_launch(void *self, const GrLaunch *l, GrRun *run) {
+    Count *c = self;
+    CUresult result = run->submit(run, NULL);
+    if (result == CUDA_SUCCESS && l->module && l->module->engine_data)
+        compare(c, l);
+    return result;
+}
+
+static void count_unloaded(void *self, GrModule *m) {
+    (void)self;
+    m->engine_data = NULL; // its counters went with it
+}
 static void count_finish(void *self) {
     free(((Count *)self)->seen);
     free(self);
@@ -136,6 +146,7 @@ const GrEngine gr_engine_count = {
     .begin = count_begin,
     .rewrite = count_rewrite,
     .loaded = count_loaded,
-    .after_launch = count_after_launch,
+    .unloaded = count_unloaded,
+    .around_launch = count_around_launch,
     .finish = count_finish,
 };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory — the memory that kernels can reach, and the copies and fills of it, as an engine is told of them.
+//
+// CUDA arrays and textures have no addresses, so nothing is told of them.
+#ifndef GR_ENGINES_MEMORY_H
+#define GR_ENGINES_MEMORY_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum GrRangeKind {
+    GR_RANGE_DEVICE,     // cuMemAlloc, cuMemAllocPitch
+    GR_RANGE_POOL,       // stream-ordered: cuMemAllocAsync, cuMemAllocFromPoolAsync
+    GR_RANGE_MANAGED,    // cuMemAllocManaged
+    GR_RANGE_PINNED,     // the host's, allocated and mapped by the driver: cuMemAllocHost, cuMemHostAlloc
+    GR_RANGE_REGISTERED, // the host's, allocated by the program: cuMemHostRegister
+    GR_RANGE_GLOBAL,     // a variable of a module
+    GR_RANGE_MAPPING,    // virtual memory: cuMemMap
+    GR_RANGE_IMPORTED, // of another process or API: cuIpcOpenMemHandle, external memory, an imported pool's pointer
+    GR_RANGE_GRAPH, // an allocation node of a graph
+} GrRangeKind;
+
+typedef struct GrRange {
+    CUdeviceptr at;
+    size_t size;
+    GrRangeKind kind;
+    CUcontext context; // that was current; NULL: a mapping, which all contexts of the device share
+    const char *name;  // GLOBAL: of the variable; else NULL
+    const void *owner; // GLOBAL: the module's handle
+} GrRange;
+
+// Rows of bytes in linear memory. `at` 0: the bytes are in a CUDA array.
+typedef struct GrBox {
+    uint64_t at, width, height, depth;
+    uint64_t pitch, slice; // from one row to the next, from one plane to the next
+} GrBox;
+
+// A copy or a fill that the driver has taken; it may still be waiting in its stream.
+typedef struct GrCopy {
+    GrBox to, from; // of the same extents; of host memory as well
+    CUstream stream;
+    bool async;
+} GrCopy;
+
+typedef struct GrFill {
+    GrBox to;
+    uint64_t value;
+    uint32_t element; // its size, again and again
+    CUstream stream;
+    bool async;
+} GrFill;
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// launches — one launch on its way into the driver: numbered, counted, and shown to an engine that wants to run it itself.
+#ifndef GR_INJECT_LAUNCHES_H
+#define GR_INJECT_LAUNCHES_H
+
+#include "inject/session.h"
+
+typedef struct Launching {
+    GrRun run; // what the engine is handed: the first member
+    // Set by the caller: func, grid, block, shared_bytes, stream, from_graph; attributes and cooperative as the program gave them.
+    GrLaunch launch;
+    void **params, **extra; // as the program gave them
+    // Set by gr_launch_begin.
+    Kernel *kernel;
+    bool shown; // to the engine, by gr_launch_around; the caller runs all others
+    bool captured;
+    CUlaunchAttribute *attributes; // copies, one more than there are
+    void **pointers;               // to each parameter, for the driver
+} Launching;
+
+// Whether the engine is to see what graphs do node by node.
+bool gr_graphs_are_shown(void);
+// Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open, and only for
+// such an engine.
+bool gr_stream_is_captured(CUstream stream);
+void gr_capture_began(void);
+void gr_capture_ended(void);
+
+// Around the call. gr_launch_end counts the launch and yields `result`.
+void gr_launch_begin(Launching *l);
+CUresult gr_launch_end(Launching *l, CUresult result);
+
+// In between, if l->shown: the engine's turn.
+CUresult gr_launch_around(Launching *l);
+
+#endif

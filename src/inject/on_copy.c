@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and fills.
+#include "inject/copies.h"
+#include "inject/handlers.h"
+#include "inject/launches.h"
+
+// ---- the form in which they are told ------------------------------------------------------------------------------
+
+static GrBox line(uint64_t at, size_t size) { return (GrBox){at, size, 1, 1, size, size}; }
+
+// CUDA's own description of one side of a copy: where it is, where in it the box begins, and how its rows lie.
+typedef struct Side {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    size_t x, y, z, pitch, height;
+} Side;
+
+static GrBox box_of(const Side *s, size_t width, size_t height, size_t depth) {
+    GrBox b = {.width = width, .height = height, .depth = depth};
+    if (s->type == CU_MEMORYTYPE_ARRAY)
+        return b;
+    b.pitch = s->pitch ? s->pitch : s->x + width;
+    b.slice = b.pitch * (s->height ? s->height : s->y + height);
+    b.at = s->type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)s->host : s->device;
+    b.at += s->z * b.slice + s->y * b.pitch + s->x;
+    return b;
+}
+
+#define SIDE(c, which, z, rows)                                                                              \
+    (Side) {                                                                                                 \
+        (c)->which##MemoryType, (c)->which##Host, (c)->which##Device, (c)->which##XInBytes, (c)->which##Y,   \
+            (z), (c)->which##Pitch, (rows)                                                                   \
+    }
+#define BOX(c, side, depth) box_of(&(side), (c)->WidthInBytes, (c)->Height, (depth))
+#define COPY_2D(c)                                                                                           \
+    { BOX(c, SIDE(c, dst, 0, 0), 1), BOX(c, SIDE(c, src, 0, 0), 1), NULL, false }
+#define COPY_3D(c)                                                                                           \
+    {                                                                                                        \
+        BOX(c, SIDE(c, dst, (c)->dstZ, (c)->dstHeight), (c)->Depth),                                         \
+            BOX(c, SIDE(c, src, (c)->srcZ, (c)->srcHeight), (c)->Depth), NULL, false                         \
+    }
+
+GrCopy gr_copy_of(const CUDA_MEMCPY3D *c) { return (GrCopy)COPY_3D(c); }
+
+GrFill gr_fill_of(CUdeviceptr at, size_t pitch, uint64_t value, uint32_t element, size_t width,
+                  size_t height) {
+    size_t row = height > 1 ? pitch : width * element;
+    return (GrFill){{at, width * element, height, 1, row, row * height}, value, element, NULL, false};
+}
+
+void gr_copy_tell(const GrCopy *c) {
+    const Session *s = &gr_session;
+    if (!s->engine->copied || (c->async && gr_stream_is_captured(c->stream)))
+        return;
+    gr_session_lock();
+    s->engine->copied(s->engine_self, c);
+    gr_session_unlock();
+}
+
+void gr_fill_tell(const GrFill *f) {
+    const Session *s = &gr_session;
+    if (!s->engine->filled || (f->async && gr_stream_is_captured(f->stream)))
+        return;
+    gr_session_lock();
+    s->engine->filled(s->engine_self, f);
+    gr_session_unlock();
+}
+
+static CUresult told_copy(CUresult rc, GrCopy c, CUstream stream, bool async) {
+    c.stream = gr_call_stream(stream);
+    c.async = async;
+    if (rc == CUDA_SUCCESS)
+        gr_copy_tell(&c);
+    return rc;
+}
+
+static CUresult copied(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size_t size) {
+    return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, false}, NULL, false);
+}
+
+static CUresult copied_async(CUresult rc, CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream) {
+    return told_copy(rc, (GrCopy){line(dst, size), line(src, size), NULL, true}, stream, true);
+}
+
+static CUresult told_fill(CUresult rc, GrFill f, CUstream stream, bool async) {
+    f.stream = gr_call_stream(stream);
+    f.async = async;
+    if (rc == CUDA_SUCCESS)
+        gr_fill_tell(&f);
+    return rc;
+}
+
+// ---- copies of one row -------------------------------------------------------------------------------------------
+
+CUresult gr_on_memcpy(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t), CUdeviceptr dst, CUdeviceptr src,
+                      size_t size) {
+    return copied(real(dst, src, size), dst, src, size);
+}
+
+CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), CUdeviceptr dst,
+                           const void *src, size_t size) {
+    return copied(real(dst, src, size), dst, (CUdeviceptr)(uintptr_t)src, size);
+}
+
+// The host has the bytes: everything before them in the default stream, and in streams that wait for it, is done.
+CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *dst, CUdeviceptr src,
+                           size_t size) {
+    return gr_waited_for_all(copied(real(dst, src, size), (CUdeviceptr)(uintptr_t)dst, src, size));
+}
+
+CUresult gr_on_memcpy_async(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t, CUstream), CUdeviceptr dst,
+                            CUdeviceptr src, size_t size, CUstream stream) {
+    return copied_async(real(dst, src, size, stream), dst, src, size, stream);
+}
+
+CUresult gr_on_memcpy_htod_async(CUresult (*real)(CUdeviceptr, const void *, size_t, CUstream),
+                                 CUdeviceptr dst, const void *src, size_t size, CUstream stream) {
+    return copied_async(real(dst, src, size, stream), dst, (CUdeviceptr)(uintptr_t)src, size, stream);
+}
+
+CUresult gr_on_memcpy_dtoh_async(CUresult (*real)(void *, CUdeviceptr, size_t, CUstream), void *dst,
+                                 CUdeviceptr src, size_t size, CUstream stream) {
+    return copied_async(real(dst, src, size, stream), (CUdeviceptr)(uintptr_t)dst, src, size, stream);
+}
+
+CUresult gr_on_memcpy_peer(CUresult (*real)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t),
+                           CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t size) {
+    return copied(real(dst, to, src, from, size), dst, src, size);
+}
+
+CUresult gr_on_memcpy_peer_async(CUresult (*real)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t,
+                                                  CUstream),
+                                 CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t size,
+                                 CUstream stream) {
+    return copied_async(real(dst, to, src, from, size, stream), dst, src, size, stream);
+}
+
+CUresult gr_on_memcpy_dtoa(CUresult (*real)(CUarray, size_t, CUdeviceptr, size_t), CUarray dst, size_t offset,
+                           CUdeviceptr src, size_t size) {
+    return copied(real(dst, offset, src, size), 0, src, size);
+}
+
+CUresult gr_on_memcpy_atod(CUresult (*real)(CUdeviceptr, CUarray, size_t, size_t), CUdeviceptr dst,
+                           CUarray src, size_t offset, size_t size) {
+    return copied(real(dst, src, offset, size), dst, 0, size);
+}
+
+#if CUDA_VERSION >= 12080
+// One copy after the other is told, though the device may do them in any order.
+static CUresult batch(CUresult rc, const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes,
+                      size_t n, CUstream stream) {
+    for (size_t i = 0; rc == CUDA_SUCCESS && i < n; i++)
+        copied_async(rc, dsts[i], srcs[i], sizes[i], stream);
+    return rc;
+}
+
+CUresult gr_on_memcpy_batch(CUresult (*real)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t,
+                                             CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream),
+                            CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
+                            CUmemcpyAttributes *attrs, size_t *indices, size_t n_attrs, size_t *failed,
+                            CUstream stream) {
+    return batch(real(dsts, srcs, sizes, n, attrs, indices, n_attrs, failed, stream), dsts, srcs, sizes, n,
+                 stream);
+}
+
+CUresult gr_on_memcpy_batch_v2(CUresult (*real)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t,
+                                                CUmemcpyAttributes *, size_t *, size_t, CUstream),
+                               CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n,
+                               CUmemcpyAttributes *attrs, size_t *indices, size_t n_attrs, CUstream stream) {
+    return batch(real(dsts, srcs, sizes, n, attrs, indices, n_attrs, stream), dsts, srcs, sizes, n, stream);
+}
+#endif
+
+// ---- boxes -----------------------------------------------------------------------------------------------------
+
+CUresult gr_on_memcpy_2d(CUresult (*real)(const CUDA_MEMCPY2D *), const CUDA_MEMCPY2D *c) {
+    CUresult rc = real(c);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_2D(c), NULL, false) : rc;
+}
+
+CUresult gr_on_memcpy_2d_async(CUresult (*real)(const CUDA_MEMCPY2D *, CUstream), const CUDA_MEMCPY2D *c,
+                               CUstream stream) {
+    CUresult rc = real(c, stream);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_2D(c), stream, true) : rc;
+}
+
+CUresult gr_on_memcpy_3d(CUresult (*real)(const CUDA_MEMCPY3D *), const CUDA_MEMCPY3D *c) {
+    CUresult rc = real(c);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), NULL, false) : rc;
+}
+
+CUresult gr_on_memcpy_3d_async(CUresult (*real)(const CUDA_MEMCPY3D *, CUstream), const CUDA_MEMCPY3D *c,
+                               CUstream stream) {
+    CUresult rc = real(c, stream);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), stream, true) : rc;
+}
+
+CUresult gr_on_memcpy_3d_peer(CUresult (*real)(const CUDA_MEMCPY3D_PEER *), const CUDA_MEMCPY3D_PEER *c) {
+    CUresult rc = real(c);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), NULL, false) : rc;
+}
+
+CUresult gr_on_memcpy_3d_peer_async(CUresult (*real)(const CUDA_MEMCPY3D_PEER *, CUstream),
+                                    const CUDA_MEMCPY3D_PEER *c, CUstream stream) {
+    CUresult rc = real(c, stream);
+    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), stream, true) : rc;
+}
+
+// ---- fills -----------------------------------------------------------------------------------------------------
+
+#define FILLS(bits, type)                                                                                    \
+    CUresult gr_on_memset_d##bits(CUresult (*real)(CUdeviceptr, type, size_t), CUdeviceptr at, type value,   \
+                                  size_t n) {                                                                \
+        return told_fill(real(at, value, n), gr_fill_of(at, 0, value, (bits) / 8, n, 1), NULL, false);       \
+    }                                                                                                        \
+    CUresult gr_on_memset_d##bits##_async(CUresult (*real)(CUdeviceptr, type, size_t, CUstream),             \
+                                          CUdeviceptr at, type value, size_t n, CUstream stream) {           \
+        return told_fill(real(at, value, n, stream), gr_fill_of(at, 0, value, (bits) / 8, n, 1), stream,     \
+                         true);                                                                              \
+    }                                                                                                        \
+    CUresult gr_on_memset_d2d##bits(CUresult (*real)(CUdeviceptr, size_t, type, size_t, size_t),             \
+                                    CUdeviceptr at, size_t pitch, type value, size_t width, size_t height) { \
+        return told_fill(real(at, pitch, value, width, height),                                              \
+                         gr_fill_of(at, pitch, value, (bits) / 8, width, height), NULL, false);              \
+    }                                                                                                        \
+    CUresult gr_on_memset_d2d##bits##_async(                                                                 \
+        CUresult (*real)(CUdeviceptr, size_t, type, size_t, size_t, CUstream), CUdeviceptr at, size_t pitch, \
+        type value, size_t width, size_t height, CUstream stream) {                                          \
+        return told_fill(real(at, pitch, value, width, height, stream),                                      \
+                         gr_fill_of(at, pitch, value, (bits) / 8, width, height), stream, true);             \
+    }
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned)
+
+// A value that a stream writes is a fill of one element.
+CUresult gr_on_write_value32(CUresult (*real)(CUstream, CUdeviceptr, cuuint32_t, unsigned), CUstream stream,
+                             CUdeviceptr at, cuuint32_t value, unsigned flags) {
+    return told_fill(real(stream, at, value, flags), gr_fill_of(at, 0, value, 4, 1, 1), stream, true);
+}
+
+CUresult gr_on_write_value64(CUresult (*real)(CUstream, CUdeviceptr, cuuint64_t, unsigned), CUstream stream,
+                             CUdeviceptr at, cuuint64_t value, unsigned flags) {
+    return told_fill(real(stream, at, value, flags), gr_fill_of(at, 0, value, 8, 1, 1), stream, true);
+}
+
+CUresult gr_on_batch_mem_op(CUresult (*real)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned),
+                            CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops, unsigned flags) {
+    CUresult rc = real(stream, n, ops, flags);
+    for (unsigned i = 0; rc == CUDA_SUCCESS && i < n; i++) {
+        if (ops[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+            told_fill(rc, gr_fill_of(ops[i].writeValue.address, 0, ops[i].writeValue.value, 4, 1, 1), stream,
+                      true);
+        else if (ops[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
+            told_fill(rc, gr_fill_of(ops[i].writeValue.address, 0, ops[i].writeValue.value64, 8, 1, 1),
+                      stream, true);
+    }
+    return rc;
+}

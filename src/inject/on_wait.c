@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program waits for, which settles what launches have finished, and the end of contexts.
+#include "inject/copies.h"
+#include "inject/handlers.h"
+#include "inject/ranges.h"
+#include "inject/session.h"
+
+// ---- waiting ---------------------------------------------------------------------------------------------
+
+CUresult gr_waited_for_all(CUresult rc) {
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    gr_session_lock();
+    gr_everything_waited();
+    gr_records_sync();
+    gr_session_unlock();
+    return rc;
+}
+
+CUresult gr_on_ctx_synchronize(CUresult (*real)(void)) { return gr_waited_for_all(real()); }
+
+CUresult gr_on_ctx_synchronize_v2(CUresult (*real)(CUcontext), CUcontext ctx) {
+    return gr_waited_for_all(real(ctx));
+}
+
+CUresult gr_on_stream_synchronize(CUresult (*real)(CUstream), CUstream stream) {
+    CUresult rc = real(stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    gr_session_lock();
+    gr_stream_waited(gr_call_stream(stream));
+    gr_records_sync();
+    gr_session_unlock();
+    return rc;
+}
+
+CUresult gr_on_event_record(CUresult (*real)(CUevent, CUstream), CUevent event, CUstream stream) {
+    CUresult rc = real(event, stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    gr_session_lock();
+    gr_event_recorded(event, gr_call_stream(stream));
+    gr_session_unlock();
+    return rc;
+}
+
+CUresult gr_on_event_synchronize(CUresult (*real)(CUevent), CUevent event) {
+    CUresult rc = real(event);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    gr_session_lock();
+    gr_event_waited(event);
+    gr_records_sync();
+    gr_session_unlock();
+    return rc;
+}
+
+// ---- contexts --------------------------------------------------------------------------------------------
+
+CUresult gr_on_init(CUresult (*real)(unsigned), unsigned flags) { return real(flags); }
+
+// A new context may get the same address, with all modules loaded anew.
+static void context_ends(void) {
+    Session *s = &gr_session;
+    gr_session_lock();
+    gr_records_sync();
+    for (size_t i = 0; i < s->modules.len; i++)
+        s->modules.data[i]->ready.len = 0;
+    gr_session_unlock();
+}
+
+static void forget_ranges(CUcontext ctx) {
+    gr_session_lock();
+    gr_ranges_remove_of_context(ctx);
+    gr_session_unlock();
+}
+
+static bool is_active(CUdevice device) {
+    CUresult (*state)(CUdevice, unsigned *, int *) =
+        (CUresult(*)(CUdevice, unsigned *, int *))gr_driver_function("cuDevicePrimaryCtxGetState");
+    unsigned flags;
+    int active = 0;
+    return state && state(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+// A device's own context while it is active, NULL when it is not or nobody wants to know.
+static CUcontext primary_of(CUdevice device) {
+    CUresult (*retain)(CUcontext *, CUdevice) =
+        (CUresult(*)(CUcontext *, CUdevice))gr_driver_function("cuDevicePrimaryCtxRetain");
+    CUresult (*release)(CUdevice) = (CUresult(*)(CUdevice))gr_driver_function("cuDevicePrimaryCtxRelease");
+    CUcontext ctx = NULL;
+    if (gr_ranges_are_told() && retain && release && is_active(device) &&
+        retain(&ctx, device) == CUDA_SUCCESS)
+        (void)release(device);
+    return ctx;
+}
+
+CUresult gr_on_primary_release(CUresult (*real)(CUdevice), CUdevice device) {
+    CUcontext ctx = primary_of(device);
+    context_ends();
+    CUresult rc = real(device);
+    if (ctx && !is_active(device)) // that was the last one
+        forget_ranges(ctx);
+    return rc;
+}
+
+CUresult gr_on_primary_reset(CUresult (*real)(CUdevice), CUdevice device) {
+    CUcontext ctx = primary_of(device);
+    context_ends();
+    if (ctx)
+        forget_ranges(ctx);
+    return real(device);
+}
+
+CUresult gr_on_ctx_destroy(CUresult (*real)(CUcontext), CUcontext ctx) {
+    context_ends();
+    forget_ranges(ctx);
+    return real(ctx);
+}

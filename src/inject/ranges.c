@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inject/ranges.h"
+
+#include "inject/session.h"
+
+#include <stdlib.h>
+
+static Map ranges; // by address -> GrRange
+
+bool gr_ranges_are_told(void) { return gr_session.engine->allocated || gr_session.engine->freed; }
+
+static void tell_freed(GrRange *r) {
+    const Session *s = &gr_session;
+    if (r && s->engine->freed)
+        s->engine->freed(s->engine_self, r);
+    free(r);
+}
+
+void gr_range_add(const GrRange *r) {
+    const Session *s = &gr_session;
+    if (!gr_ranges_are_told() || !r->at || !r->size)
+        return;
+    GrRange *kept = malloc(sizeof *kept);
+    gr_range_remove(r->at); // a free that no interposed call showed
+    if (!kept || !gr_map_put_u64(&ranges, r->at, kept)) {
+        gr_session_notef("out of memory: an engine is not told of a range of memory");
+        free(kept);
+        return;
+    }
+    *kept = *r;
+    if (s->engine->allocated)
+        s->engine->allocated(s->engine_self, kept);
+}
+
+void gr_range_remove(CUdeviceptr at) {
+    if (gr_ranges_are_told())
+        tell_freed(gr_map_remove_u64(&ranges, at));
+}
+
+// What is removed leaves a hole in the list of entries, so the list can be walked meanwhile.
+#define REMOVE_IF(r, condition)                                                                              \
+    for (size_t i = 0; gr_ranges_are_told() && i < ranges.len; i++) {                                        \
+        const GrRange *r = ranges.entries[i].value;                                                          \
+        if (ranges.entries[i].live && (condition))                                                           \
+            gr_range_remove(r->at);                                                                          \
+    }
+
+void gr_range_remove_mappings(CUdeviceptr at, size_t size) {
+    REMOVE_IF(r, r->kind == GR_RANGE_MAPPING && r->at >= at && r->at - at < size)
+}
+
+void gr_ranges_remove_of_module(const void *owner) { REMOVE_IF(r, r->owner && r->owner == owner) }
+
+void gr_ranges_remove_of_context(CUcontext ctx) { REMOVE_IF(r, r->context == ctx) }
