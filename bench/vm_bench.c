@@ -9,6 +9,7 @@
 // Only the kernels are timed, on the wall (--cpu: processor time). The output of the last repetition goes to FILE.
 #include "base/str.h"
 #include "engines/exact/exact.h"
+#include "vm/extension.h"
 #include "vm/vm.h"
 #include "workload.h"
 
@@ -204,7 +205,7 @@ int main(int argc, char **argv) {
     const char *only = NULL;
     unsigned repeat = 10;
     uint64_t threads = 0, weighed = 0;
-    VmConfig config = {.seed = 1};
+    VmConfig config = {.seed = 1, .extensions = gr_vm_extensions};
     bool observe = false, exact = false;
     Bench b = {0};
     for (int k = 2; k < argc; k++) {

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # An engine is a folder with an engine.c, which defines gr_engine_NAME (src/engines/core/engine.h), and a call of gr_add_engine in it.
 #
-# gr_add_engine(name [SOURCES files...] [LIBS libraries...] [RUNTIMES names...] [PRIVATE]): the library gr_engine_NAME of engine.c and the
+# gr_add_engine(name [SOURCES files...] [LIBS libraries...] [RUNTIMES names...] [EXTENSION files...] [PRIVATE]): the library gr_engine_NAME of engine.c and the
 # sources. A runtime NAME is device/NAME.c: freestanding C, compiled to PTX and embedded as the text gr_NAME_runtime_ptx in the library
-# gr_NAME_device of the engine. PRIVATE: no engine of the product.
+# gr_NAME_device of the engine. EXTENSION: files of vm/, which define gr_NAME_vm (src/vm/extension.h); a library of that name, which only CPU
+# devices link. PRIVATE: no engine of the product.
+#
+# gr_extension_list(target engines...): a library with gr_vm_extensions, the list of these engines' extensions.
 #
 # gr_engine_list(target engines...): these engines in this order, and their list. A program or injection links one such target.
 
@@ -37,16 +40,44 @@ function(gr_add_runtimes library)
 endfunction()
 
 function(gr_add_engine name)
-  cmake_parse_arguments(E "PRIVATE" "" "SOURCES;LIBS;RUNTIMES" ${ARGN})
+  cmake_parse_arguments(E "PRIVATE" "" "SOURCES;LIBS;RUNTIMES;EXTENSION" ${ARGN})
   gr_add_library(gr_engine_${name} engine.c ${E_SOURCES})
   target_link_libraries(gr_engine_${name} PUBLIC gr_engines_core ${E_LIBS})
   if(E_RUNTIMES)
     gr_add_runtimes(gr_${name}_device ${E_RUNTIMES})
     target_link_libraries(gr_engine_${name} PUBLIC gr_${name}_device)
   endif()
+  if(E_EXTENSION)
+    list(TRANSFORM E_EXTENSION PREPEND vm/)
+    gr_add_library(gr_${name}_vm ${E_EXTENSION})
+    target_link_libraries(gr_${name}_vm PUBLIC gr_vm)
+    set_property(GLOBAL APPEND PROPERTY GR_EXTENSIONS ${name})
+  endif()
   if(NOT E_PRIVATE)
     set_property(GLOBAL APPEND PROPERTY GR_ENGINES ${name})
   endif()
+endfunction()
+
+function(gr_extension_list target)
+  set(declarations)
+  set(rows)
+  set(libraries)
+  foreach(name IN LISTS ARGN)
+    string(APPEND declarations "extern const VmExtension gr_${name}_vm;\n")
+    string(APPEND rows "    &gr_${name}_vm,\n")
+    list(APPEND libraries gr_${name}_vm)
+  endforeach()
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}.c)
+  file(CONFIGURE OUTPUT ${list} CONTENT "// Written by gr_extension_list (cmake/Engines.cmake).
+#include \"vm/extension.h\"
+
+${declarations}
+const VmExtension *const gr_vm_extensions[] = {
+${rows}    NULL,
+};
+" @ONLY)
+  gr_add_library(${target} ${list})
+  target_link_libraries(${target} PUBLIC ${libraries} gr_vm)
 endfunction()
 
 function(gr_engine_list target)

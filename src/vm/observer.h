@@ -55,11 +55,10 @@ typedef enum VmShape {
     VM_SAME,      // all at base
 } VmShape;
 
-// A window of the collider (engines/collider/pass/collider.h): some lanes have made a weak access of the program's, and wait before they look
-// at the same bytes again. It is open from then until the device executes anything else of those threads, so
-// whoever accesses the bytes meanwhile comes neither before their access nor after it in any order that synchronization
-// makes. (In between the device may have run others already, if the threads' turn ended right behind the access: the window opens
-// when they wait, and what was said holds all the same.) An access that is generic and reaches several spaces, or the shared memory of
+// A window: some lanes have made a weak access of the program's, and an extension (extension.h) has them wait behind it. It is open
+// from then until the device executes anything else of those threads. So an access to the bytes meanwhile comes neither
+// before their access nor after it in any order that synchronization makes. (In between the device may have run others already, if
+// the threads' turn ended right behind the access: the window opens when they wait, and what was said holds all the same.) An access that is generic and reaches several spaces, or the shared memory of
 // several blocks, is several events with one id; so is a store of a matrix, of
 // which a lane has several parts. Local memory has no windows, nor has a wait that takes no time.
 typedef struct VmWindowEvent {

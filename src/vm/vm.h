@@ -44,6 +44,7 @@ typedef struct VmConfig {
     bool unfused;                  // execute what shortcuts would skip: for tests, the execution is the same
     uint32_t stack_bytes;          // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;           // device malloc heap; 0: 8 MiB
+    const struct VmExtension *const *extensions; // extension.h: what engines add, up to NULL; NULL: nothing
 } VmConfig;
 
 // What a device is: read by the driver for its attributes.

@@ -3,6 +3,7 @@
 #ifndef GR_FUZZ_VM_H
 #define GR_FUZZ_VM_H
 
+#include "vm/extension.h"
 #include "vm/vm.h"
 
 #include <stdlib.h>
@@ -35,7 +36,12 @@ static uint64_t fuzz_alloc(VmRange **range, uint64_t bytes) {
 
 static VmDevice *fuzz_device(uint64_t seed) {
     VmDevice *dev;
-    VmConfig c = {.mem = fuzz_mem(), .seed = seed, .split_one_in = 5, .quantum = 20, .heap_bytes = 1 << 16};
+    VmConfig c = {.mem = fuzz_mem(),
+                  .seed = seed,
+                  .split_one_in = 5,
+                  .quantum = 20,
+                  .heap_bytes = 1 << 16,
+                  .extensions = gr_vm_extensions};
     if (gr_vm_create(&c, &dev, NULL) != GR_OK)
         abort();
     gr_vm_set_print(dev, fuzz_drop, NULL);

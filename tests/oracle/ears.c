@@ -2,6 +2,8 @@
 // ears — see ears.h.
 #include "ears.h"
 
+#include "vm/extension.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,7 +103,8 @@ VmConfig ears_config(uint64_t seed) {
     return (VmConfig){.seed = seed,
                       .watchdog_ns = 20000000,
                       .quantum = quanta[seed % 5],
-                      .split_one_in = splits[seed / 5 % 5]};
+                      .split_one_in = splits[seed / 5 % 5],
+                      .extensions = gr_vm_extensions};
 }
 
 void ears_launch(VmDevice *d, VmModule *m, const Kernel *k, uint64_t memory, bool *faulted) {

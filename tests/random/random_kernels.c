@@ -18,6 +18,7 @@
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"
 #include "engines/collider/pass/meet.h"
+#include "vm/extension.h"
 #include "vm/vm.h"
 
 #include <stdio.h>
@@ -163,6 +164,7 @@ static bool open_rig(Rig *r, gr_error *err) {
     for (int w = 0; w < r->n_ways; w++) {
         VmConfig c = r->ways[w].config;
         c.mem = r->mem;
+        c.extensions = gr_vm_extensions;
         c.watchdog_ns = 10000000000;
         if (gr_vm_create(&c, &r->device[w], err) != GR_OK)
             return false;

@@ -140,7 +140,7 @@ static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid)
                  .reports = gr_hash_bytes(rig_view(&r, control.slots, SLOTS), SLOTS),
                  .ns = gr_vm_launch_end_ns(l) - gr_vm_launch_start_ns(l),
                  .instructions = gr_vm_launch_instructions(l),
-                 .windows = r.mod->n_windows};
+                 .windows = r.mod->launch_room / 8}; // of 8 bytes each
     gr_vm_launch_free(l);
     rig_close(&r);
     return o;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "device_api/hooks.h"
+#include "vm/extension.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -189,6 +190,7 @@ static gr_status make_device(int i, gr_error *err) {
         .pct_steps = (uint32_t)c->pct_steps,
         .sm_count = (uint32_t)c->sms,
         .heap_bytes = c->heap,
+        .extensions = gr_vm_extensions,
     };
     Dev *d = &gr_cu.devices[i];
     gr_status st = gr_vm_create(&vm, &d->vm, err);

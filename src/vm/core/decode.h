@@ -52,7 +52,6 @@ typedef struct Decoder {
     uint32_t *block_code;    // by block: index of its first instruction
     uint32_t block;          // being decoded
     const PtxStmt *stmt;     // being decoded
-    uint32_t poisoned_site;  // poison.c: whose store comes next
     uint16_t weight;         // instructions that needed none since the last one that did
     Map speculated, decides; // load -> VmSpeculated; statement -> VmDecision
     VEC(VmFunc *) callees;
@@ -85,9 +84,6 @@ VmInsn *gr_vm_emit(Decoder *d, VmExec full, VmExec part);
 void gr_vm_fix_target(Decoder *d, const PtxLabel *label);
 bool gr_vm_fix_rejoin(Decoder *d);
 void gr_vm_fix_program_rejoin(Decoder *d);
-
-// window.c
-bool gr_vm_find_windows(VmModule *m, VmFunc *f); // false: out of memory
 
 // Each takes the current statement's instruction: false when it does not understand it.
 bool gr_vm_decode_mem(Decoder *d, const PtxInstr *i); // decode_mem.c: ld st ldu, cvta, isspacep, …

@@ -73,12 +73,6 @@ VM_HANDLER(gr_vm_x_mbarrier);
 VM_HANDLER(gr_vm_x_mbarrier_test);
 VM_HANDLER(gr_vm_x_mbarrier_pending);
 
-// window.c: in front of inserted instructions, extra: VmWindow
-VM_HANDLER(gr_vm_x_window);
-VM_HANDLER(gr_vm_x_copy_window);
-void gr_vm_wait_in_window(VmWarp *w, const VmInsn *i); // i: the nanosleep
-VM_HANDLER(gr_vm_x_peers);
-
 // atom.c
 VM_HANDLER(gr_vm_x_atom);
 

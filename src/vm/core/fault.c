@@ -53,13 +53,6 @@ static void append(char *buf, size_t cap, const char *fmt, ...) {
     va_end(ap);
 }
 
-bool gr_vm_is_inserted(const VmFunc *f) {
-    // nvcc's fatbinary drops comments, and with them the tags of what was rewritten ahead of time; the names stay.
-    return (f->ptx && f->ptx->tag.inserted) || !strncmp(f->name, "__gr_", strlen("__gr_"));
-}
-
-bool gr_vm_has_checks(const VmFunc *f) { return f->ptx && gr_ptx_find_func(f->ptx->module, "__gr_report"); }
-
 const VmInsn *gr_vm_fault(VmWarp *w, const VmInsn *i, VmFaultKind kind, int lane, uint64_t address,
                           const char *fmt, ...) {
     VmWarpRest *r = rest_of(w);

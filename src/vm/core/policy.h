@@ -16,9 +16,9 @@ typedef struct VmPolicy {
     void (*started)(VmWarpRest *r); // a warp of a block that begins
     // The warp ran n warp instructions. `yields`: it said that it polls in vain.
     void (*ran)(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields);
-    // Split `s` should stay away for a while: at one of the collider's windows, or just so (hooks.c); of what access. True when it
-    // will, until something else than time brings it back.
-    bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool window);
+    // Split `s` should stay away for a while: at a pause behind an access (gr_vm_hold), or before one (hooks.c). `site` is the
+    // access. True when it will, until something else than time brings it back.
+    bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool pause);
     void (*begins)(VmWarpRest *r); // it is ready, and may be held at once
     // Everybody who is ready or sleeps in the warp is held, and others wait to rejoin them: whether those go on alone.
     bool (*leave_behind)(VmLaunch *l);

@@ -155,8 +155,8 @@ struct VmModule {
     Map func_by_name;
     VEC(VmGlobal *) globals;
     VEC(const char *) unknown;
-    uint32_t n_caches;  // inline caches its memory instructions use
-    uint32_t n_windows; // of the collider (window.c)
+    uint32_t n_caches;    // inline caches its memory instructions use
+    uint32_t launch_room; // bytes of each launch that extensions keep (extend.h)
     uint32_t n_speculated;
     uint32_t code_base;
     bool orders; // some instruction may order blocks among themselves

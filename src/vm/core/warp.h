@@ -17,6 +17,7 @@
 #include "ptx/speculate.h"
 #include "vm/core/insn.h"
 #include "vm/core/program.h"
+#include "vm/extension.h"
 #include "vm/vm.h"
 
 enum {
@@ -42,12 +43,6 @@ typedef struct VmCache {
     ptrdiff_t delta;
     bool host; // threads of the host can reach it: atomic operations are the machine's
 } VmCache;
-
-// One of the collider's windows (window.c).
-typedef struct VmWindowState {
-    uint32_t seen; // that opened, up to a limit
-    uint32_t shut; // how many more will not
-} VmWindowState;
 
 // A warp's place in the order of waiting: ids, VM_NO_WARP at the ends.
 typedef struct VmReadyLink {
@@ -126,7 +121,7 @@ typedef struct VmSplit {
     bool mbar_sleeps;        // suspended in mbar_insn, or about to look again after that
     uint64_t window;         // that is open while it waits; 0: none
     uint32_t mbar;           // offset of the mbarrier that it last asked in vain
-    uint32_t windows;        // hold.c: in how many it has been held
+    uint32_t pauses;         // hold.c: in how many it has been held
     uint64_t held;           // hold.c: which of those that are held; 0: none
     const VmInsn *mbar_insn; // by this instruction; NULL: the last answer was that the phase is over
     VmSeenState seen;
@@ -247,12 +242,12 @@ struct VmLaunch {
     VmRange *grid_workspace; // of a cooperative launch
     VmCache *caches;
     uint64_t caches_generation;
-    VmWindowState *windows;
+    uint8_t *extension_state; // extend.h: of this launch
     Rng rng, sleep_rng, async_rng, hold_rng;
     struct VmHeld *held; // hold.c; NULL: nobody ever was
     uint32_t n_held, held_in_vain;
     uint8_t way, stay,
-        late; // hold.c: who is released; of four windows so many stay; of eight warps so many begin late
+        late; // hold.c: who is released; of four pauses so many stay; of eight warps so many begin late
     bool late_stay;
     uint32_t rank; // among the device's launches
     uint64_t held_ids;
@@ -304,10 +299,11 @@ struct VmDevice {
     void (*print)(void *user, const char *text, size_t len, uint64_t cost);
     void *print_user;
     uint32_t stack_limit;
-    struct VmWeak *weak;           // weak.h; NULL: accesses are sequentially consistent
-    Map poisoned;                  // poison.h: word of memory -> what it was
-    const struct VmPolicy *policy; // policy.h; NULL: the default schedule
-    struct VmPct *pct;             // of policy_pct.c
+    struct VmWeak *weak; // weak.h; NULL: accesses are sequentially consistent
+    unsigned n_extensions;
+    void *extension_state[VM_EXTENSIONS]; // of those in config.extensions
+    const struct VmPolicy *policy;        // policy.h; NULL: the default schedule
+    struct VmPct *pct;                    // of policy_pct.c
     uint64_t executed,
         held_until; // hold.c: warp instructions, and at which number of them somebody has been held long enough
     uint64_t quiet_until; // likewise, if nobody was held or released meanwhile
@@ -387,8 +383,6 @@ void gr_vm_load_split(VmWarpRest *r);          // VmWarp from the split that r->
 VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
 uint64_t gr_vm_turn(VmLaunch *l); // the number of warp instructions executed
 void gr_vm_wake(VmLaunch *l, uint64_t now_ps);
-// hooks.c: the split that runs and is about to pause at the tagged instruction `i` is held, or a part of it, instead. False: it is not.
-bool gr_vm_hold_window(VmWarp *w, const VmInsn *i);
 void gr_vm_hold_end(VmLaunch *l); // hold.c: nobody is held any more
 
 // ---- block.c ---------------------------------------------------------------------------------------------
@@ -440,10 +434,7 @@ void gr_vm_timeout(VmWarpRest *r); // the watchdog's; r ran last
 void gr_vm_fault_launch(VmLaunch *l, VmFaultKind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void gr_vm_thread_of(const VmWarpRest *r, unsigned lane, uint32_t thread[3]);
-// Part of a device runtime, not of the program.
-bool gr_vm_is_inserted(const VmFunc *f);
-// Its module was rewritten to look for races.
-bool gr_vm_has_checks(const VmFunc *f);
+bool gr_vm_is_inserted(const VmFunc *f); // extend.c: part of a device runtime, not of the program
 
 // ---- barrier.c, collective.c -----------------------------------------------------------------------------
 
@@ -464,10 +455,6 @@ void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *o
 void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
 // Whether accesses have to be told now.
 bool gr_vm_wanted(const VmDevice *d, bool reads); // reads: such as do nothing else
-// The running lanes wait in a window (window.c), `access` being what they did and `look` what they will do next.
-// `first`: it is not a further part of the one that was opened before.
-void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first);
-bool gr_vm_is_matrix(const VmInsn *i); // ldmatrix, stmatrix, wmma.load, wmma.store
 void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p);
 // The split's lanes go on, or are no more.
 static inline void gr_vm_close_window(VmWarpRest *r, VmSplit *p) {

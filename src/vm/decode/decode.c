@@ -7,6 +7,7 @@
 #include "vm/core/decode.h"
 
 #include "vm/core/exec.h"
+#include "vm/core/extend.h"
 #include "vm/decode/forms.h"
 
 #include <stdio.h>
@@ -406,7 +407,7 @@ gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err) {
     if (!f->ptx->is_entry && (!formal_slots(&d, f->ptx->params, f->ptx->n_params, &f->formals) ||
                               !formal_slots(&d, f->ptx->rets, f->ptx->n_rets, &f->rets)))
         d.oom = true;
-    if (d.oom || !decode_body(&d) || !finish(&d) || !gr_vm_find_windows(m, f))
+    if (d.oom || !decode_body(&d) || !finish(&d) || !gr_vm_decoded(m, f))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory while decoding %s", f->name);
 done:
     gr_arena_free(&scratch);

@@ -3,7 +3,6 @@
 #include "vm/core/decode.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
-#include "vm/observe/poison.h"
 
 static bool is_param(PtxSpace s) { return s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC; }
 
@@ -188,8 +187,6 @@ static bool decode_access(Decoder *d, const PtxInstr *i, bool store) {
         info->speculated = gr_map_get_u64(&d->speculated, (uint64_t)(uintptr_t)d->stmt);
     VmExec x[2];
     gr_vm_mem_select(d, info, store, x);
-    if (store)
-        gr_vm_poison_select(d, info, x);
     VmInsn *n = gr_vm_emit(d, x[0], x[1]);
     if (!n)
         return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec_ctl — guards, branches, rejoin points, exit, traps, nanosleep.
 #include "vm/core/exec.h"
+#include "vm/core/extend.h"
 #include "vm/core/warp.h"
 
 VM_HANDLER(gr_vm_x_unknown) {
@@ -98,20 +99,14 @@ VM_HANDLER(gr_vm_x_exit_if) {
 
 VM_HANDLER(gr_vm_x_trap) { return gr_vm_fault(w, i, VM_FAULT_TRAP, -1, 0, "executed trap"); }
 
-// No debugger is attached, ever. What a pass inserted stops here when it has found a race and no tool is attached either.
+// No debugger is attached, ever.
 VM_HANDLER(gr_vm_x_brkpt) {
-    return gr_vm_fault(w, i, VM_FAULT_BREAKPOINT, -1, 0,
-                       gr_vm_has_checks(split_of(w)->act->func)
-                           ? "noticed a data race, and gpurace is not attached"
-                           : "executed brkpt");
+    return gr_vm_fault(w, i, VM_FAULT_BREAKPOINT, -1, 0, "%s", gr_vm_breakpoint(split_of(w)->act->func));
 }
 
 // PTX ISA 9.7.19.2: suspends for a time in [0, 2t]. Which one, the seed says; never less than half, so that a
 // pause is one.
-VM_HANDLER(gr_vm_x_nanosleep) {
-    VmWarpRest *r = rest_of(w);
-    if (i->tagged && r->launch->device->policy && gr_vm_hold_window(w, i))
-        return NULL;
+uint64_t gr_vm_pause_ns(VmWarp *w, const VmInsn *i) {
     const uint32_t *t = VM_U32(w, i->a);
     uint32_t longest = 0;
     for (unsigned l = 0; l < VM_LANES; l++) {
@@ -120,15 +115,19 @@ VM_HANDLER(gr_vm_x_nanosleep) {
     }
     if (longest > 1000000)
         longest = 1000000; // the longest duration there is
-    uint64_t ns =
-        longest / 2 + (longest ? gr_rng_below(&r->launch->sleep_rng, longest + longest / 2 + 1) : 0);
+    return longest / 2 +
+           (longest ? gr_rng_below(&rest_of(w)->launch->sleep_rng, longest + longest / 2 + 1) : 0);
+}
+
+const VmInsn *gr_vm_pause(VmWarp *w, const VmInsn *i, uint64_t ns) {
+    VmWarpRest *r = rest_of(w);
     split_of(w)->pc = i + 1;
     if (!ns)
         return stop_at(w, i + 1, VM_STOP_SWITCH);
-    if (i->extra && r->launch->device->listens_window)
-        gr_vm_wait_in_window(w, i);
     if (!gr_vm_sleep_until(r, *r->launch->clock_ps + ns * 1000))
         return gr_vm_fault(w, i, VM_FAULT_LIMIT, -1, 0, "out of memory");
     w->stop = VM_STOP_WAIT;
     return NULL;
 }
+
+VM_HANDLER(gr_vm_x_nanosleep) { return gr_vm_pause(w, i, gr_vm_pause_ns(w, i)); }

@@ -4,10 +4,10 @@
 #include "vm/core/exec_mem.h"
 
 #include "vm/core/exec.h"
+#include "vm/core/extend.h"
 #include "vm/core/warp.h"
 #include "vm/mem/mem_kernels.h"
 #include "vm/mem/weak.h"
-#include "vm/observe/poison.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -282,7 +282,7 @@ bool gr_vm_stores_same(const VmAccessEvent *e, unsigned lane, uint32_t from, uin
     if (from + n > info->size)
         return false;
     // There: it was asked before.
-    gr_vm_unpoisoned(rest_of(w)->launch->device, lane_at(w, i, info->space, lane, raw), info->size, there);
+    gr_vm_program_bytes(rest_of(w)->launch->device, lane_at(w, i, info->space, lane, raw), info->size, there);
     uint32_t others = overlapping(e, lane, from, n, info->size);
     for (unsigned k = 0; others; k++) {
         unsigned l = commit_lane(k, e->turn);
@@ -311,7 +311,7 @@ void gr_vm_glance_same(const VmGlance *g, uint32_t lanes[4]) {
         unsigned l = (unsigned)__builtin_ctz(m);
         uint8_t stored[16 * VM_MAX_VEC], there[16 * VM_MAX_VEC];
         gr_vm_stored(w, info, l, stored);
-        gr_vm_unpoisoned(d, w->shared + gr_vm_glance_at(g, l), info->size, there);
+        gr_vm_program_bytes(d, w->shared + gr_vm_glance_at(g, l), info->size, there);
         for (unsigned k = 0; k < 4 && k * 4 < info->size; k++)
             lanes[k] |= memcmp(stored + k * 4, there + k * 4, info->size < 4 ? info->size : 4) ? 0 : m & -m;
     }

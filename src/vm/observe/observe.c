@@ -3,6 +3,7 @@
 #include "vm/async/async.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/extend.h"
 #include "vm/core/sync_insn.h"
 #include "vm/core/warp.h"
 #include "vm/mem/weak.h"
@@ -409,7 +410,7 @@ bool gr_vm_is_matrix(const VmInsn *i) {
 void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool first) {
     VmWarpRest *r = rest_of(w);
     VmDevice *d = r->launch->device;
-    // Of a matrix the lanes watch parts, in which they had not always a part themselves (engines/collider/pass/collider_matrix.h).
+    // Of a matrix each lane watches one part: what it looks at, which need not be what it accessed.
     bool matrix = gr_vm_is_matrix(access);
     const VmMemInfo *again = look->extra, *info = matrix ? again : access->extra;
     uint32_t mask = w->mask;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — a device as a whole: its properties, its observers, where its output goes.
+#include "vm/core/extend.h"
 #include "vm/core/policy.h"
 #include "vm/core/warp.h"
 #include "vm/mem/weak.h"
-#include "vm/observe/poison.h"
 #include "vm/sched/stuck.h"
 #include "vm/sched/team.h"
 
@@ -76,6 +76,11 @@ gr_status gr_vm_create(const VmConfig *config, VmDevice **out, gr_error *err) {
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
         }
     }
+    gr_status st = gr_vm_extend(d, err);
+    if (st != GR_OK) {
+        gr_vm_destroy(d);
+        return st;
+    }
     set_props(d);
     *out = d;
     return GR_OK;
@@ -90,7 +95,7 @@ void gr_vm_destroy(VmDevice *d) {
         gr_vm_module_unload(d->modules);
     gr_vm_team_free(d->team);
     gr_vm_weak_free(d->weak);
-    gr_vm_poison_forget(d);
+    gr_vm_unextend(d);
     gr_vm_pct_free(d->pct);
     gr_vec_free(&d->observers);
     free(d);

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// hold — the race-directed schedule: who has just made an access is held while others run.
+// hold — the race-directed schedule: a thread that has just made an access is held while others run.
 //
-// The collider pauses after each access and looks again. By default the pause is virtual time, and who meets whom in it is
-// chance. Here it has no length: the split is held until nobody else can make progress, on this device or (the driver sees to
-// that) anywhere, or until others have executed so much that they may be polling for something which a
-// held one will write. Then one is released.
+// An engine may insert a pause after each access, to look again at what the access touched. By default the pause is virtual time,
+// and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no other can make progress, on
+// this device or (the driver sees to that) on any, or until others have executed so much that they may be polling for something
+// which a held one will write. Then one is released.
 //
-// Which one decides which pairs of accesses meet. A launch takes one of three ways, so that five seeds in a row take them all: anybody; who
-// has been held for longest, but for some who stay until only such are left, so that distant accesses meet too; or who
-// has been held least often, so that all advance together.
+// The choice of that one decides which pairs of accesses meet. A launch takes one of three ways, so that five seeds in a row take them
+// all: any split; the one held for longest, but for some that stay until only such are left, so that distant accesses meet too; or
+// the one held least often, so that all advance together.
 //
-// When an observer knows what should meet (VmWish, src/aim) a launch takes a fourth way, AIMED. Held is who comes to an access where the observer
-// wishes that somebody waits; who comes to another one goes on, but for one in eight: else threads that nobody aims at would always
-// run in the same order. First of all those come back who need not wait; then who was to wait (STOPS), as the two sides of a pair may
-// come in either order; last, and in no launch before all others, who was to wait for everybody else (STAYS): when that
-// one looks again, all who can come have come. The order among equals is chance. The limits below hold here too, so
-// a wish for what cannot happen ends.
+// When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to an access where
+// the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads that nobody aims at would always
+// run in the same order. Splits that need not wait come back first. Next come those that were to wait (STOPS), as the two sides of a
+// pair may come in either order. Those that were to wait for all others (STAYS) come last, and in no launch before all others: when such
+// a thread looks again, all that can come have come. The order among equals is chance. The limits below hold here too, so a wish for
+// what cannot happen ends.
 //
-// Warps may also be held before their first instruction: some pairs do not meet because the side that cannot be held, an atomic operation or a
-// copy, is always first. They are in an aimed launch when the observer wishes that its kernel begins late, three times in four; and in some launches, some
-// warps or all, when it says that what was tried before need not be tried again (NEW), in which case the ways are the three usual ones.
+// Warps may also be held before their first instruction. Some pairs do not meet because the side that cannot be held, an atomic
+// operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of its kernel, three times in
+// four. When the observer says that what was tried before need not be tried again (NEW), warps begin late in some launches, some
+// warps or all, and the ways are the three usual ones.
 //
-// A warp that opens a window together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps, or
-// any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX
-// promises no reconvergence. A split may also be held before an access (hooks.c): who opens no windows, because its accesses
-// are strong, must be late at times, too. Asynchronous operations are held in their way: one that would be next, when everybody is held, mostly comes
-// after somebody, though not when all of these wait for everybody else (sched.c); and some take so long that sleepers cannot wait for them (async.c).
+// A warp that pauses together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps, or any
+// sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX promises no
+// reconvergence. A split may also be held before an access (hooks.c): a thread that never pauses, because its accesses are strong, must be
+// late at times, too. Asynchronous operations are held in their way. One that would be next, when all are held, mostly comes after
+// a thread, though not when all threads wait for everybody else (sched.c); and some take so long that sleepers cannot wait for
+// them (async.c).
 #include "vm/core/policy.h"
 
 #include <stdlib.h>
 
 enum {
-    BEFORE_ONE_IN = 2, // holds that are no windows
+    BEFORE_ONE_IN = 2, // holds that are no pauses
     HELD_MAX = 256,    // splits of a launch
     QUIET = 512,       // warp instructions without a hold or a release: somebody polls
     QUIET_PER_WARP = 32,
@@ -141,7 +143,7 @@ static uint32_t key_of(VmLaunch *l, const VmSplit *p, VmWish wish) {
                                               : RANK_PASSES,
                       chance);
     if (l->way == TOGETHER)
-        return (p->windows < most ? p->windows : most) << 12 | chance >> 20;
+        return (p->pauses < most ? p->pauses : most) << 12 | chance >> 20;
     if (gr_rng_below(&l->hold_rng, 4) < l->stay)
         return STAYS | chance;
     return (uint32_t)l->held_ids & ~STAYS;
@@ -164,9 +166,9 @@ static void put(VmWarpRest *r, uint32_t s, uint32_t key) {
     gr_vm_split_set_state(r, s, VM_SPLIT_SLEEP);
 }
 
-static bool hold(VmWarpRest *r, uint32_t s, uint32_t site, bool window) {
+static bool hold(VmWarpRest *r, uint32_t s, uint32_t site, bool pause) {
     VmLaunch *l = r->launch;
-    if (!window && gr_rng_below(&l->hold_rng, BEFORE_ONE_IN) == 0)
+    if (!pause && gr_rng_below(&l->hold_rng, BEFORE_ONE_IN) == 0)
         return false;
     if (!has_begun(l))
         return false;
@@ -174,7 +176,7 @@ static bool hold(VmWarpRest *r, uint32_t s, uint32_t site, bool window) {
     if (w == VM_WISH_PASSES && gr_rng_below(&l->hold_rng, PASS_ONE_IN))
         return false;
     put(r, s, key_of(l, &r->splits[s], w));
-    r->splits[s].windows += window;
+    r->splits[s].pauses += pause;
     return true;
 }
 

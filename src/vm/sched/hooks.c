@@ -6,6 +6,7 @@
 // could not show.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/extend.h"
 #include "vm/core/policy.h"
 #include "vm/core/warp.h"
 
@@ -92,38 +93,43 @@ bool gr_vm_access_hook(VmWarp *w, const VmInsn *i) {
     return true;
 }
 
-static bool hold_split(VmWarp *w, const VmInsn *i, uint32_t s, uint32_t lanes) {
+typedef struct Pause {
+    const VmInsn *at;
+    uint32_t site;
+    void (*held)(VmWarp *w, const VmInsn *i);
+} Pause;
+
+static bool hold_split(VmWarp *w, const Pause *p, uint32_t s, uint32_t lanes) {
     VmWarpRest *r = rest_of(w);
-    if (!r->launch->device->policy->hold(r, s, i->stmt->tag.site, true))
+    if (!r->launch->device->policy->hold(r, s, p->site, true))
         return false;
-    if (i->extra && r->launch->device->listens_window) { // the window is that split's
-        uint32_t mask = w->mask, runs = r->cur;
-        r->cur = s;
-        w->mask = lanes;
-        gr_vm_wait_in_window(w, i);
-        r->cur = runs;
-        w->mask = mask;
-    }
+    uint32_t mask = w->mask, runs = r->cur;
+    r->cur = s;
+    w->mask = lanes;
+    p->held(w, p->at);
+    r->cur = runs;
+    w->mask = mask;
     return true;
 }
 
-bool gr_vm_hold_window(VmWarp *w, const VmInsn *i) {
+bool gr_vm_hold(VmWarp *w, const VmInsn *i, uint32_t site, void (*held)(VmWarp *w, const VmInsn *i)) {
     VmWarpRest *r = rest_of(w);
     VmLaunch *l = r->launch;
     uint32_t mask = split_of(w)->mask;
-    if (!l->device->policy->hold)
+    Pause p = {i, site, held};
+    if (!l->device->policy || !l->device->policy->hold)
         return false;
     // Without this lanes would always be held together, and never meet each other.
     bool parts = w->mask == mask && (mask & (mask - 1)) && gr_rng_below(&l->hold_rng, 4);
     uint32_t lanes = parts ? usual_part(l, mask) : 0;
     if (lanes) {
         part(w, i + 1, lanes, i->rejoin);
-        (void)hold_split(w, i, r->n_splits - 1, lanes);
+        (void)hold_split(w, &p, r->n_splits - 1, lanes);
         if (gr_rng_below(&l->hold_rng, 8)) // else the rest goes on
-            (void)hold_split(w, i, r->cur, mask & ~lanes);
+            (void)hold_split(w, &p, r->cur, mask & ~lanes);
         return true;
     }
-    if (!hold_split(w, i, r->cur, w->mask))
+    if (!hold_split(w, &p, r->cur, w->mask))
         return false;
     stop_at(w, i + 1, VM_STOP_WAIT);
     return true;

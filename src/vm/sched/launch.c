@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — starting kernels, their limits, and what remains of them afterwards.
+#include "vm/core/extend.h"
 #include "vm/mem/weak.h"
-#include "vm/observe/poison.h"
 #include "vm/sched/spread.h"
 
 #include <stdlib.h>
@@ -83,14 +83,14 @@ void gr_vm_launch_release(VmLaunch *l) {
     free(l->link);
     free(l->frame_pools);
     free(l->caches);
-    free(l->windows);
+    free(l->extension_state);
     l->sleepers = NULL;
     l->ready = NULL;
     l->warp = NULL;
     l->link = NULL;
     l->frame_pools = NULL;
     l->caches = NULL;
-    l->windows = NULL;
+    l->extension_state = NULL;
     l->n_sleepers = l->n_ready = 0;
     l->blocks = NULL;
     l->free_clusters = NULL;
@@ -111,7 +111,7 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     const VmModule *m = l->module;
     l->frame_pools = calloc(m->n_funcs + 1u, sizeof *l->frame_pools);
     l->caches = calloc(m->n_caches + 1u, sizeof *l->caches);
-    l->windows = calloc(m->n_windows + 1u, sizeof *l->windows);
+    l->extension_state = calloc(1, m->launch_room + 1u);
     size_t warps = (size_t)l->max_resident * l->warps_per_block + 1;
     l->warp = calloc(warps, sizeof *l->warp);
     l->ready = calloc(warps, sizeof *l->ready);
@@ -119,7 +119,7 @@ gr_status gr_vm_launch_reserve(VmLaunch *l, gr_error *err) {
     l->n_warps_made = 0;
     l->oldest = l->newest = l->chosen = UINT32_MAX;
     memset(&l->owned, 0, sizeof l->owned);
-    if (!l->frame_pools || !l->caches || !l->windows || !l->warp || !l->ready || !l->link)
+    if (!l->frame_pools || !l->caches || !l->extension_state || !l->warp || !l->ready || !l->link)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     l->caches_generation = gr_vm_mem_generation(l->device->mem);
     return GR_OK;
@@ -252,8 +252,8 @@ void gr_vm_launch_finish(VmLaunch *l) {
     unlink_launch(l);
     if (d->weak)
         gr_vm_weak_launch_end(l);
-    if (!d->active && d->poisoned.len)
-        gr_vm_poison_forget(d); // what a fault has left
+    if (!d->active)
+        gr_vm_idle(d);
     if (l->started) {
         VmLaunchEvent e = gr_vm_launch_event(l);
         for (size_t k = 0; k < d->observers.len; k++)

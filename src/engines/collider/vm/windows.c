@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// window — what the collider inserts around an access, at the price of an instruction where nothing can come of it.
+// windows — what the collider inserts around an access, at the price of an instruction where nothing can come of it.
 //
 // After each access the collider waits for a while and then looks again (engines/collider/pass/collider.h): its window. That is most
 // of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets nanosleep
@@ -18,9 +18,9 @@
 //
 // The first two shortcuts skip instructions that could only have found nothing. The device can be told to execute them all the
 // same (VmConfig.unfused): the execution must be the same, event by event, which tests compare.
-#include "vm/core/decode.h"
+#include "engines/collider/vm/parts.h"
 #include "vm/core/exec.h"
-#include "vm/core/warp.h"
+#include "vm/core/extend.h"
 #include "vm/mem/mem_kernels.h"
 
 enum {
@@ -28,22 +28,122 @@ enum {
     RAREST_SHIFT = 5, // down to one in 32
 };
 
-typedef struct VmWindow {
+// Of one window, in one launch.
+typedef struct WindowState {
+    uint32_t seen; // that opened, up to a limit
+    uint32_t shut; // how many more will not
+} WindowState;
+
+typedef struct Window {
     const VmInsn *access; // the program's
     const VmInsn *reload; // its address is the access's
     const VmInsn *more;   // the last of further ones, each with an address of its own; NULL: there is none
     const VmInsn *next;   // where the program goes on when nothing was found
     const VmInsn *step;   // of the random number generator; NULL: the pause is always as long
     uint32_t n;           // instructions from the first to the one that goes to the report
-    uint32_t id;
+    uint32_t state;       // its WindowState among the launch's (gr_vm_launch_room)
     bool store;
-} VmWindow;
-
-// ---- Recognizing them ----------------------------------------------------------------------------------------
+} Window;
 
 static bool is_op(const VmInsn *i, PtxOp op) {
     return i->stmt->kind == PTX_INSTR && i->stmt->instr->op == op;
 }
+static bool is_look(const VmInsn *i) {
+    return i->exec[0] != gr_vm_x_rejoin && (i->part || is_op(i, PTX_OP_LD));
+}
+
+// ---- Executing them ------------------------------------------------------------------------------------------
+
+// Whether this window opens.
+static bool opens(VmLaunch *l, const Window *w) {
+    WindowState *s = gr_vm_launch_state(l, w->state);
+    if (s->shut) {
+        s->shut--;
+        return false;
+    }
+    unsigned shift = s->seen / EACH;
+    if (shift < RAREST_SHIFT)
+        s->seen++;
+    if (shift)
+        s->shut = gr_rng_below(&l->rng, (2u << shift) - 1); // 2^shift - 1 on average
+    return true;
+}
+
+// Everything but the pause, one after the other; where it leads.
+static const VmInsn *execute(VmWarp *w, const VmInsn *first, unsigned n) {
+    for (const VmInsn *i = first;; i++) {
+        const VmExec *x = i == first ? i->body : i->exec;
+        const VmInsn *next = is_op(i, PTX_OP_NANOSLEEP) ? i + 1 : x[w->partial](w, i);
+        if (next != i + 1 || i + 1 == first + n)
+            return next;
+    }
+}
+
+static VM_HANDLER(x_window) {
+    const Window *k = i->extra;
+    VmWarpRest *r = rest_of(w);
+    // The quantum began here: others may have run since the access.
+    if (r->resumed == i || (k->store && !gr_vm_mem_kernels()->distinct(w, k->reload)) || opens(r->launch, k))
+        return i->body[w->partial](w, i);
+    w->left -= (int32_t)k->n - 1;
+    if (r->launch->device->config.unfused)
+        return execute(w, i, k->n);
+    const VmInsn *look = k->reload;
+    bool nobody = look->body[0] &&
+                  !((look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard)) & w->mask);
+    if (!nobody) // the second look counts as an access
+        w->budget -= 1;
+    if (k->step)
+        (void)k->step->exec[w->partial](w, k->step);
+    return k->next;
+}
+
+static VM_HANDLER(x_copy_window) {
+    const Window *k = i->extra;
+    if (opens(rest_of(w)->launch, k))
+        return i->body[w->partial](w, i);
+    (void)k->step->exec[w->partial](w, k->step);
+    return k->next;
+}
+
+static VM_HANDLER(x_peers) {
+    enum { OUT_OF_LINE = 16 };
+    const Window *k = i->extra;
+    if (!gr_vm_mem_kernels()->distinct(w, k->reload))
+        return i->body[w->partial](w, i);
+    w->left -= (int32_t)k->n - 1;
+    if (!rest_of(w)->launch->device->config.unfused)
+        return k->next;
+    const VmInsn *at = execute(w, i, k->n);
+    for (unsigned n = 0; n < OUT_OF_LINE && at && at != k->next;
+         n++) // not side by side: leads back all the same
+        at = at->exec[w->partial](w, at);
+    return at;
+}
+
+// The window in which the running lanes are about to wait opens for those who listen.
+static void wait_in_window(VmWarp *w, const VmInsn *i) {
+    const Window *k = i->extra;
+    if (!k || !rest_of(w)->launch->device->listens_window)
+        return;
+    gr_vm_open_window(w, k->access, k->reload, true);
+    for (const VmInsn *look = k->reload; look != k->more && k->more;)
+        if (is_look(++look))
+            gr_vm_open_window(w, k->access, look, false);
+}
+
+// The pause. Under a schedule that holds threads it has no length: they are held here.
+static VM_HANDLER(x_pause) {
+    if (gr_vm_hold(w, i, i->stmt->tag.site, wait_in_window))
+        return NULL;
+    uint64_t ns = gr_vm_pause_ns(w, i);
+    if (ns)
+        wait_in_window(w, i);
+    return gr_vm_pause(w, i, ns);
+}
+
+// ---- Recognizing them ----------------------------------------------------------------------------------------
+
 static bool same_place(const VmInsn *a, const VmInsn *b) {
     return b->tagged && b->stmt->kind == PTX_INSTR && b->stmt->tag.inserted &&
            b->stmt->tag.site == a->stmt->tag.site && b->exec[0] != gr_vm_x_rejoin;
@@ -111,7 +211,7 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
     VmInsn *bra = end_of(i, limit, ops, 2);
     if (!bra)
         return true;
-    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    Window *w = GR_NEW(&m->arena, Window);
     if (!w)
         return false;
     for (const VmInsn *k = i; k < bra; k++)
@@ -123,8 +223,8 @@ static bool fuse_window(VmModule *m, VmInsn *i, const VmInsn *limit, const VmIns
     w->next = after(bra);
     w->n = (uint32_t)(bra - i) + 1;
     w->store = store;
-    w->id = m->n_windows++;
-    wrap(i, gr_vm_x_window, w);
+    w->state = gr_vm_launch_room(m, sizeof(WindowState));
+    wrap(i, x_window, w);
     return true;
 }
 
@@ -138,11 +238,11 @@ static bool fuse_peers(VmModule *m, VmInsn *i, const VmInsn *limit) {
         access++;
     if (access == limit || !is_op(access, PTX_OP_ST) || access->site != i->stmt->tag.site)
         return true;
-    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    Window *w = GR_NEW(&m->arena, Window);
     if (!w)
         return false;
-    *w = (VmWindow){.reload = access, .next = after(bra), .n = (uint32_t)(bra - i) + 1};
-    wrap(i, gr_vm_x_peers, w);
+    *w = (Window){.reload = access, .next = after(bra), .n = (uint32_t)(bra - i) + 1};
+    wrap(i, x_peers, w);
     return true;
 }
 
@@ -156,16 +256,13 @@ static bool fuse_copy(VmModule *m, VmInsn *i, const VmInsn *limit) {
     if (i->body[0] || k == limit || k->tagged || k->site != i->stmt->tag.site || !is_op(k, PTX_OP_CP) ||
         !same_place(i, i + 1) || !is_op(i + 1, PTX_OP_MUL))
         return true;
-    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    Window *w = GR_NEW(&m->arena, Window);
     if (!w)
         return false;
-    *w = (VmWindow){.access = k, .step = i + 1, .next = last + 1, .id = m->n_windows++};
-    wrap(i, gr_vm_x_copy_window, w);
+    *w = (Window){
+        .access = k, .step = i + 1, .next = last + 1, .state = gr_vm_launch_room(m, sizeof(WindowState))};
+    wrap(i, x_copy_window, w);
     return true;
-}
-
-static bool is_look(const VmInsn *i) {
-    return i->exec[0] != gr_vm_x_rejoin && (i->part || is_op(i, PTX_OP_LD));
 }
 
 // What wmma.store stored is loaded again by wmma.load.c, whose lanes look where they stored: their addresses are known then
@@ -174,10 +271,10 @@ static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
     const VmInsn *first = access;
     while (first[-1].stmt == access->stmt && first[-1].part)
         first--;
-    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    Window *w = GR_NEW(&m->arena, Window);
     if (!w)
         return false;
-    *w = (VmWindow){.access = access, .reload = first, .more = access > first ? access : NULL};
+    *w = (Window){.access = access, .reload = first, .more = access > first ? access : NULL};
     i->extra = w;
     return true;
 }
@@ -196,10 +293,10 @@ static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
         look++;
     if (look == limit || !same_place(i, look))
         return true;
-    VmWindow *w = GR_NEW(&m->arena, VmWindow);
+    Window *w = GR_NEW(&m->arena, Window);
     if (!w)
         return false;
-    *w = (VmWindow){.access = access, .reload = look};
+    *w = (Window){.access = access, .reload = look};
     if (gr_vm_is_matrix(access)) // what a lane stored lies in several places
         for (; look < limit && (same_place(i, look) || look->exec[0] == gr_vm_x_rejoin); look++)
             if (look != w->reload && is_look(look))
@@ -208,9 +305,17 @@ static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
     return true;
 }
 
-bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
+// Pauses of the device runtime are taken likewise.
+static void take_pause(VmInsn *i) {
+    VmExec *x = i->body[0] ? i->body : i->exec;
+    if (i->tagged && x[0] == gr_vm_x_nanosleep)
+        x[0] = x[1] = x_pause;
+}
+
+bool gr_collider_vm_windows(VmModule *m, VmFunc *f) {
     const VmInsn *limit = f->code + f->n_code;
     for (VmInsn *i = f->code; i < limit; i++) {
+        take_pause(i);
         if (!i->tagged || !i->stmt || i->stmt->kind != PTX_INSTR || !i->stmt->tag.site ||
             i->exec[0] == gr_vm_x_rejoin)
             continue;
@@ -220,88 +325,10 @@ bool gr_vm_find_windows(VmModule *m, VmFunc *f) {
         } else if (i > f->code && (is_op(i, PTX_OP_MUL) || is_op(i, PTX_OP_NANOSLEEP)) &&
                    !fuse_window(m, i, limit, i - 1))
             return false;
-        if (is_op(i, PTX_OP_MUL) && i->exec[0] != gr_vm_x_window && !fuse_copy(m, i, limit))
+        if (is_op(i, PTX_OP_MUL) && i->exec[0] != x_window && !fuse_copy(m, i, limit))
             return false;
         if (is_op(i, PTX_OP_NANOSLEEP) && !i->extra && !find_wait(m, f, i, limit))
             return false;
     }
     return true;
-}
-
-// ---- Executing them ------------------------------------------------------------------------------------------
-
-// Whether this window opens.
-static bool opens(VmLaunch *l, uint32_t id) {
-    VmWindowState *s = &l->windows[id];
-    if (s->shut) {
-        s->shut--;
-        return false;
-    }
-    unsigned shift = s->seen / EACH;
-    if (shift < RAREST_SHIFT)
-        s->seen++;
-    if (shift)
-        s->shut = gr_rng_below(&l->rng, (2u << shift) - 1); // 2^shift - 1 on average
-    return true;
-}
-
-// Everything but the pause, one after the other; where it leads.
-static const VmInsn *execute(VmWarp *w, const VmInsn *first, unsigned n) {
-    for (const VmInsn *i = first;; i++) {
-        const VmExec *x = i == first ? i->body : i->exec;
-        const VmInsn *next = is_op(i, PTX_OP_NANOSLEEP) ? i + 1 : x[w->partial](w, i);
-        if (next != i + 1 || i + 1 == first + n)
-            return next;
-    }
-}
-
-VM_HANDLER(gr_vm_x_window) {
-    const VmWindow *k = i->extra;
-    VmWarpRest *r = rest_of(w);
-    // The quantum began here: others may have run since the access.
-    if (r->resumed == i || (k->store && !gr_vm_mem_kernels()->distinct(w, k->reload)) ||
-        opens(r->launch, k->id))
-        return i->body[w->partial](w, i);
-    w->left -= (int32_t)k->n - 1;
-    if (r->launch->device->config.unfused)
-        return execute(w, i, k->n);
-    const VmInsn *look = k->reload;
-    bool nobody = look->body[0] &&
-                  !((look->guard_negated ? ~VM_PRED(w, look->guard) : VM_PRED(w, look->guard)) & w->mask);
-    if (!nobody) // the second look counts as an access
-        w->budget -= 1;
-    if (k->step)
-        (void)k->step->exec[w->partial](w, k->step);
-    return k->next;
-}
-
-VM_HANDLER(gr_vm_x_copy_window) {
-    const VmWindow *k = i->extra;
-    if (opens(rest_of(w)->launch, k->id))
-        return i->body[w->partial](w, i);
-    (void)k->step->exec[w->partial](w, k->step);
-    return k->next;
-}
-
-VM_HANDLER(gr_vm_x_peers) {
-    enum { OUT_OF_LINE = 16 };
-    const VmWindow *k = i->extra;
-    if (!gr_vm_mem_kernels()->distinct(w, k->reload))
-        return i->body[w->partial](w, i);
-    w->left -= (int32_t)k->n - 1;
-    if (!rest_of(w)->launch->device->config.unfused)
-        return k->next;
-    const VmInsn *at = execute(w, i, k->n);
-    for (unsigned n = 0; n < OUT_OF_LINE && at && at != k->next;
-         n++) // not side by side: leads back all the same
-        at = at->exec[w->partial](w, at);
-    return at;
-}
-
-void gr_vm_wait_in_window(VmWarp *w, const VmInsn *i) {
-    const VmWindow *k = i->extra;
-    gr_vm_open_window(w, k->access, k->reload, true);
-    for (const VmInsn *look = k->reload; look != k->more && k->more;)
-        if (is_look(++look))
-            gr_vm_open_window(w, k->access, look, false);
 }
