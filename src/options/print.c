@@ -4,22 +4,46 @@
 
 #include <string.h>
 
+enum { HELP_INDENT = 27, HELP_WIDTH = 100 };
+
+// Words from column HELP_INDENT on, where the cursor is at `column`.
+static void put_wrapped(const char *text, size_t column, FILE *out) {
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > HELP_INDENT && column + 1 + n > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_INDENT, "");
+            column = HELP_INDENT;
+        } else if (column > HELP_INDENT) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, n, out);
+        column += n;
+        text += n + strspn(text + n, " ");
+    }
+    fputc('\n', out);
+}
+
 void gr_options_help(unsigned command, FILE *out) {
     const GrOptTable *t;
     const GrOptRow *r;
     for (size_t i = 0; (r = gr_options_row(i, &t)); i++) {
         if (!(r->commands & command))
             continue;
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", r->name, *r->arg ? " " : "", r->arg);
-        fprintf(out, "  %-24s %s", left, r->help);
+        StrBuf text = {0};
         uint64_t lowest, highest;
+        gr_str_addf(&text, "%s%s%s", t->engine ? t->engine : "", t->engine ? ": " : "", r->help);
         if (gr_options_range(t, r, &lowest, &highest))
-            fprintf(out, " (%llu to %llu; %s)", (unsigned long long)lowest, (unsigned long long)highest,
-                    r->deflt);
+            gr_str_addf(&text, " (%llu to %llu; %s)", (unsigned long long)lowest, (unsigned long long)highest,
+                        r->deflt);
         else if (*r->deflt && r->type != OPT_FLAG)
-            fprintf(out, " (%s)", r->deflt);
-        fputc('\n', out);
+            gr_str_addf(&text, " (%s)", r->deflt);
+        int n = fprintf(out, "  --%s%s%s", r->name, *r->arg ? " " : "", r->arg);
+        size_t used = n < 0 ? 0 : (size_t)n;
+        bool fits = used + 2 <= HELP_INDENT;
+        fprintf(out, fits ? "%*s" : "\n%*s", fits ? (int)(HELP_INDENT - used) : HELP_INDENT, "");
+        put_wrapped(text.data ? text.data : r->help, HELP_INDENT, out);
+        gr_str_free(&text);
     }
 }
 

@@ -294,10 +294,10 @@ static void test_options_without_effect(void **state) {
     expect_unheeded("engine=collider+exact device=cpu replays=9 pct-depth=2",
                     "--replays 9: --attribute was not given\n--pct-depth 2: the schedule is not pct\n");
     expect_unheeded("engine=collider device=cpu write-delay=0", "");
-    expect_unheeded(
-        "engine=collider device=cpu write-delay=1",
-        "--write-delay 1: under --schedule directed, which holds who has made an access until nobody else "
-        "can move, delays have no length (0 means that there are none)\n");
+    expect_unheeded("engine=collider device=cpu write-delay=1",
+                    "--write-delay 1: under --schedule directed a thread waits until no other can move, so "
+                    "delays have no "
+                    "length (0 still means no delay)\n");
     for (unsigned k = 0; k < 2; k++)
         expect_unheeded(k ? "engine=exact device=cpu jobs=4" : "engine=collider+exact device=cpu jobs=4",
                         "--jobs 4: the engine listens to the device, which then runs on one thread\n");
@@ -305,10 +305,10 @@ static void test_options_without_effect(void **state) {
                     "--jobs 4: with --weak the device runs on one thread\n");
     expect_unheeded(
         "engine=collider device=cpu jobs=4 watchpoints=yes",
-        "--jobs 4: only --schedule default, which is not the collider's own choice, runs on several "
-        "threads\n");
-    expect_unheeded("engine=collider device=cpu jobs=4 schedule=default watchpoints=yes",
-                    "--watchpoints yes: blocks ran on several threads (--jobs), where nobody can listen\n");
+        "--jobs 4: only --schedule default runs on several threads, and the engine chose another schedule\n");
+    expect_unheeded(
+        "engine=collider device=cpu jobs=4 schedule=default watchpoints=yes",
+        "--watchpoints yes: blocks ran on several threads (--jobs), where no engine can listen\n");
 }
 
 // docs/options.md is what the table says; UPDATE_DOCS=1 in the environment writes it.
