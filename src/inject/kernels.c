@@ -48,6 +48,22 @@ void gr_kernel_found(const void *handle, const char *name, LoadedModule *modules
         gr_session_notef("out of memory: a kernel is not counted");
 }
 
+// The modules of a library whose module in this context no interposed call gave out.
+static LoadedModule *in_library(CUmodule module) {
+    CUresult (*get)(CUmodule *, CUlibrary) =
+        (CUresult(*)(CUmodule *, CUlibrary))gr_driver_function("cuLibraryGetModule");
+    Session *s = &gr_session;
+    for (size_t i = 0; get && i < s->modules.len; i++) {
+        LoadedModule *m = s->modules.data[i], *list = m->library ? gr_modules_of(m->library) : NULL;
+        CUmodule own = NULL;
+        if (list == m && get(&own, m->library) == CUDA_SUCCESS && own == module) {
+            gr_map_put_u64(&s->modules_of, (uintptr_t)module, m);
+            return m;
+        }
+    }
+    return NULL;
+}
+
 // A handle that no interposed call gave out: the driver knows its name, and its module.
 static Kernel *ask_driver(const void *handle) {
     CUresult (*name_of)(const char **, CUfunction) =
@@ -61,6 +77,8 @@ static Kernel *ask_driver(const void *handle) {
     if (module_of && module_of(&module, (CUfunction)(uintptr_t)handle) != CUDA_SUCCESS)
         module = NULL;
     LoadedModule *list = module ? gr_modules_of(module) : NULL;
+    if (!list && module)
+        list = in_library(module);
     if (!list && module)
         list = gr_wrapped_module(name, module);
     gr_kernel_found(handle, name, list);

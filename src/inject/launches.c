@@ -146,9 +146,14 @@ CUresult gr_launch_around(Launching *l) {
     l->run.submit = submit;
     g->context = gr_current_context();
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    // What the engine asks of the driver would break a capture that is open in another stream.
+    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    unsigned aside = capturing ? gr_aside_begin() : 0;
     if (copy_attributes(l) && copy_params(l))
         result = s->engine->around_launch ? s->engine->around_launch(s->engine_self, g, &l->run)
                                           : submit(&l->run, NULL); // a node of a graph
+    if (capturing)
+        gr_aside_end(aside);
     free(l->attributes);
     free(l->pointers);
     free(g->params);
