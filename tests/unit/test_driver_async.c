@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static unsigned n_notes;
+static _Atomic unsigned n_notes; // of last_note, which is whole before: the device's thread calls, too
 static char last_note[256];
 
 void gr_api_note(const char *what) {
-    n_notes++;
     snprintf(last_note, sizeof last_note, "%s", what);
+    n_notes++;
 }
 
 // A log in pinned memory that kernels append to.
