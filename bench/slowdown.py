@@ -69,7 +69,7 @@ def slot_bytes():
         for one in names.split(","):
             count = re.search(r"\[(\w+)\]", one)
             total += sizes[kind] * (16 if count and count.group(1) == "GR_VALUE_BYTES" else int(count.group(1)) if count else 1)
-    return (total + 7) // 8 * 8 * len(re.findall(r"^RACE_CLASS\(", (root / "src/engines/collider/classes.def").read_text(), re.M))
+    return (total + 7) // 8 * 8 * len(re.findall(r"^CLASS\(", (root / "src/engines/collider/classes.def").read_text(), re.M))
 
 
 names = [s.stem for s in sorted((root / "tests/programs").glob("*.cu")) if os.access(folder / s.stem, os.X_OK) and re.search(args.only, s.stem)]

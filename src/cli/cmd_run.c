@@ -382,6 +382,8 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     char number[32];
     const GrEngine *engine = gr_engine_find(r->options.engine);
     gr_report_init(&report);
+    report.find_class = gr_engine_class;
+    report.find_decoder = gr_engine_decoder;
     report.engine = r->options.engine;
     report.evidence = engine ? engine->evidence : "see the engine";
     // What one of two found is explained by the other, which follows what orders accesses.

@@ -3,8 +3,7 @@
 
 // One list of fields for both directions.
 #define MISUSE(N32, N64, TEXT, m)                                                                            \
-    TEXT((m)->class)                                                                                         \
-    TEXT((m)->meaning)                                                                                       \
+    N32((m)->class)                                                                                          \
     TEXT((m)->kernel)                                                                                        \
     TEXT((m)->detail)                                                                                        \
     N32((m)->ptx_line)                                                                                       \

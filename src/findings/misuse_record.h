@@ -11,7 +11,8 @@
 enum { GR_MISUSE_FRAMES = 32 };
 
 typedef struct GrMisuseInfo {
-    const char *class, *meaning, *kernel, *detail; // "": not known
+    uint32_t class;              // GrClass.number
+    const char *kernel, *detail; // "": not known
     GrFrame at;
     const GrFrame *inlined; // where `at` was inlined, innermost first
     uint32_t n_inlined, ptx_line;

@@ -76,8 +76,11 @@ void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
     gr_put_str(out, m->name);
     gr_put_u32(out, m->unchecked != NULL);
     gr_put_str(out, m->unchecked);
-    gr_put_u64(out, m->slots);
-    gr_put_u64(out, m->slot_bytes);
+    gr_put_str(out, m->area_tag.engine);
+    gr_put_u32(out, m->area_tag.format);
+    gr_put_u32(out, m->area_tag.version);
+    gr_put_u64(out, m->area);
+    gr_put_u64(out, m->area_bytes);
     gr_put_u32(out, texts.count);
     gr_str_addn(out, texts.out.data ? texts.out.data : "", texts.out.len);
     gr_put_u32(out, m->n_kernels);
@@ -177,8 +180,11 @@ gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out
     bool unchecked = gr_get_u32(&r.c) != 0;
     const char *why = gr_get_str(&r.c, arena);
     out->unchecked = unchecked ? why : NULL;
-    out->slots = gr_get_u64(&r.c);
-    out->slot_bytes = gr_get_u64(&r.c);
+    out->area_tag.engine = gr_get_str(&r.c, arena);
+    out->area_tag.format = gr_get_u32(&r.c);
+    out->area_tag.version = gr_get_u32(&r.c);
+    out->area = gr_get_u64(&r.c);
+    out->area_bytes = gr_get_u64(&r.c);
     r.n_texts = count_of(&r, 4);
     r.texts = GR_NEW_ARRAY(arena, const char *, (size_t)r.n_texts + 1);
     if (!r.texts)

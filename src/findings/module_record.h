@@ -36,6 +36,12 @@ typedef struct GrFunctionInfo {
     uint32_t n_kernels;
 } GrFunctionInfo;
 
+// Whose an area is, and what its bytes are by that engine's own count.
+typedef struct GrAreaTag {
+    const char *engine; // its name; NULL: there is no area
+    uint32_t format, version;
+} GrAreaTag;
+
 typedef struct GrModuleInfo {
     uint64_t process, number, hash;
     const char *name, *unchecked; // why it is not checked, NULL when it is
@@ -44,7 +50,8 @@ typedef struct GrModuleInfo {
     GrSiteInfo *sites; // [0] unused, [1] to [n_sites]
     GrFunctionInfo *functions;
     uint32_t n_functions;
-    uint64_t slots, slot_bytes; // the GrSlot array's place in the file
+    GrAreaTag area_tag;
+    uint64_t area, area_bytes; // where its area is in the file; area_bytes 0: nowhere
 } GrModuleInfo;
 
 // Appends the record's payload.

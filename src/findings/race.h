@@ -46,7 +46,7 @@ static inline uint64_t gr_tally(RaceTally *t, uint64_t moment, uint32_t lane) {
 }
 
 typedef struct Race {
-    unsigned class; // engines/exact/classes.def
+    unsigned class; // place in the classes of RaceWriter
     PtxSpace space;
     RaceSide side[2]; // the later one first: it is the one that noticed
     uint64_t overlap; // first byte that both touched, and how many

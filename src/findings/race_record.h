@@ -5,6 +5,7 @@
 #define GR_FINDINGS_RACE_RECORD_H
 
 #include "base/arena.h"
+#include "findings/finding.h"
 #include "findings/reader.h"
 
 typedef enum GrSideKind {
@@ -15,11 +16,6 @@ typedef enum GrSideKind {
     GR_SIDE_HOST,  // the program's own access, by an instruction of the host's
     GR_SIDE_FREE, // the memory was freed: by a thread if `launch` is set, at line `at` of file `object`, line `site` of the PTX; else by the API
 } GrSideKind;
-
-typedef enum GrSeenBy {
-    GR_SEEN_BY_CAUSALITY,  // nothing ordered the two
-    GR_SEEN_BY_WATCHPOINT, // the one came while the other was under way
-} GrSeenBy;
 
 enum { GR_SIDE_VOLATILE = 1, GR_SIDE_DISCARDED = 2 };
 
@@ -37,7 +33,7 @@ typedef struct GrRaceSide {
 } GrRaceSide;
 
 typedef struct GrRaceInfo {
-    uint32_t class;   // from 0, of engines/exact/classes.def
+    uint32_t class;   // GrClass.number
     uint32_t space;   // 0 global, 1 shared
     uint32_t seen_by; // GrSeenBy
     GrRaceSide side[2];

@@ -39,7 +39,7 @@ typedef enum GrRecordKind {
 } GrRecordKind;
 
 enum {
-    GR_RESULTS_VERSION = 2,
+    GR_RESULTS_VERSION = 3,
     GR_RESULTS_HEADER = 4096,
     GR_RESULTS_GRID = 16,
     GR_RESULTS_AREA_ALIGN = 65536, // the largest page size of the machines we run on

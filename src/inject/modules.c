@@ -499,8 +499,9 @@ void gr_modules_record(LoadedModule *list) {
         m->recorded = true;
         StrBuf b = {0};
         m->info.unchecked = m->unchecked;
-        m->info.slots = m->records_offset;
-        m->info.slot_bytes = m->pub.rewritten ? m->pub.record_bytes : 0;
+        m->info.area = m->records_offset;
+        m->info.area_bytes = m->pub.rewritten ? m->pub.record_bytes : 0;
+        m->info.area_tag = m->pub.record_tag;
         gr_module_write(&m->info, &b);
         gr_results_append(&gr_session.results, GR_RECORD_MODULE, &b);
         gr_str_free(&b);

@@ -14,24 +14,26 @@ static void put_place(const GrFrame *f, uint32_t ptx_line, FILE *out) {
         fprintf(out, "PTX line %u", ptx_line);
 }
 
-static void put_race(const GrRace *race, FILE *out) {
-    put_place(&race->accesses[0].at, race->accesses[0].ptx_line, out);
-    fprintf(out, ": data race: %s in kernel %s", gr_race_class_name(race->class), or (race->kernel, "?"));
-    if (race->n_accesses > 1) {
+static void put_race(const GrReport *r, const GrRace *race, FILE *out) {
+    put_place(&race->found.accesses[0].at, race->found.accesses[0].ptx_line, out);
+    fprintf(out, ": data race: %s in kernel %s", gr_report_class(r, race->found.class)->name,
+            or (race->found.kernel, "?"));
+    if (race->found.n_accesses > 1) {
         fputs(", other side ", out);
-        put_place(&race->accesses[1].at, race->accesses[1].ptx_line, out);
+        put_place(&race->found.accesses[1].at, race->found.accesses[1].ptx_line, out);
     }
-    fprintf(out, ", occurred %llu times\n", (unsigned long long)race->count);
+    fprintf(out, ", occurred %llu times\n", (unsigned long long)race->found.count);
     fflush(out);
 }
 
 bool gr_report_brief(const GrReport *r, const char *why, FILE *out) {
     for (size_t i = 0; i < r->races.len; i++)
-        put_race(&r->races.data[i], out);
+        put_race(r, &r->races.data[i], out);
     for (size_t i = 0; i < r->misuses.len; i++) {
-        const GrMisuse *m = &r->misuses.data[i];
-        put_place(&m->at, m->ptx_line, out);
-        fprintf(out, ": synchronization misuse: %s in kernel %s\n", m->class, or (m->kernel, "?"));
+        const GrFinding *m = &r->misuses.data[i];
+        put_place(&m->accesses[0].at, m->accesses[0].ptx_line, out);
+        fprintf(out, ": synchronization misuse: %s in kernel %s\n", gr_report_class(r, m->class)->name,
+                or (m->kernel, "?"));
         fflush(out);
     }
     bool races = r->verdict == GR_VERDICT_RACES;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the records of a results file to a report.
 #include "report/build.h"
-#include "engines/collider/device/record.h"
 #include "findings/conflict_record.h"
 #include "findings/misuse_record.h"
-#include "report/suppress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,60 +10,6 @@
 
 // A launch is attributed to a kernel through the logs; more of them than this are not looked at.
 enum { MAX_LOG_ENTRIES = 1 << 20 };
-
-void gr_report_init(GrReport *r) {
-    memset(r, 0, sizeof *r);
-    gr_arena_init(&r->arena);
-    r->sources = gr_arena_alloc(&r->arena, sizeof *r->sources);
-    r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
-}
-
-void gr_report_free(GrReport *r) {
-    gr_vec_free(&r->races);
-    gr_vec_free(&r->conflicts);
-    gr_vec_free(&r->faulted);
-    gr_vec_free(&r->misuses);
-    gr_vec_free(&r->kernels);
-    gr_vec_free(&r->functions);
-    gr_vec_free(&r->absent);
-    gr_vec_free(&r->notes);
-    gr_vec_free(&r->doubts);
-    gr_vec_free(&r->remarks);
-    gr_vec_free(&r->faults);
-    gr_vec_free(&r->reasons);
-    if (r->sources)
-        gr_sources_free(r->sources);
-    gr_arena_free(&r->arena);
-}
-
-bool gr_build_count(GrCountedVec *v, const char *text) {
-    for (size_t i = 0; i < v->len; i++)
-        if (!strcmp(v->data[i].text, text)) {
-            v->data[i].count++;
-            return true;
-        }
-    GrCounted c = {text, 1};
-    return gr_vec_push(v, c);
-}
-
-#define ADD_TEXT(to)                                                                                         \
-    char text[1024];                                                                                         \
-    va_list ap;                                                                                              \
-    va_start(ap, fmt);                                                                                       \
-    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
-    va_end(ap);                                                                                              \
-    char *copy = gr_arena_strdup(&r->arena, text);                                                           \
-    return copy && gr_build_count(to, copy) ? GR_OK : GR_ERR_NOMEM
-
-gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
-gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
-
-// ---- records ---------------------------------------------------------------------------------------------
-
-bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file) {
-    return (kernel && r->excludes_kernel && r->excludes_kernel(r->excludes_user, kernel)) ||
-           (r->excludes_file && r->excludes_file(r->excludes_user, file));
-}
 
 static Process *process_of(Build *b, uint64_t number) {
     for (size_t i = 0; i < b->processes.len; i++)
@@ -84,9 +28,6 @@ static gr_status take_module(Build *b, const GrRecord *rec, gr_error *err) {
     gr_status st = gr_module_read(rec, &b->report->arena, &m, err);
     if (st != GR_OK)
         return st;
-    uint64_t need = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
-    if (m.slot_bytes && (m.slot_bytes < need || !gr_results_at(b->view, m.slots, need)))
-        m.slot_bytes = 0, b->report->damaged++; // its slots are past the end of the file
     if (!gr_vec_push(&b->modules, m) ||
         !gr_map_put_u64(&b->module_at, gr_build_key(m.process, m.number), (void *)b->modules.len))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
@@ -153,7 +94,7 @@ static void take_text(Build *b, const GrRecord *rec, GrCountedVec *to) {
     const char *text = gr_get_str(&c, &b->report->arena);
     if (c.bad)
         b->report->damaged++;
-    else if (!gr_build_count(to, text))
+    else if (!gr_report_count(to, text))
         b->nomem = true;
 }
 
@@ -166,7 +107,7 @@ static void take_fault(Build *b, const GrRecord *rec) {
     char *text = gr_arena_printf(arena, "kernel %s %s", gr_short_name(kernel, arena), what);
     if (c.bad)
         b->report->damaged++;
-    else if (!text || !gr_build_count(&b->report->faults, text) || !gr_vec_push(&b->report->faulted, launch))
+    else if (!text || !gr_report_count(&b->report->faults, text) || !gr_vec_push(&b->report->faulted, launch))
         b->nomem = true;
 }
 
@@ -181,53 +122,35 @@ static void take_end(Build *b, const GrRecord *rec) {
 
 static const char *known(const char *s) { return *s ? s : NULL; }
 
-static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
-
-static bool same_place(const GrFrame *a, const GrFrame *b) {
-    return same_text(a->file, b->file) && a->line == b->line && a->col == b->col;
-}
-
-static bool same_places(const GrMisuse *a, const GrMisuse *b) {
-    bool same = a->n_inlined == b->n_inlined && same_place(&a->at, &b->at) &&
-                (a->at.line || a->ptx_line == b->ptx_line);
-    for (uint32_t k = 0; same && k < a->n_inlined; k++)
-        same = same_place(&a->inlined[k], &b->inlined[k]);
-    return same;
-}
-
-// The same at the same place in several processes is one.
-static void take_misuse(Build *b, const GrRecord *rec) {
-    GrReport *r = b->report;
+// False when the record makes no sense.
+static bool misuse_of_record(const Build *b, const GrRecord *rec, GrFinding *out) {
     GrMisuseInfo i;
-    if (gr_misuse_read(rec, &r->arena, &i, NULL) != GR_OK) {
-        r->damaged++;
-        return;
-    }
-    if (gr_report_excludes(r, *i.kernel ? i.kernel : NULL, i.at.file))
-        return;
-    GrMisuse m = {.class = i.class,
-                  .meaning = i.meaning,
-                  .kernel = known(i.kernel),
-                  .detail = i.detail,
-                  .at = i.at,
-                  .inlined = i.inlined,
-                  .n_inlined = i.n_inlined,
-                  .ptx_line = i.ptx_line,
-                  .launch = i.launch,
-                  .count = 1};
-    memcpy(m.thread, i.thread, sizeof m.thread);
-    memcpy(m.block, i.block, sizeof m.block);
-    const void *count = gr_results_at(b->view, i.count_at, sizeof m.count);
+    if (gr_misuse_read(rec, &b->report->arena, &i, NULL) != GR_OK)
+        return false;
+    *out = (GrFinding){.class = i.class,
+                       .kernel = known(i.kernel),
+                       .detail = i.detail,
+                       .launch = i.launch,
+                       .count = 1,
+                       .accesses = {gr_access_in(&i.at, i.inlined, i.n_inlined)},
+                       .n_accesses = 1};
+    GrAccess *a = &out->accesses[0];
+    a->ptx_line = i.ptx_line;
+    a->has_thread = true;
+    memcpy(a->thread, i.thread, sizeof a->thread);
+    memcpy(a->block, i.block, sizeof a->block);
+    const void *count = gr_results_at(b->view, i.count_at, sizeof out->count);
     if (i.count_at && count)
-        memcpy(&m.count, count, sizeof m.count);
-    for (size_t k = 0; k < r->misuses.len; k++) {
-        GrMisuse *o = &r->misuses.data[k];
-        if (!strcmp(o->class, m.class) && same_text(o->kernel, m.kernel) && same_places(o, &m)) {
-            o->count += m.count;
-            return;
-        }
-    }
-    b->nomem |= !gr_vec_push(&r->misuses, m);
+        memcpy(&out->count, count, sizeof out->count);
+    return gr_report_class(b->report, i.class)->kind == GR_KIND_MISUSE;
+}
+
+static void take_misuse(Build *b, const GrRecord *rec) {
+    GrFinding f;
+    if (!misuse_of_record(b, rec, &f))
+        b->report->damaged++;
+    else
+        b->nomem |= gr_report_add(b->report, &f, NULL) != GR_OK;
 }
 
 static void take_conflict(Build *b, const GrRecord *rec) {
@@ -274,6 +197,17 @@ static gr_status take_records(Build *b, gr_error *err) {
     return b->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
 }
 
+static void take_processes(Build *b) {
+    GrReport *r = b->report;
+    r->ran = true;
+    r->modules = b->modules.len;
+    r->processes = b->processes.len;
+    for (size_t i = 0; i < b->processes.len; i++) {
+        r->unended += !b->processes.data[i].ended;
+        r->unfinished += b->processes.data[i].unfinished;
+    }
+}
+
 gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err) {
     Build b = {.report = r, .view = view};
     r->dropped = view->dropped;
@@ -281,23 +215,9 @@ gr_status gr_report_build(GrReport *r, const GrResultsView *view, gr_error *err)
     gr_status st;
     GR_TRY(take_records(&b, err));
     GR_TRY(gr_build_races(&b, err));
-    GR_TRY(gr_report_merge(r, err));
-    if (r->causal.engine)
-        GR_TRY(gr_report_confirm(r, err));
-    gr_suppressions_apply(r);
-    GR_TRY(gr_report_group(r, err));
     gr_build_coverage(&b);
-    if (r->so_far.path && r->functions.len && !b.nomem) {
-        gr_error why = {0};
-        char where[800];
-        if (gr_report_cover(r, &why) != GR_OK)
-            b.nomem |= gr_report_reason(r, "this run is not in the coverage file: %s",
-                                        gr_error_text(&why, where, sizeof where)) != GR_OK;
-    }
-    r->processes = b.processes.len;
-    gr_build_verdict(&b);
-    if (b.nomem)
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    take_processes(&b);
+    st = b.nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_report_finish(r, err);
 done:
     gr_vec_free(&b.modules);
     gr_vec_free(&b.kernels);
@@ -306,7 +226,6 @@ done:
     gr_map_free(&b.coverage_at);
     gr_map_free(&b.launched);
     gr_map_free(&b.not_understood_at);
-    gr_vec_free(&b.not_understood);
     gr_vec_free(&b.logs);
     gr_vec_free(&b.processes);
     return st;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // build — what the parts that make a report of a results file share: build.c reads the records, build_races.c says what raced,
-// build_coverage.c what ran and was checked, build_verdict.c what that comes to.
+// build_coverage.c what ran and was checked.
 #ifndef GR_REPORT_BUILD_H
 #define GR_REPORT_BUILD_H
 
@@ -22,15 +22,7 @@ typedef struct Process {
     bool ended;
 } Process;
 
-// Accesses of one kernel (NULL: of device functions, whose callers are not known here) that the engine left as they were.
-typedef struct Unchecked {
-    const char *kernel;
-    const GrSiteInfo *first;
-    uint64_t count;
-} Unchecked;
-
 typedef struct Build {
-    VEC(Unchecked) not_understood; // only what may have run
     GrReport *report;
     const GrResultsView *view;
     VEC(GrModuleInfo) modules;
@@ -38,7 +30,7 @@ typedef struct Build {
     Map module_at, kernel_at; // process and number -> 1 + index; kernel_at: by the number that logs name
     Map coverage_at; // of a kernel's name, module and whether it is checked -> 1 + index in the report's kernels
     Map launched;    // what kernels ran: gr_build_launched's keys
-    Map not_understood_at; // of a kernel's name and a status -> 1 + index in not_understood
+    Map not_understood_at; // of a kernel's name and a status -> 1 + index in the report's not_understood
     VEC(LaunchLog) logs;
     VEC(Process) processes;
     bool nomem;
@@ -49,21 +41,15 @@ static inline uint64_t gr_build_key(uint64_t process, uint64_t number) {
     return gr_hash_bytes(of, sizeof of);
 }
 
-// `text` lives in the report's arena, or is a constant.
-bool gr_build_count(GrCountedVec *v, const char *text);
-
 // Of that number in that process; NULL: it was not seen.
 const GrModuleInfo *gr_build_module(const Build *b, uint64_t process, uint64_t number);
 
-// build_races.c
+// Adds what raced to the report: of areas and of records (build_races.c).
 gr_status gr_build_races(Build *b, gr_error *err);
 
 // build_coverage.c
 void gr_build_launched(Build *b, const KernelInfo *k); // it ran
 GrKernelCoverage *gr_build_kernel(Build *b, const char *name, const char *module, const char *unchecked);
 void gr_build_coverage(Build *b);
-
-// build_verdict.c
-void gr_build_verdict(Build *b);
 
 #endif

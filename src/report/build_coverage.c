@@ -48,9 +48,9 @@ static void add_not_understood(Build *b, const GrModuleInfo *m, const GrSiteInfo
     uint64_t key = key_of(site->status, site->kernel != NULL, site->kernel);
     size_t at = (size_t)gr_map_get_u64(&b->not_understood_at, key);
     if (at)
-        b->not_understood.data[at - 1].count++;
-    else if (!gr_vec_push(&b->not_understood, ((Unchecked){site->kernel, site, 1})) ||
-             !gr_map_put_u64(&b->not_understood_at, key, (void *)b->not_understood.len))
+        b->report->not_understood.data[at - 1].count++;
+    else if (!gr_vec_push(&b->report->not_understood, ((GrLeftAlone){site->kernel, site, 1})) ||
+             !gr_map_put_u64(&b->not_understood_at, key, (void *)b->report->not_understood.len))
         b->nomem = true;
 }
 

@@ -6,21 +6,20 @@
 // the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
 // does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
 #include "base/map.h"
-#include "engines/collider/device/record.h"
-#include "engines/exact/classes.h"
-#include "findings/race.h"
-#include "findings/race_record.h"
 #include "report/report_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_pair(const GrRace *r) { return r->class >= GR_CLASS_COUNT; }
-static bool is_causal(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_CAUSALITY; }
-static bool is_watched(const GrRace *r) { return is_pair(r) && r->seen_by == GR_SEEN_BY_WATCHPOINT; }
+static bool is_pair(const GrRace *r) { return r->found.order != NULL; }
+static bool is_causal(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_CAUSALITY; }
+static bool is_watched(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_WATCHPOINT; }
+static bool is_by_value(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_VALUE; }
 
 // Such are only looked for as witnesses.
-static bool is_speculated(const GrRace *r) { return r->class == GR_CLASS_COUNT + RACE_SPECULATED; }
+static bool is_speculated(const GrReport *r, const GrRace *race) {
+    return gr_report_class(r, race->found.class)->kind == GR_KIND_HOISTED;
+}
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
@@ -31,25 +30,26 @@ static bool same_place(const GrRace *r, const GrAccess *a, const GrRace *s, cons
         return a->at.line == b->at.line && same_text(a->at.file, b->at.file) &&
                same_text(a->at.function, b->at.function);
     if (!a->at.line)
-        return a->ptx_line == b->ptx_line && r->module && s->module && !strcmp(r->module, s->module);
+        return a->ptx_line == b->ptx_line && r->found.module && s->found.module &&
+               !strcmp(r->found.module, s->found.module);
     return a->at.line == b->at.line && a->at.col == b->at.col && a->at.file && b->at.file &&
            !strcmp(a->at.file, b->at.file);
 }
 
 // Which side of w is the first one of `of`: 0 or 1; -1: none.
 static int side_at(const GrRace *of, const GrRace *w) {
-    for (int k = 0; k < 2 && !strcmp(of->space, w->space); k++)
-        if (same_place(of, &of->accesses[0], w, &w->accesses[k]))
+    for (int k = 0; k < 2 && !strcmp(of->found.space, w->found.space); k++)
+        if (same_place(of, &of->found.accesses[0], w, &w->found.accesses[k]))
             return k;
     return -1;
 }
 
 static bool same_pair(const GrRace *a, const GrRace *b) {
-    if (strcmp(a->space, b->space))
+    if (strcmp(a->found.space, b->found.space))
         return false;
     for (unsigned k = 0; k < 2; k++)
-        if (same_place(a, &a->accesses[0], b, &b->accesses[k]) &&
-            same_place(a, &a->accesses[1], b, &b->accesses[!k]))
+        if (same_place(a, &a->found.accesses[0], b, &b->found.accesses[k]) &&
+            same_place(a, &a->found.accesses[1], b, &b->found.accesses[!k]))
             return true;
     return false;
 }
@@ -91,7 +91,7 @@ static bool index_races(const GrReport *r, Index *out) {
         const GrRace *race = &r->races.data[entry / 2];
         if (!is_pair(race))
             continue;
-        uint64_t hash = hash_of(&race->accesses[entry % 2]);
+        uint64_t hash = hash_of(&race->found.accesses[entry % 2]);
         out->next[entry] = (uint32_t)(uintptr_t)gr_map_get_u64(&out->heads, hash);
         ok = gr_map_put_u64(&out->heads, hash, (void *)(entry + 1));
     }
@@ -115,11 +115,12 @@ static bool same_thread(const GrAccess *a, const GrAccess *b) {
 }
 
 const GrAccess *gr_race_noticed_elsewhere(const GrRace *race) {
-    const GrAccess *noticed = &race->accesses[0], *met = race->watched ? &race->watched->accesses[0] : NULL;
+    const GrAccess *noticed = &race->found.accesses[0],
+                   *met = race->watched ? &race->watched->found.accesses[0] : NULL;
     if (!met || !noticed->has_thread)
         return NULL;
     bool same = same_thread(noticed, met) && noticed->address == met->address &&
-                (!race->launch || race->launch == race->watched->launch);
+                (!race->found.launch || race->found.launch == race->watched->found.launch);
     return same ? NULL : noticed;
 }
 
@@ -127,14 +128,15 @@ const GrAccess *gr_race_noticed_elsewhere(const GrRace *race) {
 static size_t best_meeting(const GrReport *r, const Index *x, const GrRace *race) {
     size_t best = SIZE_MAX;
     bool exact = false;
-    for (uint32_t at = first_at(x, &race->accesses[0]); at; at = x->next[at - 1]) {
+    for (uint32_t at = first_at(x, &race->found.accesses[0]); at; at = x->next[at - 1]) {
         size_t k = (at - 1) / 2;
         const GrRace *w = &r->races.data[k];
         int side = is_watched(w) ? side_at(race, w) : -1;
         if (side < 0)
             continue;
-        bool same = same_thread(&race->accesses[0], &w->accesses[side]);
-        if (best == SIZE_MAX || (same && !exact) || (same == exact && w->count > r->races.data[best].count)) {
+        bool same = same_thread(&race->found.accesses[0], &w->found.accesses[side]);
+        if (best == SIZE_MAX || (same && !exact) ||
+            (same == exact && w->found.count > r->races.data[best].found.count)) {
             best = k;
             exact |= same;
         }
@@ -152,12 +154,12 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
         if (is_watched(race)) {
-            race->engine = r->first.engine;
-            race->evidence = GR_EVIDENCE_WATCHPOINT;
+            race->found.engine = r->first.engine;
+            race->found.evidence = GR_EVIDENCE_WATCHPOINT;
         }
-        if (!is_pair(race))
-            race->evidence = GR_EVIDENCE_VALUE;
-        size_t k = is_pair(race) || race->n_accesses > 1 ? SIZE_MAX : best_meeting(r, &x, race);
+        if (is_by_value(race))
+            race->found.evidence = GR_EVIDENCE_VALUE;
+        size_t k = is_by_value(race) && race->found.n_accesses == 1 ? best_meeting(r, &x, race) : SIZE_MAX;
         if (k == SIZE_MAX)
             continue;
         GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
@@ -168,19 +170,19 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
         *w = r->races.data[k];
         // The first side is the one at the place of the race: of two, the one that it is more likely to be.
         int first = side_at(race, w);
-        if (first == 0 && same_place(race, &race->accesses[0], w, &w->accesses[1]) &&
-            (same_thread(&race->accesses[0], &w->accesses[1]) ||
-             (race->launch && race->launch == w->accesses[1].launch)) &&
-            !same_thread(&race->accesses[0], &w->accesses[0]))
+        if (first == 0 && same_place(race, &race->found.accesses[0], w, &w->found.accesses[1]) &&
+            (same_thread(&race->found.accesses[0], &w->found.accesses[1]) ||
+             (race->found.launch && race->found.launch == w->found.accesses[1].launch)) &&
+            !same_thread(&race->found.accesses[0], &w->found.accesses[0]))
             first = 1;
         if (first == 1) {
-            w->accesses[0] = r->races.data[k].accesses[1];
-            w->accesses[1] = r->races.data[k].accesses[0];
-            w->launch = w->accesses[0].launch;
+            w->found.accesses[0] = r->races.data[k].found.accesses[1];
+            w->found.accesses[1] = r->races.data[k].found.accesses[0];
+            w->found.launch = w->found.accesses[0].launch;
         }
         used[k] = true;
         race->watched = w;
-        race->evidence = GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT;
+        race->found.evidence = GR_EVIDENCE_VALUE "; " GR_EVIDENCE_WATCHPOINT;
     }
     keep_unused(r, used);
 done:
@@ -192,8 +194,8 @@ done:
 
 // Causality was followed everywhere, so that there would be witnesses.
 static bool is_excluded(const GrReport *r, const GrRace *race) {
-    for (unsigned k = 0; is_causal(race) && k < race->n_accesses; k++) {
-        const GrAccess *a = &race->accesses[k];
+    for (unsigned k = 0; is_causal(race) && k < race->found.n_accesses; k++) {
+        const GrAccess *a = &race->found.accesses[k];
         if (a->ptx_line && gr_report_excludes(r, a->kernel, a->at.file))
             return true;
     }
@@ -205,8 +207,8 @@ static bool is_excluded(const GrReport *r, const GrRace *race) {
 static bool was_cut_short(const GrReport *r, const GrRace *race) {
     for (size_t k = 0; k < r->faulted.len; k++) {
         uint64_t launch = r->faulted.data[k];
-        if (race->launch == launch || race->accesses[0].launch == launch ||
-            (race->n_accesses > 1 && race->accesses[1].launch == launch))
+        if (race->found.launch == launch || race->found.accesses[0].launch == launch ||
+            (race->found.n_accesses > 1 && race->found.accesses[1].launch == launch))
             return true;
     }
     return false;
@@ -221,22 +223,22 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         goto done;
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
-        used[i] |= is_speculated(race) || is_excluded(r, race);
+        used[i] |= is_speculated(r, race) || is_excluded(r, race);
         if (is_causal(race)) {
-            race->engine = r->causal.engine;
-            race->evidence = r->causal.evidence;
+            race->found.engine = r->causal.engine;
+            race->found.evidence = r->causal.evidence;
             continue;
         }
-        race->engine = r->first.engine;
+        race->found.engine = r->first.engine;
         race->judged = true;
         bool met = !race->watched; // or nothing did
-        for (uint32_t at = first_at(&x, &race->accesses[0]); at; at = x.next[at - 1]) {
+        for (uint32_t at = first_at(&x, &race->found.accesses[0]); at; at = x.next[at - 1]) {
             size_t k = (at - 1) / 2;
             if (!is_witness(race, &r->races.data[k]))
                 continue;
             used[k] = true;
             met |= race->watched && same_pair(race->watched, &r->races.data[k]);
-            if (race->witness && !(is_speculated(race->witness) && !is_speculated(&r->races.data[k])))
+            if (race->witness && !(is_speculated(r, race->witness) && !is_speculated(r, &r->races.data[k])))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
             if (!w) {
@@ -244,8 +246,8 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
                 goto done;
             }
             *w = r->races.data[k];
-            w->engine = r->causal.engine;
-            w->evidence = r->causal.evidence;
+            w->found.engine = r->causal.engine;
+            w->found.evidence = r->causal.evidence;
             race->witness = w;
         }
         bool unconfirmed = !race->witness || !met;
@@ -257,9 +259,9 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     }
     if (cut &&
         gr_report_remark(r,
-                         "%zu race%s of the collider in a launch that a fault ended: causality may not have "
+                         "%zu race%s of the %s %s in a launch that a fault ended: causality may not have "
                          "come to hear of both accesses, and is not asked",
-                         cut, cut == 1 ? " is" : "s are") != GR_OK)
+                         cut, cut == 1 ? "" : "s", r->first.engine, cut == 1 ? "is" : "are") != GR_OK)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     keep_unused(r, used);
 done:

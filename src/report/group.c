@@ -29,7 +29,7 @@ static Spot spot_of(const GrRace *r, const GrAccess *a) {
     const GrFrame *f = gr_access_frame(a, a->headline);
     Spot s = {.kind = a->host || !a->ptx_line ? a->kind : NULL, .file = f->file, .line = f->line};
     if (!f->line && !s.kind) {
-        s.module = r->module;
+        s.module = r->found.module;
         s.ptx_line = a->ptx_line;
     }
     return s;
@@ -46,11 +46,11 @@ static int compare_spots(const Spot *a, const Spot *b) {
 }
 
 static Key key_of(const GrRace *r, size_t number) {
-    Key k = {.race = r, .number = number, .pair = r->watched ? r->watched : r->order ? r : r->witness};
+    Key k = {.race = r, .number = number, .pair = r->watched ? r->watched : r->found.order ? r : r->witness};
     const GrRace *p = k.pair ? k.pair : r;
-    k.low = k.high = spot_of(p, &p->accesses[0]);
+    k.low = k.high = spot_of(p, &p->found.accesses[0]);
     if (k.pair)
-        k.high = spot_of(p, &p->accesses[1]);
+        k.high = spot_of(p, &p->found.accesses[1]);
     if (compare_spots(&k.low, &k.high) > 0) {
         Spot low = k.high;
         k.high = k.low;
@@ -68,14 +68,15 @@ static int compare_groups(const Key *x, const Key *y) {
         (d = compare_numbers(!x->pair, !y->pair)))
         return d;
     const GrRace *a = x->pair ? x->pair : x->race, *b = y->pair ? y->pair : y->race;
-    if ((d = compare_numbers(a->class, b->class)) || (d = gr_compare_texts(a->space, b->space)) ||
-        (d = gr_compare_texts(x->race->engine, y->race->engine)) ||
+    if ((d = compare_numbers(a->found.class, b->found.class)) ||
+        (d = gr_compare_texts(a->found.space, b->found.space)) ||
+        (d = gr_compare_texts(x->race->found.engine, y->race->found.engine)) ||
         (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))))
         return d;
     if (x->pair)
         return 0;
     // Functions are instances of templates, and do not count.
-    const GrAccess *one = &a->accesses[0], *other = &b->accesses[0];
+    const GrAccess *one = &a->found.accesses[0], *other = &b->found.accesses[0];
     if ((d = gr_compare_texts(one->at.file, other->at.file)) ||
         (d = compare_numbers(one->at.line, other->at.line)) ||
         (d = compare_numbers(one->at.col, other->at.col)))
@@ -88,9 +89,9 @@ static int compare_keys(const void *a, const void *b) {
     const Key *x = a, *y = b;
     int d = compare_groups(x, y);
     if (!d)
-        d = compare_numbers(!x->race->size, !y->race->size);
+        d = compare_numbers(!x->race->found.size, !y->race->found.size);
     if (!d)
-        d = gr_compare_sides(&x->race->accesses[0], &y->race->accesses[0]);
+        d = gr_compare_sides(&x->race->found.accesses[0], &y->race->found.accesses[0]);
     return d ? d : compare_numbers(x->number, y->number);
 }
 
@@ -105,9 +106,9 @@ static bool add_kernels(GrReport *r, GrRace *out, const Key *keys, size_t n) {
     size_t all = 0, kept = 0;
     for (size_t k = 0; names && k < n; k++) {
         const GrRace *race = keys[k].race;
-        names[all++] = race->kernel;
-        for (unsigned s = 0; s < race->n_accesses; s++)
-            names[all++] = race->accesses[s].kernel;
+        names[all++] = race->found.kernel;
+        for (unsigned s = 0; s < race->found.n_accesses; s++)
+            names[all++] = race->found.accesses[s].kernel;
     }
     if (!names)
         return false;
@@ -122,7 +123,7 @@ static bool add_kernels(GrReport *r, GrRace *out, const Key *keys, size_t n) {
 
 static int compare_tallies(const void *a, const void *b) {
     const Key *x = a, *y = b;
-    return compare_numbers(x->race->tally, y->race->tally);
+    return compare_numbers(x->race->found.tally, y->race->found.tally);
 }
 
 // Every access once, as far as is known: those of a tally have been counted together.
@@ -130,16 +131,16 @@ static uint64_t count_of(Key *keys, size_t n) {
     uint64_t count = 0;
     qsort(keys, n, sizeof *keys, compare_tallies);
     for (size_t k = 0; k < n; k++)
-        if (!keys[k].race->tally)
-            count += keys[k].race->count;
-        else if (!k || keys[k].race->tally != keys[k - 1].race->tally)
-            count += keys[k].race->tally_count;
+        if (!keys[k].race->found.tally)
+            count += keys[k].race->found.count;
+        else if (!k || keys[k].race->found.tally != keys[k - 1].race->found.tally)
+            count += keys[k].race->found.tally_count;
     return count;
 }
 
 static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
     *out = *keys[0].race;
-    if (n == 1 && !out->tally)
+    if (n == 1 && !out->found.tally)
         return true;
     uint32_t sites = 0;
     for (size_t k = 0; k < n; k++)
@@ -148,21 +149,24 @@ static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
         return false;
     out->n_sites = sites;
     out->n_places = (uint32_t)n;
-    out->count = count_of(keys, n);
+    out->found.count = count_of(keys, n);
     return true;
 }
 
 // As they are shown, so that the report reads like the source.
 static int compare_shown(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
-    const GrAccess *p = &x->accesses[0], *q = &y->accesses[0];
+    const GrAccess *p = &x->found.accesses[0], *q = &y->found.accesses[0];
     const GrFrame *f = gr_access_frame(p, p->headline), *g = gr_access_frame(q, q->headline);
     int d;
     if ((d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
-        (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->class, y->class)) ||
-        (d = compare_numbers(x->seen_by, y->seen_by)) || (d = gr_compare_texts(x->space, y->space)))
+        (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->found.class, y->found.class)) ||
+        (d = compare_numbers(x->found.seen_by, y->found.seen_by)) ||
+        (d = gr_compare_texts(x->found.space, y->found.space)))
         return d;
-    return x->n_accesses > 1 && y->n_accesses > 1 ? gr_compare_sides(&x->accesses[1], &y->accesses[1]) : 0;
+    return x->found.n_accesses > 1 && y->found.n_accesses > 1
+               ? gr_compare_sides(&x->found.accesses[1], &y->found.accesses[1])
+               : 0;
 }
 
 gr_status gr_report_group(GrReport *r, gr_error *err) {

@@ -35,10 +35,10 @@ static json_t *hex(uint64_t v) {
 
 static json_t *value(const GrRace *race, const uint8_t *bytes) {
     StrBuf s = {0};
-    if (!race->size)
+    if (!race->found.size)
         return json_null();
     gr_str_add(&s, "0x");
-    for (uint32_t i = race->size; i-- > 0;)
+    for (uint32_t i = race->found.size; i-- > 0;)
         gr_str_addf(&s, "%02x", bytes[i]);
     json_t *j = json_string(s.data);
     gr_str_free(&s);
@@ -75,7 +75,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
     bool ok = o && inlined && set(o, "kind", text_json(a->kind));
     // A device function's name is the access's own; else it is the kernel's.
     if (ok && !a->at.function)
-        ok = set(o, "function", text_or_null(gr_demangle(race->kernel, arena)));
+        ok = set(o, "function", text_or_null(gr_demangle(race->found.kernel, arena)));
     for (uint32_t i = 0; ok && i < a->n_inlined; i++)
         ok = json_array_append_new(inlined, frame_json(&a->inlined[i], arena)) == 0;
     ok = ok && set(o, "inlined_at", json_incref(inlined)) &&
@@ -90,7 +90,7 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = set(o, "near", frame_json(a->near, arena));
     if (ok && a->has_rank)
         ok = set(o, "cluster_rank", json_integer(a->rank));
-    if (ok && race->order)
+    if (ok && race->found.order)
         ok = set(o, "scope", text_or_null(a->strong)) && set(o, "asynchronous", json_boolean(a->async)) &&
              set(o, "volatile", json_boolean(a->is_volatile)) &&
              set(o, "discarded", json_boolean(a->discarded)) && set(o, "launch", number_or_null(a->launch));
@@ -124,32 +124,35 @@ static json_t *kernel_names(const GrRace *race, Arena *arena) {
 
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
-    bool ok = o && accesses && set(o, "class", json_string(gr_race_class_name(race->class))) &&
-              set(o, "meaning", json_string(gr_race_class_meaning(race->class))) &&
-              set(o, "engine", text_json(race->engine ? race->engine : r->engine)) &&
-              set(o, "evidence", text_json(race->evidence ? race->evidence : r->evidence)) &&
-              set(o, "kernel", text_or_null(gr_demangle(race->kernel, arena))) &&
-              set(o, "module", text_or_null(race->module)) &&
-              set(o, "launch", number_or_null(race->launch)) && set(o, "space", text_json(race->space)) &&
-              set(o, "count", json_integer((json_int_t)race->count)) &&
+    bool ok = o && accesses && set(o, "class", json_string(gr_report_class(r, race->found.class)->name)) &&
+              set(o, "meaning", json_string(gr_report_class(r, race->found.class)->meaning)) &&
+              set(o, "engine", text_json(race->found.engine ? race->found.engine : r->engine)) &&
+              set(o, "evidence", text_json(race->found.evidence ? race->found.evidence : r->evidence)) &&
+              set(o, "kernel", text_or_null(gr_demangle(race->found.kernel, arena))) &&
+              set(o, "module", text_or_null(race->found.module)) &&
+              set(o, "launch", number_or_null(race->found.launch)) &&
+              set(o, "space", text_json(race->found.space)) &&
+              set(o, "count", json_integer((json_int_t)race->found.count)) &&
               set(o, "instructions", json_integer(race->n_sites)) &&
               (race->n_kernels < 2 || set(o, "kernels", kernel_names(race, arena))) &&
-              set(o, "expected", value(race, race->expected)) && set(o, "seen", value(race, race->seen));
-    if (ok && race->lanes)
+              set(o, "expected", value(race, race->found.expected)) &&
+              set(o, "seen", value(race, race->found.seen));
+    if (ok && race->found.lanes)
         ok = set(o, "lanes",
-                 json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->lanes), "stored_expected",
-                           lanes_json(race->stored[0]), "stored_seen", lanes_json(race->stored[1])));
+                 json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->found.lanes), "stored_expected",
+                           lanes_json(race->found.stored[0]), "stored_seen",
+                           lanes_json(race->found.stored[1])));
     const GrRace *pair = race->watched ? race->watched : race;
-    if (ok && pair->order)
-        ok = set(o, "missing_order", text_json(pair->order)) && set(o, "sentence", sentence(r, pair)) &&
+    if (ok && pair->found.order)
+        ok = set(o, "missing_order", text_json(pair->found.order)) && set(o, "sentence", sentence(r, pair)) &&
              set(o, "overlap",
-                 json_pack("{s:o,s:I}", "address", hex(pair->overlap), "bytes",
-                           (json_int_t)pair->overlap_bytes));
+                 json_pack("{s:o,s:I}", "address", hex(pair->found.overlap), "bytes",
+                           (json_int_t)pair->found.overlap_bytes));
     // Two that met: what the collider noticed itself may have been between others of the same places.
     if (ok && race->watched)
-        ok = json_array_append_new(accesses, access_json(pair, &pair->accesses[0], arena)) == 0;
-    for (unsigned i = 0; ok && !race->watched && i < race->n_accesses; i++)
-        ok = json_array_append_new(accesses, access_json(race, &race->accesses[i], arena)) == 0;
+        ok = json_array_append_new(accesses, access_json(pair, &pair->found.accesses[0], arena)) == 0;
+    for (unsigned i = 0; ok && !race->watched && i < race->found.n_accesses; i++)
+        ok = json_array_append_new(accesses, access_json(race, &race->found.accesses[i], arena)) == 0;
     if (ok && race->met)
         ok =
             json_array_append_new(accesses, access_json(race, &race->met->other, arena)) == 0 &&
@@ -158,7 +161,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
                           (json_int_t)race->met->seed, "first", access_json(race, &race->met->first, arena)));
     if (ok && race->watched)
         ok = json_array_append_new(accesses,
-                                   access_json(race->watched, &race->watched->accesses[1], arena)) == 0;
+                                   access_json(race->watched, &race->watched->found.accesses[1], arena)) == 0;
     const GrAccess *noticed = gr_race_noticed_elsewhere(race);
     if (ok && noticed)
         ok = set(o, "noticed", access_json(race, noticed, arena));
@@ -282,16 +285,18 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
     return NULL;
 }
 
-static json_t *misuse_json(const GrReport *r, const GrMisuse *m, Arena *arena) {
-    json_t *o = frame_json(&m->at, arena), *inlined = json_array();
+static json_t *misuse_json(const GrReport *r, const GrFinding *m, Arena *arena) {
+    const GrAccess *a = &m->accesses[0];
+    const GrClass *class = gr_report_class(r, m->class);
+    json_t *o = frame_json(&a->at, arena), *inlined = json_array();
     bool ok = o && inlined;
-    for (uint32_t i = 0; ok && i < m->n_inlined; i++)
-        ok = json_array_append_new(inlined, frame_json(&m->inlined[i], arena)) == 0;
-    ok = ok && set(o, "class", text_json(m->class)) && set(o, "meaning", text_json(m->meaning)) &&
+    for (uint32_t i = 0; ok && i < a->n_inlined; i++)
+        ok = json_array_append_new(inlined, frame_json(&a->inlined[i], arena)) == 0;
+    ok = ok && set(o, "class", json_string(class->name)) && set(o, "meaning", json_string(class->meaning)) &&
          set(o, "engine", text_json(r->engine)) &&
          set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
-         set(o, "ptx_line", number_or_null(m->ptx_line)) && set(o, "thread", triple(m->thread)) &&
-         set(o, "block", triple(m->block)) && set(o, "launch", number_or_null(m->launch)) &&
+         set(o, "ptx_line", number_or_null(a->ptx_line)) && set(o, "thread", triple(a->thread)) &&
+         set(o, "block", triple(a->block)) && set(o, "launch", number_or_null(m->launch)) &&
          set(o, "count", json_integer((json_int_t)m->count)) && set(o, "detail", text_json(m->detail)) &&
          set(o, "inlined_at", json_incref(inlined));
     json_decref(inlined);

@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and values, as people read them.
-#include "engines/collider/device/record.h"
 #include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const char *name, *meaning;
-} classes[] = {
-#define RACE_CLASS(id, text, meaning) {text, meaning},
-#include "engines/collider/classes.def"
-#undef RACE_CLASS
-#define EXACT_CLASS(id, text, meaning) {text, meaning},
-#include "engines/exact/classes.def"
-#undef EXACT_CLASS
-};
-
-enum { CLASSES = sizeof classes / sizeof *classes };
-
-const char *gr_race_class_name(unsigned class) { return class < CLASSES ? classes[class].name : "?"; }
-const char *gr_race_class_meaning(unsigned class) { return class < CLASSES ? classes[class].meaning : ""; }
 
 const char *gr_short_name(const char *name, Arena *arena) {
     enum { LONGEST = 100 };

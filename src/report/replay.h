@@ -2,7 +2,7 @@
 // replay — the other sides of races of which a value-based engine saw one, caught in replays of the program (`--attribute`).
 //
 // A report is built from the first run. Its races that have one side are the targets of a replay, whose results tell who met whom
-// there (engines/collider/device/meet.h); a meeting is given to the race at the same place in the source.
+// there (GR_SEEN_BY_MEETING); a meeting is given to the race at the same place in the source.
 #ifndef GR_REPORT_REPLAY_H
 #define GR_REPORT_REPLAY_H
 

@@ -42,11 +42,19 @@ const GrAccess *gr_race_noticed_elsewhere(const GrRace *race);
 // The user did not want this place checked. NULL: not known.
 bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
 
-// "load", "store", "atomic": of a PtxAccess.
-const char *gr_report_access_kind(uint32_t access);
+// Races of the same places become one (races.c).
+void gr_report_sort(GrReport *r);
 
-// An access at that site, of which no more is known than its place.
-GrAccess gr_report_access(const GrSiteInfo *site, uint32_t size);
+// Hands the findings in the module's area to `to`. Without a decoder of such areas that is noted, and in a damaged area it is counted; both is
+// no failure. `area` says the module and what its callbacks need.
+gr_status gr_report_decode(GrReport *r, const GrResultsView *view, GrArea area, const GrSink *to,
+                           gr_error *err);
+
+// Says every reason against a clean verdict, and the verdict.
+gr_status gr_report_judge(GrReport *r, gr_error *err);
+
+// A text in a list, or once more. `text` lives in the report's arena, or is a constant. False: out of memory.
+bool gr_report_count(GrCountedVec *v, const char *text);
 
 // Adds the run to r->so_far.path.
 gr_status gr_report_cover(GrReport *r, gr_error *err);

@@ -66,9 +66,9 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
 }
 
 void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (race->n_accesses < 2 || !race->order)
+    if (race->found.n_accesses < 2 || !race->found.order)
         return;
-    add_side(r, &race->accesses[1], &race->accesses[0], out);
-    add_side(r, &race->accesses[0], &race->accesses[1], out);
-    gr_str_add(out, race->order);
+    add_side(r, &race->found.accesses[1], &race->found.accesses[0], out);
+    add_side(r, &race->found.accesses[0], &race->found.accesses[1], out);
+    gr_str_add(out, race->found.order);
 }

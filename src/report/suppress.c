@@ -161,13 +161,13 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
     if (rule->kind == GR_RULE_PAIR)
         return gr_pair_matches(rule, race);
     if (rule->kind == GR_RULE_MODULE)
-        return race->module && gr_pattern_matches(rule->pattern, race->module);
-    if (rule->kind != GR_RULE_FILE && name_matches(rule->pattern, race->kernel, arena))
+        return race->found.module && gr_pattern_matches(rule->pattern, race->found.module);
+    if (rule->kind != GR_RULE_FILE && name_matches(rule->pattern, race->found.kernel, arena))
         return true;
     if (rule->kind == GR_RULE_KERNEL)
         return false;
-    for (unsigned k = 0; k < race->n_accesses; k++) {
-        const GrAccess *a = &race->accesses[k];
+    for (unsigned k = 0; k < race->found.n_accesses; k++) {
+        const GrAccess *a = &race->found.accesses[k];
         if (frame_matches(rule, &a->at, arena))
             return true;
         for (uint32_t i = 0; i < a->n_inlined; i++)
@@ -183,7 +183,7 @@ static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
         GrRule *rule = &s->rules.data[k];
         if (rule_matches(rule, race, arena)) {
             rule->races++;
-            rule->count += race->count;
+            rule->count += race->found.count;
             return true;
         }
     }
@@ -191,17 +191,13 @@ static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
 }
 
 // A misuse of synchronization as rules see it: a race that has one side.
-static GrRace as_race(const GrMisuse *m) {
-    GrRace r = {.kernel = m->kernel, .count = m->count, .n_accesses = 1};
-    r.accesses[0] = (GrAccess){.at = m->at, .inlined = m->inlined, .n_inlined = m->n_inlined};
-    return r;
-}
+static GrRace as_race(const GrFinding *m) { return (GrRace){.found = *m}; }
 
 // What was hidden has been counted with others: those go by their own counts now.
 static void part_tallies(GrReport *r, const Map *hidden) {
     for (size_t i = 0; i < r->races.len && hidden->len; i++)
-        if (gr_map_get_u64(hidden, r->races.data[i].tally))
-            r->races.data[i].tally = 0;
+        if (gr_map_get_u64(hidden, r->races.data[i].found.tally))
+            r->races.data[i].found.tally = 0;
 }
 
 static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
@@ -209,8 +205,8 @@ static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
     for (size_t i = 0; i < r->races.len; i++)
         if (!hide(s, &r->races.data[i], &r->arena))
             r->races.data[races++] = r->races.data[i];
-        else if (r->races.data[i].tally)
-            (void)gr_map_put_u64(hidden, r->races.data[i].tally, s);
+        else if (r->races.data[i].found.tally)
+            (void)gr_map_put_u64(hidden, r->races.data[i].found.tally, s);
     for (size_t i = 0; i < r->misuses.len; i++) {
         GrRace seen = as_race(&r->misuses.data[i]);
         if (!hide(s, &seen, &r->arena))

@@ -86,10 +86,10 @@ static bool place_matches(const GrRulePlace *want, const GrAccess *a) {
 }
 
 bool gr_pair_matches(const GrRule *rule, const GrRace *race) {
-    const GrRace *pair = race->watched ? race->watched : race->n_accesses > 1 ? race : race->witness;
+    const GrRace *pair = race->watched ? race->watched : race->found.n_accesses > 1 ? race : race->witness;
     for (unsigned k = 0; pair && k < 2; k++)
-        if (place_matches(&rule->places[k], &pair->accesses[0]) &&
-            place_matches(&rule->places[!k], &pair->accesses[1]))
+        if (place_matches(&rule->places[k], &pair->found.accesses[0]) &&
+            place_matches(&rule->places[!k], &pair->found.accesses[1]))
             return true;
     return false;
 }

@@ -133,21 +133,23 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     add_suppressions(r, out);
 }
 
-static void add_misuse(const GrReport *r, const GrMisuse *m, Arena *arena, StrBuf *out) {
+static void add_misuse(const GrReport *r, const GrFinding *m, Arena *arena, StrBuf *out) {
+    const GrAccess *a = &m->accesses[0];
+    const GrClass *class = gr_report_class(r, m->class);
     gr_str_add(out, GR_TEXT_RULE);
-    if (m->at.file && m->at.line)
-        gr_text_place(r, &m->at, out);
+    if (a->at.file && a->at.line)
+        gr_text_place(r, &a->at, out);
     else
-        gr_str_addf(out, "PTX line %u (compile with -lineinfo to see source lines)", m->ptx_line);
-    gr_str_addf(out, ": synchronization misuse: %s ", m->class);
+        gr_str_addf(out, "PTX line %u (compile with -lineinfo to see source lines)", a->ptx_line);
+    gr_str_addf(out, ": synchronization misuse: %s ", class->name);
     if (m->kernel)
         gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
-    if (m->at.function && (!m->kernel || strcmp(m->at.function, m->kernel)))
-        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(m->at.function, arena));
-    gr_str_addf(out, "\n\n    %s\n\n", m->meaning);
-    gr_text_excerpt(r, &m->at, out);
-    for (uint32_t f = 0; f < m->n_inlined; f++) {
-        const GrFrame *at = &m->inlined[f];
+    if (a->at.function && (!m->kernel || strcmp(a->at.function, m->kernel)))
+        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(a->at.function, arena));
+    gr_str_addf(out, "\n\n    %s\n\n", class->meaning);
+    gr_text_excerpt(r, &a->at, out);
+    for (uint32_t f = 0; f < a->n_inlined; f++) {
+        const GrFrame *at = &a->inlined[f];
         gr_str_add(out, "    inlined at ");
         gr_text_place(r, at, out);
         if (at->function)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race as text: figure 6 of the SuperCollider paper, with what its readers missed: the source, the values, and both sides where they are
 // known.
-#include "engines/collider/device/record.h"
 #include "findings/headline.h"
 #include "report/text_internal.h"
 
@@ -53,10 +52,10 @@ static void add_function(const GrRace *race, const GrAccess *a, Arena *arena, St
     const char *function = headline_of(a)->function;
     if (race->n_kernels > 1)
         gr_str_addf(out, "in %u kernels", race->n_kernels);
-    else if (race->kernel)
-        gr_str_addf(out, "in kernel %s", gr_short_name(race->kernel, arena));
-    if (function && (!race->kernel || strcmp(function, race->kernel)))
-        gr_str_addf(out, "%sin %s", race->kernel ? ", " : "", gr_short_name(function, arena));
+    else if (race->found.kernel)
+        gr_str_addf(out, "in kernel %s", gr_short_name(race->found.kernel, arena));
+    if (function && (!race->found.kernel || strcmp(function, race->found.kernel)))
+        gr_str_addf(out, "%sin %s", race->found.kernel ? ", " : "", gr_short_name(function, arena));
 }
 
 // Which kernels those are, a few of them.
@@ -74,26 +73,26 @@ static void add_kernels(const GrRace *race, Arena *arena, StrBuf *out) {
 }
 
 static bool is_inverse(const GrRace *race) {
-    for (uint32_t k = 0; k < race->size; k++)
-        if ((race->expected[k] ^ race->seen[k]) != 0xff)
+    for (uint32_t k = 0; k < race->found.size; k++)
+        if ((race->found.expected[k] ^ race->found.seen[k]) != 0xff)
             return false;
     return true;
 }
 
 // Lanes of one warp: who stored what. `size` is 0 when the values are not known.
 static void add_lane_values(const GrRace *race, StrBuf *out) {
-    const uint8_t *const values[] = {race->expected, race->seen};
-    unsigned n = race->class == GR_CLASS_INTRA_WARP_SAME ? 1 : 2;
-    uint32_t rest = race->lanes;
-    for (unsigned k = 0; k < n && race->size; k++) {
-        gr_str_addf(out, "    lane%s", race->stored[k] & (race->stored[k] - 1) ? "s" : "");
-        add_lanes(race->stored[k], out);
+    const uint8_t *const values[] = {race->found.expected, race->found.seen};
+    unsigned n = race->found.stored[0] == race->found.stored[1] ? 1 : 2; // one: all stored the same
+    uint32_t rest = race->found.lanes;
+    for (unsigned k = 0; k < n && race->found.size; k++) {
+        gr_str_addf(out, "    lane%s", race->found.stored[k] & (race->found.stored[k] - 1) ? "s" : "");
+        add_lanes(race->found.stored[k], out);
         gr_str_addf(out, "%s stored ", n == 1 ? " all" : "");
-        gr_value_text(values[k], race->size, out);
+        gr_value_text(values[k], race->found.size, out);
         gr_str_addc(out, '\n');
-        rest &= ~race->stored[k];
+        rest &= ~race->found.stored[k];
     }
-    if (race->size && rest) {
+    if (race->found.size && rest) {
         gr_str_addf(out, "    lane%s", rest & (rest - 1) ? "s" : "");
         add_lanes(rest, out);
         gr_str_add(out, " stored something else\n");
@@ -111,9 +110,9 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
     if (a->has_thread) {
         gr_text_triple(", thread", a->thread, out);
         gr_text_triple(", block", a->block, out);
-        gr_str_addf(out,
-                    strcmp(race->space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
-                    race->space, (unsigned long long)a->address);
+        gr_str_addf(
+            out, strcmp(race->found.space, "shared") ? ", %s address 0x%llx" : ", %s address, offset 0x%llx",
+            race->found.space, (unsigned long long)a->address);
         if (a->has_rank)
             gr_str_addf(out, " of block %u of the cluster", a->rank);
     } else if (a->host) {
@@ -131,19 +130,19 @@ static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, Str
 
 // The values: what should have been there by program order, and what was.
 static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (race->lanes)
+    if (race->found.lanes)
         add_lane_values(race, out);
-    if (!race->size || race->lanes)
+    if (!race->found.size || race->found.lanes)
         return;
     const GrAccess *noticed = gr_race_noticed_elsewhere(race);
     if (noticed) {
         gr_str_add(out, "    a value changed in another occurrence: ");
-        add_side(race, noticed, race->launch, out);
+        add_side(race, noticed, race->found.launch, out);
     }
-    gr_str_addf(out, "    %s ", race->class == GR_CLASS_CLOBBERED_READ ? "first read" : "stored    ");
-    gr_value_text(race->expected, race->size, out);
+    gr_str_addf(out, "    %s ", race->found.stored_first ? "stored    " : "first read");
+    gr_value_text(race->found.expected, race->found.size, out);
     gr_str_add(out, "\n    then saw   ");
-    gr_value_text(race->seen, race->size, out);
+    gr_value_text(race->found.seen, race->found.size, out);
     if (r->poisoned && is_inverse(race))
         gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
                         "(--poison-writes)");
@@ -194,18 +193,19 @@ static void add_inlined(const GrReport *r, const GrAccess *a, Arena *arena, StrB
 
 // Both sides, and the order that was missing.
 static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
-    const GrAccess *a = &race->accesses[0], *b = &race->accesses[1];
+    const GrAccess *a = &race->found.accesses[0], *b = &race->found.accesses[1];
     gr_str_add(out, "    other side: ");
-    add_where(r, b, race->module, out);
+    add_where(r, b, race->found.module, out);
     add_other_function(a, b, arena, out);
     if (b->ptx_line || b->host) {
         add_source(r, b, arena, out);
         gr_str_add(out, "    ");
         add_side(race, b, b->launch, out);
     }
-    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->overlap_bytes,
-                race->overlap_bytes == 1 ? "" : "s", strcmp(race->space, "shared") ? "" : "offset ",
-                (unsigned long long)race->overlap);
+    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->found.overlap_bytes,
+                race->found.overlap_bytes == 1 ? "" : "s",
+                strcmp(race->found.space, "shared") ? "" : "offset ",
+                (unsigned long long)race->found.overlap);
     gr_race_sentence(r, race, out);
     gr_str_addc(out, '\n');
 }
@@ -215,7 +215,7 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     const GrMet *m = race->met;
     const GrAccess *a = &m->first, *b = &m->other;
     gr_str_add(out, "    other side, caught by a replay: ");
-    add_where(r, b, race->module, out);
+    add_where(r, b, race->found.module, out);
     add_other_function(a, b, arena, out);
     add_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
@@ -227,40 +227,41 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     add_side(race, a, a->launch, out);
 }
 
-// A lost update may have been lost to another lane of the same instruction, which is a race of its own in the report.
-static bool has_lanes_too(const GrReport *r, const GrRace *race) {
-    const GrFrame *at = &race->accesses[0].at;
+// What a thread stored may have been lost to another lane of the same instruction, which is a race of its own in the report. NULL: no such race.
+static const GrRace *race_of_lanes(const GrReport *r, const GrRace *race) {
+    const GrFrame *at = &race->found.accesses[0].at;
     for (size_t i = 0; i < r->races.len; i++) {
         const GrRace *o = &r->races.data[i];
-        if (o->class == GR_CLASS_INTRA_WARP && race->class == GR_CLASS_LOST_UPDATE && at->line &&
-            at->line == o->accesses[0].at.line && at->col == o->accesses[0].at.col && at->file &&
-            o->accesses[0].at.file && !strcmp(at->file, o->accesses[0].at.file))
-            return true;
+        if (o->found.lanes && o->found.stored[0] != o->found.stored[1] && race->found.stored_first &&
+            at->line && at->line == o->found.accesses[0].at.line && at->col == o->found.accesses[0].at.col &&
+            at->file && o->found.accesses[0].at.file && !strcmp(at->file, o->found.accesses[0].at.file))
+            return o;
     }
-    return false;
+    return NULL;
 }
 
 static void add_other_side(const GrReport *r, const GrRace *race, StrBuf *out) {
-    if (race->n_accesses < 2 && r->replays) {
+    if (race->found.n_accesses < 2 && r->replays) {
+        const GrRace *lanes = race_of_lanes(r, race);
         gr_str_addf(
             out,
             "    other side: not known: in %llu replay%s no store or atomic operation of a kernel touched "
             "the bytes\n    while a thread waited here (copies, asynchronous stores and the host cannot "
-            "be caught)\n%s",
-            (unsigned long long)r->replays, r->replays == 1 ? "" : "s",
-            has_lanes_too(r, race)
-                ? "    lanes of one warp store here together: see the intra-warp lost update at this line\n"
-                : "");
+            "be caught)\n",
+            (unsigned long long)r->replays, r->replays == 1 ? "" : "s");
+        if (lanes)
+            gr_str_addf(out, "    lanes of one warp store here together: see the %s at this line\n",
+                        gr_report_class(r, lanes->found.class)->name);
         return;
     }
-    if (race->n_accesses < 2) {
+    if (race->found.n_accesses < 2) {
         gr_str_add(out, "    other side: a store by another thread, not known (this engine sees one side)\n");
         return;
     }
     gr_str_add(out, "    other side: the same instruction, in other lanes of the warp");
-    if (race->accesses[1].lanes) {
+    if (race->found.accesses[1].lanes) {
         gr_str_add(out, "; at this address:");
-        add_lanes(race->accesses[1].lanes, out);
+        add_lanes(race->found.accesses[1].lanes, out);
     }
     gr_str_addc(out, '\n');
 }
@@ -273,28 +274,28 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
     }
     const GrRace *w = race->witness;
     gr_str_addf(out, "    confirmed by causality in the same execution: %s of ",
-                gr_race_class_name(w->class));
-    add_where(r, &w->accesses[0], w->module, out);
+                gr_report_class(r, w->found.class)->name);
+    add_where(r, &w->found.accesses[0], w->found.module, out);
     gr_str_add(out, "\n    ");
-    add_side(w, &w->accesses[0], 0, out);
+    add_side(w, &w->found.accesses[0], 0, out);
     add_pair(r, w, arena, out);
 }
 
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
-    const GrAccess *a = &shown->accesses[0];
+    const GrAccess *a = &shown->found.accesses[0];
     gr_str_add(out, GR_TEXT_RULE);
-    add_where(r, a, race->module, out);
-    gr_str_addf(out, ": data race: %s ", gr_race_class_name(race->class));
+    add_where(r, a, race->found.module, out);
+    gr_str_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
-    gr_str_addf(out, "\n\n    %s\n\n", gr_race_class_meaning(race->class));
+    gr_str_addf(out, "\n\n    %s\n\n", gr_report_class(r, race->found.class)->meaning);
     add_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, a, shown->launch, out);
+    add_side(race, a, shown->found.launch, out);
     if (!race->watched)
         add_values(r, race, out);
-    if (shown->order)
+    if (shown->found.order)
         add_pair(r, shown, arena, out);
     else if (race->met)
         add_met(r, race, arena, out);
@@ -303,14 +304,18 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     if (race->watched)
         add_values(r, race, out);
     add_kernels(race, arena, out);
-    gr_str_addf(
-        out, "    occurred %llu time%s%s", (unsigned long long)race->count, race->count == 1 ? "" : "s",
-        race->count == 1 ? "" : ", the first as above, others possibly by other threads at other addresses");
+    gr_str_addf(out, "    occurred %llu time%s%s", (unsigned long long)race->found.count,
+                race->found.count == 1 ? "" : "s",
+                race->found.count == 1
+                    ? ""
+                    : ", the first as above, others possibly by other threads at other addresses");
     if (race->n_sites > 1)
-        gr_str_addf(out, race->order ? ", by %u pairs of instructions" : ", at %u instructions of this line",
+        gr_str_addf(out,
+                    race->found.order ? ", by %u pairs of instructions" : ", at %u instructions of this line",
                     race->n_sites);
-    gr_str_addf(out, "\n    evidence: %s (engine %s)\n", race->evidence ? race->evidence : r->evidence,
-                race->engine ? race->engine : r->engine);
+    gr_str_addf(out, "\n    evidence: %s (engine %s)\n",
+                race->found.evidence ? race->found.evidence : r->evidence,
+                race->found.engine ? race->found.engine : r->engine);
     if (race->judged)
         add_witness(r, race, arena, out);
 }

@@ -212,7 +212,7 @@ typedef struct VmLaunchEvent {
 } VmLaunchEvent;
 
 typedef enum VmMisuse {
-#define MISUSE(id, text, meaning) VM_MISUSE_##id,
+#define MISUSE(id, number, text, meaning) VM_MISUSE_##id,
 #include "vm/misuse.def"
 #undef MISUSE
     VM_MISUSE_COUNT,

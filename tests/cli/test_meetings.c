@@ -73,13 +73,13 @@ static unsigned count_meetings(const GrResultsView *view, const char *program) {
     for (size_t i = 0; i < view->records.len; i++) {
         GrModuleInfo m;
         if (view->records.data[i].kind != GR_RECORD_MODULE ||
-            gr_module_read(&view->records.data[i], &arena, &m, NULL) != GR_OK || !m.slot_bytes ||
-            !gr_results_at(view, m.slots, m.slot_bytes))
+            gr_module_read(&view->records.data[i], &arena, &m, NULL) != GR_OK || !m.area_bytes ||
+            !gr_results_at(view, m.area, m.area_bytes))
             continue;
         uint64_t at = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
-        for (; at + sizeof(GrMeeting) <= m.slot_bytes; at += sizeof(GrMeeting)) {
+        for (; at + sizeof(GrMeeting) <= m.area_bytes; at += sizeof(GrMeeting)) {
             GrMeeting met;
-            memcpy(&met, view->data + m.slots + at, sizeof met);
+            memcpy(&met, view->data + m.area + at, sizeof met);
             if (!met.first.ready || !met.other.ready)
                 continue;
             if (n++ < 3)

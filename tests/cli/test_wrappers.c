@@ -2,6 +2,7 @@
 // The way in that a real GPU needs, tested without one: fatbin wrappers of the program are rewritten before its runtime
 // registers them. What follows (the CPU device and its runtime) then meets rewritten PTX that it was never handed by an
 // interposed call. Usage: test_wrappers LIBGPURACE CPU_DEVICE_DIR PROGRAM PROGRAM_BUILT_WITH_RDC
+#include "engines/core/engine.h"
 #include "report/report.h"
 
 #include <setjmp.h>
@@ -36,6 +37,8 @@ static void run(const char *program, const char *kernel, const char *file, GrRep
     GrResultsView view;
     assert_int_equal(gr_results_open(file, &view, &err), GR_OK);
     gr_report_init(report);
+    report->find_class = gr_engine_class;
+    report->find_decoder = gr_engine_decoder;
     assert_int_equal(gr_report_build(report, &view, &err), GR_OK);
     gr_results_close(&view);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results files of any bytes: records, modules, counters, slots, up to the finished report in both forms. The input is what
 // follows the header page; the records' hashes are made right first, since no fuzzer would get past them.
+#include "engines/core/engine.h"
 #include "report/replay.h"
 
 #include <stdlib.h>
@@ -30,6 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     GrResultsView view;
     GrReport report;
     gr_report_init(&report);
+    report.find_class = gr_engine_class;
+    report.find_decoder = gr_engine_decoder;
     if (gr_results_parse(file, len, &view, NULL) == GR_OK) {
         StrBuf text = {0}, json = {0};
         if (gr_report_build(&report, &view, NULL) == GR_OK) {

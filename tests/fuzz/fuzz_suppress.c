@@ -11,13 +11,13 @@ static const GrFrame inlined[] = {{"_Z3addPi", "/usr/local/cuda/include/cub/bloc
                                   {NULL, NULL, 0, 0}};
 
 static GrRace race_of(unsigned shape) {
-    GrRace r = {.module = shape & 1 ? "module 1" : NULL,
-                .kernel = shape & 2 ? "_Z6kernelPi" : NULL,
-                .count = 3,
-                .space = "global",
-                .n_accesses = shape & 4 ? 2 : 1};
-    for (unsigned k = 0; k < r.n_accesses; k++)
-        r.accesses[k] =
+    GrRace r = {.found = {.module = shape & 1 ? "module 1" : NULL,
+                          .kernel = shape & 2 ? "_Z6kernelPi" : NULL,
+                          .count = 3,
+                          .space = "global",
+                          .n_accesses = shape & 4 ? 2 : 1}};
+    for (unsigned k = 0; k < r.found.n_accesses; k++)
+        r.found.accesses[k] =
             (GrAccess){.kind = "store",
                        .at = {shape & 8 ? "kernel(int*)" : NULL, shape & 16 ? "/home/a/x.cu" : NULL, 12, 5},
                        .inlined = inlined,

@@ -211,7 +211,7 @@ class Program:
 
 def load(folder, patterns=()):
     """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
-    classes = words("src/engines/exact/classes.def", "EXACT_CLASS") | words("src/vm/misuse.def", "MISUSE")
+    classes = words("src/engines/exact/classes.def", "CLASS") | words("src/vm/misuse.def", "MISUSE")
     programs = []
     for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
         path = os.path.join(folder, family)

@@ -114,7 +114,7 @@ class Judge:
         self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
         self.together, self.wanted = together, wanted  # wanted: the (program, race) for which runs go on; None: all of them
         self.collides = finder(engine) == COLLIDER
-        self.value_classes = words("src/engines/collider/classes.def", "RACE_CLASS")
+        self.value_classes = words("src/engines/collider/classes.def", "CLASS")
 
     def match(self, program, record, options):
         """The ids of the races that a record reports. One that another engine of the same run does not confirm reports none."""

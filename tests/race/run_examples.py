@@ -31,7 +31,7 @@ EITHER = "either side"
 
 
 def race_classes():
-    return words("src/engines/collider/classes.def", "RACE_CLASS")
+    return words("src/engines/collider/classes.def", "CLASS")
 
 
 class Truth:

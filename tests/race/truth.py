@@ -21,8 +21,8 @@ def read(path):
 
 
 def words(path, macro):
-    """The texts of the rows MACRO(id, "text", ...) of one of the project's tables."""
-    return set(re.findall(rf'^{macro}\(\w+, "([^"]+)"', read(os.path.join(ROOT, path)), re.M))
+    """The texts of the rows MACRO(id, number, "text", ...) of one of the project's tables."""
+    return set(re.findall(rf'^{macro}\(\w+, \d+, "([^"]+)"', read(os.path.join(ROOT, path)), re.M))
 
 
 def load_schema(path):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report_rig.h"
+#include "engines/collider/decode.h"
 #include "engines/collider/device/meet.h"
+#include "engines/core/engine.h"
+#include "engines/exact/classes.h"
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -107,8 +110,9 @@ GrSlot *rig_module(GrResults *r, uint64_t number, const char *name, const char *
                       .sites = rig_sites};
     if (unchecked)
         m.n_kernels = m.n_sites = 0;
-    m.slot_bytes = ((uint64_t)m.n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot) + rig_room * sizeof(GrMeeting);
-    GrSlot *slots = gr_results_area(r, m.slot_bytes, &m.slots);
+    m.area_tag = gr_collider_decoder.tag;
+    m.area_bytes = gr_collider_slot_bytes(m.n_sites) + rig_room * sizeof(GrMeeting);
+    GrSlot *slots = gr_results_area(r, m.area_bytes, &m.area);
     assert_non_null(slots);
     StrBuf b = {0};
     gr_module_write(&m, &b);
@@ -195,6 +199,8 @@ void rig_build(GrReport *report, const char *device) {
         report->evidence = "value changed";
         report->reproduce = "gpurace run --engine collider --device cpu --seed 1 -- ./sample";
     }
+    report->find_class = gr_engine_class;
+    report->find_decoder = gr_engine_decoder;
     report->device = device;
     report->seed = 1;
     assert_int_equal(gr_report_build(report, &v, &rig_err), GR_OK);
@@ -204,6 +210,7 @@ void rig_build(GrReport *report, const char *device) {
 void rig_pair(GrResults *r, const GrRaceInfo *info) {
     StrBuf b = {0};
     GrRaceInfo i = *info;
+    i.class = gr_exact_classes[info->class].number;
     uint64_t *count = gr_results_area(r, sizeof *count, &i.count_at);
     assert_non_null(count);
     *count = 3;

@@ -26,6 +26,7 @@ GrSlot *rig_module(GrResults *r, uint64_t number, const char *name, const char *
 void rig_kernel(GrResults *r, uint64_t index, uint64_t module, const char *name, GrKernelCounts n);
 void rig_log(GrResults *r, const uint32_t *kernels, uint64_t n);
 void rig_slot(GrSlot *slots, uint32_t site, GrRaceClass class, GrSlot s, uint64_t expected, uint64_t seen);
+// `class` is a RaceClass.
 void rig_pair(GrResults *r, const GrRaceInfo *info);
 void rig_end(GrResults *r, uint64_t unfinished);
 

@@ -4,6 +4,7 @@
 #include "device_api/shared_window.h"
 #include "engines/collider/device/meet.h"
 #include "engines/collider/device/record.h"
+#include "engines/core/engine.h"
 #include "engines/exact/classes.h"
 #include "findings/race.h"
 #include "ptx/ptx.h"
@@ -255,9 +256,9 @@ static void test_processes_merge(void **state) {
     gr_report_init(&report);
     rig_build(&report, "cpu");
     assert_int_equal(report.races.len, 4);
-    assert_int_equal(report.races.data[2].count, 2);
+    assert_int_equal(report.races.data[2].found.count, 2);
     assert_int_equal(report.races.data[3].n_sites, 4);
-    assert_int_equal(report.races.data[3].count, 84);
+    assert_int_equal(report.races.data[3].found.count, 84);
     assert_int_equal(report.modules_checked, 1);
     assert_int_equal(report.launches_checked, 8);
     assert_int_equal(report.verdict, GR_VERDICT_RACES);
@@ -362,6 +363,8 @@ static bool report_once(void *user, bool must) {
     GrReport r;
     StrBuf text = {0}, json = {0};
     gr_report_init(&r);
+    r.find_class = gr_engine_class;
+    r.find_decoder = gr_engine_decoder;
     r.engine = r.evidence = r.reproduce = r.device = "x";
     gr_status st = gr_results_open(rig_path, &v, &rig_err), built = st;
     if (st == GR_OK) {

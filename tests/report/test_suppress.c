@@ -98,7 +98,7 @@ static void mistakes(void **state) {
 }
 
 // Whether the rule hides the race, or the misuse, and counts what it hid.
-static void check_rule(const char *rule, const GrRace *race, const GrMisuse *misuse, bool hides) {
+static void check_rule(const char *rule, const GrRace *race, const GrFinding *misuse, bool hides) {
     GrSuppressions s;
     GrReport r;
     gr_error err = {0};
@@ -110,7 +110,7 @@ static void check_rule(const char *rule, const GrRace *race, const GrMisuse *mis
     if (r.races.len + r.misuses.len == hides)
         fail_msg("'%s'", rule);
     assert_int_equal(s.rules.data[0].races, hides);
-    assert_int_equal(s.rules.data[0].count, !hides ? 0 : race ? race->count : misuse->count);
+    assert_int_equal(s.rules.data[0].count, !hides ? 0 : race ? race->found.count : misuse->count);
     gr_report_free(&r);
     gr_suppressions_free(&s);
 }
@@ -118,9 +118,10 @@ static void check_rule(const char *rule, const GrRace *race, const GrMisuse *mis
 static void hiding(void **state) {
     (void)state;
     static const GrFrame at = {"_Z4pushPi", "src/list.cuh", 7, 1}, caller = {NULL, "src/app.cu", 90, 1};
-    GrRace race = {.kernel = "_Z6kernelPi", .module = "app.ptx", .count = 5, .n_accesses = 2};
-    race.accesses[0] = (GrAccess){.at = {NULL, "src/app.cu", 12, 1}};
-    race.accesses[1] = (GrAccess){.at = at, .inlined = &caller, .n_inlined = 1};
+    GrRace race = {
+        .found.kernel = "_Z6kernelPi", .found.module = "app.ptx", .found.count = 5, .found.n_accesses = 2};
+    race.found.accesses[0] = (GrAccess){.at = {NULL, "src/app.cu", 12, 1}};
+    race.found.accesses[1] = (GrAccess){.at = at, .inlined = &caller, .n_inlined = 1};
     static const struct {
         const char *rule;
         bool hides;
@@ -138,8 +139,9 @@ static void hiding(void **state) {
 
 static void hiding_misuse(void **state) {
     (void)state;
-    GrMisuse m = {
-        .class = "barrier divergence", .kernel = "_Z4sortPi", .at = {NULL, "src/sort.cu", 9, 1}, .count = 3};
+    const GrFrame at = {NULL, "src/sort.cu", 9, 1};
+    GrFinding m = {
+        .kernel = "_Z4sortPi", .accesses = {gr_access_in(&at, NULL, 0)}, .n_accesses = 1, .count = 3};
     static const struct {
         const char *rule;
         bool hides;
@@ -154,9 +156,12 @@ static void hiding_misuse(void **state) {
 static void hiding_pairs(void **state) {
     (void)state;
     static const GrFrame callers[] = {{NULL, "/inc/cub/block/load.cuh", 70, 1}, {NULL, "src/app.cu", 90, 1}};
-    GrRace race = {.kernel = "_Z6kernelPi", .count = 5, .n_accesses = 2, .order = "nothing between"};
-    race.accesses[0] = (GrAccess){.at = {NULL, "/inc/cub/agent/select.cuh", 12, 1}};
-    race.accesses[1] =
+    GrRace race = {.found.kernel = "_Z6kernelPi",
+                   .found.count = 5,
+                   .found.n_accesses = 2,
+                   .found.order = "nothing between"};
+    race.found.accesses[0] = (GrAccess){.at = {NULL, "/inc/cub/agent/select.cuh", 12, 1}};
+    race.found.accesses[1] =
         (GrAccess){.at = {NULL, "/inc/cub/thread/load.cuh", 7, 1}, .inlined = callers, .n_inlined = 2};
     static const struct {
         const char *rule;
@@ -176,8 +181,8 @@ static void hiding_pairs(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_rule(rows[i].rule, &race, NULL, rows[i].hides);
-    race.n_accesses = 1;
-    race.order = NULL;
+    race.found.n_accesses = 1;
+    race.found.order = NULL;
     check_rule("pair:agent/select.cuh:12 thread/load.cuh:7", &race, NULL, false); // one side is not known
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/attribution.h"
 
+#include "engines/collider/decode.h"
 #include "engines/collider/device/meet.h"
 #include "engines/collider/pass/meet.h"
 #include "options/options.h"
@@ -39,9 +40,7 @@ void gr_attribution_free(GrAttribution *a) {
     gr_vec_free(&a->tables);
 }
 
-static uint64_t slots_end(const GrModule *m) {
-    return ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
-}
+static uint64_t slots_end(const GrModule *m) { return gr_collider_slot_bytes(m->n_sites); }
 
 gr_status gr_attribution_rewrite(GrAttribution *a, PtxModule *ptx, GrModule *m, const char *suffix,
                                  gr_error *err) {

@@ -103,6 +103,7 @@ gr_status gr_collider_watch_begin(GrSession *s, const GrOptions *o, const GrSele
     if (!c)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     c->session = c->writer.session = s;
+    c->writer.classes = gr_exact_classes;
     c->writer.stop = o->stop;
     c->selection = selection;
     // What the host does, and misuse, is left to an engine beside this one that hears all.

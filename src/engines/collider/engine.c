@@ -5,6 +5,7 @@
 #include "coverage/coverage.h"
 #include "engines/collider/attribution.h"
 #include "engines/collider/collider_watch.h"
+#include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
@@ -127,7 +128,8 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     char suffix[24];
     o.suffix = suffix_of(m, suffix, sizeof suffix);
     o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
-    m->record_bytes = ((uint64_t)m->n_sites + 1) * GR_CLASS_COUNT * sizeof(GrSlot);
+    m->record_bytes = gr_collider_slot_bytes(m->n_sites);
+    m->record_tag = gr_collider_decoder.tag;
     gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
     if (st == GR_OK)
         st = gr_collider_rewrite(ptx, &o, m->checked_sites, err);
@@ -161,7 +163,9 @@ static gr_status collider_loaded(void *self, GrModule *m,
 const GrEngine gr_engine_collider = {
     .name = "collider",
     .summary = "repeats every weak access after a random delay; a value that changed in between is a race",
-    .evidence = "value changed",
+    .evidence = GR_EVIDENCE_VALUE,
+    .classes = gr_collider_classes,
+    .decoder = &gr_collider_decoder,
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_WINDOWS | CAP_SAMPLES,
     .options = &gr_collider_options,
     .begin = collider_begin,

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "engines/core/launch.h"
 #include "engines/core/memory.h"
+#include "findings/area.h"
 #include "findings/results.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
@@ -79,6 +80,7 @@ typedef struct GrModule {
     void *records; // the module's area in the results file, `record_bytes` long, zeroed; NULL when none was
                    // asked for
     uint64_t record_bytes;
+    GrAreaTag record_tag;       // whose they are and what they mean: the engine sets it with record_bytes
     CUdeviceptr records_device; // where device code writes the same area
     void *engine_data;          // the engine's own
 } GrModule;
@@ -89,10 +91,13 @@ typedef struct GrEngine {
     const char *evidence;             // what its word is worth: "value changed"
     unsigned caps;                    // options/caps.def
     const struct GrOptTable *options; // its own; NULL: none
+    // What it finds (ends with number 0), and what reads the areas that its code writes. NULL: nothing, or what another engine has.
+    const GrClass *classes;
+    const GrDecoder *decoder;
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);
-    // Changes `ptx` in place. Sets m->checked_sites and m->record_bytes. On failure the original is loaded
+    // Changes `ptx` in place. Sets m->checked_sites, m->record_bytes and m->record_tag. On failure the original is loaded
     // and the module is named unchecked.
     gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
     // The module is in the driver: `get_global` finds the device address of one of its variables.
@@ -119,6 +124,11 @@ extern const GrEngine *const gr_engines[];
 
 // The engine of that name; NULL: there is none. "A+B" is two at once (compose.c), which lives until the next call with another such name.
 const GrEngine *gr_engine_find(const char *name);
+
+// The class with that number, of an engine or of the CPU device's misuses. NULL: this build has none.
+const GrClass *gr_engine_class(uint32_t number);
+// What reads such areas. NULL: no engine of this build.
+const GrDecoder *gr_engine_decoder(const GrAreaTag *tag);
 // Their names that can do all of `caps`: "collider, tracker". A static text.
 const char *gr_engines_that(unsigned caps);
 // Of two at once number `k`, as named; NULL: `e` is one engine.

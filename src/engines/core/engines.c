@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// engines — the engines of this program by name, and their tables of options.
+// engines — the engines of this program by name, their tables of options, their classes and decoders.
 #include "engines/core/compose.h"
 #include "engines/core/engine.h"
+#include "engines/core/misuses.h"
 #include "options/options.h"
 
 #include <stdio.h>
@@ -38,5 +39,19 @@ const GrOptTable *gr_option_table(size_t k) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
         if ((*e)->options && !--k)
             return (*e)->options;
+    return NULL;
+}
+
+const GrClass *gr_engine_class(uint32_t number) {
+    const GrClass *found = gr_class_in(gr_misuse_classes, number);
+    for (const GrEngine *const *e = gr_engines; *e && !found; e++)
+        found = gr_class_in((*e)->classes, number);
+    return found;
+}
+
+const GrDecoder *gr_engine_decoder(const GrAreaTag *tag) {
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if ((*e)->decoder && gr_same_tag(&(*e)->decoder->tag, tag))
+            return (*e)->decoder;
     return NULL;
 }

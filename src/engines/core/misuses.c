@@ -10,12 +10,12 @@
 
 enum { NAMED_SHUFFLES = 4 };
 
-static const struct {
-    const char *name, *meaning;
-} kinds[] = {
-#define MISUSE(id, text, meaning) {text, meaning},
+// By VmMisuse.
+const GrClass gr_misuse_classes[] = {
+#define MISUSE(id, number, text, meaning) {number, text, meaning, GR_KIND_MISUSE},
 #include "vm/misuse.def"
 #undef MISUSE
+    {.number = 0},
 };
 
 static uint64_t mix_text(uint64_t h, const char *s) {
@@ -37,8 +37,7 @@ static GrFrame frame_of(const VmMisuseEvent *e, const PtxLoc *l) {
 
 static uint64_t *put(Misuses *m, const VmMisuseEvent *e) {
     GrFrame inlined[GR_MISUSE_FRAMES];
-    GrMisuseInfo info = {.class = kinds[e->kind].name,
-                         .meaning = kinds[e->kind].meaning,
+    GrMisuseInfo info = {.class = gr_misuse_classes[e->kind].number,
                          .kernel = e->kernel,
                          .detail = e->detail,
                          .at = {.function = e->function},

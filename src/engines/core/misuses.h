@@ -9,6 +9,9 @@
 #include "engines/core/selection.h"
 #include "vm/observer.h"
 
+// Ends with number 0.
+extern const GrClass gr_misuse_classes[];
+
 typedef struct Misuses {
     RaceWriter *writer;           // whose counts they share
     const GrSelection *selection; // of kernels

@@ -203,7 +203,7 @@ static Tally *tally_of(RaceWriter *w, const Race *race, GrSeenBy seen_by) {
 void gr_race_writer_put(RaceWriter *w, Race *race, GrSeenBy seen_by) {
     StrBuf symbol[2] = {{0}, {0}}, b = {0};
     Tally *tally = tally_of(w, race, seen_by);
-    GrRaceInfo info = {.class = race->class,
+    GrRaceInfo info = {.class = w->classes[race->class].number,
                        .space = race->space == PTX_SHARED,
                        .seen_by = seen_by,
                        .overlap = race->overlap,

@@ -19,7 +19,8 @@ typedef struct WrittenModule {
 
 typedef struct RaceWriter {
     GrSession *session;
-    Map modules; // fingerprint -> WrittenModule
+    const GrClass *classes; // Race.class is a place in it
+    Map modules;            // fingerprint -> WrittenModule
     uint64_t *counts, counts_at;
     uint32_t counts_used;
     Map tallies; // of races with the same headlines

@@ -3,11 +3,16 @@
 #ifndef GR_ENGINES_EXACT_CLASSES_H
 #define GR_ENGINES_EXACT_CLASSES_H
 
+#include "findings/classes.h"
+
 typedef enum RaceClass {
-#define EXACT_CLASS(id, text, meaning) RACE_##id,
+#define CLASS(id, number, text, meaning) RACE_##id,
 #include "engines/exact/classes.def"
-#undef EXACT_CLASS
+#undef CLASS
     RACE_CLASS_COUNT
 } RaceClass;
+
+// By RaceClass.
+extern const GrClass gr_exact_classes[];
 
 #endif

@@ -89,6 +89,7 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     if (!x)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     x->session = x->writer.session = s;
+    x->writer.classes = gr_exact_classes;
     x->writer.stop = o->stop;
     x->misuses = (Misuses){.writer = &x->writer, .selection = &x->selection};
     *self = x;
@@ -170,6 +171,7 @@ const GrEngine gr_engine_exact = {
     .summary =
         "follows causality as PTX defines it: every pair of accesses that nothing ordered; CPU device only",
     .evidence = "unordered by causality",
+    .classes = gr_exact_classes,
     .caps = CAP_CPU | CAP_CHECKS | CAP_LISTENS | CAP_CAUSALITY | CAP_HOST,
     .options = &gr_exact_options,
     .begin = exact_begin,

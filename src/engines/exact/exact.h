@@ -98,9 +98,6 @@ typedef enum ExactCheck {
 } ExactCheck;
 const char *gr_exact_check_text(ExactCheck c); // completes "an internal check failed: "
 
-const char *gr_exact_class_name(unsigned class);
-const char *gr_exact_class_meaning(unsigned class);
-
 // The same for every parse of one module's text, whatever was inserted and tagged.
 uint64_t gr_exact_fingerprint(const PtxModule *m);
 

@@ -9,24 +9,6 @@
 
 enum { SITE_BITS = 28 };
 
-const char *gr_exact_class_name(unsigned class) {
-    static const char *const names[] = {
-#define EXACT_CLASS(id, text, meaning) text,
-#include "engines/exact/classes.def"
-#undef EXACT_CLASS
-    };
-    return class < RACE_CLASS_COUNT ? names[class] : "race";
-}
-
-const char *gr_exact_class_meaning(unsigned class) {
-    static const char *const meanings[] = {
-#define EXACT_CLASS(id, text, meaning) meaning,
-#include "engines/exact/classes.def"
-#undef EXACT_CLASS
-    };
-    return class < RACE_CLASS_COUNT ? meanings[class] : "";
-}
-
 // ---- Races ---------------------------------------------------------------------------------------------------------
 
 static void place(uint64_t linear, const uint32_t dims[3], uint32_t out[3]) {

@@ -65,7 +65,7 @@ static char mark_of(const char *text, uint32_t line) {
 static void name_race(const Rig *r, const char *text, const Race *race, char out[64]) {
     char a = mark_of(text, r->ptx->sites[race->side[0].site].stmt->line);
     char b = mark_of(text, r->ptx->sites[race->side[1].site].stmt->line);
-    snprintf(out, 64, "%c-%c %s", a < b ? a : b, a < b ? b : a, gr_exact_class_name(race->class));
+    snprintf(out, 64, "%c-%c %s", a < b ? a : b, a < b ? b : a, gr_exact_classes[race->class].name);
 }
 
 // The order that was missing is named, and fits the class and the two sides.

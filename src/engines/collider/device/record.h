@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-// Race classes: races.def, one row each: RACE_CLASS(enum suffix, "text", "one sentence: what it means").
+// Places in a site's slots, one for each class of classes.def.
 typedef enum GrRaceClass {
-#define RACE_CLASS(id, text, meaning) GR_CLASS_##id,
+#define CLASS(id, number, text, meaning) GR_CLASS_##id,
 #include "engines/collider/classes.def"
-#undef RACE_CLASS
+#undef CLASS
     GR_CLASS_COUNT
 } GrRaceClass;
 

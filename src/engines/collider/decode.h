@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode — the areas that the collider's device runtime writes, read back as findings: the GrSlots of a module's sites (device/record.h), and
+// behind them the GrMeetings of a replay (device/meet.h).
+#ifndef GR_COLLIDER_DECODE_H
+#define GR_COLLIDER_DECODE_H
+
+#include "findings/area.h"
+
+// By GrRaceClass; ends with number 0.
+extern const GrClass gr_collider_classes[];
+
+extern const GrDecoder gr_collider_decoder;
+
+// The bytes of the slots of a module of so many sites.
+uint64_t gr_collider_slot_bytes(uint32_t n_sites);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as it is made: findings are added, then races are held against each other, hidden and grouped, and the verdict is said.
+#include "report/report_internal.h"
+#include "report/suppress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gr_report_init(GrReport *r) {
+    memset(r, 0, sizeof *r);
+    gr_arena_init(&r->arena);
+    r->sources = gr_arena_alloc(&r->arena, sizeof *r->sources);
+    r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
+}
+
+void gr_report_free(GrReport *r) {
+    gr_vec_free(&r->races);
+    gr_vec_free(&r->conflicts);
+    gr_vec_free(&r->faulted);
+    gr_vec_free(&r->misuses);
+    gr_vec_free(&r->kernels);
+    gr_vec_free(&r->functions);
+    gr_vec_free(&r->absent);
+    gr_vec_free(&r->not_understood);
+    gr_vec_free(&r->notes);
+    gr_vec_free(&r->doubts);
+    gr_vec_free(&r->remarks);
+    gr_vec_free(&r->faults);
+    gr_vec_free(&r->reasons);
+    if (r->sources)
+        gr_sources_free(r->sources);
+    gr_arena_free(&r->arena);
+}
+
+bool gr_report_count(GrCountedVec *v, const char *text) {
+    for (size_t i = 0; i < v->len; i++)
+        if (!strcmp(v->data[i].text, text)) {
+            v->data[i].count++;
+            return true;
+        }
+    GrCounted c = {text, 1};
+    return gr_vec_push(v, c);
+}
+
+#define ADD_TEXT(to)                                                                                         \
+    char text[1024];                                                                                         \
+    va_list ap;                                                                                              \
+    va_start(ap, fmt);                                                                                       \
+    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
+    va_end(ap);                                                                                              \
+    char *copy = gr_arena_strdup(&r->arena, text);                                                           \
+    return copy && gr_report_count(to, copy) ? GR_OK : GR_ERR_NOMEM
+
+gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
+gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
+
+bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file) {
+    return (kernel && r->excludes_kernel && r->excludes_kernel(r->excludes_user, kernel)) ||
+           (r->excludes_file && r->excludes_file(r->excludes_user, file));
+}
+
+const GrClass *gr_report_class(const GrReport *r, uint32_t number) {
+    static const GrClass unknown = {.name = "?", .meaning = ""};
+    const GrClass *c = r->find_class ? r->find_class(number) : NULL;
+    return c ? c : &unknown;
+}
+
+// ---- Findings ----------------------------------------------------------------------------------------------
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static bool same_place(const GrFrame *a, const GrFrame *b) {
+    return same_text(a->file, b->file) && a->line == b->line && a->col == b->col;
+}
+
+static bool same_places(const GrAccess *a, const GrAccess *b) {
+    bool same = a->n_inlined == b->n_inlined && same_place(&a->at, &b->at) &&
+                (a->at.line || a->ptx_line == b->ptx_line);
+    for (uint32_t k = 0; same && k < a->n_inlined; k++)
+        same = same_place(&a->inlined[k], &b->inlined[k]);
+    return same;
+}
+
+// The same at the same place, in another process for example, is one.
+static bool add_misuse(GrReport *r, const GrFinding *f) {
+    const GrAccess *a = &f->accesses[0];
+    if (gr_report_excludes(r, f->kernel, a->at.file))
+        return true;
+    for (size_t k = 0; k < r->misuses.len; k++) {
+        GrFinding *o = &r->misuses.data[k];
+        if (o->class == f->class && same_text(o->kernel, f->kernel) && same_places(&o->accesses[0], a)) {
+            o->count += f->count;
+            return true;
+        }
+    }
+    return gr_vec_push(&r->misuses, *f);
+}
+
+gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err) {
+    const GrClass *class = gr_report_class(r, f->class);
+    if (!class->number || !f->n_accesses || f->n_accesses > 2)
+        return gr_fail(err, GR_ERR_ARGUMENT, "a finding of class %u makes no sense", f->class);
+    GrRace race = {.found = *f, .number = r->races.len, .n_sites = 1};
+    bool added = class->kind == GR_KIND_MISUSE ? add_misuse(r, f) : gr_vec_push(&r->races, race);
+    return added ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+// ---- The end -----------------------------------------------------------------------------------------------
+
+gr_status gr_report_finish(GrReport *r, gr_error *err) {
+    gr_status st;
+    gr_report_sort(r);
+    GR_TRY(gr_report_merge(r, err));
+    if (r->causal.engine)
+        GR_TRY(gr_report_confirm(r, err));
+    gr_suppressions_apply(r);
+    GR_TRY(gr_report_group(r, err));
+    if (r->so_far.path && r->functions.len) {
+        gr_error why = {0};
+        char where[800];
+        if (gr_report_cover(r, &why) != GR_OK &&
+            gr_report_reason(r, "this run is not in the coverage file: %s",
+                             gr_error_text(&why, where, sizeof where)) != GR_OK)
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    if (st == GR_OK)
+        st = gr_report_judge(r, err);
+done:
+    return st;
+}

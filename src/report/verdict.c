@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report comes to, and each reason why it would not be "clean".
+#include "report/report_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const status_texts[] = {
+#define SITE_STATUS(id, text) text,
+#include "ptx/site_status.def"
+#undef SITE_STATUS
+};
+
+typedef struct Judge {
+    GrReport *report;
+    bool nomem;
+} Judge;
+
+static void add_reason(Judge *j, const char *text) {
+    char *copy = gr_arena_strdup(&j->report->arena, text);
+    if (!copy || !gr_report_count(&j->report->reasons, copy))
+        j->nomem = true;
+}
+
+static void add_reasonf(Judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_reasonf(Judge *j, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    add_reason(j, text);
+}
+
+static bool was_remarked(const GrReport *r, const char *text) {
+    for (size_t i = 0; i < r->remarks.len; i++)
+        if (!strcmp(r->remarks.data[i].text, text))
+            return true;
+    return false;
+}
+
+static void judge_use(Judge *j) {
+    const GrReport *r = j->report;
+    if (!r->processes)
+        add_reason(j, GR_REASON_UNUSED);
+    else if (!r->modules)
+        add_reason(j, "no CUDA module was loaded");
+    else if (!r->launches_checked && !r->launches_unchecked && !was_remarked(r, GR_REMARK_GRAPH))
+        add_reason(j, "no kernel was launched");
+}
+
+static void judge_kernels(Judge *j) {
+    GrReport *r = j->report;
+    size_t excluded = 0;
+    for (size_t i = 0; i < r->kernels.len; i++) {
+        const GrKernelCoverage *k = &r->kernels.data[i];
+        excluded += k->launches && k->excluded;
+        if (k->launches && k->unchecked && !k->excluded)
+            add_reasonf(j, "kernel %s was not checked: %s", gr_short_name(k->name, &r->arena), k->unchecked);
+    }
+    if (excluded && !r->launches_checked)
+        add_reason(j, "the options exclude every kernel that was launched: nothing was checked");
+    else if (r->launches_checked && r->sites[GR_SITE_FILTERED] && !r->sites[GR_SITE_CHECKED])
+        add_reason(j, "the options exclude every access: nothing was checked");
+    if (r->sample[0] && r->modules_checked && !r->watched)
+        add_reason(j, "--sample chose no access of a kernel that was launched: nothing was watched");
+}
+
+static void judge_accesses(Judge *j) {
+    GrReport *r = j->report;
+    for (size_t i = 0; i < r->not_understood.len; i++) {
+        const GrLeftAlone *u = &r->not_understood.data[i];
+        // The outermost place is in the program's own source, the innermost often in a header of CUDA's.
+        const GrFrame *at = u->first->n_inlined ? &u->first->inlined[u->first->n_inlined - 1] : &u->first->at;
+        bool one = u->count == 1;
+        bool known = u->first->status != GR_SITE_NOT_UNDERSTOOD;
+        const char *why = known ? status_texts[u->first->status] + strlen("not instrumented: ") : "";
+        add_reasonf(j, "%llu memory access%s of %s%s %s not %s%s%s, %s%s%s%s%u", (unsigned long long)u->count,
+                    one ? "" : "es", u->kernel ? "kernel " : "device functions",
+                    u->kernel ? gr_short_name(u->kernel, &r->arena) : "", one ? "was" : "were",
+                    known ? "checked (" : "understood and not checked", why, known ? ")" : "",
+                    one ? "" : "the first ", at->file ? "at " : "at PTX line ", at->file ? at->file : "",
+                    at->file ? ":" : "", at->file ? at->line : u->first->ptx_line);
+    }
+}
+
+static void judge_processes(Judge *j) {
+    const GrReport *r = j->report;
+    if (r->unended)
+        add_reasonf(j, "%llu process%s that used CUDA did not end in an orderly way",
+                    (unsigned long long)r->unended, r->unended == 1 ? "" : "es");
+    if (r->unfinished)
+        add_reasonf(j, "%llu launch%s had not finished when the program ended",
+                    (unsigned long long)r->unfinished, r->unfinished == 1 ? "" : "es");
+}
+
+gr_status gr_report_judge(GrReport *r, gr_error *err) {
+    Judge judge = {.report = r}, *j = &judge;
+    for (size_t i = 0; i < r->doubts.len; i++)
+        add_reasonf(j,
+                    "an internal check failed: %s. No report of this run is to be relied on; it is a mistake "
+                    "of gpurace's, please report it",
+                    r->doubts.data[i].text);
+    if (r->ran)
+        judge_use(j);
+    judge_kernels(j);
+    judge_accesses(j);
+    judge_processes(j);
+    for (size_t i = 0; i < r->faults.len; i++)
+        add_reason(j, r->faults.data[i].text);
+    for (size_t i = 0; i < r->notes.len; i++)
+        add_reason(j, r->notes.data[i].text);
+    for (size_t i = 0; i < r->absent.len; i++)
+        add_reasonf(j, "%s is not supported on this device, and the program called it",
+                    r->absent.data[i].text);
+    if (r->unconfirmed)
+        add_reasonf(j,
+                    "%llu race%s of the %s %s not confirmed by causality in the same execution: a mistake of "
+                    "one of the two engines, please report it",
+                    (unsigned long long)r->unconfirmed, r->unconfirmed == 1 ? "" : "s", r->first.engine,
+                    r->unconfirmed == 1 ? "is" : "are");
+    if (r->dropped)
+        add_reasonf(j, "%llu record%s could not be written", (unsigned long long)r->dropped,
+                    r->dropped == 1 ? "" : "s");
+    if (r->damaged)
+        add_reason(j, "the results file is damaged: something may be missing");
+    r->verdict = r->doubts.len                    ? GR_VERDICT_INCONCLUSIVE
+                 : r->races.len || r->misuses.len ? GR_VERDICT_RACES
+                 : r->reasons.len                 ? GR_VERDICT_INCONCLUSIVE
+                                                  : GR_VERDICT_CLEAN;
+    return j->nomem ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+}
+
+const char *gr_verdict_name(GrVerdict v) {
+    return v == GR_VERDICT_CLEAN ? "clean" : v == GR_VERDICT_RACES ? "races" : "inconclusive";
+}
