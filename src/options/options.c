@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options/options.h"
 
+#include "base/regex.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <regex.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,13 +127,10 @@ static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err
         break;
     case OPT_REGEX: {
         regex_t re;
-        int rc = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
-        if (rc) {
-            char why[128];
-            regerror(rc, &re, why, sizeof why);
-            return gr_fail(err, GR_ERR_ARGUMENT, "%s: '%s' is no regular expression: %s", r->name, value,
-                           why);
-        }
+        gr_error why = {0};
+        gr_status st = gr_regex_compile(&re, value, &why);
+        if (st != GR_OK)
+            return gr_fail(err, st, "%s: '%s' is no regular expression: %s", r->name, value, why.msg);
         regfree(&re);
         break;
     }

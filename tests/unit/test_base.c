@@ -2,6 +2,7 @@
 // Unit tests of src/base.
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/regex.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -167,6 +168,49 @@ static void added_formats_make_room(void **state) {
     gr_str_free(&s);
 }
 
+static bool compiles(const char *text) {
+    regex_t re;
+    gr_error err = {0};
+    gr_status st = gr_regex_compile(&re, text, &err);
+    if (st == GR_OK)
+        regfree(&re);
+    else
+        assert_true(st == GR_ERR_ARGUMENT && err.msg[0]);
+    return st == GR_OK;
+}
+
+// glibc would take all memory for some of these.
+static void expressions_have_a_bound(void **state) {
+    (void)state;
+    static const char *const fine[] = {
+        "",       "^add",          "a+b*c?",       "(ab+)+", "[[:alpha:]_]+", "[]+++++++++++++++]",
+        "a{255}", "x|(y|z){1,20}", "\\+\\+\\+\\+", "a**",    "[^]]+",         "void k<(int|float)>"};
+    static const char *const not [] = {"(",
+                                       "[",
+                                       "a{3,1}",
+                                       "(a{100}){200}",
+                                       "((((a{9}){9}){9}){9}){9}",
+                                       "[[:nothing:]]",
+                                       "a{99999999999999999999}"};
+    for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
+        if (!compiles(fine[k]))
+            fail_msg("%s is refused", fine[k]);
+    for (size_t k = 0; k < sizeof not / sizeof *not ; k++)
+        if (compiles(not [k]))
+            fail_msg("%s is taken", not [k]);
+    char many[1000];
+    memset(many, '+', sizeof many);
+    many[0] = 'a';
+    many[sizeof many - 1] = 0;
+    assert_false(compiles(many));
+    memset(many, '(', sizeof many - 1);
+    assert_false(compiles(many));
+    memset(many, ')', sizeof many - 1);
+    compiles(many);
+    memset(many, 'a', sizeof many - 1);
+    assert_true(compiles(many));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_those_of_c),
@@ -178,6 +222,7 @@ int main(void) {
         cmocka_unit_test(errors_read_well),
         cmocka_unit_test(files_are_read_and_written_whole),
         cmocka_unit_test(pipes_and_devices_stay_what_they_are),
+        cmocka_unit_test(expressions_have_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

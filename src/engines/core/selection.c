@@ -2,6 +2,7 @@
 #include "engines/core/selection.h"
 
 #include "base/demangle.h"
+#include "base/regex.h"
 #include "ptx/reach.h"
 
 #include <string.h>
@@ -9,12 +10,10 @@
 static gr_status compile(const char *option, const char *text, regex_t *regex, bool *is_set, gr_error *err) {
     if (!text[0])
         return GR_OK;
-    int rc = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-    if (rc) {
-        char why[128];
-        regerror(rc, regex, why, sizeof why);
-        return gr_fail(err, GR_ERR_ARGUMENT, "%s %s: %s", option, text, why);
-    }
+    gr_error why = {0};
+    gr_status st = gr_regex_compile(regex, text, &why);
+    if (st != GR_OK)
+        return gr_fail(err, st, "%s %s: %s", option, text, why.msg);
     *is_set = true;
     return GR_OK;
 }
