@@ -33,6 +33,10 @@ static void add_kernels(const GrReport *r, Arena *arena, StrBuf *out) {
         checked += k->launches && !k->unchecked;
         idle += !k->launches;
     }
+    if (!r->ran) {
+        gr_str_addf(out, "  kernels   %zu looked at\n", r->kernels.len);
+        return;
+    }
     gr_str_addf(out, "  kernels   %zu launched, %zu of them checked; %zu never launched\n", launched, checked,
                 idle);
     gr_str_addf(out, "  launches  %llu checked, %llu not\n", (unsigned long long)r->launches_checked,

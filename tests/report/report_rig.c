@@ -31,6 +31,10 @@ int rig_remove_file(void **state) {
     return unlink(rig_path);
 }
 
+void rig_empty_file(void) { assert_int_equal(gr_results_create(rig_path, &rig_err), GR_OK); }
+
+void rig_attach(GrResults *r) { assert_int_equal(gr_results_attach(rig_path, r, &rig_err), GR_OK); }
+
 void rig_append(GrResults *r, GrRecordKind kind, StrBuf *b) {
     gr_results_append(r, kind, b);
     gr_str_free(b);
@@ -97,6 +101,8 @@ GrSiteInfo rig_sites[RIG_SITES + 1] = {
 };
 
 unsigned rig_room;
+const GrAreaTag *rig_tag;
+bool rig_short;
 
 GrSlot *rig_module(GrResults *r, uint64_t number, const char *name, const char *unchecked) {
     static const char *kernels[] = {"_Z6reducePf", "plain", "never"};
@@ -110,10 +116,11 @@ GrSlot *rig_module(GrResults *r, uint64_t number, const char *name, const char *
                       .sites = rig_sites};
     if (unchecked)
         m.n_kernels = m.n_sites = 0;
-    m.area_tag = gr_collider_decoder.tag;
+    m.area_tag = rig_tag ? *rig_tag : gr_collider_decoder.tag;
     m.area_bytes = gr_collider_slot_bytes(m.n_sites) + rig_room * sizeof(GrMeeting);
     GrSlot *slots = gr_results_area(r, m.area_bytes, &m.area);
     assert_non_null(slots);
+    m.area_bytes -= rig_short;
     StrBuf b = {0};
     gr_module_write(&m, &b);
     rig_append(r, GR_RECORD_MODULE, &b);
@@ -156,6 +163,7 @@ void rig_end(GrResults *r, uint64_t unfinished) {
     StrBuf b = {0};
     gr_put_u64(&b, unfinished);
     rig_append(r, GR_RECORD_PROCESS_END, &b);
+    gr_results_detach(r);
 }
 
 void rig_racy_run(GrResults *r) {
@@ -207,6 +215,11 @@ void rig_build(GrReport *report, const char *device) {
     gr_results_close(&v);
 }
 
+void rig_report(GrReport *report) {
+    gr_report_init(report);
+    rig_build(report, "cpu");
+}
+
 void rig_pair(GrResults *r, const GrRaceInfo *info) {
     StrBuf b = {0};
     GrRaceInfo i = *info;
@@ -216,4 +229,29 @@ void rig_pair(GrResults *r, const GrRaceInfo *info) {
     *count = 3;
     gr_race_write(&i, &b);
     rig_append(r, GR_RECORD_RACE, &b);
+}
+
+static void compare_file(const char *name, const StrBuf *now) {
+    char file[64];
+    snprintf(file, sizeof file, "golden/%s", name);
+    if (getenv("UPDATE_GOLDEN"))
+        assert_int_equal(gr_file_write(file, now->data, now->len, &rig_err), GR_OK);
+    char *golden;
+    size_t len;
+    assert_int_equal(gr_file_read(file, &golden, &len, &rig_err), GR_OK);
+    assert_string_equal(now->data, golden);
+    free(golden);
+}
+
+void rig_compare(const GrReport *report, const char *name) {
+    char file[64];
+    StrBuf text = {0}, json = {0};
+    gr_report_text(report, &text);
+    assert_int_equal(gr_report_json(report, &json, &rig_err), GR_OK);
+    snprintf(file, sizeof file, "%s.txt", name);
+    compare_file(file, &text);
+    snprintf(file, sizeof file, "%s.json", name);
+    compare_file(file, &json);
+    gr_str_free(&text);
+    gr_str_free(&json);
 }

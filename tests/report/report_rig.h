@@ -12,12 +12,20 @@ enum { RIG_SITES = 6 };
 extern gr_error rig_err;
 extern char rig_path[64]; // of the test's file
 extern GrSiteInfo
-    rig_sites[RIG_SITES + 1]; // of each module: two kernels and a device function; site 5 has no line
-extern unsigned rig_room;     // for so many meetings, behind a module's slots
+    rig_sites[RIG_SITES + 1];    // of each module: two kernels and a device function; site 5 has no line
+extern unsigned rig_room;        // for so many meetings, behind a module's slots
+extern const GrAreaTag *rig_tag; // of modules' areas; NULL: the collider's
+extern bool rig_short;           // the last byte of modules' areas is cut off
 
 // Set a test up, with an empty file, and take it down.
 int rig_new_file(void **state);
 int rig_remove_file(void **state);
+
+// Makes the file empty again.
+void rig_empty_file(void);
+
+// A process that writes to the file, until rig_end or gr_results_detach.
+void rig_attach(GrResults *r);
 
 // Records. rig_append frees the payload; rig_module yields the module's slots, which live as long as `r`.
 void rig_append(GrResults *r, GrRecordKind kind, StrBuf *payload);
@@ -35,5 +43,9 @@ void rig_racy_run(GrResults *r);
 
 // Builds the report of the file; an engine that is not named is the collider.
 void rig_build(GrReport *report, const char *device);
+// The same of a new report, on the CPU device.
+void rig_report(GrReport *report);
+// Compares it with golden/NAME.txt and NAME.json, or writes them: UPDATE_GOLDEN=1.
+void rig_compare(const GrReport *report, const char *name);
 
 #endif

@@ -26,8 +26,8 @@
 static uint64_t unconfirmed(uint64_t faulted, bool *judged, bool *remarked) {
     GrResults r;
     GrReport report;
-    assert_int_equal(gr_results_create(rig_path, &rig_err), GR_OK);
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_empty_file();
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
     rig_module(&r, 1, "sample.cu", NULL);
     GrRaceSide load = {.module = 1, .site = 1, .access = PTX_ACCESS_READ, .launch = 1, .size = 4},
@@ -45,7 +45,6 @@ static uint64_t unconfirmed(uint64_t faulted, bool *judged, bool *remarked) {
         rig_append(&r, GR_RECORD_FAULT, &b);
     }
     rig_end(&r, 0);
-    gr_results_detach(&r);
     gr_report_init(&report);
     report.engine = report.evidence = report.reproduce = "";
     report.first = (struct GrSecondOpinion){"collider", "value changed"};
@@ -91,17 +90,15 @@ static void test_cluster_addresses(void **state) {
         GrReport report;
         StrBuf text = {0};
         if (k)
-            assert_int_equal(gr_results_create(rig_path, &rig_err), GR_OK);
-        assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+            rig_empty_file();
+        rig_attach(&r);
         rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
         GrSlot *slots = rig_module(&r, 1, "sample.cu", NULL), slot = rows[k].slot;
         slot.count = slot.launch = 1;
         slot.size = 4;
         rig_slot(slots, 1, GR_CLASS_CLOBBERED_READ, slot, 1, 2);
         rig_end(&r, 0);
-        gr_results_detach(&r);
-        gr_report_init(&report);
-        rig_build(&report, "cpu");
+        rig_report(&report);
         gr_report_text(&report, &text);
         if (!strstr(text.data, rows[k].says))
             fail_msg("row %zu: %s", k, text.data);
@@ -124,12 +121,10 @@ static void test_replay(void **state) {
     GrResults r;
     GrReport report;
     GrResultsView first, second;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_racy_run(&r);
     rig_end(&r, 0);
-    gr_results_detach(&r);
-    gr_report_init(&report);
-    rig_build(&report, "cpu");
+    rig_report(&report);
     char *copy;
     size_t len;
     assert_int_equal(gr_file_read(rig_path, &copy, &len, &rig_err), GR_OK);
@@ -149,8 +144,8 @@ static void test_replay(void **state) {
     all[4].other.ready = 0;  // was stopped
     all[5].other.launch = 4; // shared memory of another launch
     all[6].first.site = 1;   // and this one is right
-    assert_int_equal(gr_results_create(rig_path, &rig_err), GR_OK);
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_empty_file();
+    rig_attach(&r);
     rig_room = 7;
     GrSlot *slots = rig_module(&r, 1, "sample.cu", NULL);
     rig_room = 0;
@@ -182,7 +177,7 @@ static void test_replay(void **state) {
 static void test_not_understood(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
     GrSiteInfo saved[RIG_SITES + 1];
     memcpy(saved, rig_sites, sizeof saved);
@@ -193,10 +188,8 @@ static void test_not_understood(void **state) {
     rig_kernel(&r, 0, 1, "_Z6reducePf",
                (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}});
     rig_end(&r, 0);
-    gr_results_detach(&r);
     GrReport report;
-    gr_report_init(&report);
-    rig_build(&report, "cpu");
+    rig_report(&report);
     assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
     assert_int_equal(report.sites[GR_SITE_NOT_UNDERSTOOD], RIG_SITES);
     assert_int_equal(report.reasons.len, 2); // of `plain`, which was not launched, nothing
@@ -210,11 +203,62 @@ static void test_not_understood(void **state) {
     gr_report_free(&report);
 }
 
+// The area of an engine that this build does not have, or in a version that it does not know: named, neither decoded nor damage.
+static void test_unknown_area(void **state) {
+    (void)state;
+    static const struct {
+        GrAreaTag tag;
+        const char *says;
+    } rows[] = {
+        {{"tracker", 1, 1},
+         "module sample.cu has results of the engine tracker (format 1, version 1) that "
+         "this gpurace does not understand"},
+        {{"collider", 1, 9},
+         "module sample.cu has results of the engine collider (format 1, version 9) that "
+         "this gpurace does not understand"},
+        {{NULL, 0, 0},
+         "module sample.cu has results of the engine ? (format 0, version 0) that this gpurace "
+         "does not understand"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        GrResults r;
+        GrReport report;
+        rig_empty_file();
+        rig_attach(&r);
+        rig_tag = &rows[k].tag;
+        rig_racy_run(&r);
+        rig_tag = NULL;
+        rig_end(&r, 0);
+        rig_report(&report);
+        assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+        assert_int_equal(report.races.len, 0);
+        assert_int_equal(report.damaged, 0);
+        assert_int_equal(report.reasons.len, 1);
+        assert_string_equal(report.reasons.data[0].text, rows[k].says);
+        gr_report_free(&report);
+    }
+}
+
+// An area that its engine cannot read is damage.
+static void test_damaged_area(void **state) {
+    (void)state;
+    GrResults r;
+    GrReport report;
+    rig_attach(&r);
+    rig_short = true;
+    rig_racy_run(&r);
+    rig_short = false;
+    rig_end(&r, 0);
+    rig_report(&report);
+    assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+    assert_int_equal(report.damaged, 1);
+    gr_report_free(&report);
+}
+
 static void test_nothing_happened(void **state) {
     (void)state;
     GrReport report;
-    gr_report_init(&report);
-    rig_build(&report, "cpu");
+    rig_report(&report);
     assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
     assert_string_equal(report.reasons.data[0].text, "the program did not use CUDA");
     gr_report_free(&report);
@@ -224,14 +268,12 @@ static void test_nothing_happened(void **state) {
 static void test_failed_check(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_racy_run(&r);
     rig_text(&r, GR_RECORD_DOUBT, "two reads were taken for a race");
     rig_end(&r, 0);
-    gr_results_detach(&r);
     GrReport report;
-    gr_report_init(&report);
-    rig_build(&report, "cpu");
+    rig_report(&report);
     assert_int_equal(report.races.len, 4);
     assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
     StrBuf b = {0};
@@ -247,14 +289,12 @@ static void test_processes_merge(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
         GrResults r;
-        assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+        rig_attach(&r);
         rig_racy_run(&r);
         rig_end(&r, 0);
-        gr_results_detach(&r);
     }
     GrReport report;
-    gr_report_init(&report);
-    rig_build(&report, "cpu");
+    rig_report(&report);
     assert_int_equal(report.races.len, 4);
     assert_int_equal(report.races.data[2].found.count, 2);
     assert_int_equal(report.races.data[3].n_sites, 4);
@@ -396,10 +436,9 @@ static void test_no_memory(void **state) {
     (void)state;
     GrResults r;
     size_t races = 0;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_racy_run(&r);
     rig_end(&r, 0);
-    gr_results_detach(&r);
     json_set_alloc_funcs(__wrap_malloc, free);
     assert_true(nomem_each(report_once, &races, 2000) > 300);
     json_set_alloc_funcs(malloc, free);
@@ -415,6 +454,8 @@ int main(void) {
         TEST(test_cluster_addresses),
         TEST(test_replay),
         TEST(test_not_understood),
+        TEST(test_unknown_area),
+        TEST(test_damaged_area),
         TEST(test_nothing_happened),
         TEST(test_failed_check),
         TEST(test_processes_merge),

@@ -18,36 +18,15 @@
 
 #include <cmocka.h>
 
-static void compare_file(const char *name, const StrBuf *now) {
-    char file[64];
-    snprintf(file, sizeof file, "golden/%s", name);
-    if (getenv("UPDATE_GOLDEN"))
-        assert_int_equal(gr_file_write(file, now->data, now->len, &rig_err), GR_OK);
-    char *golden;
-    size_t len;
-    assert_int_equal(gr_file_read(file, &golden, &len, &rig_err), GR_OK);
-    assert_string_equal(now->data, golden);
-    free(golden);
-}
-
 static void compare_report_of(const char *name, const char *engine, const char *evidence,
                               const char *reproduce) {
-    char file[64];
     GrReport report;
     gr_report_init(&report);
     report.engine = engine;
     report.evidence = evidence;
     report.reproduce = reproduce;
     rig_build(&report, "cpu");
-    StrBuf text = {0}, json = {0};
-    gr_report_text(&report, &text);
-    assert_int_equal(gr_report_json(&report, &json, &rig_err), GR_OK);
-    snprintf(file, sizeof file, "%s.txt", name);
-    compare_file(file, &text);
-    snprintf(file, sizeof file, "%s.json", name);
-    compare_file(file, &json);
-    gr_str_free(&text);
-    gr_str_free(&json);
+    rig_compare(&report, name);
     gr_report_free(&report);
 }
 
@@ -56,10 +35,9 @@ static void compare_report(const char *name) { compare_report_of(name, "", "", "
 static void test_races(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_racy_run(&r);
     rig_end(&r, 0);
-    gr_results_detach(&r);
     compare_report("races");
 }
 
@@ -88,7 +66,7 @@ static void add_misuse(GrResults *r, const char *file, uint32_t line) {
 static void test_pairs(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
     rig_module(&r, 1, "sample.cu", NULL);
     rig_kernel(&r, 0, 1, "_Z6reducePf",
@@ -155,7 +133,6 @@ static void test_pairs(void **state) {
     add_misuse(&r, "golden/sample.cu", 3); // once more: one entry
     add_misuse(&r, NULL, 0);
     rig_end(&r, 0);
-    gr_results_detach(&r);
     compare_report_of("pairs", "exact", "unordered by causality",
                       "gpurace run --engine exact --device cpu --seed 1 -- ./sample");
 }
@@ -163,20 +140,19 @@ static void test_pairs(void **state) {
 static void test_clean(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
     rig_module(&r, 1, "sample.cu", NULL);
     rig_kernel(&r, 0, 1, "plain", (GrKernelCounts){.launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}});
     rig_text(&r, GR_RECORD_REMARK, "the host polls: this run may not be repeatable");
     rig_end(&r, 0);
-    gr_results_detach(&r);
     compare_report("clean");
 }
 
 static void test_inconclusive(void **state) {
     (void)state;
     GrResults r;
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
     rig_kernel(&r, 0, 2, "_Z4coldi", // its module's record comes later
                (GrKernelCounts){
@@ -192,8 +168,7 @@ static void test_inconclusive(void **state) {
     rig_append(&r, GR_RECORD_FAULT, &b);
     gr_results_count_dropped(&r);
     rig_end(&r, 1);
-    gr_results_detach(&r);
-    assert_int_equal(gr_results_attach(rig_path, &r, &rig_err), GR_OK);
+    rig_attach(&r);
     rig_text(&r, GR_RECORD_PROCESS_BEGIN, ""); // a second process, which never ends
     gr_results_detach(&r);
     compare_report("inconclusive");
