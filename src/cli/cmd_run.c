@@ -10,6 +10,7 @@
 #include "cli/launch.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
+#include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
@@ -321,45 +322,6 @@ static void add_ending(const Run *r, GrReport *report) {
                          strsignal(r->ending.signal));
 }
 
-static void tell_verdict(const Run *r, const GrReport *report) {
-    fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
-    if (report->races.len)
-        fprintf(stderr, " (%zu)", report->races.len);
-    if (report->misuses.len)
-        fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
-                report->misuses.len, report->misuses.len == 1 ? "" : "s");
-    if (report->verdict == GR_VERDICT_CLEAN && report->sample[0])
-        fprintf(stderr, " (%llu accesses were watched)", (unsigned long long)report->watched);
-    fprintf(stderr, "; the report is in %s\n", r->options.output);
-}
-
-// A report that does not get to where it belongs goes to standard error. *lost: it is not where the user looks for it.
-static gr_status write_report(const Run *r, const GrReport *report, bool *lost, gr_error *err) {
-    const GrOptions *o = &r->options;
-    gr_status st = GR_OK;
-    StrBuf out = {0};
-    gr_error why = {0};
-    if (!strcmp(o->format, "json"))
-        GR_TRY(gr_report_json(report, &out, err));
-    else
-        gr_report_text(report, &out);
-    if (out.oom) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
-    *lost = o->output[0] && gr_file_write(o->output, out.data, out.len, &why) != GR_OK;
-    if (o->output[0] && !*lost)
-        tell_verdict(r, report);
-    else
-        fputs(out.data, stderr);
-    if (*lost)
-        fprintf(stderr, "gpurace: %s; the report is above\n", why.msg);
-    *lost |= fflush(stderr) || ferror(stderr);
-done:
-    gr_str_free(&out);
-    return st;
-}
-
 static int own_status(const GrEnding *e) {
     return e->timed_out ? EXIT_TIMEOUT : e->signal ? 128 + e->signal : e->status;
 }
@@ -451,7 +413,7 @@ static bool report_in_full(void *user, int *status) {
     GR_TRY(st);
     bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
-    GR_TRY(write_report(r, &report, &lost, err));
+    GR_TRY(gr_write_report(&report, &r->options, &lost, err));
     *status = status_of(r, &report, lost);
     done = true;
 done:
@@ -547,6 +509,13 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
             fprintf(stderr, "gpurace: --engine %s is not possible: %s\n", o->engine, why);
         else
             fprintf(stderr, "gpurace: there is no engine '%s'; `gpurace run --help` lists them\n", o->engine);
+        return EXIT_USAGE;
+    }
+    const GrEngine *chosen = gr_engine_find(o->engine);
+    if (chosen && chosen->caps & CAP_STATIC) {
+        fprintf(stderr,
+                "gpurace: the engine %s runs no program: it checks files, `gpurace check --engine %s FILE`\n",
+                o->engine, o->engine);
         return EXIT_USAGE;
     }
     if (o->suppressions[0]) { // before the program runs: a mistake there should not cost a run

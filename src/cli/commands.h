@@ -3,7 +3,7 @@
 #ifndef GR_CLI_COMMANDS_H
 #define GR_CLI_COMMANDS_H
 
-#define COMMAND(name, function, summary) int function(int argc, char **argv);
+#define COMMAND(name, function, summary, caps) int function(int argc, char **argv);
 #include "cli/commands.def"
 #undef COMMAND
 

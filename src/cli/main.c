@@ -3,6 +3,8 @@
 //
 // Exit status of gpurace itself: 2 for a command line that makes no sense, else what the command returns.
 #include "cli/commands.h"
+#include "engines/core/engine.h"
+#include "options/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +12,22 @@
 typedef struct Command {
     const char *name, *summary;
     int (*run)(int argc, char **argv);
+    unsigned caps;
 } Command;
 
 static const Command commands[] = {
-#define COMMAND(name, function, summary) {#name, summary, function},
+#define COMMAND(name, function, summary, caps) {#name, summary, function, caps},
 #include "cli/commands.def"
 #undef COMMAND
 };
 
 enum { EXIT_USAGE = 2, NCOMMANDS = sizeof commands / sizeof commands[0] };
 
+static bool is_here(const Command *c) { return !c->caps || gr_engines_that(c->caps)[0]; }
+
 static const Command *find_command(const char *name) {
     for (size_t i = 0; i < NCOMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
+        if (strcmp(commands[i].name, name) == 0 && is_here(&commands[i]))
             return &commands[i];
     return NULL;
 }
@@ -32,7 +37,8 @@ static void print_usage(FILE *out) {
           "Finds data races in CUDA programs.\n\ncommands:\n",
           out);
     for (size_t i = 0; i < NCOMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        if (is_here(&commands[i]))
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n`gpurace COMMAND --help` describes a command; `gpurace --version` prints the version.\n", out);
 }
 

@@ -51,7 +51,7 @@ def check_launches(program):
                  "freed pool 1024", "freed registered 4096", "copied 1024 x 1 x 1 sync", "copied 1024 x 1 x 1 async", "copied 8 x 3 x 1 sync",
                  "filled 100 x 3 with 3 of 1 sync", "filled 1024 x 1 with 0 of 1 async", "filled 32 x 32 with 0 of 1 async"):
         check("rerun: " + text in lines, text)
-    check("leaves other memory when it runs again" in done.stderr, f"a difference is named in the verdict: {done.stderr}")
+    check("result depends on the run" in done.stderr and done.returncode == 66, f"a difference is a race of the verdict: {done.stderr}")
 
 
 def check_other(program):

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "engines/core/launch.h"
 #include "engines/core/memory.h"
+#include "engines/core/static.h"
 #include "findings/area.h"
 #include "findings/results.h"
 #include "ptx/ptx.h"
@@ -94,6 +95,8 @@ typedef struct GrEngine {
     // What it finds (ends with number 0), and what reads the areas that its code writes. NULL: nothing, or what another engine has.
     const GrClass *classes;
     const GrDecoder *decoder;
+
+    const GrStaticEngine *still; // an engine with CAP_STATIC has this, and nothing of what follows
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);

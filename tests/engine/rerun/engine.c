@@ -34,10 +34,52 @@ static gr_status rerun_begin(GrSession *s, const struct GrOptions *o, void **sel
     return GR_OK;
 }
 
+// ---- What is found -----------------------------------------------------------------------------------------
+
+// The host writes a module's area, not device code.
+typedef struct RerunArea {
+    uint64_t count, launch; // launches that differed; the first of them
+} RerunArea;
+
+static const GrClass classes[] = {
+#define CLASS(id, number, text, meaning) {number, text, meaning, GR_KIND_RACE},
+#include "classes.def"
+#undef CLASS
+    {.number = 0},
+};
+
+// At the kernel's first store: which one it was is not known.
+static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
+    const RerunArea *a = (const RerunArea *)(const void *)area->bytes;
+    const GrModuleInfo *m = area->module;
+    if (m->area_bytes != sizeof *a)
+        return gr_fail(err, GR_ERR_FORMAT, "an area of %llu bytes", (unsigned long long)m->area_bytes);
+    const char *kernel = a->count ? area->kernel_of(area->user, a->launch) : NULL;
+    for (uint32_t k = 1; kernel && k <= m->n_sites; k++) {
+        const GrSiteInfo *s = &m->sites[k];
+        if (s->access == PTX_ACCESS_READ || !s->kernel || strcmp(s->kernel, kernel) != 0)
+            continue;
+        GrFinding f = {.class = classes[0].number,
+                       .kernel = kernel,
+                       .module = m->name,
+                       .space = "global",
+                       .launch = a->launch,
+                       .count = a->count,
+                       .accesses = {gr_access_at(s, s->size)},
+                       .n_accesses = 1};
+        return to->take(to->user, &f) ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
+static const GrDecoder decoder = {.tag = {"rerun", 1, 1}, .decode = decode};
+
 static gr_status rerun_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     (void)self;
     (void)ptx;
     (void)err;
+    m->record_bytes = sizeof(RerunArea);
+    m->record_tag = decoder.tag;
     for (uint32_t k = 1; k <= m->n_sites; k++)
         m->checked_sites[k] = GR_SITE_CHECKED;
     return GR_OK;
@@ -124,11 +166,14 @@ static void say(Rerun *r, const GrLaunch *l, CUresult rc, bool same) {
            l->kernel, same ? "SAME" : "DIFFERENT", (int)rc, l->params_known ? l->param_bytes : 0,
            l->cluster[0], l->cooperative ? " cooperative" : "", l->from_graph ? " graph" : "",
            l->module ? "" : " unknown");
-    char text[256];
-    snprintf(text, sizeof text, "launch %llu of %s leaves other memory when it runs again",
-             (unsigned long long)l->number, l->kernel);
-    if (!same)
-        r->session->note(r->session, "rerun", text);
+    if (same)
+        return;
+    RerunArea *area = l->module ? l->module->records : NULL;
+    if (!area)
+        r->session->note(r->session, "rerun",
+                         "a launch of an unknown module leaves other memory when it runs again");
+    else if (!area->count++)
+        area->launch = l->number;
 }
 
 static CUresult rerun_around_launch(void *self, const GrLaunch *l, GrRun *run) {
@@ -151,8 +196,8 @@ static CUresult rerun_around_launch(void *self, const GrLaunch *l, GrRun *run) {
     if (rc == CUDA_SUCCESS)
         rc = save(r, &second);
     bool same = rc == CUDA_SUCCESS && !memcmp(first.bytes, second.bytes, first.size);
-    pthread_mutex_unlock(&r->lock);
     say(r, l, rc, same);
+    pthread_mutex_unlock(&r->lock);
     free(params);
     free(before.bytes);
     free(first.bytes);
@@ -167,6 +212,8 @@ const GrEngine gr_engine_rerun = {
     .summary = "runs each launch twice and compares (tests only)",
     .evidence = "differs from run to run",
     .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_RERUNS,
+    .classes = classes,
+    .decoder = &decoder,
     .begin = rerun_begin,
     .rewrite = rerun_rewrite,
     .allocated = rerun_allocated,

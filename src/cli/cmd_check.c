@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpurace check — looks for races in files, by an engine that needs no run of a program.
+//
+// Exit status: --error-exitcode (66) when there are races; 67 when the verdict is inconclusive and --strict was given; else 0.
+// 2: the command line makes no sense; 1: the files could not be looked at.
+#include "cli/commands.h"
+#include "cli/write_report.h"
+#include "engines/core/engine.h"
+#include "options/options.h"
+#include "report/report.h"
+#include "report/suppress.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_INCONCLUSIVE = 67 };
+
+typedef struct Check {
+    GrOptions options;
+    const GrEngine *engine;
+    VEC(const char *) files;
+    const char *const *words; // behind `--`
+    GrReport report;
+    GrSuppressions suppressions, bundled;
+    gr_error why; // of a finding that the report did not take
+} Check;
+
+static int complain(int status, const gr_error *err) {
+    char text[sizeof err->file + sizeof err->msg + 32];
+    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
+    return status;
+}
+
+static void print_help(void) {
+    puts("usage: gpurace check [options] FILE... [-- WORDS...]\n\n"
+         "Looks for races in files without running a program. WORDS are for the engine.\n"
+         "Options may stand before and behind the files.\n\noptions:");
+    gr_options_help(OPT_CHECK, stdout);
+    puts("\nengines:");
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if ((*e)->caps & CAP_STATIC)
+            printf("  %-24s %s\n", (*e)->name, (*e)->summary);
+    puts("\nExit status: 66 races; 67 inconclusive, with --strict; else 0.");
+}
+
+// ---- What the engine says ----------------------------------------------------------------------------------
+
+static bool take(void *user, const GrFinding *f) {
+    Check *c = user;
+    return gr_report_add(&c->report, f, &c->why) == GR_OK;
+}
+
+static gr_status looked_at(void *user, const char *name, const char *file) {
+    GrReport *r = &((Check *)user)->report;
+    GrKernelCoverage k = {.name = gr_arena_strdup(&r->arena, name),
+                          .module = gr_arena_strdup(&r->arena, file)};
+    return k.name && k.module && gr_vec_push(&r->kernels, k) ? GR_OK : GR_ERR_NOMEM;
+}
+
+static gr_status reason(void *user, const char *text) {
+    return gr_report_reason(&((Check *)user)->report, "%s", text);
+}
+static gr_status remark(void *user, const char *text) {
+    return gr_report_remark(&((Check *)user)->report, "%s", text);
+}
+
+// ---- The command -------------------------------------------------------------------------------------------
+
+static const GrEngine *choose_engine(const char *name) {
+    for (const GrEngine *const *e = gr_engines; *e; e++)
+        if ((*e)->caps & CAP_STATIC && (!strcmp(name, "auto") || !strcmp(name, (*e)->name)))
+            return *e;
+    return NULL;
+}
+
+// Words that begin with '-' are options, wherever they stand, up to `--`.
+static gr_status read_words(Check *c, int argc, char **argv, bool *help, gr_error *err) {
+    int from = 0;
+    while (from < argc - 1 && !*help) {
+        char **word = argv + from + 1;
+        if (!strcmp(*word, "--")) {
+            c->words = (const char *const *)word + 1;
+            break;
+        }
+        if ((*word)[0] == '-' && (*word)[1]) {
+            int rest;
+            // One option and its value: what follows is a word again.
+            gr_status st =
+                gr_options_parse_args(&c->options, OPT_CHECK, argc - from, argv + from, &rest, help, err);
+            if (st != GR_OK)
+                return st;
+            bool ended = !strcmp(argv[from + rest - 1], "--");
+            from += rest - 1;
+            if (ended) {
+                c->words = (const char *const *)argv + from + 1;
+                break;
+            }
+            continue;
+        }
+        if (!gr_vec_push(&c->files, *word))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        from++;
+    }
+    return GR_OK;
+}
+
+static void describe(Check *c, char folder[PATH_MAX]) {
+    GrReport *r = &c->report;
+    gr_report_init(r);
+    r->find_class = gr_engine_class;
+    r->engine = c->engine->name;
+    r->evidence = c->engine->evidence;
+    r->device = "none";
+    r->seed = c->options.seed;
+    r->max_reports = c->options.max_reports;
+    r->folder = getcwd(folder, PATH_MAX);
+    r->suppressions = c->options.suppressions[0] ? &c->suppressions : NULL;
+    r->bundled = c->options.bundled_suppressions ? &c->bundled : NULL;
+}
+
+static void reproduce(Check *c, StrBuf *out) {
+    gr_str_addf(out, "gpurace check --engine %s --seed %llu", c->engine->name,
+                (unsigned long long)c->options.seed);
+    for (size_t k = 0; k < c->files.len; k++) {
+        gr_str_addc(out, ' ');
+        gr_shell_quote(c->files.data[k], out);
+    }
+    for (const char *const *w = c->words; w && *w; w++) {
+        gr_str_add(out, w == c->words ? " -- " : " ");
+        gr_shell_quote(*w, out);
+    }
+    c->report.reproduce = out->oom ? "" : out->data;
+}
+
+static int check(Check *c, gr_error *err) {
+    static const char *const none[] = {NULL};
+    gr_status st;
+    StrBuf again = {0};
+    char folder[PATH_MAX];
+    bool lost = false;
+    describe(c, folder);
+    GrReport *r = &c->report;
+    GrStaticInput in = {c->files.data, c->files.len, c->words ? c->words : none, &c->options};
+    GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, remark};
+    GR_TRY(c->engine->still->check(&in, &to, err));
+    if (c->why.code) { // the engine may have gone on
+        *err = c->why;
+        st = c->why.code;
+        goto done;
+    }
+    if (!r->kernels.len && !r->reasons.len)
+        GR_TRY(gr_report_reason(r, "there is no kernel in these files"));
+    GR_TRY(gr_report_finish(r, err));
+    reproduce(c, &again);
+    GR_TRY(gr_write_report(r, &c->options, &lost, err));
+done:;
+    int status = st != GR_OK                                                  ? complain(EXIT_OURS, err)
+                 : r->verdict == GR_VERDICT_RACES                             ? (int)c->options.error_exitcode
+                 : lost                                                       ? EXIT_OURS
+                 : r->verdict == GR_VERDICT_INCONCLUSIVE && c->options.strict ? EXIT_INCONCLUSIVE
+                                                                              : 0;
+    gr_str_free(&again);
+    gr_report_free(r);
+    return status;
+}
+
+static int command(Check *c, int argc, char **argv, gr_error *err) {
+    bool help = false;
+    if (gr_options_init(&c->options, err) != GR_OK)
+        return complain(EXIT_OURS, err);
+    if (read_words(c, argc, argv, &help, err) != GR_OK)
+        return complain(EXIT_USAGE, err);
+    if (help) {
+        print_help();
+        return 0;
+    }
+    c->engine = choose_engine(c->options.checker);
+    if (!c->engine) {
+        fprintf(stderr, "gpurace: no engine '%s' checks files; `gpurace check --help` lists those that do\n",
+                c->options.checker);
+        return EXIT_USAGE;
+    }
+    if (!c->files.len) {
+        fputs("gpurace: no file was given: gpurace check [options] FILE... [-- WORDS...]\n", stderr);
+        return EXIT_USAGE;
+    }
+    c->options.engine = c->engine->name;
+    c->options.caps = c->engine->caps;
+    if ((c->options.suppressions[0] &&
+         gr_suppressions_read(c->options.suppressions, &c->suppressions, err) != GR_OK) ||
+        gr_suppressions_bundled(&c->bundled, err) != GR_OK)
+        return complain(EXIT_USAGE, err);
+    return check(c, err);
+}
+
+int gr_cmd_check(int argc, char **argv) {
+    Check c = {.words = NULL};
+    gr_error err = {0};
+    int status = command(&c, argc, argv, &err);
+    gr_suppressions_free(&c.suppressions);
+    gr_suppressions_free(&c.bundled);
+    gr_vec_free(&c.files);
+    gr_options_free(&c.options);
+    return status;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// write_report — puts a report where --format and --output want it.
+#ifndef GR_CLI_WRITE_REPORT_H
+#define GR_CLI_WRITE_REPORT_H
+
+#include "options/options.h"
+#include "report/report.h"
+
+// A report that does not get to where it belongs goes to standard error. *lost: it is not where the user looks for it.
+gr_status gr_write_report(const GrReport *report, const GrOptions *o, bool *lost, gr_error *err);
+
+#endif
