@@ -146,7 +146,7 @@ void gr_shell_quote(const char *word, StrBuf *out);
 
 // The rows of `command` as help text, and all rows as the page docs/options.md.
 void gr_options_help(unsigned command, FILE *out);
-void gr_options_markdown(StrBuf *out);
+void gr_options_markdown(unsigned commands, StrBuf *out); // those that the program has
 // Which options an engine heeds on one of its devices: docs/engines.md's table, a column for each of `n` engines.
 void gr_options_engines_markdown(const char *const *names, const unsigned *caps, size_t n, StrBuf *out);
 

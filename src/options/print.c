@@ -53,7 +53,7 @@ static const char *const where[] = {
 #undef APPLIES
 };
 
-static void add_row(const GrOptTable *t, const GrOptRow *r, StrBuf *out) {
+static void add_row(const GrOptTable *t, const GrOptRow *r, unsigned in, StrBuf *out) {
     static const char *const commands[] = {"run", "ptx", "coverage", "check"}; // OPT_RUN and so on
     uint64_t lowest, highest;
     gr_str_addf(out, "| `--%s` | ", r->name);
@@ -63,8 +63,8 @@ static void add_row(const GrOptTable *t, const GrOptRow *r, StrBuf *out) {
         gr_str_addf(out, ", %llu to %llu", (unsigned long long)lowest, (unsigned long long)highest);
     gr_str_addf(out, " | %s | ", r->deflt);
     for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++)
-        if (r->commands >> k & 1)
-            gr_str_addf(out, "%s%s", r->commands & ((1u << k) - 1) ? ", " : "", commands[k]);
+        if (in >> k & 1)
+            gr_str_addf(out, "%s%s", in & ((1u << k) - 1) ? ", " : "", commands[k]);
     gr_str_addf(out, " | %s", t->engine ? t->engine : "");
     for (unsigned k = 0; k < sizeof where / sizeof *where; k++)
         if (r->applies >> k & 1)
@@ -72,7 +72,7 @@ static void add_row(const GrOptTable *t, const GrOptRow *r, StrBuf *out) {
     gr_str_addf(out, " | %s |\n", r->help);
 }
 
-void gr_options_markdown(StrBuf *out) {
+void gr_options_markdown(unsigned commands, StrBuf *out) {
     gr_str_add(out,
                "# Options\n\n"
                "<!-- Written from src/options/options.def and the engines' own: `UPDATE_DOCS=1 "
@@ -86,7 +86,8 @@ void gr_options_markdown(StrBuf *out) {
     const GrOptTable *t;
     const GrOptRow *r;
     for (size_t i = 0; (r = gr_options_row(i, &t)); i++)
-        add_row(t, r, out);
+        if (r->commands & commands)
+            add_row(t, r, r->commands & commands, out);
 }
 
 // The conditions that hang on the engine alone. Others are a matter of the device and of other options.

@@ -112,6 +112,13 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
 #include "ptx/site_status.def"
 #undef SITE_STATUS
     };
+    if (!r->ran) {
+        gr_str_addf(out, "  engine    %s (%s), no run\n", r->engine, r->evidence);
+        add_kernels(r, arena, out);
+        add_list("  remark    ", &r->remarks, out);
+        add_suppressions(r, out);
+        return;
+    }
     gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
                 (unsigned long long)r->seed);
     gr_str_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with an area, classes, options and a decoder of its own: test_blocks.py GPURACE PRODUCT EXAMPLES"""
+"""An engine with an area, classes, options and a decoder of its own: test_blocks.py GPURACE PRODUCT EXAMPLES DOCS"""
 import json
 import subprocess
 import sys
 import tempfile
 import unittest
 
-GPURACE, PRODUCT, EXAMPLES = sys.argv[1:4]
+import docs_of
+
+GPURACE, PRODUCT, EXAMPLES, DOCS = sys.argv[1:5]
 
 
 def run(*words, gpurace=GPURACE, program="racy_add_race", engine="blocks"):
@@ -23,6 +25,7 @@ class Blocks(unittest.TestCase):
         self.assertEqual((done.returncode, report["verdict"], report["evidence"]), (66, "races", "blocks counted"), done.stderr)
         race = report["races"][0]
         self.assertEqual((race["class"], race["meaning"]), ("store by several blocks", "threads of several blocks execute the store"))
+        docs_of.check(DOCS, report, race["class"])
         self.assertTrue(race["accesses"][0]["file"].endswith("racy_add_race.cu"))
 
     def test_option(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`gpurace check` with an engine of the tests' own that needs no run: test_still.py GPURACE PRODUCT"""
+"""`gpurace check` with an engine of the tests' own that needs no run: test_still.py GPURACE PRODUCT DOCS"""
 import json
 import pathlib
 import subprocess
@@ -8,7 +8,9 @@ import sys
 import tempfile
 import unittest
 
-GPURACE, PRODUCT = sys.argv[1:3]
+import docs_of
+
+GPURACE, PRODUCT, DOCS = sys.argv[1:4]
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 flag;\n"
 KERNEL = """.visible .entry {name}(.param .u64 p)
 {{
@@ -50,6 +52,7 @@ class Check(unittest.TestCase):
         race, = report["races"]
         self.assertEqual((race["class"], race["kernel"], len(race["accesses"])), ("store by all threads", "racy", 2))
         self.assertEqual((race["accesses"][0]["file"], race["accesses"][0]["line"]), (str(self.racy), 10))
+        docs_of.check(DOCS, report, "store by all threads")
         text = call("check", self.racy)
         self.assertEqual(text.returncode, 66)
         for part in ("store by all threads", "racy.ptx:10", "engine    still (read in the text), no run", "verdict: races (1)"):
