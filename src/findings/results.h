@@ -29,8 +29,10 @@
 // A reason of the report's: no process called the CUDA driver.
 #define GR_REASON_UNUSED "the program did not use CUDA"
 
-// The remark on graphs, whose kernels are in no count of launches: that none was counted does not mean that none ran.
-#define GR_REMARK_GRAPH "a CUDA graph was launched: its kernels are checked, but not counted as launches"
+// The remark on graphs whose kernels are not known, and so in no count of launches: that none was counted does not mean that none ran.
+#define GR_REMARK_GRAPH                                                                                      \
+    "a CUDA graph was launched whose nodes are not known: its kernels are checked, but not all counted as "  \
+    "launches"
 
 typedef enum GrRecordKind {
 #define RECORD(id, number, name) GR_RECORD_##id = (number),

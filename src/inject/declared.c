@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/declared.h"
 
-#include "inject/ranges.h"
+#include "inject/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,25 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// graphs — executable graphs, run node by node for an engine that is to see what they do.
+// graphs — executable graphs: which kernels they launch, and for an engine that is to see what graphs do, a run node by node.
 //
-// The driver has no way to ask an executable graph what it does. So each gets a clone of the graph that it was made from, changes
-// are made to both, and a launch walks the clone. The clone is the driver's, and so are its nodes' parameters.
+// The driver has no way to ask an executable graph what it does. So its kernels are noted when it is made, and changes are made to
+// the notes. For such an engine there is a clone of the graph besides: changes are made to both, and a launch walks the clone. The
+// clone is the driver's, and so are its nodes' parameters.
 #ifndef GR_INJECT_GRAPHS_H
 #define GR_INJECT_GRAPHS_H
 
-#include <cuda.h>
-#include <stdbool.h>
+#include "inject/hooks.h"
+
+// ---- graphs.c ------------------------------------------------------------------------------------------------------
 
 // `exec` was made from `graph`, or updated from it.
 void gr_graph_follow(CUgraphExec exec, CUgraph graph);
 void gr_graph_forget(CUgraphExec exec);
 
-// The clone of a node that names one of `exec`; NULL: there is none, and the graph is followed no more.
-CUgraphNode gr_graph_node(CUgraphExec exec, CUgraphNode node);
+// Changes of nodes. They are named by handles of the graph that `exec` was made from.
 void gr_graph_enable(CUgraphExec exec, CUgraphNode node, bool yes);
+void gr_graph_set_kernel(CUgraphExec exec, CUgraphNode node, CUfunction f, const unsigned grid[3],
+                         const unsigned block[3]);
+// The clone of the node; NULL: there is none. When there should be one, the graph is followed no more.
+CUgraphNode gr_graph_node(CUgraphExec exec, CUgraphNode node);
 // It was changed in a way that is not followed.
 void gr_graph_lose(CUgraphExec exec);
 
-// Runs the graph's nodes in `stream`, one after the other. False: it has to be launched as a whole, and that was noted.
+// Runs the graph's nodes in `stream`. False: it has to be launched as a whole, and that was noted.
 bool gr_graph_run(CUgraphExec exec, CUstream stream, CUresult *result);
+// Counts the kernels of a graph that was launched as a whole. False: they are not known.
+bool gr_graph_count(CUgraphExec exec, CUstream stream);
+
+// ---- graph_run.c ---------------------------------------------------------------------------------------------------
+
+// A function of the driver as a local variable, and its call.
+#define DRIVER(name, params) CUresult(*driver_##name) params = (CUresult(*) params)gr_driver_function(#name)
+#define CALL(name, ...)      (driver_##name ? driver_##name(__VA_ARGS__) : CUDA_ERROR_NOT_FOUND)
+
+// The nodes of a graph, each after those it depends on; to be freed.
+CUresult gr_graph_nodes(CUgraph graph, CUgraphNode **out, size_t *n);
+CUgraphNodeType gr_node_type(CUgraphNode node);
+CUgraph gr_node_child(CUgraphNode node);
+
+// NULL, or why the nodes of a graph cannot be run in a stream.
+const char *gr_graph_why_not(CUgraph graph);
+// Runs them, without some.
+CUresult gr_graph_run_nodes(CUgraph graph, const CUgraphNode *without, size_t n_without, CUstream stream);
 
 #endif

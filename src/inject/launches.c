@@ -33,7 +33,7 @@ bool gr_graphs_are_shown(void) {
 
 bool gr_stream_is_captured(CUstream stream) {
     typedef CUresult IsCapturing(CUstream, CUstreamCaptureStatus *);
-    if (!gr_graphs_are_shown() || !__atomic_load_n(&open_captures, __ATOMIC_SEQ_CST))
+    if (!__atomic_load_n(&open_captures, __ATOMIC_SEQ_CST))
         return false;
     IsCapturing *ask = (IsCapturing *)gr_driver_function("cuStreamIsCapturing");
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -20,8 +20,7 @@ typedef struct Launching {
 
 // Whether the engine is to see what graphs do node by node.
 bool gr_graphs_are_shown(void);
-// Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open, and only for
-// such an engine.
+// Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
 bool gr_stream_is_captured(CUstream stream);
 void gr_capture_began(void);
 void gr_capture_ended(void);

@@ -3,7 +3,7 @@
 #include "inject/declared.h"
 #include "inject/functions.h"
 #include "inject/guard.h"
-#include "inject/ranges.h"
+#include "inject/memory.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and fills.
-#include "inject/copies.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"
+#include "inject/memory.h"
 
 // ---- the form in which they are told ------------------------------------------------------------------------------
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: made executable, changed, launched. Only engines that are to see what graphs do cause work here.
+// Graphs: made executable, changed, launched.
 #include "inject/graphs.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"
 
+// A graph may run code of any module.
 static void attach_modules(void) {
     gr_session_lock();
-    // A graph's kernels are rewritten like all others, but what they are called is not looked up node by node.
     for (size_t i = 0; i < gr_session.modules.len; i++)
         gr_module_attach(gr_session.modules.data[i]);
     gr_session_unlock();
@@ -18,14 +18,16 @@ CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec
     if (gr_graphs_are_shown() && !gr_stream_is_captured(in) && gr_graph_run(graph, in, &result))
         return result;
     attach_modules();
-    gr_session_remarkf("%s", GR_REMARK_GRAPH);
-    return real(graph, stream);
+    CUresult rc = real(graph, stream);
+    if (rc == CUDA_SUCCESS && !gr_graph_count(graph, in))
+        gr_session_remarkf("%s", GR_REMARK_GRAPH);
+    return rc;
 }
 
 // ---- Executable graphs ----------------------------------------------------------------------------------------
 
 static CUresult made(CUresult rc, const CUgraphExec *out, CUgraph graph) {
-    if (rc == CUDA_SUCCESS && gr_graphs_are_shown())
+    if (rc == CUDA_SUCCESS)
         gr_graph_follow(*out, graph);
     return rc;
 }
@@ -58,8 +60,7 @@ CUresult gr_on_graph_update(CUresult (*real)(CUgraphExec, CUgraph, CUgraphExecUp
 }
 
 CUresult gr_on_graph_exec_destroy(CUresult (*real)(CUgraphExec), CUgraphExec exec) {
-    if (gr_graphs_are_shown())
-        gr_graph_forget(exec);
+    gr_graph_forget(exec);
     return real(exec);
 }
 
@@ -68,7 +69,7 @@ CUresult gr_on_graph_exec_destroy(CUresult (*real)(CUgraphExec), CUgraphExec exe
 CUresult gr_on_graph_set_enabled(CUresult (*real)(CUgraphExec, CUgraphNode, unsigned), CUgraphExec exec,
                                  CUgraphNode node, unsigned yes) {
     CUresult rc = real(exec, node, yes);
-    if (rc == CUDA_SUCCESS && gr_graphs_are_shown())
+    if (rc == CUDA_SUCCESS)
         gr_graph_enable(exec, node, yes != 0);
     return rc;
 }
@@ -76,8 +77,7 @@ CUresult gr_on_graph_set_enabled(CUresult (*real)(CUgraphExec, CUgraphNode, unsi
 // Does to the clone of a node, by the function of a plain graph's nodes, what the driver did to the executable graph's.
 #define CHANGE_CLONE(rc, exec, node, name, type, value)                                                      \
     do {                                                                                                     \
-        CUgraphNode mine_ =                                                                                  \
-            (rc) == CUDA_SUCCESS && gr_graphs_are_shown() ? gr_graph_node((exec), (node)) : NULL;            \
+        CUgraphNode mine_ = (rc) == CUDA_SUCCESS ? gr_graph_node((exec), (node)) : NULL;                     \
         CUresult (*set_)(CUgraphNode, type) =                                                                \
             mine_ ? (CUresult(*)(CUgraphNode, type))gr_driver_function(name) : NULL;                         \
         if (mine_ && (!set_ || set_(mine_, (value)) != CUDA_SUCCESS))                                        \
@@ -86,7 +86,7 @@ CUresult gr_on_graph_set_enabled(CUresult (*real)(CUgraphExec, CUgraphNode, unsi
     } while (0)
 
 static CUresult lost(CUresult rc, CUgraphExec exec) {
-    if (rc == CUDA_SUCCESS && gr_graphs_are_shown())
+    if (rc == CUDA_SUCCESS)
         gr_graph_lose(exec);
     return rc;
 }
@@ -97,9 +97,19 @@ gr_on_graph_set_kernel_v1(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_
     return lost(real(exec, node, params), exec);
 }
 
+// Notes the kernel that `p` names, a structure of either version.
+#define NOTE_KERNEL(rc, exec, node, p)                                                                       \
+    do {                                                                                                     \
+        if ((rc) == CUDA_SUCCESS)                                                                            \
+            gr_graph_set_kernel((exec), (node), (p)->func ? (p)->func : (CUfunction)(p)->kern,               \
+                                (unsigned[]){(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                   \
+                                (unsigned[]){(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ});               \
+    } while (0)
+
 CUresult gr_on_graph_set_kernel(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *),
                                 CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
     CUresult rc = real(exec, node, params);
+    NOTE_KERNEL(rc, exec, node, params);
     CHANGE_CLONE(rc, exec, node, "cuGraphKernelNodeSetParams", const CUDA_KERNEL_NODE_PARAMS *, params);
 }
 
@@ -144,5 +154,9 @@ CUresult gr_on_graph_set_wait(CUresult (*real)(CUgraphExec, CUgraphNode, CUevent
 CUresult gr_on_graph_set_node(CUresult (*real)(CUgraphExec, CUgraphNode, CUgraphNodeParams *),
                               CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params) {
     CUresult rc = real(exec, node, params);
+    if (rc == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        NOTE_KERNEL(rc, exec, node, &params->kernel);
+    else if (rc == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        gr_graph_lose(exec);
     CHANGE_CLONE(rc, exec, node, "cuGraphNodeSetParams", CUgraphNodeParams *, params);
 }

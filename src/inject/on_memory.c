@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that comes and goes.
 #include "inject/handlers.h"
-#include "inject/ranges.h"
+#include "inject/memory.h"
 #include "inject/session.h"
 
 #include <stdint.h>

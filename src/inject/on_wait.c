@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program waits for, which settles what launches have finished, and the end of contexts.
-#include "inject/copies.h"
 #include "inject/handlers.h"
-#include "inject/ranges.h"
+#include "inject/memory.h"
 #include "inject/session.h"
 
 // ---- waiting ---------------------------------------------------------------------------------------------
@@ -83,7 +82,7 @@ static bool is_active(CUdevice device) {
     return state && state(device, &flags, &active) == CUDA_SUCCESS && active;
 }
 
-// A device's own context while it is active, NULL when it is not or nobody wants to know.
+// A device's own context while it is active, NULL when it is not, or no engine is told.
 static CUcontext primary_of(CUdevice device) {
     CUresult (*retain)(CUcontext *, CUdevice) =
         (CUresult(*)(CUcontext *, CUdevice))gr_driver_function("cuDevicePrimaryCtxRetain");

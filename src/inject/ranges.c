@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inject/ranges.h"
+#include "inject/memory.h"
 
 #include "inject/session.h"
 

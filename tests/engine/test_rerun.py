@@ -20,8 +20,8 @@ def check(ok, what):
     failures += not ok
 
 
-def run(program):
-    return subprocess.run([gpurace, "run", "--engine", "rerun", "--device", "cpu", "--", program],
+def run(program, engine="rerun"):
+    return subprocess.run([gpurace, "run", "--engine", engine, "--device", "cpu", "--", program],
                           capture_output=True, text=True, env=env, timeout=300)
 
 
@@ -52,6 +52,9 @@ def check_launches(program):
                  "filled 100 x 3 with 3 of 1 sync", "filled 1024 x 1 with 0 of 1 async", "filled 32 x 32 with 0 of 1 async"):
         check("rerun: " + text in lines, text)
     check("result depends on the run" in done.stderr and done.returncode == 66, f"a difference is a race of the verdict: {done.stderr}")
+    counted = run(program, "exact")
+    check(f"launches  {len(numbers)} checked, 0 not" in counted.stderr,
+          f"another engine's verdict counts the nodes of graphs, and not what is captured: {counted.stderr}")
 
 
 def check_other(program):
