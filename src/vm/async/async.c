@@ -4,6 +4,8 @@
 // A warp's operations stand in a list in order of issue, because groups and cp.async.mbarrier.arrive speak of "all
 // before"; otherwise PTX promises no order between two of them, and there is none (PTX ISA 9.0, 9.7.9.25.3).
 #include "vm/async/async.h"
+#include "vm/core/block.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 
 #include <string.h>

@@ -3,7 +3,9 @@
 // and bytes, and what is wrong with those that are nowhere.
 #include "vm/async/async.h"
 
+#include "vm/core/block.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
 
 static const char *verb(PtxAccess access) {
     return access == PTX_ACCESS_READ ? "read" : access == PTX_ACCESS_WRITE ? "wrote" : "updated";

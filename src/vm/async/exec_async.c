@@ -2,8 +2,12 @@
 // exec_async — the instructions that start asynchronous operations, group them and wait for groups; st.bulk.
 //
 // What is wrong with an operation's addresses is found when it is issued, so that the thread to blame is known.
+#include "vm/core/block.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 
 #include "vm/async/async.h"
 

@@ -12,8 +12,10 @@
 // so memory that was never initialized, or overwritten, is most likely found out. The state that an arrival yields is
 // the object before it. A phase is over when nothing is pending; then the next begins, and splits that try_wait
 // suspended look again.
+#include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
 
 #include "vm/async/async.h"
 

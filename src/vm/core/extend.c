@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/core/extend.h"
+#include "vm/core/device.h"
 
 #include <stdlib.h>
 #include <string.h>

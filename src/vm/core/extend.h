@@ -3,7 +3,8 @@
 #ifndef GR_VM_EXTEND_H
 #define GR_VM_EXTEND_H
 
-#include "vm/core/warp.h"
+#include "vm/core/device.h"
+#include "vm/core/launch.h"
 #include "vm/extension.h"
 
 // ---- For extensions ----------------------------------------------------------------------------------------
@@ -40,6 +41,7 @@ bool gr_vm_decoded(VmModule *m, VmFunc *f); // false: out of memory
 void gr_vm_idle(VmDevice *d);
 // The program's bytes at `at`.
 void gr_vm_program_bytes(const VmDevice *d, const uint8_t *at, uint32_t n, uint8_t *out);
+bool gr_vm_is_inserted(const VmFunc *f);       // part of a device runtime, not of the program
 const char *gr_vm_breakpoint(const VmFunc *f); // "executed brkpt" unless an extension knows better
 
 #endif

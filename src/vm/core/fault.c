@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fault — what went wrong, where, and who did it: a sentence for people and fields for programs. A fault ends
 // its launch and nothing else.
+#include "vm/core/fault.h"
+
+#include "vm/core/block.h"
+#include "vm/core/device.h"
+#include "vm/core/extend.h"
 #include "vm/core/warp.h"
 
 #include <stdarg.h>

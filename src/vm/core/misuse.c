@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // misuse — tells observers of synchronization that is wrong in itself (misuse.def).
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
+#include "vm/core/fault.h"
 #include "vm/core/warp.h"
 
 #include <stdarg.h>

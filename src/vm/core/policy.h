@@ -6,6 +6,7 @@
 #ifndef GR_VM_POLICY_H
 #define GR_VM_POLICY_H
 
+#include "vm/core/device.h"
 #include "vm/core/warp.h"
 
 typedef struct VmPolicy {
@@ -42,8 +43,6 @@ void gr_vm_pct_preempts(VmLaunch *l, const VmWarpRest *woken); // it became read
 
 // ---- hold.c ----------------------------------------------------------------------------------------------
 
-// Whether somebody is held.
-bool gr_vm_holds(const VmDevice *d);
 // Whether all who are held wait for everybody else.
 bool gr_vm_all_stay(const VmDevice *d);
 

@@ -16,7 +16,11 @@
 
 #define VM_NO_SLOT UINT32_MAX
 
-enum { VM_CLUSTER_MAX = 16 }; // blocks of a cluster, where the kernel allows more than the portable 8
+enum {
+    VM_CLUSTER_MAX = 16,      // blocks of a cluster, where the kernel allows more than the portable 8
+    VM_LOCAL_MAX = 512 << 10, // bytes of stack per thread, as devices have
+    VM_CALL_BYTES = 16,       // of stack that a call takes besides local variables
+};
 
 // Address windows. They lie above what user space of x86-64 can map, so no host pointer is ever mistaken for
 // them.
@@ -138,8 +142,6 @@ struct VmFunc {
     bool wants_param_buffer;
 };
 
-typedef struct VmCallTarget VmCallTarget;
-
 struct VmModule {
     VmDevice *device;
     PtxModule **ptx;
@@ -166,7 +168,6 @@ struct VmModule {
 };
 
 // Steps of gr_vm_module_load.
-gr_status gr_vm_link(VmModule *m, gr_error *err);              // module.c
 gr_status gr_vm_link_data(VmModule *m, gr_error *err);         // globals.c
 gr_status gr_vm_decode(VmModule *m, VmFunc *f, gr_error *err); // decode.c
 gr_status gr_vm_layout(VmModule *m, gr_error *err);            // layout.c

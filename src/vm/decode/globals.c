@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // globals — module-scope variables: linking, addresses, initial values.
+#include "vm/core/device.h"
 #include "vm/core/program.h"
-#include "vm/core/warp.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
 //
 // Shared variables get their places per kernel, since a kernel pays only for those that it, or a function that
 // it may call, names. A function called through a pointer may be any whose address was taken.
-#include "vm/core/warp.h"
+
+#include "vm/core/device.h"
+#include "vm/core/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // module — loading: several PTX modules become one, names are resolved (PTX ISA 11.6), functions decoded.
+#include "vm/core/device.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/core/program.h"
-#include "vm/core/warp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +103,7 @@ static gr_status link_declarations(VmModule *m, uint32_t *cap, gr_error *err) {
     return GR_OK;
 }
 
-gr_status gr_vm_link(VmModule *m, gr_error *err) {
+static gr_status link_funcs(VmModule *m, gr_error *err) {
     uint32_t cap = 0;
     gr_status st = link_definitions(m, &cap, err);
     if (st == GR_OK)
@@ -175,7 +177,7 @@ gr_status gr_vm_module_load(VmDevice *d, PtxModule *const *modules, size_t n, Vm
             const PtxSite *site = &modules[k]->sites[s];
             m->bulk |= site->async && gr_ptx_instr_has(site->stmt->instr, PTX_MOD_bulk);
         }
-    GR_TRY(gr_vm_link(m, err));
+    GR_TRY(link_funcs(m, err));
     m->code_base = d->code_next + 1; // functions of different modules have different addresses, none is null
     d->code_next += m->n_funcs + 1;
     GR_TRY(gr_vm_link_data(m, err));

@@ -6,7 +6,10 @@
 // of their own. Then the result is computed for all of them at once, and those at the same place go on
 // together.
 #include "vm/core/exec.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/core/sync_insn.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec_call — calls and returns. A call makes an activation with a frame of its own for the lanes that enter
 // together; lanes that call different functions through a pointer part first.
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
 #include "vm/core/warp.h"
 
 #include <string.h>

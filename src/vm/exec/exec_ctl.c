@@ -2,6 +2,7 @@
 // exec_ctl — guards, branches, rejoin points, exit, traps, nanosleep.
 #include "vm/core/exec.h"
 #include "vm/core/extend.h"
+#include "vm/core/fault.h"
 #include "vm/core/warp.h"
 
 VM_HANDLER(gr_vm_x_unknown) {

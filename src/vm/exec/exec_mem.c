@@ -3,8 +3,12 @@
 // checks and the faults.
 #include "vm/core/exec_mem.h"
 
+#include "vm/core/block.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/extend.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/core/warp.h"
 #include "vm/mem/mem_kernels.h"
 #include "vm/mem/weak.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // exec_move — copies between registers, vectors and parameters; addresses of the windows.
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/launch.h"
 #include "vm/core/warp.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "vm/exec/mma.h"
 
 #include "vm/alu/alu_half.h"
+#include "vm/core/launch.h"
 #include "vm/core/warp.h"
 
 #include <fenv.h>

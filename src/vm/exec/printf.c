@@ -7,7 +7,6 @@
 #include "vm/exec/printf.h"
 
 #include "vm/core/exec_mem.h"
-#include "vm/core/warp.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
 // special — special registers that change while a kernel runs: the clocks. Reading one first brings the
 // device's clock up to date.
 #include "vm/core/decode.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
+#include "vm/core/launch.h"
 #include "vm/core/warp.h"
 
 #include <string.h>

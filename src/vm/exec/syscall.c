@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // syscall — functions that programs call and the device provides: vprintf, __assertfail, malloc, free, memcpy,
 // memset. Their arguments are parameter bytes of the call, as for any function.
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/exec/printf.h"
 #include "vm/sched/spread.h"
 

@@ -6,6 +6,7 @@
 // PTX wants one address and one stride of all lanes; each goes by its own here, and the launch counts it if they differ.
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/launch.h"
 #include "vm/core/matrix.h"
 #include "vm/core/warp.h"
 #include "vm/exec/fragment.h"

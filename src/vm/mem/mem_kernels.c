@@ -13,8 +13,10 @@
 #include "vm/mem/mem_kernels.h"
 
 #include "vm/core/commit.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/launch.h"
 #include "vm/mem/mem_vec.h"
 
 enum { CHUNK = 8, CHUNKS = VM_LANES / CHUNK };

@@ -8,7 +8,6 @@
 #define GR_VM_MEM_VEC_H
 
 #include "vm/alu/alu_kernel.h"
-#include "vm/core/warp.h"
 
 #include <string.h>
 

@@ -6,7 +6,9 @@
 // Quick handlers know the block's own memory; all other accesses come here (distributed shared memory, CUDA C++
 // Programming Guide, "Distributed Shared Memory").
 #include "device_api/shared_window.h"
+#include "vm/core/block.h"
 #include "vm/core/exec.h"
+#include "vm/core/fault.h"
 #include "vm/core/mem_insn.h"
 #include "vm/core/warp.h"
 

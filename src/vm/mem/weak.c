@@ -7,7 +7,10 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "vm/core/block.h"
+#include "vm/core/device.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

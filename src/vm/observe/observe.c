@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // observe — events for the observers.
 #include "vm/async/async.h"
+#include "vm/core/block.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/extend.h"
+#include "vm/core/launch.h"
 #include "vm/core/sync_insn.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/mem/weak.h"
 
 #include <string.h>
 
-void gr_vm_where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out) {
+static void where(const VmWarpRest *r, const VmInsn *i, uint32_t mask, VmWhere *out) {
     const VmBlock *b = r->block;
     const VmFunc *f = r->splits[r->cur].act->func;
     *out = (VmWhere){.launch = r->launch->number,
@@ -60,7 +64,7 @@ void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind k
         e.last = gr_vm_barrier_complete(r->block, barrier);
         e.waits = ((const VmBarrierInfo *)i->extra)->kind != VM_BAR_ARRIVE;
     }
-    gr_vm_where(r, i, mask, &e.where);
+    where(r, i, mask, &e.where);
     e.where.site = 0;
     e.cluster = cluster_index(r->block);
     for (size_t k = 0; k < d->observers.len; k++)
@@ -78,7 +82,7 @@ void gr_vm_report_async(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmAsyncEv
                     e->kind != VM_MBAR_PHASE;
     if (by_lanes && r->holding & mask)
         gr_vm_settle_loads(r, mask, 0);
-    gr_vm_where(r, i, mask, &e->where);
+    where(r, i, mask, &e->where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].async)
             d->observers.data[k].async(d->observers.data[k].user, e);
@@ -110,7 +114,7 @@ static uint64_t owner_of(const VmWarpRest *r, PtxSpace space, uint32_t rank) {
 static void report_one(VmWarpRest *r, const VmInsn *i, uint32_t mask, uint32_t rank, uint32_t to,
                        VmAccessEvent *e) {
     VmDevice *d = r->launch->device;
-    gr_vm_where(r, i, mask, &e->where);
+    where(r, i, mask, &e->where);
     e->owner = owner_of(r, e->space, rank);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access && to >> k & 1)
@@ -148,7 +152,7 @@ void gr_vm_report_gone(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
     uint64_t at[VM_LANES] = {0};
     at[lane] = address;
     VmAccessEvent e = {.access = access, .space = PTX_GLOBAL, .size = size, .address = at};
-    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    where(r, i, UINT32_C(1) << lane, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].gone)
             d->observers.data[k].gone(d->observers.data[k].user, &e);
@@ -162,7 +166,7 @@ void gr_vm_report_free(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t addre
     if (r->holding >> lane & 1)
         gr_vm_settle_loads(r, UINT32_C(1) << lane, 0);
     VmFreeEvent e = {.address = address, .size = size};
-    gr_vm_where(r, i, UINT32_C(1) << lane, &e.where);
+    where(r, i, UINT32_C(1) << lane, &e.where);
     const VmFunc *f = split_of(w)->act->func;
     e.function = f->name;
     e.ptx_line = i->stmt ? i->stmt->line : 0;
@@ -387,7 +391,7 @@ void gr_vm_report_lanes(VmWarp *w, const VmInsn *i, PtxSpace space, uint64_t bas
                        .owner = r->block->linear,
                        .turn = r->rotate};
     who_stores(w, i, &e);
-    gr_vm_where(r, i, w->mask, &e.where);
+    where(r, i, w->mask, &e.where);
     for (size_t k = 0; k < d->observers.len; k++)
         if (d->observers.data[k].access && to >> k & 1)
             d->observers.data[k].access(d->observers.data[k].user, &e);
@@ -440,7 +444,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
         e.space = s ? PTX_SHARED : PTX_GLOBAL;
         while (p.of[s]) {
             uint32_t rank, lanes = next_place(&p, s, &rank);
-            gr_vm_where(r, access, lanes, &e.where);
+            where(r, access, lanes, &e.where);
             e.owner = owner_of(r, e.space, rank);
             tell_window(d, &e);
         }

@@ -4,7 +4,10 @@
 // Threads are counted, not warps: a barrier for all threads is complete when every thread of the block that has
 // not exited is at it. With a thread count, a warp whose lanes all arrive together counts as a full warp, as
 // in hardware, so that the ragged last warp of a block can take part.
+#include "vm/core/block.h"
 #include "vm/core/exec.h"
+#include "vm/core/fault.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
 

@@ -3,6 +3,8 @@
 //
 // All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
 // their constants, parameters and thread indices; only what depends on the block is written again.
+#include "vm/core/block.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 #include "vm/mem/weak.h"
 #include "vm/sched/spread.h"

@@ -4,7 +4,10 @@
 // A phase is complete when all threads of the cluster that have not exited have arrived in it (PTX ISA 9.7.13.4). A
 // thread that arrived may go on to its wait at leisure: what it waits for is the end of the phase it arrived in, which
 // its own warp remembers. The next phase cannot end before it has waited, since it cannot arrive before.
+#include "vm/core/block.h"
 #include "vm/core/exec.h"
+#include "vm/core/fault.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 
 static uint32_t bits(uint32_t m) { return (uint32_t)__builtin_popcount(m); }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — a device as a whole: its properties, its observers, where its output goes.
+#include "vm/core/device.h"
 #include "vm/core/extend.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
-#include "vm/core/warp.h"
 #include "vm/mem/weak.h"
 #include "vm/sched/stuck.h"
 #include "vm/sched/team.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fill — puts constants, parameters and special registers into the slots of a frame.
+#include "vm/core/device.h"
+#include "vm/core/fault.h"
 #include "vm/core/warp.h"
 
 #include <string.h>

@@ -28,6 +28,8 @@
 // late at times, too. Asynchronous operations are held in their way. One that would be next, when all are held, mostly comes after
 // a thread, though not when all threads wait for everybody else (sched.c); and some take so long that sleepers cannot wait for
 // them (async.c).
+#include "vm/core/device.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 
 #include <stdlib.h>
@@ -229,8 +231,6 @@ static void ran(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields) {
 static void jumped(VmDevice *d, uint64_t ns) { count(d, ns >> NS_SHIFT); }
 
 static bool leave_behind(VmLaunch *l) { return gr_rng_below(&l->hold_rng, 2) == 0; }
-
-bool gr_vm_holds(const VmDevice *d) { return d->n_held != 0; }
 
 // Launches in which somebody need not wait for everybody come before those in which all do.
 static uint64_t turn_of(const VmLaunch *l) {

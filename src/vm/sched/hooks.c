@@ -7,6 +7,7 @@
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/extend.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 #include "vm/core/warp.h"
 

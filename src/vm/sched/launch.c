@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — starting kernels, their limits, and what remains of them afterwards.
+#include "vm/core/launch.h"
+#include "vm/core/device.h"
 #include "vm/core/extend.h"
 #include "vm/mem/weak.h"
 #include "vm/sched/spread.h"

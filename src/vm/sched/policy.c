@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // policy — round robin, and a schedule that is random at every step.
 #include "vm/core/policy.h"
+#include "vm/core/launch.h"
 
 enum { RANDOM_QUANTUM = 8 }; // warp instructions, at most
 

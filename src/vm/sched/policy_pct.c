@@ -7,6 +7,8 @@
 // shows when d steps come in a certain order, shows with probability 1 / (n k^(d-1)) at least, n being the number of
 // warps. A step is a warp instruction. That presumes programs that do not wait by polling: a warp that polls is put below everybody, as the paper
 // does, and then no bound is claimed; nor when an execution had more than k steps.
+#include "vm/core/device.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 #ifndef GR_VM_READY_H
 #define GR_VM_READY_H
 
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
 #include "vm/core/warp.h"
 

@@ -10,7 +10,12 @@
 // then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
 // of the ones before, which are still in the cache; long ones all become resident.
 #include "vm/alu/alu.h"
+#include "vm/core/block.h"
+#include "vm/core/device.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/core/policy.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
 #include "vm/sched/spread.h"
@@ -95,12 +100,7 @@ static void refresh_caches(VmLaunch *l) {
     }
 }
 
-static inline void wake(VmLaunch *l, uint64_t now) {
-    if (l->n_sleepers && l->sleepers[0].until <= now)
-        gr_vm_wake(l, now);
-}
-
-void gr_vm_wake(VmLaunch *l, uint64_t now) {
+static void wake_sleepers(VmLaunch *l, uint64_t now) {
     while (l->n_sleepers && l->sleepers[0].until <= now && !l->faulted) {
         VmSleeper first = l->sleepers[0];
         VmWarpRest *r = first.warp;
@@ -114,6 +114,11 @@ void gr_vm_wake(VmLaunch *l, uint64_t now) {
             if (r->splits[s].state == VM_SPLIT_SLEEP && r->splits[s].until <= now)
                 split_set_state(r, s, VM_SPLIT_READY);
     }
+}
+
+static inline void wake(VmLaunch *l, uint64_t now) {
+    if (l->n_sleepers && l->sleepers[0].until <= now)
+        wake_sleepers(l, now);
 }
 
 // ---- Running -----------------------------------------------------------------------------------------------
@@ -356,7 +361,7 @@ static bool jump(VmDevice *d) {
         d->now_ps = first;
     }
     for (VmLaunch *l = d->active; l; l = l->next)
-        gr_vm_wake(l, first);
+        wake_sleepers(l, first);
     return true;
 }
 

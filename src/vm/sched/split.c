@@ -7,7 +7,9 @@
 // nothing, and never a condition for progress: a thread that spins on a lock which a waiting sibling holds
 // will get it. Patience halves every time it was in vain, down to a floor, so that 32 lanes that take turns in
 // a lock do not wait long for each other.
+#include "vm/core/block.h"
 #include "vm/core/exec.h"
+#include "vm/core/tell.h"
 #include "vm/core/warp.h"
 #include "vm/sched/ready.h"
 
@@ -19,7 +21,8 @@ enum { PATIENCE_MIN = 32, PATIENCE_MAX = 1024 };
 
 void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state) { split_set_state(r, s, state); }
 
-uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
+// Takes the lanes `mask` out of split `s` into a new one that is otherwise the same. Returns its number.
+static uint32_t split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
     uint32_t n = r->n_splits++;
     r->splits[n] = r->splits[s];
     r->splits[n].mask = mask;
@@ -31,7 +34,8 @@ uint32_t gr_vm_split_off(VmWarpRest *r, uint32_t s, uint32_t mask) {
     return n;
 }
 
-void gr_vm_split_remove(VmWarpRest *r, uint32_t s) {
+// Removes split number s; the last split takes its number.
+static void split_remove(VmWarpRest *r, uint32_t s) {
     VmSplit *p = &r->splits[s];
     gr_vm_close_window(r, p);
     count_state(r, p->state, -1);
@@ -67,7 +71,7 @@ static void pop_join(VmWarpRest *r, VmSplit *p) {
     gr_vm_join_unref(r, j);
 }
 
-void gr_vm_push_join(VmWarpRest *r, uint32_t s, const VmInsn *rejoin) {
+static void push_join(VmWarpRest *r, uint32_t s, const VmInsn *rejoin) {
     VmSplit *p = &r->splits[s];
     VmActivation *act = p->act;
     if (!rejoin) {
@@ -102,7 +106,7 @@ static void complete_join(VmWarpRest *r, VmJoin *j) {
         }
         r->splits[first].kin = gr_vm_common_kin(&r->splits[first], p);
         r->splits[first].mask |= p->mask;
-        gr_vm_split_remove(r, s);
+        split_remove(r, s);
     }
     if (first != UINT32_MAX) {
         pop_join(r, &r->splits[first]);
@@ -189,8 +193,8 @@ bool gr_vm_joins_expire(VmWarpRest *r, bool all) {
 const VmInsn *gr_vm_diverge(VmWarp *w, uint32_t mask, const VmInsn *pc, const VmInsn *rest_pc,
                             const VmInsn *rejoin) {
     VmWarpRest *r = rest_of(w);
-    gr_vm_push_join(r, r->cur, rejoin);
-    uint32_t n = gr_vm_split_off(r, r->cur, mask);
+    push_join(r, r->cur, rejoin);
+    uint32_t n = split_off(r, r->cur, mask);
     r->splits[n].pc = pc;
     r->splits[r->cur].pc = rest_pc;
     w->stop = VM_STOP_SWITCH;
@@ -227,7 +231,7 @@ void gr_vm_merge_ready(VmWarpRest *r) {
             x->kin = gr_vm_common_kin(x, y);
             x->mask |= ym;
             y->top = NULL;
-            gr_vm_split_remove(r, b);
+            split_remove(r, b);
             // Completing a join merges and removes waiting splits: positions change, so start over.
             gr_vm_leave_joins(r, xt, common, xm);
             gr_vm_leave_joins(r, yt, common, ym);
@@ -261,7 +265,7 @@ void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes) {
         top->refs++;
     p->mask &= ~lanes;
     if (!p->mask)
-        gr_vm_split_remove(r, r->cur);
+        split_remove(r, r->cur);
     gr_vm_leave_joins(r, top, NULL, lanes);
     gr_vm_join_unref(r, top);
     r->live &= ~lanes;

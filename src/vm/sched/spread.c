@@ -6,6 +6,9 @@
 #include "vm/sched/spread.h"
 
 #include "vm/alu/alu.h"
+#include "vm/core/device.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 #include "vm/sched/team.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef GR_VM_SPREAD_H
 #define GR_VM_SPREAD_H
 
-#include "vm/core/warp.h"
+#include "vm/core/launch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -12,8 +12,11 @@
 #include "vm/sched/stuck.h"
 
 #include "base/str.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
+#include "vm/core/fault.h"
+#include "vm/core/launch.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
 #ifndef GR_VM_STUCK_H
 #define GR_VM_STUCK_H
 
-#include "vm/core/warp.h"
+#include "vm/core/device.h"
+#include "vm/core/insn.h"
 
 void gr_vm_stuck_init(VmStuck *s);
 // The device has executed n warp instructions more.

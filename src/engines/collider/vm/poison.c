@@ -6,6 +6,7 @@
 // program itself stores to that byte.
 #include "engines/collider/vm/extension.h"
 #include "engines/collider/vm/parts.h"
+#include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
 #include "vm/core/extend.h"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// tell — what handlers and the scheduler tell observers of synchronization and of the ends of windows (observe.c); accesses: exec_mem.h.
+#ifndef GR_VM_TELL_H
+#define GR_VM_TELL_H
+
+#include "vm/core/device.h"
+#include "vm/core/launch.h"
+
+// Something is about to happen that orders what these lanes did before: loads whose fate is not known count, unless the lane
+// is among `discards`.
+void gr_vm_settle_loads(VmWarpRest *r, uint32_t mask, uint32_t discards);
+void gr_vm_tell_closed(VmWarpRest *r, VmSplit *p);
+// The split's lanes go on, or are no more.
+static inline void gr_vm_close_window(VmWarpRest *r, VmSplit *p) {
+    if (__builtin_expect(p->window != 0, 0))
+        gr_vm_tell_closed(r, p);
+}
+// `barrier`: of VM_SYNC_FENCE_PROXY the proxy.
+void gr_vm_tell_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind, uint32_t barrier,
+                     PtxSem sem, PtxScope scope);
+static inline void gr_vm_report_sync(VmWarpRest *r, const VmInsn *i, uint32_t mask, VmSyncKind kind,
+                                     uint32_t barrier, PtxSem sem, PtxScope scope) {
+    if (r->launch->device->listens_sync || r->holding) // whose loads are settled first
+        gr_vm_tell_sync(r, i, mask, kind, barrier, sem, scope);
+}
+
+#endif
