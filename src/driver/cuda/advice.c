@@ -5,6 +5,9 @@
 //
 // What is answered was compared with an H200 (CUDA 13.0).
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 typedef struct Piece {
     uint64_t end; // it begins where the one before ends

@@ -6,6 +6,7 @@
 // most PATIENCE ms, which makes what follows independent of real time unless the function itself waits for the host
 // or takes longer.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
 
 enum { PATIENCE = 500 };
 

@@ -4,7 +4,10 @@
 // A capture begins in one stream. What would be queued there becomes a node that depends on the node before it; an event
 // recorded there stands for that node, and a stream that waits for such an event joins the capture. It ends in the stream
 // where it began, when all streams that joined have come back to it.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 struct Capture {
     uint64_t id;

@@ -3,7 +3,12 @@
 //
 // A context is a device, streams, modules and allocations. The primary context object of a device lives as long as
 // the process: releasing or resetting it frees what is in it, and a fault is forgotten then.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 enum { STACK_DEPTH = 64 };
 

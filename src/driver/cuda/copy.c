@@ -10,7 +10,11 @@
 //     host -> host                 returns when done
 // Managed memory counts as device memory, except that the synchronous forms return when done, as those of memset do: CUDA's text
 // leaves that open for copies, and programs read such memory on the host right afterwards.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 typedef enum Place { PLACE_PAGEABLE, PLACE_PINNED, PLACE_DEVICE } Place;
 

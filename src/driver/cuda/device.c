@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // device — what a program can ask about the CPU devices.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // event — events, and the marks that they leave in streams. Times are those of the device's virtual clock, which
 // only the device's own work moves.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 Mark *gr_mark_new(Dev *dev) {
     Mark *m = calloc(1, sizeof *m);

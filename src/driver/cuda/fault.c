@@ -3,6 +3,7 @@
 // breakpoint is where a debugger would show the place, and there is none: that one says it itself when no tool listens.
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

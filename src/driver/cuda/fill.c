@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fill — memsets. Asynchronous in every form, except that the synchronous forms wait where the memory is the host's
 // too: pinned, registered or managed (CUDA, "API synchronization behavior", memset).
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 CUresult gr_fill_item(const CUDA_MEMSET_NODE_PARAMS *p, Item **out) {
     size_t row, last, size;

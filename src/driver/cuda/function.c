@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // function — kernels of modules, their attributes, and occupancy.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/module.h"
 
 CUresult gr_func_get(Ctx *ctx, CUfunction handle, Func **out) {
     *out = gr_cu_handle(handle, HANDLE_FUNC);

@@ -2,6 +2,9 @@
 // graph — graphs, their nodes and edges. Edges are full dependencies: the ports that kernels may have for programmatic
 // dependent launches are permissions to start sooner, which need not be used.
 #include "driver/cuda/graph.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/queue.h"
 
 #include <stdio.h>
 

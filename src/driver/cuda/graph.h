@@ -13,6 +13,7 @@
 #define GR_DRIVER_CUDA_GRAPH_H
 
 #include "driver/cuda/driver.h"
+#include "driver/cuda/stream.h"
 
 typedef struct Graph Graph;
 typedef struct Exec Exec;

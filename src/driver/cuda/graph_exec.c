@@ -4,7 +4,11 @@
 // A launch turns the graph, child graphs included, into steps in an order that respects the edges, and submits them to
 // streams that exist for that launch only. The launching stream waits for all that nothing else waits for; launches of
 // one executable graph follow each other, whatever streams they are in.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 enum { MAX_LANES = 32 }; // streams of one launch; more would take time at each choice of what runs next
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // graph_node — adding nodes, and their parameters: of a node, and of its copy in an executable graph.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/graph.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/queue.h"
 
 // ---- Work from parameters ----------------------------------------------------------------------------------
 

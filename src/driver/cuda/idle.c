@@ -6,6 +6,8 @@
 // the same run on a busy machine. So it counts the time that the thread which called last has spent computing or
 // blocked since then, as the kernel tells it, not the time that has passed.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 // those of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run
 // here: where there is nothing else, there is no binary for this GPU.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/module.h"
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // init — cuInit, the settings of the CPU device, the table of live handles, and the optional hooks of a tool.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
 
 #include "base/log.h"
 #include "device_api/hooks.h"

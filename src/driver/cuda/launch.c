@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // launch — kernel launches: checked and packed at the call, with CUDA's error codes; run by the work engine.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 enum { MAX_EVENTS = 2 }; // that one launch records: programmatic and launch completion
 

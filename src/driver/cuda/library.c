@@ -2,6 +2,8 @@
 // library — images loaded for all contexts: parsed when the library is loaded, made a module of a context when one of
 // its kernels or variables is first asked for there.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/queue.h"
 
 #include "fatbin/fatbin.h"
 

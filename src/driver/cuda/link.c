@@ -2,6 +2,7 @@
 // link — cuLink*: keeps the PTX of each input; "the cubin" that comes out is a fatbin of all of them, marked as the
 // translation units of one module, which cuModuleLoadData and cuLibraryLoadData then link.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/module.h"
 
 #include "base/str.h"
 #include "fatbin/fatbin.h"

@@ -5,7 +5,9 @@
 // of tickets. After fork, the child has the parent's handles but no device and no threads: as under NVIDIA's driver
 // every call then returns CUDA_ERROR_NOT_INITIALIZED, if the parent had initialized.
 #include "device_api/hooks.h"
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — allocation and registration. Freeing waits for all work of all contexts, as cuMemFree does under CUDA,
 // except for memory of cuMemAllocAsync, for which it promises not to wait; cuMemFreeAsync (pool.c) frees in stream order.
+#include "driver/cuda/memory.h"
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
 
 static uint64_t host_visible; // allocations that the host can see
 static uint64_t lowest = UINT64_MAX, highest;

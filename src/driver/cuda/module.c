@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // module — an image loaded into a context.
+#include "driver/cuda/module.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
 
 #include "fatbin/fatbin.h"
 

@@ -2,6 +2,7 @@
 // perthread — the _ptsz entry points: handle 0 means the per-thread default stream. (_ptds ones stand next to what they
 // vary, in copy.c and fill.c.)
 #include "driver/cuda/driver.h"
+#include "driver/cuda/stream.h"
 
 #define UNPACK(...) __VA_ARGS__
 // The stream is the first, the last or the only parameter.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool — stream-ordered allocation. Memory is had at once; it goes when the free's turn in its stream comes. A pool
 // counts what it handed out and keeps its attributes; memory is never reused, so that a use after free faults.
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 MemPool *gr_pool_new(Dev *dev) {
     MemPool *p = calloc(1, sizeof *p);

@@ -14,8 +14,13 @@
 //
 // Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
 // pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
+#include "driver/cuda/queue.h"
 #include "device_api/hooks.h"
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/module.h"
+#include "driver/cuda/stream.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,7 +3,11 @@
 //
 // Handle 0 and CU_STREAM_LEGACY are the context's legacy default stream, CU_STREAM_PER_THREAD a stream of the calling
 // thread in that context.
+#include "driver/cuda/stream.h"
+#include "driver/cuda/capture.h"
 #include "driver/cuda/driver.h"
+#include "driver/cuda/memory.h"
+#include "driver/cuda/queue.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// work — tells who asked (hooks.h) of items as they are submitted, begin and end, and of what the host waits for.
+// work — tells those that asked for it (hooks.h) of items as they are submitted, begin and end, and of what the host waits for.
 #include "driver/cuda/driver.h"
+#include "driver/cuda/queue.h"
+#include "driver/cuda/stream.h"
 
 #include "device_api/hooks.h"
 
@@ -43,12 +45,12 @@ static void describe(const Item *it, GrWork *w) {
         break;
     case ITEM_COPY:
         w->type = GR_WORK_COPY;
-        w->from = (GrWorkBox){c->src_addr, c->width, c->height, c->depth, c->src_pitch, c->src_slice};
-        w->to = (GrWorkBox){c->dst_addr, c->width, c->height, c->depth, c->dst_pitch, c->dst_slice};
+        w->from = (GrBox){c->src_addr, c->width, c->height, c->depth, c->src_pitch, c->src_slice};
+        w->to = (GrBox){c->dst_addr, c->width, c->height, c->depth, c->dst_pitch, c->dst_slice};
         break;
     case ITEM_FILL:
         w->type = GR_WORK_FILL;
-        w->to = (GrWorkBox){f->addr, f->width * f->element, f->height, 1, f->pitch, 0};
+        w->to = (GrBox){f->addr, f->width * f->element, f->height, 1, f->pitch, 0};
         break;
     case ITEM_RECORD:
     case ITEM_WAIT:
@@ -64,19 +66,19 @@ static void describe(const Item *it, GrWork *w) {
     case ITEM_FREE: {
         const VmRange *r = gr_vm_mem_find(gr_cu.mem, it->address); // NULL: it has gone meanwhile
         w->type = GR_WORK_FREE;
-        w->to = (GrWorkBox){r ? it->address : 0, r ? r->size : 0, 1, 1, 0, 0};
+        w->to = (GrBox){r ? it->address : 0, r ? r->size : 0, 1, 1, 0, 0};
         break;
     }
     default: w->type = GR_WORK_OTHER;
     }
 }
 
-void gr_work_item(const Item *it, int kind) {
+void gr_work_item(const Item *it, GrWorkKind kind) {
     if (!ears.len)
         return;
     const Stream *s = it->stream;
     GrWork w = {.size = sizeof w,
-                .kind = (GrWorkKind)kind,
+                .kind = kind,
                 .item = it->seq,
                 .stream = s->id,
                 .context = s->ctx->id,

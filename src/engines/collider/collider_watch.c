@@ -42,10 +42,6 @@ static bool wanted_site(void *user, const PtxModule *m, uint32_t site) {
 
 // ---- What is heard -----------------------------------------------------------------------------------------
 
-static WatchBox box_of(const GrWorkBox *b) {
-    return (WatchBox){b->at, b->width, b->height, b->depth, b->pitch, b->slice};
-}
-
 static void work(void *user, const GrWork *w) {
     Watch *watch = ((ColliderWatch *)user)->watch;
     bool fill = w->type == GR_WORK_FILL;
@@ -53,15 +49,12 @@ static void work(void *user, const GrWork *w) {
         gr_watchpoints_submitted(watch);
     else if (w->kind == GR_WORK_ENDED)
         gr_watchpoints_ended(watch, w->item);
-    else if (w->kind == GR_WORK_BEGINS && (fill || w->type == GR_WORK_COPY)) {
-        WatchBox from = box_of(&w->from), to = box_of(&w->to);
-        gr_watchpoints_copy_begins(watch, w->item, fill, &from, &to);
-    }
+    else if (w->kind == GR_WORK_BEGINS && (fill || w->type == GR_WORK_COPY))
+        gr_watchpoints_copy_begins(watch, w->item, fill, &w->from, &w->to);
 }
 
 static void touched(void *user, const GrHostTouch *t) {
-    WatchTouch touch = {t->address, t->size, t->pc, (PtxAccess)t->access, t->is_atomic != 0};
-    gr_watchpoints_host_touched(((ColliderWatch *)user)->watch, &touch);
+    gr_watchpoints_host_touched(((ColliderWatch *)user)->watch, t);
 }
 
 static void opened(void *user, uint64_t at, uint64_t size) {

@@ -33,7 +33,7 @@
 struct GrOptions;  // options/options.h: the tables of options, parsed
 struct GrOptTable; // options/options.h
 
-struct GrHostTouch;   // device_api/hooks.h
+struct GrHostTouch;   // device_api/work.h
 struct GrHostThreads; // device_api/host_threads.h
 
 // Who wants to know what the host itself does to memory that it shares with the CPU device.

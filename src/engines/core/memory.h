@@ -5,6 +5,8 @@
 #ifndef GR_ENGINES_MEMORY_H
 #define GR_ENGINES_MEMORY_H
 
+#include "device_api/work.h" // GrBox
+
 #include <cuda.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,15 +33,9 @@ typedef struct GrRange {
     const void *owner; // GLOBAL: the module's handle
 } GrRange;
 
-// Rows of bytes in linear memory. `at` 0: the bytes are in a CUDA array.
-typedef struct GrBox {
-    uint64_t at, width, height, depth;
-    uint64_t pitch, slice; // from one row to the next, from one plane to the next
-} GrBox;
-
 // A copy or a fill that the driver has taken; it may still be waiting in its stream.
 typedef struct GrCopy {
-    GrBox to, from; // of the same extents; of host memory as well
+    GrBox to, from; // of the same extents; of host memory as well. `at` 0: in a CUDA array
     CUstream stream;
     bool async;
 } GrCopy;

@@ -14,7 +14,7 @@
 #include "vm/observer.h"
 
 typedef struct Exact Exact;
-struct GrWork; // device_api/hooks.h, like the next
+struct GrWork; // device_api/work.h, like the next
 struct GrHostTouch;
 
 // Some bytes of one word on which two accesses raced.

@@ -3,7 +3,7 @@
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 
-static void host_access(Exact *x, Block *b, const GrWorkBox *box, PtxAccess access, bool fill) {
+static void host_access(Exact *x, Block *b, const GrBox *box, PtxAccess access, bool fill) {
     Access a = {.view = {.launch = b->launch, .block = b, .warp = &b->warps[0]}};
     Stamp s = {
         .at = {.id = b->id, .epoch = 1, .launch = b->launch->index}, .access = (uint8_t)access, .elem = fill};

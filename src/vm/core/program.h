@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "device_api/shared_window.h"
 #include "vm/core/insn.h"
 #include "vm/vm.h"
 
@@ -26,11 +27,12 @@ enum {
 // them.
 // The shared window holds the shared memory of all blocks of a cluster, block `rank` at rank << VM_SHARED_SHIFT, as on
 // devices of compute capability 9.0: an address in it means the same to all of them.
-#define VM_SHARED_BASE  UINT64_C(0x810000000000)
-#define VM_SHARED_SHIFT 24
+#define VM_SHARED_BASE  GR_CPU_SHARED_WINDOW
+#define VM_SHARED_SHIFT GR_CPU_SHARED_SHIFT
 #define VM_SHARED_SLOT  (UINT64_C(1) << VM_SHARED_SHIFT)
 #define VM_SHARED_SIZE                                                                                       \
-    (VM_SHARED_SLOT * 256) // ranks that no cluster has are in it too, so that using them faults
+    (VM_SHARED_SLOT *                                                                                        \
+     GR_CPU_SHARED_RANKS) // ranks that no cluster has are in it too, so that using them faults
 #define VM_SHARED_RESERVED                                                                                   \
     1024u // for system software (cooperative groups use it), behind what the program declares
 #define VM_LOCAL_BASE UINT64_C(0x820000000000)

@@ -5,15 +5,11 @@
 // cluster sees it; so addresses can be handed from one block to another, and what mapa does is replace the rank.
 // Quick handlers know the block's own memory; all other accesses come here (distributed shared memory, CUDA C++
 // Programming Guide, "Distributed Shared Memory").
-#include "device_api/shared_window.h"
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/fault.h"
 #include "vm/core/mem_insn.h"
 #include "vm/core/warp.h"
-
-_Static_assert(GR_CPU_SHARED_WINDOW == VM_SHARED_BASE && (int)GR_CPU_SHARED_SHIFT == VM_SHARED_SHIFT,
-               "reports tell shared memory by its address");
 
 uint8_t *gr_vm_shared_find(const VmCluster *c, uint64_t offset, uint64_t size, VmBlock **owner,
                            VmSharedMiss *miss) {

@@ -624,7 +624,7 @@ static void copies(void **state) {
     (void)state;
     Rig g;
     open_rig(&g, false);
-    const WatchBox from = {0x1000, 8, 2, 2, 0x20, 0x100}, to = {0x9000, 32, 1, 1, 0, 0}, none = {0};
+    const GrBox from = {0x1000, 8, 2, 2, 0x20, 0x100}, to = {0x9000, 32, 1, 1, 0, 0}, none = {0};
     window(&g, 1, A, WRITE, 0x1128, 4); // behind the end of the last row
     window(&g, 2, (Who){1, 0, 0, 1, 2}, WRITE, 0x1124, 4);
     window(&g, 3, (Who){1, 0, 0, 1, 3}, READ, 0x1000, 4);
@@ -645,7 +645,7 @@ static void copies(void **state) {
     assert_int_equal(g.last.side[1].access, WRITE);
     assert_int_equal(touch(&g, B, READ, 0x9020, 4), 0);
     // A memset meets the copy.
-    const WatchBox fill = {0x9010, 4, 1, 1, 0, 0};
+    const GrBox fill = {0x9010, 4, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
     gr_watchpoints_copy_begins(g.watch, 6, true, &none, &fill);
     assert_int_equal(g.last.side[0].by, RACE_BY_FILL);
@@ -667,7 +667,7 @@ static void large_copies(void **state) {
     open_rig(&g, false);
     for (uint64_t k = 0; k < 100; k++)
         window(&g, k + 1, (Who){1, k, 0, UINT32_MAX, 10 + (uint32_t)k}, READ, 0x100000 + k * 4096, 4);
-    const WatchBox from = {0x7000000, 1 << 20, 1, 1, 0, 0}, to = {0x100000, 1 << 20, 1, 1, 0, 0};
+    const GrBox from = {0x7000000, 1 << 20, 1, 1, 0, 0}, to = {0x100000, 1 << 20, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
     gr_watchpoints_copy_begins(g.watch, 1, false, &from, &to);
     assert_int_equal(g.found, 100); // one copy met every window, of 32 lanes each
@@ -679,7 +679,7 @@ static void the_host(void **state) {
     (void)state;
     Rig g;
     open_rig(&g, false);
-    WatchTouch reads = {0x1000, 4, 0x400123, READ, true}, writes = {0x1000, 4, 0x400456, WRITE, true};
+    GrHostTouch reads = {0x1000, 4, 0x400123, READ, true}, writes = {0x1000, 4, 0x400456, WRITE, true};
     window(&g, 1, A, WRITE, 0x1000, 4);
     gr_watchpoints_host_touched(g.watch, &reads);
     assert_int_equal(g.found, 1);
@@ -697,7 +697,7 @@ static void the_host(void **state) {
     assert_int_equal(g.found, 3);
     shut(&g, 2);
     gr_watchpoints_host_touched(g.watch, &writes);
-    const WatchBox from = {0x1000, 4, 1, 1, 0, 0}, to = {0x2000, 4, 1, 1, 0, 0};
+    const GrBox from = {0x1000, 4, 1, 1, 0, 0}, to = {0x2000, 4, 1, 1, 0, 0};
     gr_watchpoints_submitted(g.watch);
     gr_watchpoints_copy_begins(g.watch, 1, false, &from, &to);
     gr_watchpoints_host_touched(g.watch, &reads);

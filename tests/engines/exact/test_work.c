@@ -60,14 +60,14 @@ static void tell(Model *m, Item *it, GrWorkKind kind) {
     gr_exact_work(m->exact, &it->work);
 }
 
-static uint64_t words_of(const GrWorkBox *b) {
+static uint64_t words_of(const GrBox *b) {
     return b->at ? ((UINT64_C(1) << b->width / 4) - 1) << (b->at - BASE) / 4 : 0;
 }
 
-static GrWorkBox some_words(Model *m) {
+static GrBox some_words(Model *m) {
     uint64_t at = gr_rng_below(&m->rng, WORDS), left = WORDS - at,
              n = 1 + gr_rng_below(&m->rng, left < 8 ? (uint32_t)left : 8);
-    return (GrWorkBox){BASE + 4 * at, 4 * n, 1, 1, 4 * n, 0};
+    return (GrBox){BASE + 4 * at, 4 * n, 1, 1, 4 * n, 0};
 }
 
 static void submit(Model *m) {
@@ -253,7 +253,7 @@ static void round_of_work(Model *m) {
                                 .context = 1,
                                 .legacy = s == 0,
                                 .blocking = s < 3}};
-            it.work.from = it.work.to = (GrWorkBox){BASE + 32 * s, 32, 1, 1, 32, 0};
+            it.work.from = it.work.to = (GrBox){BASE + 32 * s, 32, 1, 1, 32, 0};
             it.work.mark = k == 0 ? &m->marks[(s + 3) % 4] : k == 3 ? &m->marks[s] : NULL;
             it.work.launch = k == 2 ? ++m->launches : 0;
             tell(m, &it, GR_WORK_SUBMITTED);

@@ -6,7 +6,7 @@
 #include "engines/collider/watch/watch_internal.h"
 
 // [lo, hi) meets some row of the box; the first bytes that do.
-static bool meets_box(const WatchBox *b, uint64_t lo, uint64_t hi, uint64_t *at, uint64_t *n) {
+static bool meets_box(const GrBox *b, uint64_t lo, uint64_t hi, uint64_t *at, uint64_t *n) {
     for (uint64_t z = 0; b->at && b->width && b->height && z < b->depth; z++) {
         uint64_t base = b->at + z * b->slice, end = base + (b->height - 1) * b->pitch + b->width;
         if (hi <= base || lo >= end)
@@ -37,7 +37,7 @@ bool gr_wp_meets_copy(const Watch *w, uint64_t lo, uint64_t hi, bool writes) {
     return false;
 }
 
-static Actor copy_actor(bool fill, PtxAccess access, const WatchBox *b) {
+static Actor copy_actor(bool fill, PtxAccess access, const GrBox *b) {
     return (Actor){.by = fill ? RACE_BY_FILL : RACE_BY_COPY,
                    .access = access,
                    .space = PTX_GLOBAL,
@@ -48,7 +48,7 @@ static Actor copy_actor(bool fill, PtxAccess access, const WatchBox *b) {
 }
 
 static void check_copy(Watch *w, const Actor *a, unsigned l, const Copy *c, PtxAccess access) {
-    const WatchBox *b = access == PTX_ACCESS_READ ? &c->from : &c->to;
+    const GrBox *b = access == PTX_ACCESS_READ ? &c->from : &c->to;
     uint64_t at, n;
     if (a->access == PTX_ACCESS_READ && access == PTX_ACCESS_READ)
         return;
@@ -80,7 +80,7 @@ void gr_watchpoints_submitted(Watch *w) {
 }
 
 // What a copy does, against windows and other copies under way.
-static void begins(Watch *w, bool fill, PtxAccess access, const WatchBox *b) {
+static void begins(Watch *w, bool fill, PtxAccess access, const GrBox *b) {
     if (!b->at || !b->width || !b->height || !b->depth)
         return;
     Actor a = copy_actor(fill, access, b);
@@ -92,9 +92,8 @@ static void begins(Watch *w, bool fill, PtxAccess access, const WatchBox *b) {
     }
 }
 
-void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const WatchBox *from,
-                                const WatchBox *to) {
-    Copy c = {.item = item, .fill = fill, .from = fill ? (WatchBox){0} : *from, .to = *to};
+void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const GrBox *from, const GrBox *to) {
+    Copy c = {.item = item, .fill = fill, .from = fill ? (GrBox){0} : *from, .to = *to};
     begins(w, fill, PTX_ACCESS_READ, &c.from);
     begins(w, fill, PTX_ACCESS_WRITE, &c.to);
     if (!gr_vec_push(&w->copies, c))
@@ -113,11 +112,11 @@ void gr_watchpoints_ended(Watch *w, uint64_t item) {
         w->options.pending(w->options.user, false);
 }
 
-void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t) {
+void gr_watchpoints_host_touched(Watch *w, const GrHostTouch *t) {
     if (!t->size || !w->interest[1])
         return;
     Actor a = {.by = RACE_BY_HOST,
-               .access = t->access,
+               .access = (PtxAccess)t->access,
                .strong = t->is_atomic,
                .scope = PTX_SCOPE_SYS,
                .space = PTX_GLOBAL,

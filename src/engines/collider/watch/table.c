@@ -275,13 +275,13 @@ void gr_wp_check(Watch *w, const Actor *a) {
     }
 }
 
-static uint64_t rows(const WatchBox *b) { return b->height * b->depth; }
+static uint64_t rows(const GrBox *b) { return b->height * b->depth; }
 
-static uint64_t row_at(const WatchBox *b, uint64_t row) {
+static uint64_t row_at(const GrBox *b, uint64_t row) {
     return b->at + row / b->height * b->slice + row % b->height * b->pitch;
 }
 
-void gr_wp_check_box(Watch *w, const Actor *a, const WatchBox *b) {
+void gr_wp_check_box(Watch *w, const Actor *a, const GrBox *b) {
     Actor row = *a;
     row.where.mask = 1;
     row.size = b->width;

@@ -24,6 +24,7 @@
 #define GR_WATCH_WATCH_H
 
 #include "base/status.h"
+#include "device_api/work.h"
 #include "findings/race.h"
 #include "vm/observer.h"
 
@@ -48,22 +49,12 @@ gr_status gr_watchpoints_create(const WatchOptions *o, Watch **out, gr_error *er
 void gr_watchpoints_free(Watch *w);
 VmObserver gr_watchpoints_observer(Watch *w);
 
-// Bytes that a copy or a memset touches: rows of a box. `at` 0: memory that no kernel is told of.
-typedef struct WatchBox {
-    uint64_t at, width, height, depth, pitch, slice;
-} WatchBox;
-
 // A copy (FILL: a memset, without `from`) begins; it ends, as anything else that was submitted may.
 void gr_watchpoints_submitted(Watch *w);
-void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const WatchBox *from, const WatchBox *to);
+void gr_watchpoints_copy_begins(Watch *w, uint64_t item, bool fill, const GrBox *from, const GrBox *to);
 void gr_watchpoints_ended(Watch *w, uint64_t item);
 
-typedef struct WatchTouch {
-    uint64_t address, size, pc;
-    PtxAccess access;
-    bool is_atomic; // one access of the machine's
-} WatchTouch;
-void gr_watchpoints_host_touched(Watch *w, const WatchTouch *t);
+void gr_watchpoints_host_touched(Watch *w, const GrHostTouch *t);
 
 size_t gr_watchpoints_races(const Watch *w);
 const Race *gr_watchpoints_race(const Watch *w, size_t k);

@@ -56,7 +56,7 @@ typedef struct Entry {
 typedef struct Copy {
     uint64_t item;
     bool fill;
-    WatchBox from, to;
+    GrBox from, to;
 } Copy;
 
 typedef struct Launched {
@@ -117,7 +117,7 @@ bool gr_wp_meets(const Watch *w, PtxSpace space, uint64_t launch, uint64_t owner
                  bool writes);
 // Holds the actor's lanes against all windows.
 void gr_wp_check(Watch *w, const Actor *a);
-void gr_wp_check_box(Watch *w, const Actor *a, const WatchBox *b);
+void gr_wp_check_box(Watch *w, const Actor *a, const GrBox *b);
 
 // copies.c
 bool gr_wp_meets_copy(const Watch *w, uint64_t lo, uint64_t hi, bool writes);

@@ -8,7 +8,7 @@
 #ifndef GR_EXACT_WORK_H
 #define GR_EXACT_WORK_H
 
-#include "device_api/hooks.h"
+#include "device_api/work.h"
 #include "engines/exact/order/order.h"
 
 typedef struct WorkStream {

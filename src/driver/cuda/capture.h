@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// capture — streams that are captured into graphs, for what is called of them elsewhere. graph.h has the graphs.
+#ifndef GR_DRIVER_CUDA_CAPTURE_H
+#define GR_DRIVER_CUDA_CAPTURE_H
+
+#include "driver/cuda/queue.h"
+
+// Whether a capture in the context forbids what the caller is about to do; then the capture is invalid from now on.
+bool gr_capture_forbids(Ctx *ctx);
+// The same: to wait for the stream or ask about it, to ask about an event that was captured, to use the legacy stream
+// beside blocking ones. CUDA_SUCCESS if not.
+CUresult gr_capture_stream_forbids(Stream *s);
+CUresult gr_capture_event_forbids(const Event *e);
+CUresult gr_capture_implicit(const Stream *s);
+// To do anything that capture does not observe; and whether the entry point is always such (unsafe.def).
+CUresult gr_capture_unsafe(void);
+CUresult gr_capture_unsafe_in(const Stream *s); // the same with a stream that does not capture
+bool gr_capture_is_unsafe(const char *function);
+// Nodes of the graph that the stream captures.
+CUresult gr_capture_item(Stream *s, Item *it); // takes the item
+CUresult gr_capture_copy(Stream *s, const CUDA_MEMCPY3D *copy);
+CUresult gr_capture_alloc(Stream *s, size_t size, CUdeviceptr *out);
+CUresult gr_capture_free(Stream *s, CUdeviceptr address);
+CUresult gr_capture_event(Stream *s, Event *e, CUgraphNodeType type);
+// Edges of it: the event stands for what the stream captured last; the stream waits for what it stands for.
+CUresult gr_capture_record(Stream *s, Event *e);
+CUresult gr_capture_wait(Stream *s, Event *e);
+void gr_capture_forget(Stream *s); // it is about to go
+
+// What graph nodes do, as items that are not submitted (launch.c, copy.c, fill.c).
+CUresult gr_launch_item(Ctx *ctx, const CUlaunchConfig *config, CUfunction f, void **params, void **extra,
+                        Item **out);
+CUresult gr_copy_item(const CUDA_MEMCPY3D *copy, Item **out);
+CUresult gr_fill_item(const CUDA_MEMSET_NODE_PARAMS *fill, Item **out);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// queue — the work that the program has queued on streams, and who does it: queue.c, the callback thread, the device thread.
+#ifndef GR_DRIVER_CUDA_QUEUE_H
+#define GR_DRIVER_CUDA_QUEUE_H
+
+#include "base/rng.h"
+#include "device_api/work.h"
+#include "driver/cuda/stream.h"
+
+typedef enum ItemKind {
+    ITEM_KERNEL,
+    ITEM_COPY,
+    ITEM_FILL,
+    ITEM_RECORD,
+    ITEM_WAIT,
+    ITEM_HOST,
+    ITEM_FREE,
+    ITEM_WRITE_VALUE,
+    ITEM_WAIT_VALUE,
+    ITEM_BARRIER, // nothing to do: ends when its turn comes
+} ItemKind;
+
+// A box of bytes between two views (gr_vm_mem_view) or host pointers; a linear copy is one row.
+typedef struct CopyJob {
+    char *dst;
+    const char *src;
+    size_t width, height, depth;
+    size_t dst_pitch, dst_slice, src_pitch, src_slice;
+    size_t row, done;            // progress: rows finished, bytes of the current one
+    uint64_t dst_addr, src_addr; // as the program sees them; 0: pageable memory of the host, or staged
+} CopyJob;
+
+typedef struct FillJob {
+    char *dst;
+    size_t width, height, pitch; // width in elements
+    unsigned element;            // 1, 2 or 4 bytes
+    uint32_t value;
+    uint64_t addr; // of dst, as the program sees it
+    size_t row;
+} FillJob;
+
+typedef struct KernelJob {
+    VmLaunchParams params;
+    VmLaunch *launch; // NULL until started
+    Func *func;
+    CUfunction handle; // as the program named it
+    bool early;        // programmatic stream serialization: that it may begin early is not used, but told
+} KernelJob;
+
+typedef struct HostJob {
+    CUhostFn fn;
+    CUstreamCallback callback; // instead of fn
+    CUstream stream;           // as the program named it
+    void *user;
+    bool started;
+} HostJob;
+
+typedef struct ValueJob {
+    void *view;
+    uint64_t value;
+    unsigned flags;
+    bool wide; // 64 bits
+} ValueJob;
+
+struct Item {
+    Item *next;
+    uint64_t seq; // over all streams
+    ItemKind kind;
+    Stream *stream;
+    bool late; // comes when nothing else can
+    Rng rng;   // own draws, so that they do not depend on when it runs
+    union {
+        CopyJob copy;
+        FillJob fill;
+        KernelJob kernel;
+        HostJob host;
+        ValueJob value;
+        Mark *mark;
+        uint64_t address;
+    };
+    void *owned; // staging or parameter buffer, freed with the item
+};
+
+Item *gr_item_new(ItemKind kind);
+Item *gr_item_clone(const Item *it); // one that was not submitted; NULL when memory is out
+void gr_item_free(Item *it);
+void gr_queue_submit(Stream *s, Item *it);
+// The same, or into the graph that the stream captures.
+CUresult gr_submit(Stream *s, Item *it);
+void gr_queue_finish(Item *it); // the head of its stream has ended
+bool gr_queue_copy_chunk(CopyJob *c, size_t bytes);
+bool gr_queue_fill_rows(FillJob *f, size_t rows);
+
+uint64_t gr_queue_pending(void); // items over all streams
+uint64_t gr_queue_launches(uint64_t *unfinished);
+void gr_queue_asked(void);   // the call asks whether work has ended
+void gr_queue_leave(void);   // a call that may have submitted something returns
+void gr_queue_advance(void); // the quantum of one API call
+unsigned gr_queue_pending_streams(void);
+void gr_queue_print_times(void);
+void gr_queue_exit(uint64_t steps); // what is done once exit was called: at most so much, and little in all
+uint64_t gr_queue_slice(void);      // a slice for the device thread; 0: nothing could run
+CUresult gr_queue_drain_stream(Stream *s); // all that is queued there now
+CUresult gr_queue_drain_ctx(Ctx *ctx);     // likewise for all streams of the context
+CUresult gr_queue_drain_mark(Ctx *ctx, Mark *m);
+void gr_queue_drain_device(void); // every context: before memory goes away
+void gr_queue_outlast(
+    void); // likewise, but the program may not rely on it: the host knows no more than before
+void gr_queue_cancel(Ctx *ctx);
+void gr_queue_add_stream(Stream *s);
+void gr_queue_remove_stream(Stream *s);
+Stream *gr_queue_stream(size_t i); // NULL past the last
+void gr_queue_seed(uint64_t seed);
+
+// Observers of work (work.c): the host has waited for a stream, for all of a context,
+// for everything (all NULL), or for a mark.
+void gr_work_item(const Item *it, GrWorkKind kind);
+void gr_work_waited(uint64_t stream, const Ctx *ctx, const Mark *mark);
+// The host frees it without having waited for anything.
+void gr_work_freed(const VmRange *r);
+uint64_t gr_work_waits(void); // of which gr_work_waited told
+
+// ---- callback.c, idle.c, fault.c ---------------------------------------------------------------------------
+
+bool gr_callback_busy(void); // one runs: another has to wait
+// Hands a host function to the callback thread and waits a while.
+void gr_callback_run(Item *it, bool draining);
+void gr_device_thread_start(void);
+void gr_note_unrepeatable(const char *what); // counts and tells
+uint64_t gr_device_thread_unrepeatable(void);
+void gr_fault_report(Ctx *ctx, const Item *it, const VmFault *fault);
+CUresult gr_fault_code(VmFaultKind kind);
+
+#endif
