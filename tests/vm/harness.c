@@ -32,7 +32,8 @@ static gr_status open_rig(Rig *r, const char *text, const VmConfig *config, gr_e
     gr_str_add(&full, text);
     must(gr_vm_mem_create(&r->mem, err), err, "memory");
     c.mem = r->mem;
-    c.extensions = gr_vm_extensions;
+    if (!c.extensions)
+        c.extensions = gr_vm_extensions;
     must(gr_vm_create(&c, &r->dev, err), err, "device");
     gr_vm_set_print(r->dev, keep, r);
     must(gr_ptx_parse(full.data, full.len, "test", &r->ptx, err), err, "parse");

@@ -21,7 +21,8 @@ typedef struct Rig {
 } Rig;
 
 // `text` is PTX; a header (.version, .target, .address_size) is put before it unless it has one. Fails the test
-// on any error. config->mem is filled in; NULL is the default configuration.
+// on any error. config->mem is filled in, and config->extensions if it is NULL (those of all engines); NULL is the
+// default configuration.
 void rig_open(Rig *r, const char *text, const VmConfig *config);
 void rig_open_file(Rig *r, const char *path, const VmConfig *config);
 // Expects that loading fails with `want`.

@@ -72,7 +72,8 @@ void gr_ctx_fail(Ctx *ctx, CUresult code) {
     gr_queue_cancel(ctx);
 }
 
-void gr_ctx_clear(Ctx *c) {
+// Frees all that is in it; it stays usable.
+static void clear(Ctx *c) {
     gr_queue_cancel(c);
     gr_queue_drain_ctx(c); // host functions that run, and callbacks that are owed
     for (size_t i = 0; i < c->modules.len; i++)
@@ -101,7 +102,7 @@ void gr_ctx_clear(Ctx *c) {
 }
 
 static void destroy(Ctx *c) {
-    gr_ctx_clear(c);
+    clear(c);
     gr_queue_remove_stream(c->legacy);
     gr_cu_handle_remove(c->legacy);
     free(c->legacy);
@@ -135,7 +136,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
         return gr_cu_leave(CUDA_ERROR_INVALID_CONTEXT);
     if (--d->primary_refs == 0) {
         gr_queue_drain_ctx(d->primary);
-        gr_ctx_clear(d->primary);
+        clear(d->primary);
     }
     return gr_cu_leave(CUDA_SUCCESS);
 }
@@ -149,7 +150,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
         return gr_cu_leave(CUDA_ERROR_INVALID_DEVICE);
     if (d->primary) {
         gr_queue_drain_ctx(d->primary);
-        gr_ctx_clear(d->primary);
+        clear(d->primary);
     }
     return gr_cu_leave(CUDA_SUCCESS);
 }

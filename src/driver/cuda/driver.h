@@ -112,7 +112,6 @@ extern Driver gr_cu;
 
 CUresult gr_cu_status(gr_status st); // what CUDA calls it
 Dev *gr_cu_device(CUdevice ordinal); // NULL when there is none
-gr_status gr_cu_parse_config(const char *text, DriverConfig *config, gr_error *err);
 
 // NULL when `handle` is no live object of that kind.
 void *gr_cu_handle(const void *handle, HandleKind kind);
@@ -165,9 +164,6 @@ void gr_cu_hook_note(const char *what);
 
 Ctx *gr_ctx_current(void);                 // NULL when none
 void gr_ctx_fail(Ctx *ctx, CUresult code); // sticky; cancels all queued work
-void gr_ctx_clear(Ctx *ctx);               // frees all that is in it; it stays usable
-// A stream per thread and context, made on first use. NULL when memory is out.
-Stream *gr_ctx_thread_stream(Ctx *ctx);
 
 // ---- Printing (print.c) ------------------------------------------------------------------------------------
 

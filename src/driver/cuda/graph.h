@@ -72,7 +72,6 @@ bool gr_node_is_alive(const Node *n);    // false: its kernel was unloaded
 CUresult gr_node_set_arguments(Node *n); // after work has been set to a kernel
 // The executable's copy of a node, NULL when it has none.
 Node *gr_exec_node(const Exec *e, const Node *n);
-CUresult gr_exec_launch(Exec *e, Stream *s);
 CUresult gr_node_add_memory(Node *n, CUDA_MEM_ALLOC_NODE_PARAMS *params);
 
 #endif

@@ -259,7 +259,7 @@ static CUresult submit_plan(Exec *e, Plan *p, const Numbers *ends, Item **items,
     return r;
 }
 
-CUresult gr_exec_launch(Exec *e, Stream *s) {
+static CUresult launch_exec(Exec *e, Stream *s) {
     Plan p = {0};
     Numbers none = {0}, ends = {0};
     CUresult r = flatten(&p, e->graph, &none, &ends);
@@ -292,7 +292,7 @@ static CUresult launch(CUgraphExec handle, CUstream stream, bool really) {
     if (r ==
         CUDA_SUCCESS) // a capture does not take it either, as observed on an H200: that is what child nodes are for
         r = gr_capture_stream_forbids(s);
-    return gr_cu_leave(r == CUDA_SUCCESS && really ? gr_exec_launch(e, s) : r);
+    return gr_cu_leave(r == CUDA_SUCCESS && really ? launch_exec(e, s) : r);
 }
 
 CUresult cuGraphLaunch(CUgraphExec e, CUstream s) { return launch(e, s, true); }

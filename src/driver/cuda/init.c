@@ -35,7 +35,7 @@ static void default_config(DriverConfig *c) {
         *setting(c, i) = settings[i].deflt;
 }
 
-gr_status gr_cu_parse_config(const char *text, DriverConfig *config, gr_error *err) {
+static gr_status parse_config(const char *text, DriverConfig *config, gr_error *err) {
     DriverConfig c = *config;
     for (const char *p = text; *p;) {
         size_t len = strcspn(p, ",");
@@ -82,7 +82,7 @@ __attribute__((visibility("default"))) int gr_cpu_device_config(const char *text
     default_config(&c);
     gr_cu_lock();
     gr_status st = gr_cu.initialized ? gr_fail(&err, GR_ERR_ARGUMENT, "the CPU device is in use already")
-                                     : gr_cu_parse_config(text, &c, &err);
+                                     : parse_config(text, &c, &err);
     if (st == GR_OK && strlen(text) >= sizeof asked.text)
         st = gr_fail(&err, GR_ERR_LIMIT, "the settings of the CPU device are too long");
     if (st == GR_OK) {
@@ -216,9 +216,9 @@ static gr_status initialize(gr_error *err) {
     default_config(&gr_cu.config);
     const char *env = getenv("GPURACE_CPU_DEVICE");
     if (env)
-        GR_TRY(gr_cu_parse_config(env, &gr_cu.config, err));
+        GR_TRY(parse_config(env, &gr_cu.config, err));
     if (asked.set)
-        GR_TRY(gr_cu_parse_config(asked.text, &gr_cu.config, err));
+        GR_TRY(parse_config(asked.text, &gr_cu.config, err));
     gr_queue_seed(gr_cu.config.seed);
     GR_TRY(gr_vm_mem_create(&gr_cu.mem, err));
     gr_vm_mem_allow_pageable(gr_cu.mem, gr_cu.config.pageable != 0);

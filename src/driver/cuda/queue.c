@@ -366,7 +366,7 @@ static uint64_t run_device(Dev *dev, uint64_t steps) {
     return steps;
 }
 
-bool gr_queue_copy_chunk(CopyJob *c, size_t bytes) {
+static bool copy_chunk(CopyJob *c, size_t bytes) {
     size_t rows = c->height * c->depth;
     while (bytes > 0 && c->row < rows) {
         size_t z = c->row / c->height, y = c->row % c->height;
@@ -383,7 +383,7 @@ bool gr_queue_copy_chunk(CopyJob *c, size_t bytes) {
     return c->row == rows;
 }
 
-bool gr_queue_fill_rows(FillJob *f, size_t rows) {
+static bool fill_rows(FillJob *f, size_t rows) {
     for (; rows > 0 && f->row < f->height; rows--, f->row++) {
         char *p = f->dst + f->row * f->pitch;
         if (f->element == 1) {
@@ -411,7 +411,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
         if (it->copy.row == 0 && it->copy.done == 0)
             gr_vm_advance_ns(dev->vm, 1000);
         gr_vm_advance_ns(dev->vm, bytes / 16);
-        if (gr_queue_copy_chunk(&it->copy, bytes))
+        if (copy_chunk(&it->copy, bytes))
             gr_queue_finish(it);
         return bytes / BYTES_PER_STEP + 1;
     }
@@ -419,7 +419,7 @@ static uint64_t run_item(Item *it, uint64_t budget, bool alone, bool draining) {
         gr_vm_advance_ns(dev->vm, 1000);
         size_t row = it->fill.width * it->fill.element + 1;
         size_t rows = alone ? budget * BYTES_PER_STEP / row + 1 : 1 + gr_rng_below(&it->rng, 16);
-        if (gr_queue_fill_rows(&it->fill, rows))
+        if (fill_rows(&it->fill, rows))
             gr_queue_finish(it);
         return rows * row / BYTES_PER_STEP + 1;
     }

@@ -88,8 +88,6 @@ void gr_queue_submit(Stream *s, Item *it);
 // The same, or into the graph that the stream captures.
 CUresult gr_submit(Stream *s, Item *it);
 void gr_queue_finish(Item *it); // the head of its stream has ended
-bool gr_queue_copy_chunk(CopyJob *c, size_t bytes);
-bool gr_queue_fill_rows(FillJob *f, size_t rows);
 
 uint64_t gr_queue_pending(void); // items over all streams
 uint64_t gr_queue_launches(uint64_t *unfinished);

@@ -75,7 +75,8 @@ Stream *gr_stream_new(Ctx *ctx, unsigned flags, int priority) {
     return s;
 }
 
-Stream *gr_ctx_thread_stream(Ctx *ctx) {
+// A stream per thread and context, made on first use. NULL when memory is out.
+static Stream *thread_stream(Ctx *ctx) {
     ThreadStreams *v = thread_streams();
     if (!v)
         return NULL;
@@ -103,7 +104,7 @@ CUresult gr_stream_get(Ctx *ctx, CUstream handle, Stream **out) {
         return CUDA_SUCCESS;
     }
     if (handle == CU_STREAM_PER_THREAD) {
-        *out = gr_ctx_thread_stream(ctx);
+        *out = thread_stream(ctx);
         return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     *out = gr_cu_handle(handle, HANDLE_STREAM);

@@ -8,7 +8,7 @@
 // launch's random numbers: the first ones all open, later ones more and more rarely. One that stays shut needs only its
 // random number generator advanced.
 //
-// Who listens is told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
+// Observers are told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
 //
 // Before a store the collider asks whether lanes of the warp store side by side and, out of line, if not, whether any
 // two store to one address. They do not where addresses increase from lane to lane.
@@ -48,6 +48,7 @@ typedef struct Window {
 static bool is_op(const VmInsn *i, PtxOp op) {
     return i->stmt->kind == PTX_INSTR && i->stmt->instr->op == op;
 }
+
 static bool is_look(const VmInsn *i) {
     return i->exec[0] != gr_vm_x_rejoin && (i->part || is_op(i, PTX_OP_LD));
 }
@@ -121,7 +122,7 @@ static VM_HANDLER(x_peers) {
     return at;
 }
 
-// The window in which the running lanes are about to wait opens for those who listen.
+// The running lanes are about to wait: observers are told of the window.
 static void wait_in_window(VmWarp *w, const VmInsn *i) {
     const Window *k = i->extra;
     if (!k || !rest_of(w)->launch->device->listens_window)
