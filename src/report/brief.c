@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report in its plainest form, for when the full one could not be written: a line for each race and misuse, written at once, so that
 // whatever happens next leaves it. Nothing is looked up, read from elsewhere or gathered in memory.
-#include "report/report.h"
+#include "report/report_internal.h"
 
 #include <string.h>
 
 static const char * or (const char *text, const char *other) { return text && *text ? text : other; }
 
-static void put_place(const GrFrame *f, uint32_t ptx_line, FILE *out) {
+static void put_place(const GrAccess *a, FILE *out) {
+    const GrFrame *f = gr_access_frame(a, a->headline);
     if (f->file && f->line)
         fprintf(out, "%s:%u", f->file, f->line);
     else
-        fprintf(out, "PTX line %u", ptx_line);
+        fprintf(out, "PTX line %u", a->ptx_line);
 }
 
 static void put_race(const GrReport *r, const GrRace *race, FILE *out) {
-    put_place(&race->found.accesses[0].at, race->found.accesses[0].ptx_line, out);
+    put_place(&race->found.accesses[0], out);
     fprintf(out, ": data race: %s in kernel %s", gr_report_class(r, race->found.class)->name,
             or (race->found.kernel, "?"));
     if (race->found.n_accesses > 1) {
         fputs(", other side ", out);
-        put_place(&race->found.accesses[1].at, race->found.accesses[1].ptx_line, out);
+        put_place(&race->found.accesses[1], out);
     }
     fprintf(out, ", occurred %llu times\n", (unsigned long long)race->found.count);
     fflush(out);
@@ -31,7 +32,7 @@ bool gr_report_brief(const GrReport *r, const char *why, FILE *out) {
         put_race(r, &r->races.data[i], out);
     for (size_t i = 0; i < r->misuses.len; i++) {
         const GrFinding *m = &r->misuses.data[i];
-        put_place(&m->accesses[0].at, m->accesses[0].ptx_line, out);
+        put_place(&m->accesses[0], out);
         fprintf(out, ": synchronization misuse: %s in kernel %s\n", gr_report_class(r, m->class)->name,
                 or (m->kernel, "?"));
         fflush(out);

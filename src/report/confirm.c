@@ -196,7 +196,7 @@ done:
 static bool is_excluded(const GrReport *r, const GrRace *race) {
     for (unsigned k = 0; is_causal(race) && k < race->found.n_accesses; k++) {
         const GrAccess *a = &race->found.accesses[k];
-        if (a->ptx_line && gr_report_excludes(r, a->kernel, a->at.file))
+        if (a->ptx_line && gr_report_excludes(r, a->kernel, a))
             return true;
     }
     return false;

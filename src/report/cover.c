@@ -7,21 +7,10 @@
 
 #include <string.h>
 
-static const char *site_kind(const GrSiteInfo *s) {
-    return s->access == PTX_ACCESS_READ ? "load" : s->access == PTX_ACCESS_WRITE ? "store" : "atomic";
-}
-
-// atomicAdd() and the like are inlined from headers of CUDA, which say nothing of the program.
-static const GrFrame *frame_of(const GrSiteInfo *s) {
-    const GrFrame *at = &s->at;
-    for (uint32_t k = 0; k < s->n_inlined && at->file && strstr(at->file, "_atomic_functions.h"); k++)
-        at = &s->inlined[k];
-    return at;
-}
-
 static void place(GrCoveredSite *to, const GrSiteInfo *s) {
-    const GrFrame *at = frame_of(s);
-    to->kind = site_kind(s);
+    GrAccess a = gr_access_at(s, s->size);
+    const GrFrame *at = gr_access_frame(&a, a.headline);
+    to->kind = a.kind;
     to->size = s->size;
     to->file = at->file; // it moves when code before it does
     to->line = at->line;

@@ -70,22 +70,33 @@ static json_t *lanes_json(uint32_t lanes) {
     return a;
 }
 
+// All places of the access that are known, the innermost first.
+static json_t *frames_json(const GrAccess *a, Arena *arena) {
+    json_t *frames = json_array();
+    bool ok = frames;
+    for (uint32_t k = 0; ok && k <= a->n_inlined; k++) {
+        const GrFrame *f = gr_access_frame(a, k);
+        if (f->file || f->line)
+            ok = json_array_append_new(frames, frame_json(f, arena)) == 0;
+    }
+    if (ok)
+        return frames;
+    json_decref(frames);
+    return NULL;
+}
+
 static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) {
-    json_t *o = frame_json(&a->at, arena), *inlined = json_array();
-    bool ok = o && inlined && set(o, "kind", text_json(a->kind));
+    const GrFrame *headline = gr_access_frame(a, a->headline);
+    json_t *o = frame_json(headline, arena);
+    bool ok = o && set(o, "kind", text_json(a->kind));
     // A device function's name is the access's own; else it is the kernel's.
-    if (ok && !a->at.function)
+    if (ok && !headline->function)
         ok = set(o, "function", text_or_null(gr_demangle(race->found.kernel, arena)));
-    for (uint32_t i = 0; ok && i < a->n_inlined; i++)
-        ok = json_array_append_new(inlined, frame_json(&a->inlined[i], arena)) == 0;
-    ok = ok && set(o, "inlined_at", json_incref(inlined)) &&
-         set(o, "ptx_line", number_or_null(a->ptx_line)) && set(o, "size", json_integer(a->size)) &&
+    ok = ok && set(o, "frames", frames_json(a, arena)) && set(o, "ptx_line", number_or_null(a->ptx_line)) &&
+         set(o, "size", json_integer(a->size)) &&
          set(o, "thread", a->has_thread ? triple(a->thread) : json_null()) &&
          set(o, "block", a->has_thread ? triple(a->block) : json_null()) &&
          set(o, "address", a->has_thread || a->lanes || a->host ? hex(a->address) : json_null());
-    uint32_t headline = a->headline;
-    if (ok && headline)
-        ok = set(o, "headline", frame_json(gr_access_frame(a, headline), arena));
     if (ok && a->near)
         ok = set(o, "near", frame_json(a->near, arena));
     if (ok && a->has_rank)
@@ -96,7 +107,6 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
              set(o, "discarded", json_boolean(a->discarded)) && set(o, "launch", number_or_null(a->launch));
     if (ok && a->lanes)
         ok = set(o, "lanes", lanes_json(a->lanes));
-    json_decref(inlined);
     if (ok)
         return o;
     json_decref(o);
@@ -288,18 +298,15 @@ static json_t *coverage_json(const GrReport *r, Arena *arena) {
 static json_t *misuse_json(const GrReport *r, const GrFinding *m, Arena *arena) {
     const GrAccess *a = &m->accesses[0];
     const GrClass *class = gr_report_class(r, m->class);
-    json_t *o = frame_json(&a->at, arena), *inlined = json_array();
-    bool ok = o && inlined;
-    for (uint32_t i = 0; ok && i < a->n_inlined; i++)
-        ok = json_array_append_new(inlined, frame_json(&a->inlined[i], arena)) == 0;
+    json_t *o = frame_json(gr_access_frame(a, a->headline), arena);
+    bool ok = o != NULL;
     ok = ok && set(o, "class", json_string(class->name)) && set(o, "meaning", json_string(class->meaning)) &&
          set(o, "engine", text_json(r->engine)) &&
          set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
          set(o, "ptx_line", number_or_null(a->ptx_line)) && set(o, "thread", triple(a->thread)) &&
          set(o, "block", triple(a->block)) && set(o, "launch", number_or_null(m->launch)) &&
          set(o, "count", json_integer((json_int_t)m->count)) && set(o, "detail", text_json(m->detail)) &&
-         set(o, "inlined_at", json_incref(inlined));
-    json_decref(inlined);
+         set(o, "frames", frames_json(a, arena));
     if (ok)
         return o;
     json_decref(o);

@@ -55,7 +55,8 @@ bool gr_report_count(GrCountedVec *v, const char *text) {
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }
 gr_status gr_report_remark(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->remarks); }
 
-bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file) {
+bool gr_report_excludes(const GrReport *r, const char *kernel, const GrAccess *a) {
+    const char *file = gr_access_frame(a, a->headline)->file;
     return (kernel && r->excludes_kernel && r->excludes_kernel(r->excludes_user, kernel)) ||
            (r->excludes_file && r->excludes_file(r->excludes_user, file));
 }
@@ -85,7 +86,7 @@ static bool same_places(const GrAccess *a, const GrAccess *b) {
 // The same at the same place, in another process for example, is one.
 static bool add_misuse(GrReport *r, const GrFinding *f) {
     const GrAccess *a = &f->accesses[0];
-    if (gr_report_excludes(r, f->kernel, a->at.file))
+    if (gr_report_excludes(r, f->kernel, a))
         return true;
     for (size_t k = 0; k < r->misuses.len; k++) {
         GrFinding *o = &r->misuses.data[k];

@@ -39,8 +39,8 @@ gr_status gr_report_group(GrReport *r, gr_error *err);
 // is the first of the two, or there is no such.
 const GrAccess *gr_race_noticed_elsewhere(const GrRace *race);
 
-// The user did not want this place checked. NULL: not known.
-bool gr_report_excludes(const GrReport *r, const char *kernel, const char *file);
+// The user did not want this kernel (NULL: not known) or the file of this access's headline checked.
+bool gr_report_excludes(const GrReport *r, const char *kernel, const GrAccess *a);
 
 // Races of the same places become one (races.c).
 void gr_report_sort(GrReport *r);

@@ -3,6 +3,7 @@
 #include "report/suppress.h"
 
 #include "base/map.h"
+#include "report/report_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,9 +153,20 @@ static bool name_matches(const char *pattern, const char *name, Arena *arena) {
            (gr_pattern_matches(pattern, name) || gr_pattern_matches(pattern, gr_demangle(name, arena)));
 }
 
-static bool frame_matches(const GrRule *rule, const GrFrame *f, Arena *arena) {
-    return (f->file && gr_pattern_matches(rule->pattern, f->file)) ||
-           (rule->kind == GR_RULE_RACE && name_matches(rule->pattern, f->function, arena));
+// Any place of the access, by its file or function.
+static bool access_matches(const GrRule *rule, const GrAccess *a, Arena *arena) {
+    for (uint32_t k = 0; k <= a->n_inlined; k++) {
+        const GrFrame *f = gr_access_frame(a, k);
+        if ((f->file && gr_pattern_matches(rule->pattern, f->file)) ||
+            name_matches(rule->pattern, f->function, arena))
+            return true;
+    }
+    return false;
+}
+
+static bool headline_matches(const GrRule *rule, const GrAccess *a) {
+    const char *file = gr_access_frame(a, a->headline)->file;
+    return file && gr_pattern_matches(rule->pattern, file);
 }
 
 static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
@@ -168,11 +180,8 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
         return false;
     for (unsigned k = 0; k < race->found.n_accesses; k++) {
         const GrAccess *a = &race->found.accesses[k];
-        if (frame_matches(rule, &a->at, arena))
+        if (rule->kind == GR_RULE_FILE ? headline_matches(rule, a) : access_matches(rule, a, arena))
             return true;
-        for (uint32_t i = 0; i < a->n_inlined; i++)
-            if (frame_matches(rule, &a->inlined[i], arena))
-                return true;
     }
     return race->witness && rule_matches(rule, race->witness, arena);
 }

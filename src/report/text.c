@@ -148,19 +148,20 @@ static void add_misuse(const GrReport *r, const GrFinding *m, Arena *arena, StrB
     const GrAccess *a = &m->accesses[0];
     const GrClass *class = gr_report_class(r, m->class);
     gr_str_add(out, GR_TEXT_RULE);
-    if (a->at.file && a->at.line)
-        gr_text_place(r, &a->at, out);
+    const GrFrame *at = gr_access_frame(a, a->headline);
+    if (at->file && at->line)
+        gr_text_place(r, at, out);
     else
         gr_str_addf(out, "PTX line %u (compile with -lineinfo to see source lines)", a->ptx_line);
     gr_str_addf(out, ": synchronization misuse: %s ", class->name);
     if (m->kernel)
         gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
-    if (a->at.function && (!m->kernel || strcmp(a->at.function, m->kernel)))
-        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(a->at.function, arena));
+    if (at->function && (!m->kernel || strcmp(at->function, m->kernel)))
+        gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(at->function, arena));
     gr_str_addf(out, "\n\n    %s\n\n", class->meaning);
-    gr_text_excerpt(r, &a->at, out);
-    for (uint32_t f = 0; f < a->n_inlined; f++) {
-        const GrFrame *at = &a->inlined[f];
+    gr_text_source(r, a, arena, out);
+    for (uint32_t f = a->headline; f < a->n_inlined; f++) {
+        at = &a->inlined[f];
         gr_str_add(out, "    inlined at ");
         gr_text_place(r, at, out);
         if (at->function)

@@ -159,14 +159,16 @@ static void add_other_function(const GrAccess *a, const GrAccess *b, Arena *aren
 
 static void add_beneath(const GrReport *r, const GrFrame *f, Arena *arena, StrBuf *out) {
     gr_str_add(out, "    which runs ");
-    gr_text_place(r, f, out);
+    if (f->file)
+        gr_text_place(r, f, out);
+    else
+        gr_str_add(out, "code without a line");
     if (f->function)
         gr_str_addf(out, " in %s", gr_short_name(f->function, arena));
     gr_str_addc(out, '\n');
 }
 
-// The line that the headline names, and beneath it the places in the toolkit's headers that it leads to.
-static void add_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
     enum { OUTER = 2, INNER = 2 }; // so many are shown
     uint32_t k = a->headline;
     const GrFrame *f = gr_access_frame(a, k);
@@ -198,7 +200,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     add_where(r, b, race->found.module, out);
     add_other_function(a, b, arena, out);
     if (b->ptx_line || b->host) {
-        add_source(r, b, arena, out);
+        gr_text_source(r, b, arena, out);
         gr_str_add(out, "    ");
         add_side(race, b, b->launch, out);
     }
@@ -217,7 +219,7 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     gr_str_add(out, "    other side, caught by a replay: ");
     add_where(r, b, race->found.module, out);
     add_other_function(a, b, arena, out);
-    add_source(r, b, arena, out);
+    gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
     gr_str_add(out, "    ");
     add_side(race, b, b->launch, out);
@@ -289,7 +291,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     gr_str_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
     gr_str_addf(out, "\n\n    %s\n\n", gr_report_class(r, race->found.class)->meaning);
-    add_source(r, a, arena, out);
+    gr_text_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
     add_side(race, a, shown->found.launch, out);

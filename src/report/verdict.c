@@ -70,8 +70,8 @@ static void judge_accesses(Judge *j) {
     GrReport *r = j->report;
     for (size_t i = 0; i < r->not_understood.len; i++) {
         const GrLeftAlone *u = &r->not_understood.data[i];
-        // The outermost place is in the program's own source, the innermost often in a header of CUDA's.
-        const GrFrame *at = u->first->n_inlined ? &u->first->inlined[u->first->n_inlined - 1] : &u->first->at;
+        GrAccess a = gr_access_at(u->first, 0);
+        const GrFrame *at = gr_access_frame(&a, a.headline);
         bool one = u->count == 1;
         bool known = u->first->status != GR_SITE_NOT_UNDERSTOOD;
         const char *why = known ? status_texts[u->first->status] + strlen("not instrumented: ") : "";

@@ -115,7 +115,7 @@ class Attribution(unittest.TestCase):
         self.fail("no race was found to attribute")
 
     def at(self, access, label):
-        lines = [access["line"]] + [f["line"] for f in access["inlined_at"]]
+        lines = [f["line"] for f in access["frames"]]
         return line_of(label) in lines
 
     def check(self, kernel, kind, space="global", sizes=(4, 4), race_class="clobbered read"):

@@ -31,7 +31,7 @@ def answer_of(args):
     if races is not answer["races"] and args[args.index("--engine") + 1] == "exact":  # [file, one line, the other]
         for race, (f, n, m) in zip(races, answer["races"]):
             race["missing_order"] = "no barrier between them"
-            race["accesses"] = [{"kind": "load", "file": f, "line": k, "inlined_at": []} for k in (n, m)]
+            race["accesses"] = [{"kind": "load", "file": f, "line": k} for k in (n, m)]
     report = {"verdict": answer.get("verdict", "races" if races or answer.get("misuses") else "clean"), "coverage": answer.get("coverage", {}),
               "reasons": answer.get("reasons", []), "races": races, "misuses": answer.get("misuses", [])}
     with open(args[args.index("--output") + 1], "w", encoding="utf-8") as out:

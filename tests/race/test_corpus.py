@@ -37,7 +37,7 @@ CLEAN = "// CLEAN -- because\nx = 1;\n"
 
 
 def access(line, file="x.cu", **more):
-    return {"kind": "load", "file": file, "line": line, "inlined_at": [], "launch": 1, "scope": None, **more}
+    return {"kind": "load", "file": file, "line": line, "launch": 1, "scope": None, **more}
 
 
 def race(kind, space, *accesses, engine="exact", evidence="unordered by causality"):
@@ -219,9 +219,9 @@ class Labels(Tool):
         self.expect(2, "groups of 5 seeds", RACY, {}, "--update-detection")
 
     def test_inlined_and_host(self):
-        deep = access(9, "atomic.h", inlined_at=[{"file": "/a/x.cu", "line": 4}, {"file": "x.cu", "line": 99}])
+        deep = access(9, "atomic.h", frames=[{"file": "atomic.h", "line": 9}, {"file": "/a/x.cu", "line": 4}, {"file": "x.cu", "line": 99}])
         self.expect(0, "2/2 races", RACY, self.reports(race("read-write race", "shared", 6, deep), SECOND), "--verbose")
-        copy = {"kind": "copy", "file": None, "line": None, "inlined_at": [], "launch": None}
+        copy = {"kind": "copy", "file": None, "line": None, "launch": None}
         source = "// RACE 1: read-write race, global, can-overlap, with copy -- because\nx; // SIDE 1\ny; // FIX\n"
         self.expect(0, "1/1 races", source, self.reports(race("read-write race", "global", copy, 2)), "--verbose")
         self.expect(1, "false: ", source, self.reports(race("read-write race", "global", 2, 2)))
@@ -235,7 +235,8 @@ class Labels(Tool):
 
     def test_misuse(self):
         source = "// MISUSE 1: mixed-size race -- any word of the tables\nx; // SIDE 1\ny; // FIX\n"
-        wrong = {"class": "mixed-size race", "engine": "exact", "file": "intrinsics.h", "line": 7, "inlined_at": [{"file": "a/x.cu", "line": 2}]}
+        wrong = {"class": "mixed-size race", "engine": "exact", "file": "a/x.cu", "line": 2,
+                 "frames": [{"file": "intrinsics.h", "line": 7}, {"file": "a/x.cu", "line": 2}]}
         self.expect(0, "1/1 races", source, self.reports(misuses=[wrong]), "--verbose")
         self.expect(1, "missed: MISUSE 1", source, self.reports())
         self.expect(1, "false: ", source, self.reports(misuses=[wrong, {**wrong, "class": "proxy race"}]))

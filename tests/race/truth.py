@@ -89,5 +89,4 @@ def of_host(access):
 
 def frames(access):
     """(file, line) of an access, innermost first: where it stands, and where that was inlined."""
-    outer = access.get("inlined_at") or []
-    return [(os.path.basename(f["file"] or "?"), f["line"]) for f in [access, *outer]]
+    return [(os.path.basename(f["file"] or "?"), f["line"]) for f in access.get("frames") or [access]]

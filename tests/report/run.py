@@ -95,7 +95,7 @@ class Groups(unittest.TestCase):
     """One mistake, one report."""
 
     def lines(self, race):
-        return [(a.get("headline") or a)["line"] for a in race["accesses"]]
+        return [a["line"] for a in race["accesses"]]
 
     def test_instances_of_a_template(self):
         report = run("one_cause", "instances", options=["--engine", "exact"])
@@ -143,8 +143,8 @@ class Headlines(unittest.TestCase):
             self.assertEqual(report["verdict"], "races", what)
             for race in report["races"]:
                 # Of two calls of one function PTX does not always say which one an instruction is of.
-                self.assertLessEqual({a["headline"]["line"] for a in race["accesses"]}, {first, second}, race)
-                self.assertTrue(all("/cub/" in a["file"] for a in race["accesses"]), race)
+                self.assertLessEqual({a["line"] for a in race["accesses"]}, {first, second}, race)
+                self.assertTrue(all("/cub/" in a["frames"][0]["file"] for a in race["accesses"]), race)
             classes = [r["class"] for r in report["races"]]
             self.assertEqual(len(classes), len(set(classes)))
             text = run("temp_storage", what[0], options=["--engine", "exact"], text=True)
@@ -154,6 +154,23 @@ class Headlines(unittest.TestCase):
             self.assertEqual(run("temp_storage", what[0], "waits")["verdict"], "clean")
 
 
+    def test_files_are_those_that_reports_name(self):
+        """--file, --not-file and file: of suppressions go by the headline; race: by any place."""
+        for engine in ("exact", "collider"):
+            options = ["--engine", engine, "--read-delay", "2000"] if engine == "collider" else ["--engine", engine]
+            for chosen, found in ((["--file", "temp_storage"], True), (["--not-file", "/cub/"], True), (["--file", "/cub/"], False),
+                                  (["--not-file", r"temp_storage\.cu$"], False)):
+                report = run("temp_storage", "s", options=[*options, *chosen])
+                self.assertEqual(bool(report["races"]), found, (engine, chosen, report["reasons"]))
+        with tempfile.TemporaryDirectory() as folder:
+            rules = os.path.join(folder, "rules")
+            for rule, hides in (("file:temp_storage.cu", True), ("file:/cub/", False), ("race:/cub/", True)):
+                with open(rules, "w", encoding="utf-8") as file:
+                    file.write(rule + "\n")
+                report = run("temp_storage", "s", options=["--engine", "exact", "--suppressions", rules])
+                self.assertEqual(not report["races"], hides, rule)
+
+
 class Bundled(unittest.TestCase):
     """Races in NVIDIA's headers that no user can mend are hidden and counted; the rules are of toolkit 13.0."""
 
@@ -161,7 +178,7 @@ class Bundled(unittest.TestCase):
         plain = run("bundled", what, options=["--engine", "exact", "--bundled-suppressions", "no"])
         self.assertEqual((plain["verdict"], "suppressions" in plain), ("races", False), plain)
         for race in plain["races"]:
-            self.assertTrue(all("headline" in a or "/include/" in a["file"] for a in race["accesses"]), race)
+            self.assertTrue(all("/include/" in a["frames"][0]["file"] for a in race["accesses"]), race)
         report = run("bundled", what, options=["--engine", "exact"])
         self.assertEqual((report["verdict"], report["races"]), ("clean", []), report["races"])
         hidden = report["suppressions"]
@@ -207,7 +224,7 @@ class Bundled(unittest.TestCase):
         """A scope that is too narrow, and a plain store to the word of an atomic."""
         self.assertEqual(run("bundled", "block", options=["--engine", "exact"])["verdict"], "races")
         report = run("bundled", "plain", options=["--engine", "exact"])
-        lines = {(a.get("headline") or a)["line"] for r in report["races"] for a in r["accesses"]}
+        lines = {a["line"] for r in report["races"] for a in r["accesses"]}
         self.assertIn(line_of("bundled", "plain"), lines)
 
     def test_storage_that_is_used_again_stays(self):

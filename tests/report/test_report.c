@@ -199,7 +199,7 @@ static void test_not_understood(void **state) {
         "golden/sample.cu:7");
     assert_string_equal(
         report.reasons.data[1].text,
-        "1 memory access of device functions was not understood and not checked, at golden/sample.cu:8");
+        "1 memory access of device functions was not understood and not checked, at golden/sample.cu:3");
     gr_report_free(&report);
 }
 

@@ -121,7 +121,7 @@ static void hiding(void **state) {
     GrRace race = {
         .found.kernel = "_Z6kernelPi", .found.module = "app.ptx", .found.count = 5, .found.n_accesses = 2};
     race.found.accesses[0] = (GrAccess){.at = {NULL, "src/app.cu", 12, 1}};
-    race.found.accesses[1] = (GrAccess){.at = at, .inlined = &caller, .n_inlined = 1};
+    race.found.accesses[1] = gr_access_in(&at, &caller, 1);
     static const struct {
         const char *rule;
         bool hides;
@@ -135,6 +135,24 @@ static void hiding(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         check_rule(rows[i].rule, &race, NULL, rows[i].hides);
     }
+}
+
+// `file:` goes by the place that the report names, `race:` by any.
+static void hiding_by_headline(void **state) {
+    (void)state;
+    static const GrFrame at = {"scan", "/usr/local/cuda/include/cub/scan.cuh", 7, 1},
+                         own = {NULL, "src/list.cuh", 20, 1}, caller = {NULL, "src/app.cu", 90, 1};
+    const GrFrame callers[] = {own, caller};
+    GrRace race = {.found = {.count = 5, .n_accesses = 1, .accesses = {gr_access_in(&at, callers, 2)}}};
+    static const struct {
+        const char *rule;
+        bool hides;
+    } rows[] = {
+        {"file:list.cuh", true}, {"file:scan.cuh", false}, {"file:app.cu", false},
+        {"race:list.cuh", true}, {"race:scan.cuh", true},  {"race:app.cu", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_rule(rows[i].rule, &race, NULL, rows[i].hides);
 }
 
 static void hiding_misuse(void **state) {
@@ -201,9 +219,9 @@ static void bundled(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),      cmocka_unit_test(reading),
-                                       cmocka_unit_test(mistakes),      cmocka_unit_test(hiding),
-                                       cmocka_unit_test(hiding_misuse), cmocka_unit_test(hiding_pairs),
-                                       cmocka_unit_test(bundled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),           cmocka_unit_test(reading),
+                                       cmocka_unit_test(mistakes),           cmocka_unit_test(hiding),
+                                       cmocka_unit_test(hiding_by_headline), cmocka_unit_test(hiding_misuse),
+                                       cmocka_unit_test(hiding_pairs),       cmocka_unit_test(bundled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

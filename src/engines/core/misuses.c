@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "engines/core/listen.h"
-#include "findings/headline.h"
+#include "engines/core/place.h"
 #include "findings/misuse_record.h"
 
 #include <string.h>
@@ -59,11 +59,9 @@ static uint64_t *put(Misuses *m, const VmMisuseEvent *e) {
     return count;
 }
 
-// The line of the program's own code.
 static void note_shuffle(Misuses *m, const VmMisuseEvent *e) {
-    const PtxLoc *l = e->stmt ? e->stmt->loc : NULL;
-    while (l && l->inlined_at && gr_is_toolkit_file(gr_ptx_file(e->module, l->file)))
-        l = l->inlined_at;
+    GrFileOwners owners = {.ptx = e->module};
+    const PtxLoc *l = gr_place_headline(&owners, e->stmt ? e->stmt->loc : NULL);
     const char *file = l ? gr_ptx_file(e->module, l->file) : NULL;
     uint64_t line = l         ? l->line
                     : e->stmt ? e->stmt->line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/core/race_writer.h"
 
-#include "findings/headline.h"
+#include "engines/core/place.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -24,45 +24,21 @@ void gr_race_writer_free(RaceWriter *w) {
     gr_map_free(&w->tallies);
 }
 
-enum { DEEPEST = 64 }; // frames that are looked at
-
-// The places of one access, and what is known of the module's files: nothing, or whose they are.
-typedef struct Frames {
-    const PtxModule *ptx;
-    enum { UNKNOWN, OWN, TOOLKIT } * whose;
-    const PtxLoc *of[DEEPEST];
-} Frames;
-
-static bool is_own(void *frames, uint32_t k) {
-    const Frames *f = frames;
-    for (uint32_t n = 0; n < f->ptx->n_files; n++) {
-        if (f->ptx->files[n].index != f->of[k]->file)
-            continue;
-        if (f->whose[n] == UNKNOWN)
-            f->whose[n] = gr_is_toolkit_file(f->ptx->files[n].path) ? TOOLKIT : OWN;
-        return f->whose[n] == OWN;
-    }
-    return false;
-}
-
-static uint64_t headline_of(Frames *f, uint64_t fingerprint, const PtxStmt *stmt) {
-    uint32_t n = 0;
-    for (const PtxLoc *l = stmt->loc; l && n < DEEPEST; l = l->inlined_at)
-        f->of[n++] = l;
-    uint32_t k = gr_headline(is_own, f, n);
-    if (!n || !f->of[k]->line) {
+static uint64_t headline_of(GrFileOwners *owners, uint64_t fingerprint, const PtxStmt *stmt) {
+    const PtxLoc *l = gr_place_headline(owners, stmt->loc);
+    if (!l || !l->line) {
         uint64_t place[2] = {fingerprint, stmt->line};
         return gr_hash_bytes(place, sizeof place);
     }
-    const char *file = gr_ptx_file(f->ptx, f->of[k]->file);
-    uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, f->of[k]->line};
+    const char *file = gr_ptx_file(owners->ptx, l->file);
+    uint64_t place[2] = {file ? gr_hash_bytes(file, strlen(file)) : 0, l->line};
     return gr_hash_bytes(place, sizeof place);
 }
 
 // NULL: out of memory.
 static uint64_t *headlines_of(const PtxModule *ptx, uint64_t fingerprint) {
     uint64_t *out = calloc((size_t)ptx->n_sites + 1, sizeof *out);
-    Frames f = {.ptx = ptx, .whose = calloc((size_t)ptx->n_files + 1, sizeof *f.whose)};
+    GrFileOwners f = {.ptx = ptx, .whose = calloc((size_t)ptx->n_files + 1, sizeof *f.whose)};
     for (uint32_t s = 1; out && f.whose && s <= ptx->n_sites; s++)
         out[s] = headline_of(&f, fingerprint, ptx->sites[s].stmt);
     if (!f.whose) {

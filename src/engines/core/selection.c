@@ -3,6 +3,7 @@
 
 #include "base/demangle.h"
 #include "base/regex.h"
+#include "engines/core/place.h"
 #include "ptx/reach.h"
 
 #include <string.h>
@@ -69,9 +70,7 @@ const char *gr_selection_excludes_file(const GrSelection *s, const char *file) {
 }
 
 bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site) {
-    const PtxLoc *loc = site->stmt->loc;
-    return !gr_selection_has_files(s) ||
-           !gr_selection_excludes_file(s, loc ? gr_ptx_file(m, loc->file) : NULL);
+    return !gr_selection_has_files(s) || !gr_selection_excludes_file(s, gr_place_file(m, site->stmt->loc));
 }
 
 void gr_selection_mark(const GrSelection *s, const PtxModule *m, bool *marked) {

@@ -2,7 +2,7 @@
 // selection — which part of a program the user wants checked: --kernel, --not-kernel, --file, --not-file.
 //
 // A kernel is wanted when its name matches --kernel and not --not-kernel, as the source spells it or as the linker does. A source
-// file likewise; it is the one that an access stands in, innermost where code was inlined. The same for every engine and
+// file likewise: it is that of the access's headline (findings/headline.h), which reports name. The same for every engine and
 // for the report, which says what was left out.
 #ifndef GR_INJECT_SELECTION_H
 #define GR_INJECT_SELECTION_H
@@ -34,7 +34,7 @@ static inline bool gr_selection_has_kernels(const GrSelection *s) {
     return s->kernel.is_set || s->not_kernel.is_set;
 }
 
-// Whether the file that the site stands in is wanted.
+// Whether the file of the site's headline is wanted.
 bool gr_selection_wants_site(const GrSelection *s, const PtxModule *m, const PtxSite *site);
 
 // Sets marked[index] of the functions that a wanted kernel may reach. `marked` has m->n_funcs elements, all false.

@@ -62,7 +62,7 @@ for seed in (1, 2, 3):
         if name in THREADS and sum(m["count"] for m in misuses) != THREADS[name]:
             fail(name, f"counted {[m['count'] for m in misuses]}, not {THREADS[name]}")
         for m in misuses:
-            at = {m["line"], *(f["line"] for f in m["inlined_at"])}
+            at = {f["line"] for f in m["frames"]}
             if name == "deadlock" and not re.search(DEADLOCK, m["detail"]):
                 fail(name, f"the text is cut short, or names no file: {m['detail']}")
             if not at & where or (name == "inlined" and not where <= at) or not m["detail"] or m["count"] < 1 or not m["kernel"].startswith(name):
