@@ -13,6 +13,7 @@
 // Of these an older version is exported as well, under the plain name.
 #undef cuGetProcAddress
 #undef cuMemcpyBatchAsync
+#undef cuMemcpy3DBatchAsync
 #undef cuStreamBeginCapture
 #undef cuGraphInstantiate
 #undef cuGraphExecUpdate

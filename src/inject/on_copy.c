@@ -170,6 +170,42 @@ CUresult gr_on_memcpy_batch_v2(CUresult (*real)(CUdeviceptr *, CUdeviceptr *, si
                                CUmemcpyAttributes *attrs, size_t *indices, size_t n_attrs, CUstream stream) {
     return batch(real(dsts, srcs, sizes, n, attrs, indices, n_attrs, stream), dsts, srcs, sizes, n, stream);
 }
+
+// Between pointers an element is a byte. Zero means rows, or layers, as long as the copy's.
+static GrBox operand(const CUmemcpy3DOperand *o, const CUextent3D *e) {
+    GrBox b = {.width = e->width, .height = e->height, .depth = e->depth};
+    if (o->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
+        return b;
+    b.at = o->op.ptr.ptr;
+    b.pitch = o->op.ptr.rowLength ? o->op.ptr.rowLength : e->width;
+    b.slice = b.pitch * (o->op.ptr.layerHeight ? o->op.ptr.layerHeight : e->height);
+    return b;
+}
+
+static CUresult batch_3d(CUresult rc, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t n, CUstream stream) {
+    for (size_t i = 0; rc == CUDA_SUCCESS && gr_session.engine->copied && i < n; i++) {
+        GrCopy c = {operand(&ops[i].dst, &ops[i].extent), operand(&ops[i].src, &ops[i].extent), NULL, true};
+        if (c.to.at && c.from.at)
+            told_copy(rc, c, stream, true);
+        else
+            gr_session_notef("engine %s is not told of copies between arrays and memory in a batch",
+                             gr_session.engine->name);
+    }
+    return rc;
+}
+
+CUresult gr_on_memcpy_3d_batch(CUresult (*real)(size_t, CUDA_MEMCPY3D_BATCH_OP *, size_t *,
+                                                unsigned long long, CUstream),
+                               size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+                               unsigned long long flags, CUstream stream) {
+    return batch_3d(real(n, ops, failed, flags, stream), ops, n, stream);
+}
+
+CUresult
+gr_on_memcpy_3d_batch_v2(CUresult (*real)(size_t, CUDA_MEMCPY3D_BATCH_OP *, unsigned long long, CUstream),
+                         size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream) {
+    return batch_3d(real(n, ops, flags, stream), ops, n, stream);
+}
 #endif
 
 // ---- boxes -----------------------------------------------------------------------------------------------------

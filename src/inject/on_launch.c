@@ -78,7 +78,9 @@ CUresult gr_on_begin_capture_to_graph(CUresult (*real)(CUstream, CUgraph, const 
 
 CUresult gr_on_end_capture(CUresult (*real)(CUstream, CUgraph *), CUstream stream, CUgraph *out) {
     CUresult rc = real(stream, out);
-    if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    // These two errors end a capture as well.
+    if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+        rc == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         gr_capture_ended();
     return rc;
 }

@@ -68,11 +68,14 @@ CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdevicep
     return real(p, stream);
 }
 
-CUresult gr_on_mem_map(CUresult (*real)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
-                                        unsigned long long),
-                       CUdeviceptr at, size_t size, size_t offset, CUmemGenericAllocationHandle memory,
-                       unsigned long long flags) {
-    return came(real(at, size, offset, memory, flags), at, size, GR_RANGE_MAPPING);
+// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it unmaps.
+CUresult gr_on_mem_set_access(CUresult (*real)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t),
+                              CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n) {
+    CUresult rc = real(at, size, desc, n);
+    bool some = false;
+    for (size_t i = 0; rc == CUDA_SUCCESS && i < n; i++)
+        some = some || desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return some ? came(rc, at, size, GR_RANGE_MAPPING) : rc;
 }
 
 CUresult gr_on_mem_unmap(CUresult (*real)(CUdeviceptr, size_t), CUdeviceptr at, size_t size) {

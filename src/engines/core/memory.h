@@ -19,7 +19,7 @@ typedef enum GrRangeKind {
     GR_RANGE_PINNED,     // the host's, allocated and mapped by the driver: cuMemAllocHost, cuMemHostAlloc
     GR_RANGE_REGISTERED, // the host's, allocated by the program: cuMemHostRegister
     GR_RANGE_GLOBAL,     // a variable of a module
-    GR_RANGE_MAPPING,    // virtual memory: cuMemMap
+    GR_RANGE_MAPPING,    // virtual memory: cuMemMap, since cuMemSetAccess gave access
     GR_RANGE_IMPORTED, // of another process or API: cuIpcOpenMemHandle, external memory, an imported pool's pointer
     GR_RANGE_GRAPH, // an allocation node of a graph
 } GrRangeKind;
