@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading, rewriting and printing PTX when memory runs out at any point: an error that says so, or all of the text, never less.
-#include "../nomem.h"
+#include "../../../nomem.h"
 #include "engines/collider/pass/collider.h"
 #include "passes/shuffle.h"
 
@@ -85,7 +85,7 @@ static void test_every_allocation(void **state) {
             char path[1024];
             gr_error err = {0};
             Work w = {.later = way == 0, .shuffle = way == 1};
-            snprintf(path, sizeof path, "%s/%s.ptx", PASSES_DIR, names[k]);
+            snprintf(path, sizeof path, "%s/%s.ptx", PASS_DIR, names[k]);
             assert_int_equal(gr_file_read(path, &w.ptx, &w.len, &err), GR_OK);
             assert_true(nomem_each(try, &w, 20) > 50);
             free(w.ptx);

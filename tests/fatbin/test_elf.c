@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs are told apart by how they use CUDA. Argument: the folder of the programs of tests/unit/elf.
+// Programs are told apart by how they use CUDA. Argument: the folder of the programs of tests/fatbin/elf.
 #include "base/str.h"
 #include "fatbin/elf.h"
 #include "fatbin/file.h"

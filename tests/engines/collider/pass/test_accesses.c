@@ -4,7 +4,7 @@
 //
 // Warp 0 makes the access again and again, each lane at its own 64 bytes; warp 1 stores single bytes at an offset from there,
 // strongly, so that only the access under test can report.
-#include "../vm/harness.h"
+#include "../../../vm/harness.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_copies — asynchronous copies under the collider, on the CPU device: what races is found, at the right instruction and end, in some
 // of the seeds; what does not race is silent and computes the same as without the checks.
-#include "../vm/harness.h"
+#include "../../../vm/harness.h"
 
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider.h"
