@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 // A growing, always terminated text buffer. `oom` stays set once memory ran out; the text is then cut short.
@@ -41,6 +42,14 @@ void gr_str_addf(StrBuf *s, const char *fmt, ...) __attribute__((format(printf, 
 // a hundred lines per kernel.
 int gr_format(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int gr_vformat(char *buf, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+
+// In a function whose last parameters are `fmt` and `...`: declares `text`, at most `size` bytes, and puts the words together there.
+#define GR_FORMATTED(text, size, fmt)                                                                        \
+    char text[size];                                                                                         \
+    va_list text##_words;                                                                                    \
+    va_start(text##_words, fmt);                                                                             \
+    vsnprintf(text, sizeof text, fmt, text##_words);                                                         \
+    va_end(text##_words)
 
 // Hands out the text (never NULL unless memory is out) and leaves *s empty; the caller frees it with free().
 char *gr_str_take(StrBuf *s);

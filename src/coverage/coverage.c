@@ -99,11 +99,7 @@ typedef struct Reading {
 
 static gr_status complain(const Reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static gr_status complain(const Reading *r, const char *fmt, ...) {
-    char text[300];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    GR_FORMATTED(text, 300, fmt);
     return gr_fail_at(r->err, GR_ERR_FORMAT, r->path, r->line, 0, "%s", text);
 }
 

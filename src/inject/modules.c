@@ -35,11 +35,7 @@ static LoadedModule *new_module(const char *name) {
 
 static void set_unchecked(LoadedModule *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void set_unchecked(LoadedModule *m, const char *fmt, ...) {
-    char text[800];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    GR_FORMATTED(text, 800, fmt);
     const char *copy = gr_arena_strdup(&m->arena, text);
     m->unchecked = copy ? copy : "out of memory";
     m->pub.rewritten = false;

@@ -252,27 +252,20 @@ static void append_once(GrRecordKind kind, const char *text) {
     gr_str_free(&b);
 }
 
-#define FORMATTED(text)                                                                                      \
-    char text[1024];                                                                                         \
-    va_list ap;                                                                                              \
-    va_start(ap, fmt);                                                                                       \
-    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
-    va_end(ap)
-
 void gr_session_notef(const char *fmt, ...) {
-    FORMATTED(text);
+    GR_FORMATTED(text, 1024, fmt);
     append_once(GR_RECORD_NOTE, text);
 }
 
 void gr_session_remarkf(const char *fmt, ...) {
-    FORMATTED(text);
+    GR_FORMATTED(text, 1024, fmt);
     append_once(GR_RECORD_REMARK, text);
 }
 
 void gr_session_verbose(const char *fmt, ...) {
     if (!gr_session.options.verbose)
         return;
-    FORMATTED(text);
+    GR_FORMATTED(text, 1024, fmt);
     gr_log(LOG_ERROR, "%s", text);
 }
 

@@ -17,11 +17,7 @@ const unsigned char gr_ptx_chars[256] = {
 };
 
 gr_status gr_lex_fail(Lexer *l, const char *fmt, ...) {
-    char msg[400];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(msg, sizeof msg, fmt, ap);
-    va_end(ap);
+    GR_FORMATTED(msg, 400, fmt);
     return gr_fail_at(l->err, GR_ERR_SYNTAX, l->name, l->line, lex_col(l), "%s", msg);
 }
 

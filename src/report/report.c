@@ -44,11 +44,7 @@ bool gr_report_count(GrCountedVec *v, const char *text) {
 }
 
 #define ADD_TEXT(to)                                                                                         \
-    char text[1024];                                                                                         \
-    va_list ap;                                                                                              \
-    va_start(ap, fmt);                                                                                       \
-    vsnprintf(text, sizeof text, fmt, ap);                                                                   \
-    va_end(ap);                                                                                              \
+    GR_FORMATTED(text, 1024, fmt);                                                                           \
     char *copy = gr_arena_strdup(&r->arena, text);                                                           \
     return copy && gr_report_count(to, copy) ? GR_OK : GR_ERR_NOMEM
 

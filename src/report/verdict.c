@@ -24,11 +24,7 @@ static void add_reason(Judge *j, const char *text) {
 
 static void add_reasonf(Judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_reasonf(Judge *j, const char *fmt, ...) {
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    GR_FORMATTED(text, 1024, fmt);
     add_reason(j, text);
 }
 
