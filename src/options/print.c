@@ -90,8 +90,8 @@ void gr_options_markdown(unsigned commands, StrBuf *out) {
             add_row(t, r, r->commands & commands, out);
 }
 
-// The conditions that hang on the engine alone. Others are a matter of the device and of other options.
-static bool engine_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps) {
+// The conditions that hang on the engine alone.
+bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps) {
     GrOptions o = {.engine = engine, .caps = caps, .device = "cpu", .schedule = "auto"};
     unsigned of_engine = OPT_ON_CHECKS | OPT_ON_SAMPLES | OPT_ON_WINDOWS | OPT_ON_UNHEARD | OPT_ON_ALONE;
     if (t->engine)
@@ -123,7 +123,7 @@ void gr_options_engines_markdown(const char *const *names, const unsigned *caps,
             continue;
         gr_str_addf(out, "\n| `--%s` |", r->name);
         for (size_t k = 0; k < n; k++)
-            gr_str_addf(out, " %s |", engine_heeds(t, r, names[k], caps[k]) ? "yes" : "");
+            gr_str_addf(out, " %s |", gr_options_heeds(t, r, names[k], caps[k]) ? "yes" : "");
     }
     gr_str_addc(out, '\n');
 }
