@@ -24,6 +24,4 @@ typedef struct GrDecoder {
     gr_status (*decode)(const GrArea *area, const GrSink *to, gr_error *err);
 } GrDecoder;
 
-bool gr_same_tag(const GrAreaTag *a, const GrAreaTag *b);
-
 #endif

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/finding.h"
 
-#include "findings/area.h"
 #include "findings/headline.h"
 #include "ptx/ptx.h"
-
-#include <string.h>
 
 const char *gr_access_kind(uint32_t access) {
     return access == PTX_ACCESS_READ ? "load" : access == PTX_ACCESS_WRITE ? "store" : "atomic";
@@ -21,11 +18,6 @@ GrAccess gr_access_in(const GrFrame *at, const GrFrame *inlined, uint32_t n_inli
     GrAccess a = {.at = *at, .inlined = inlined, .n_inlined = n_inlined};
     a.headline = gr_headline(is_own, &a, n_inlined + 1);
     return a;
-}
-
-bool gr_same_tag(const GrAreaTag *a, const GrAreaTag *b) {
-    return a->engine && b->engine && !strcmp(a->engine, b->engine) && a->format == b->format &&
-           a->version == b->version;
 }
 
 GrAccess gr_access_at(const GrSiteInfo *site, uint32_t size) {

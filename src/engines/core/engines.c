@@ -49,9 +49,14 @@ const GrClass *gr_engine_class(uint32_t number) {
     return found;
 }
 
+static bool same_tag(const GrAreaTag *a, const GrAreaTag *b) {
+    return a->engine && b->engine && !strcmp(a->engine, b->engine) && a->format == b->format &&
+           a->version == b->version;
+}
+
 const GrDecoder *gr_engine_decoder(const GrAreaTag *tag) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
-        if ((*e)->decoder && gr_same_tag(&(*e)->decoder->tag, tag))
+        if ((*e)->decoder && same_tag(&(*e)->decoder->tag, tag))
             return (*e)->decoder;
     return NULL;
 }
