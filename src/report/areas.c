@@ -2,7 +2,7 @@
 // The areas of modules in a results file, handed to the decoders of the engines that wrote them.
 #include "report/report_internal.h"
 
-// In whose words, so that nobody takes it for damage.
+// Names the engine, the format and the version: the area is not understood, which is no damage.
 static bool note_unknown(GrReport *r, const GrModuleInfo *m) {
     const GrAreaTag *tag = &m->area_tag;
     char *text =

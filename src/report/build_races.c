@@ -140,7 +140,7 @@ static const GrModuleInfo *area_module(const void *user, uint64_t number) {
     return gr_build_module(a->build, a->process, number);
 }
 
-// Meetings are for those who look for other sides (replay.c).
+// Meetings are no races: replay.c takes them.
 static bool take_finding(void *report, const GrFinding *f) {
     return f->seen_by == GR_SEEN_BY_MEETING || gr_report_add(report, f, NULL) == GR_OK;
 }

@@ -53,8 +53,8 @@ static gr_status read_modules(const GrResultsView *view, Arena *arena, Modules *
 typedef struct Reading {
     Modules modules;
     const GrModuleInfo *module; // whose findings come
-    GrReport *report;           // of meetings: who takes them
-    GrMet met;                  // likewise: the replay's number and seed
+    GrReport *report;           // of meetings: it takes them
+    GrMet met;                  // likewise: number and seed of the replay
     VEC(struct Target {
         const GrModuleInfo *module;
         uint32_t site;

@@ -5,7 +5,7 @@
 
 #include "ptx/ptx.h"
 
-// Whose the files of a module are, as far as somebody has asked.
+// Which files of a module are the user's own, as far as this has been asked.
 typedef struct GrFileOwners {
     const PtxModule *ptx;
     uint8_t *whose; // one for each of its files, zeroed; NULL: asked again each time
