@@ -5,7 +5,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from truth import frames, of_host, read, words
+from truth import frames, label_classes, of_host, read, words
 
 FAMILIES = ("table3", "scopes", "graph", "hgrd", "ldetector", "subtle", "async", "host")
 DEFAULT_SEEDS = 20
@@ -53,7 +53,7 @@ class Race:
             return False
         if len(lines) == 2 and len(self.sides) == 2 and set(lines) != self.sides:
             return False  # one of the lines with itself: another race
-        # The collider says of the record, not of the access, in which launch it noticed.
+        # An engine that compares values says of the record, not of the access, in which launch it noticed.
         noticed = None if of_host(accesses[0]) else record.get("launch")
         launches = sorted(n for n in (accesses[0].get("launch") or noticed, accesses[1].get("launch")) if n)
         return not self.launches or not launches or set(launches) == set(self.launches)
@@ -211,7 +211,7 @@ class Program:
 
 def load(folder, patterns=()):
     """All programs of the corpus whose FAMILY or FAMILY/NAME matches one of the patterns."""
-    classes = words("src/engines/exact/classes.def", "CLASS") | words("src/vm/misuse.def", "MISUSE")
+    classes = label_classes() | words("src/vm/misuse.def", "MISUSE")
     programs = []
     for family in sorted(os.listdir(folder), key=lambda f: (FAMILIES.index(f) if f in FAMILIES else len(FAMILIES), f)):
         path = os.path.join(folder, family)

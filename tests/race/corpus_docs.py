@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/corpus.md: what the corpus holds, counted from its labels, and what the engines make of it, measured."""
+"""docs/corpus.md: what the corpus holds, counted from its labels, what each engine can find, derived, and what one does, measured."""
 import os
 
+import findable
 from corpus import FAMILIES
 from truth import read
 
 PAGE = "corpus.md"
-MEASURED = "## What does exact find?"
+ENGINE = "exact"  # what is measured
+MEASURED = f"## What does {ENGINE} find?"
 TITLES = {
     "table3": "the 27 cases of table 3 in the SuperCollider paper",
     "scopes": "scopes and locks, as in ScoRD and iGUARD",
@@ -27,6 +29,13 @@ whether the two accesses can be under way at the same time (*can-overlap*) or ar
 although other detectors may think otherwise have none. tests/race/README.md explains the labels and how to add a program.
 
 ## What does it hold?
+"""
+DERIVED = """
+## What can each engine find?
+
+So many races, and so many programs with at least one of them. Derived from what an engine can do (docs/engines.md), from the labels, and from what accesses are on
+the two sides (tests/race/sides.tsv). tests/race/findable.py has the rules.
+
 """
 METHOD = """
 `tests/race/gpurace-corpus --update-docs` ran every racy program until all its races were found, with at most 20 seeds (or as many as
@@ -50,7 +59,23 @@ def with_total(rows):
     return rows + [["**all**"] + [sum(row[i] for row in rows) if isinstance(rows[0][i], int) else "" for i in range(1, len(rows[0]))]]
 
 
-def counted(programs):
+def able(programs, pairs, engines):
+    """What each engine that finds races can find of them, a column for each of its devices."""
+    columns = [(e, device) for e in engines.values() for device in ("cpu", "gpu") if "checks" in e.can and findable.rule_of(e, device)]
+    found = lambda e, device, here: [(p.key, r.id) for p in here for r in p.races.values()
+                                     if not findable.why_not(e, device, r, pairs.get((p.key, r.id), ()))]
+    cell = lambda keys: f"{len(keys)} in {len({program for program, _ in keys})}"
+    rows = []
+    for family in [*families_of(programs), None]:
+        here = [p for p in programs if family in (None, p.family)]
+        every = [(p.key, race) for p in here for race in p.races]
+        rows.append([f"`{family}`" if family else "**all**", cell(every), *(cell(found(e, device, here)) for e, device in columns)])
+    names = {"cpu": "CPU device", "gpu": "GPU"}
+    text = DERIVED + "".join(f"- `{e.name}`, {names[device]}: {findable.rule_of(e, device).finds}\n" for e, device in columns)
+    return text + "\n" + table(["family", "labelled", *(f"`{e.name}`, {names[device]}" for e, device in columns)], rows)
+
+
+def counted(programs, pairs, engines):
     rows, classes = [], {}
     for family in families_of(programs):
         here = [p for p in programs if p.family == family]
@@ -66,11 +91,12 @@ def counted(programs):
     rows = [[name, sum(row.values()), row["can-overlap"], row["missing-order"]] for name, row in sorted(classes.items())]
     text += table(["class", "races", "can-overlap", "missing-order"], rows)
     misuses = sum(len(p.misuses) for p in programs)
-    return text + (f"\nThe synchronization of {misuses} programs is wrong in itself, which `exact` has to name.\n" if misuses else "")
+    text += f"\nThe synchronization of {misuses} programs is wrong in itself, which `exact` has to name.\n" if misuses else ""
+    return text + able(programs, pairs, engines)
 
 
-def page(programs, results, twins):
-    """results: what exact made of the programs; twins: with how many seeds the twins ran."""
+def measured(programs, results, twins):
+    """results: what the engine made of the programs; twins: with how many seeds the twins ran."""
     rows = []
     for family in families_of(programs):
         here = [r for r in results if r.program.family == family]
@@ -78,17 +104,26 @@ def page(programs, results, twins):
         found = sum(i in r.program.races for r in here for i in r.found)
         rows.append([f"`{family}`", races, found, races - found, sum(len(r.false) for r in here)])
     head = ["family", "races", "found", "missed", "false"]
-    return counted(programs) + "\n" + MEASURED + "\n" + METHOD.format(twins=twins) + "\n" + table(head, with_total(rows))
+    return METHOD.format(twins=twins) + "\n" + table(head, with_total(rows))
 
 
-def outdated(docs, programs):
+def write(docs, counts, results=None):
+    """The page. Without results, those that it has are kept."""
+    path = os.path.join(docs, PAGE)
+    head = "\n" + MEASURED + "\n"
+    results = read(path).partition(head)[2] if results is None else results
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(counts + head + results)
+
+
+def outdated(docs, counts):
     """What is wrong with the counted part of the page, or nothing."""
     path = os.path.join(docs, PAGE)
-    again = "run tests/race/gpurace-corpus --update-docs"
+    again = "run tests/race/gpurace-corpus --redraw, or --update-docs, which measures too"
     try:
         text = read(path)
     except OSError as error:
         return f"{error}; {again}"
-    if text.partition("\n" + MEASURED)[0] != counted(programs):
+    if text.partition("\n" + MEASURED)[0] != counts:
         return f"{path} does not count what is there; {again}"
     return ""

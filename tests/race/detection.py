@@ -10,6 +10,7 @@ import findable
 from corpus_docs import families_of, table, with_total
 from truth import read
 
+ENGINE = "collider"  # what is measured
 DATA, PAGE, PLOT = "detection.tsv", "detection.md", "detection.svg"
 SCHEDULES = ("default", "random", "pct", "directed")
 # `directed`, and so many runs in sequence share what they saw: each such group has a file of --coverage of its own.

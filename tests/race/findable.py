@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which labelled races an engine can find that watches weak accesses while they are under way, and why not the others.
+"""Which labelled races an engine can find, and why not the others.
 
-Derived from the labels and from sides.tsv: the accesses that the causality engine saw on both sides of each race
-(`gpurace-corpus --update-sides`; the runs of exact compare). Nothing here knows what the collider finds.
+Derived from what the engine can do (`gpurace engines`), from the labels, and from sides.tsv: the accesses that a causality engine saw on both sides
+of each race (`gpurace-corpus --update-sides`; the runs of exact compare). Nothing here knows what an engine found.
 """
 import os
 from dataclasses import dataclass
+from typing import Callable
 
 SIDES = "sides.tsv"
-# Sides in whose course the collider looks: PTX promises that nobody else touches the bytes meanwhile.
+# Sides in whose course an engine that waits looks: PTX promises that nobody else touches the bytes meanwhile.
 WINDOWS = ("weak load", "weak store", "asynchronous load", "asynchronous store")
 WRITES = ("store", "atomic", "memset", "host write")
 
@@ -17,6 +18,9 @@ NO_WINDOW = "neither side is a weak access of a kernel: {}"
 DISCARDED = "the thread does not use what it loads"
 SAME = "both store the same value"
 UNSEEN = "the side that reads is no weak access of a kernel: {}"
+UNHEEDED = "the engine does not heed {}"
+HOST = "the engine does not follow what the host does"
+UNKNOWN = "sides.tsv does not have its accesses; run --update-sides"
 
 
 @dataclass
@@ -72,6 +76,38 @@ def of_race(race, pairs):
     """A race that shows in several ways can be found if one of them can."""
     if race.order == "missing-order":
         return Findable(APART, APART)
-    reasons = [of_pair(race_class, sides) for race_class, *sides in sorted(pairs)]
+    reasons = [of_pair(race_class, sides) for race_class, *sides in sorted(pairs)] or [(UNKNOWN, UNKNOWN)]
     best = lambda column: next((r[column] for r in reasons if not r[column]), reasons[0][column])
     return Findable(best(0), best(1))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What engines with a capability (src/options/caps.def) find on these devices."""
+
+    can: str
+    devices: tuple
+    finds: str
+    why_not: Callable  # of a race, and the pairs of accesses that showed it
+
+
+# The first row that fits an engine holds for it. A row for a new capability makes a column of docs/corpus.md.
+RULES = (
+    Rule("causality", ("cpu", "gpu"), "every race, those with the host only if it follows what the host does", lambda race, pairs: ""),
+    Rule("windows", ("cpu",), "races that can overlap and have a weak access of a kernel on one side", lambda race, pairs: of_race(race, pairs).by_watch),
+    Rule("windows", ("gpu",), "the same, if the other side changes the value", lambda race, pairs: of_race(race, pairs).by_value),
+)
+
+
+def rule_of(engine, device):
+    """None: nobody has said what such an engine finds."""
+    return next((rule for rule in RULES if rule.can in engine.can and device in rule.devices and device in engine.can), None)
+
+
+def why_not(engine, device, race, pairs):
+    """Why an engine (engines.py) cannot find a race on a device; empty: it can."""
+    if not engine.heeds(race.options):
+        return UNHEEDED.format(" ".join(race.options))
+    if "causality" in engine.can and "host" in race.hosts and ("host" not in engine.can or device == "gpu"):
+        return HOST
+    return rule_of(engine, device).why_not(race, pairs)

@@ -6,16 +6,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from corpus import DEFAULT_SEEDS, Program
-from truth import Run, frames, of_host, words
+from truth import Run, frames, label_classes, of_host
 
-COLLIDER = "collider"
-# What an engine may leave unchecked, and says so: a clean run is inconclusive then.
-TOLERATED = {COLLIDER: ("not understood and not checked", "was not checked (", "were not checked (")}
-
-
-def finder(engine):
-    """Of two engines in one run, the one whose reports the other confirms."""
-    return engine.partition("+")[0]
+# What an engine that rewrites may leave unchecked, and says so: a clean run is inconclusive then.
+UNCHECKED = ("not understood and not checked", "was not checked (", "were not checked (")
 
 
 def describe(record, program):
@@ -33,7 +27,8 @@ class Result:
     """What one engine made of one program."""
 
     program: Program
-    expected: set  # ids of the races that it ought to find
+    expected: set  # ids of the races that are looked for
+    can: set  # those of them that the engine can find
     racy_runs: int = 0
     twin_runs: int = 0
     confirmed: int = 0  # reports of one engine that another one of the same run confirmed
@@ -53,7 +48,7 @@ class Result:
 
     @property
     def missed(self):
-        return self.expected - set(self.hits) if self.racy_runs else set()
+        return self.can - set(self.hits) if self.racy_runs else set()
 
     def rate(self):
         """Mean over its races of the part of the seeds that reported it."""
@@ -105,16 +100,16 @@ class Memory:
 
 
 class Judge:
-    """Runs programs under one engine. With `together`, so many runs in sequence share what they saw, and what twins see is shared by all
-    runs of that twin; else each run is alone."""
+    """Runs programs under one engine (engines.Chosen), which can find the (program, race) of `can`, or all. With `together`, so many runs in
+    sequence share what they saw, and what twins see is shared by all runs of that twin; else each run is alone."""
 
     def __init__(self, gpurace, folder, engine, options=(), schema=None, seeds=None, twin_seeds=None, all_seeds=False,
-                 timeout=120, together=0, wanted=None):
+                 timeout=120, together=0, can=None, device="cpu"):
         self.gpurace, self.folder, self.engine, self.options, self.schema = gpurace, folder, engine, options, schema
         self.seeds, self.twin_seeds, self.all_seeds, self.timeout = seeds, twin_seeds, all_seeds, timeout
-        self.together, self.wanted = together, wanted  # wanted: the (program, race) for which runs go on; None: all of them
-        self.collides = finder(engine) == COLLIDER
-        self.value_classes = words("src/engines/collider/classes.def", "CLASS")
+        self.together, self.can, self.device = together, can, device
+        self.finder, self.causal = engine.finder, "causality" in engine.finder.can
+        self.label_classes = label_classes()
 
     def match(self, program, record, options):
         """The ids of the races that a record reports. One that another engine of the same run does not confirm reports none."""
@@ -122,12 +117,12 @@ class Judge:
             return {m.id for m in program.misuses.values() if m.matches(record, program)}
         if "witness" in record and not record["witness"]:
             return set()
-        # A load whose value is thrown away later on: the PTX does race, and the collider cannot always tell.
-        spared = lambda r: self.collides and "speculated load" in r.classes
+        # A load whose value is thrown away later on: the PTX does race, and an engine that only sees accesses meet cannot always tell.
+        spared = lambda r: not self.causal and "speculated load" in r.classes
         races = [r for r in program.races.values() if r.options in ((), options) or spared(r)]
-        if record["class"] not in self.value_classes:
+        if record["class"] in self.label_classes:
             return {r.id for r in races if r.matches(record, program)}
-        # Bytes that changed say that there is a race, not which kind.
+        # A class in other words than the labels' says what was seen (bytes changed), not which kind of race that is.
         if len(record["accesses"]) == 2:
             return {r.id for r in races if r.sides_match(record, program)}
         return {r.id for r in races if r.has_side(record, program)}
@@ -140,14 +135,14 @@ class Judge:
         program, found = result.program, set()
         binary = os.path.join(self.folder, program.family, program.name)
         command = [binary] + (["fixed"] if twin else []) + program.args
-        devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 else []
-        run = Run(self.gpurace, self.engine, command, seed, "json", [*devices, *self.options, *options, *(memory.options if memory else ())],
-                  timeout=self.timeout)
+        devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 and self.device == "cpu" else []
+        run = Run(self.gpurace, self.engine.name, command, seed, "json", [*devices, *self.options, *options, *(memory.options if memory else ())],
+                  device=self.device, timeout=self.timeout)
         again = memory.again(run.command, seed) if memory else run.command
         result.seconds += run.seconds
         try:
             report = run.report(self.schema)
-            problems = run.check(report, twin or not program.racy, TOLERATED.get(finder(self.engine), ()))
+            problems = run.check(report, twin or not program.racy, UNCHECKED if "rewrites" in self.finder.can else ())
             if program.misuses and not twin and not report.get("misuses"):
                 problems = []  # what a kernel ends with whose misuse this engine does not name: that was missed, if expected
             if problems and program.racy and not twin and any("timeout:" in reason for reason in report.get("reasons", ())):
@@ -157,7 +152,7 @@ class Judge:
                 ids = set() if twin else self.match(program, record, options)
                 if not ids:
                     result.false.setdefault(("twin: " if twin else "") + describe(record, program), []).append(again)
-                if record["engine"] != finder(self.engine):
+                if record["engine"] != self.finder.name:
                     continue  # what only the confirming engine saw is not found by the other
                 result.confirmed += bool(record.get("witness"))
                 result.two_sided += len(record.get("accesses", ())) == 2
@@ -173,8 +168,8 @@ class Judge:
         return len(result.errors) + len(result.false) > 8  # it will not get better
 
     def group(self, result, seeds, options, races):
-        """Runs until what is wanted of these races was found. Notes which run was the first to find each."""
-        wanted = races if self.wanted is None else {r for r in races if (result.program.key, r) in self.wanted}
+        """Runs until these races were found, or, of runs that share what they saw, those that can be. Notes which run was the first to find each."""
+        wanted = races & result.can if self.together else races
         first = {}
         with self.memory() as memory:
             for i, seed in enumerate(seeds, 1):
@@ -199,9 +194,10 @@ class Judge:
                     self.one(result, seed, twin, options, fixed if twin else racy)
 
     def check(self, program):
-        groups = {()} | (set() if self.collides else {r.options for r in program.ids.values()})
-        known = program.races if self.collides else program.ids
-        result = Result(program, {r.id for r in known.values() if not r.options or not self.collides})
+        # The device names misuses to every engine that listens, but only one that follows what orders accesses has to report each.
+        known = {i: r for i, r in (program.ids if self.causal else program.races).items() if self.finder.heeds(r.options)}
+        groups = {()} | {r.options for r in known.values()}
+        result = Result(program, set(known), {i for i in known if i in program.misuses or self.can is None or (program.key, i) in self.can})
         binary = os.path.join(self.folder, program.family, program.name)
         if not os.access(binary, os.X_OK):
             result.errors.append(f"{binary} is not built (target corpus)")

@@ -14,9 +14,9 @@ The truth stands in comments of examples/*.cu (examples/README.md explains them)
 A racy program passes when every RACE was reported over its seeds and nothing else ever was. A repaired one passes
 when every run is clean, exits with 0 and printed its own PASS.
 
-The classes are the collider's, by changed values. Its watchpoints (--watchpoints yes) and the engine exact name both sides of a race and
+The classes are those of changed values. Watchpoints (--watchpoints yes) and engines that follow causality name both sides of a race and
 have classes of their own, so they are judged by lines: every line with RACE must be a side of some race, and no line without
-a label may be one.
+a label may be one. So are engines with other classes.
 """
 import argparse
 import concurrent.futures
@@ -24,6 +24,7 @@ import os
 import re
 import sys
 
+import engines
 from truth import ROOT, Run, frames, load_schema, of_host, read, words
 
 DEFAULT_SEEDS = 5
@@ -116,7 +117,14 @@ def judge_watchpoints(truth, report):
     return found, problems
 
 
-def check_run(truth, run, schema, judge=judge_races):
+def judge_of(engine, watchpoints, classes):
+    """Which of these judges fits an engine."""
+    if "causality" in engine.can:
+        return judge_lines
+    return judge_races if watchpoints == "no" and engine.classes & classes else judge_watchpoints
+
+
+def check_run(truth, run, schema, judge):
     """Judges one run: pairs found and problems."""
     try:
         report = run.report(schema)
@@ -144,7 +152,7 @@ def check_repeat(args, truth, program):
     return problems
 
 
-def check_example(args, truth, schema, pool):
+def check_example(args, truth, schema, judge, pool):
     """Runs one program as often as asked: problems, the seeds that reported each label, and the time it took."""
     program = os.path.join(args.programs, truth.name)
     if not os.access(program, os.X_OK):
@@ -155,7 +163,6 @@ def check_example(args, truth, schema, pool):
     problems, hits, seconds = [], {}, 0.0
     runs = list(pool.map(lambda seed: (seed, start(args, program, seed)), seeds))
     for seed, run in runs:
-        judge = judge_lines if args.engine == "exact" else judge_watchpoints if args.watchpoints == "yes" else judge_races
         found, wrong = check_run(truth, run, schema, judge)
         seconds += run.seconds
         for where in found:
@@ -174,10 +181,10 @@ def parse_args(argv):
     p.add_argument("--programs", default=os.path.join(ROOT, "build/examples"), help="folder of the built examples")
     p.add_argument("--sources", default=os.path.join(ROOT, "examples"), help="folder of their sources")
     p.add_argument("--schema", default=os.path.join(ROOT, "docs/report.schema.json"))
-    p.add_argument("--engine", choices=("collider", "exact"), default="collider")
-    p.add_argument("--watchpoints", choices=("yes", "no"), default="no", help="collider on the CPU device: with watchpoints")
+    p.add_argument("--engine", default="collider", help="any that `gpurace engines` lists (default: %(default)s)")
+    p.add_argument("--watchpoints", choices=("yes", "no"), default="no", help="engines that have them, on the CPU device")
     p.add_argument("--skip", action="append", default=[], help="leave this program out")
-    p.add_argument("--device", default="cpu")
+    p.add_argument("--device", default="cpu", choices=("cpu", "gpu"))
     p.add_argument("--racy-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each racy program; 0: none")
     p.add_argument("--clean-seeds", type=int, default=DEFAULT_SEEDS, help="seeds for each repaired program; 0: none")
     p.add_argument("--first-seed", type=int, default=1)
@@ -201,9 +208,14 @@ def main(argv=None):
         if unknown:
             sys.exit(f"no such example: {', '.join(sorted(unknown))}")
         truths = [t for t in truths if t.name in args.names or re.sub("_(race|fixed)$", "", t.name) in args.names]
-    if args.engine == "collider" and args.device == "cpu":
+    try:
+        engine = engines.choose(args.gpurace, args.engine, args.device).finder
+    except engines.EngineError as error:
+        sys.exit(str(error))
+    judge = judge_of(engine, args.watchpoints, classes)
+    if engine.heeds(["--watchpoints"]) and args.device == "cpu":
         os.environ["GPURACE_OPTIONS"] = f"watchpoints={args.watchpoints}"
-    if args.engine == "exact" or args.watchpoints == "yes":
+    if judge != judge_races:
         for truth in truths:
             truth.must, truth.may = {(n, EITHER) for n, _ in truth.must}, {(n, EITHER) for n, _ in truth.may}
     schema = load_schema(args.schema)
@@ -212,7 +224,7 @@ def main(argv=None):
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, args.jobs)) as pool:
         for truth in truths:
-            problems, hits, seconds = check_example(args, truth, schema, pool)
+            problems, hits, seconds = check_example(args, truth, schema, judge, pool)
             bad += bool(problems)
             summary = f"{len(truth.must & set(hits))}/{len(truth.must)} races" if truth.must else "clean"
             if not (args.racy_seeds if truth.must else args.clean_seeds):

@@ -169,7 +169,7 @@ class Labels(Tool):
             self.expect(0, "wrote sides.tsv", RACY, self.reports(FIRST, SECOND), "--update-sides", "--docs", folder)
 
     def test_a_seed_counts_once(self):
-        result = Result(None, {1})
+        result = Result(None, {1}, {1})
         for seed in (1, 2, 1):  # the second time with other options
             result.add({}, 1, seed)
         self.assertEqual(result.hits, {1: [1, 2]})
@@ -178,6 +178,7 @@ class Labels(Tool):
         confirmed = {**seen("clobbered read", "shared", 6), "witness": FIRST}
         both = ("--engine", "collider+exact", "--missed-ok", "--verbose")
         self.expect(0, "1/2 races", RACY, self.reports(confirmed, SECOND), *both)
+        self.expect(0, "1/2 races", RACY, self.reports(confirmed, SECOND), "--engine", "exact+collider", *both[2:])
         self.expect(1, "0/2 races", RACY, self.reports(FIRST), *both)
         self.expect(1, "false: NOT CONFIRMED", RACY, self.reports(confirmed, {**confirmed, "witness": None}), *both)
 
@@ -187,6 +188,34 @@ class Labels(Tool):
         self.expect(0, "1 of the 1 races that can be found", RACY, one, *enough)
         self.expect(1, "found, though it cannot be: subtle/x RACE 2", RACY, self.reports(seen("lost update", "global", access(7, launch=2), 7)), *enough)
         self.expect(1, "not found: subtle/x RACE 1, line 4 and 6", RACY, self.reports(), *enough)
+
+    def test_what_an_engine_cannot_find_is_not_missed(self):
+        one = self.reports(seen("clobbered read", "shared", 6))
+        for device in "cpu", "gpu":
+            self.expect(0, "1/2 races", RACY, one, "--engine", "collider", "--device", device, "--verbose")
+            printed = self.expect(1, "missed: RACE 1", RACY, self.reports(), "--engine", "collider", "--device", device)
+            self.assertNotIn("missed: RACE 2", printed)
+        self.expect(1, "--device gpu --seed 1 ", CLEAN, one, "--engine", "collider", "--device", "gpu")
+        host = "// RACE 1: read-write race, global, can-overlap, with host -- because\nx; // SIDE 1\ny; // FIX\n"
+        self.expect(1, "missed: RACE 1", host, self.reports())
+        self.expect(0, "0/1 races", host, self.reports(), "--engine", "blind to the host", "--verbose")
+        self.expect(1, "missed: RACE 1", host.replace(", with host", ""), self.reports(), "--engine", "blind to the host")
+        self.expect(0, "0/0 races", host.replace("with host", "options --volatile yes"), self.reports(), "--engine", "blind to the host", "--verbose")
+
+    def test_an_engine_without_a_rule(self):
+        other = race("another outcome", "shared", 6, engine="unheard of")
+        printed = self.expect(0, "1/2 races", RACY, self.reports(other), "--engine", "unheard of", "--device", "gpu", "--verbose")
+        self.assertNotIn("missed:", printed)
+        self.expect(1, "false: ", RACY, self.reports(race("another outcome", "shared", 8, engine="unheard of")), "--engine", "unheard of")
+        self.expect(2, "findable.py has no rule for what unheard of can do", RACY, {}, "--engine", "unheard of", "--at-least", "1")
+
+    def test_engines_that_cannot_be(self):
+        self.expect(2, "has no engine 'exacter'; it has collider, exact", RACY, {}, "--engine", "exacter")
+        self.expect(2, "has no engine 'collider+'", RACY, {}, "--engine", "collider+")
+        self.expect(2, "none finds no races", RACY, {}, "--engine", "none")
+        self.expect(2, "reader needs no run", RACY, {}, "--engine", "reader")
+        for name in "exact", "collider+exact":
+            self.expect(2, "exact does not run on this device: gpu", RACY, {}, "--engine", name, "--device", "gpu")
 
     def test_runs_that_share_a_file(self):
         remembered = ("--engine", "collider", "--schedule", "remembered", "--missed-ok", "--seeds", "1..10")
@@ -215,7 +244,7 @@ class Labels(Tool):
 
     def test_what_sharing_needs(self):
         self.expect(2, "groups of 5 seeds", RACY, {}, "--engine", "collider", "--schedule", "remembered")
-        self.expect(2, "is the collider's", RACY, {}, "--schedule", "remembered", "--seeds", "1..5")
+        self.expect(2, "is for engines that heed --coverage and --aim", RACY, {}, "--schedule", "remembered", "--seeds", "1..5")
         self.expect(2, "groups of 5 seeds", RACY, {}, "--update-detection")
 
     def test_inlined_and_host(self):
@@ -276,6 +305,10 @@ class Labels(Tool):
             self.expect(0, "wrote corpus.md", RACY, self.reports(FIRST, SECOND), "--update-docs", "--docs", folder)
             self.assertIn("clean program with 2.", read(at("corpus.md")))
             self.assertRegex(read(at("corpus.md")), re.escape("| `subtle` | 2 | 2 | 0 | 0 |"))
+            columns = [f"`{name}`, {device}" for name, device in (("collider", "CPU device"), ("collider", "GPU"), ("exact", "CPU device"),
+                       ("blind to the host", "CPU device"), ("blind to the host", "GPU"))]
+            self.assertIn(" | ".join(["| family | labelled", *columns]) + " |\n|---|---|---|---|---|---|---|\n"
+                          "| `subtle` | 2 in 1 | 1 in 1 | 1 in 1 | 2 in 1 | 2 in 1 | 2 in 1 |\n", read(at("corpus.md")))
             found = self.reports(seen("clobbered read", "shared", 6))
             answer = {"1": found, "default": self.reports(), "twin": self.reports()}
             self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder, "--seeds", "1..10")
@@ -293,7 +326,12 @@ class Labels(Tool):
             with open(at("detection.svg"), "a", encoding="utf-8") as file:
                 file.write("<!-- -->")
             self.expect(1, "detection.svg is not made of", RACY, {}, "--check-docs", "--docs", folder)
+            measured = read(at("corpus.md")).partition("## What does exact find?")[2]
+            with open(at("corpus.md"), "w", encoding="utf-8") as file:
+                file.write(f"\n## What does exact find?{measured}")
+            self.expect(1, "does not count", RACY, {}, "--check-docs", "--docs", folder)
             self.expect(0, "wrote detection.md", RACY, {}, "--redraw", "--docs", folder)
+            self.assertTrue(read(at("corpus.md")).endswith(f"\n\n## What does exact find?{measured}"))
             self.expect(0, "fits what is there", RACY, {}, "--check-docs", "--docs", folder)
             again = RACY.replace("// RACE 2", "// RACE 3: read-write race, shared, can-overlap -- too\n// RACE 2").replace("SIDE 2", "SIDE 2 3")
             self.expect(1, "does not have the races that are labelled (default, random, pct, directed, remembered)", again, {}, "--redraw", "--docs", folder)
@@ -329,6 +367,7 @@ class Derived(unittest.TestCase):
         pairs = {("same-value write", "weak store", "weak store"), ("write-write race", "weak store", "weak store")}
         self.assertEqual(findable.of_race(race_of("can-overlap"), pairs), findable.Findable("", ""))
         self.assertTrue(findable.of_race(race_of("missing-order"), pairs).by_watch)
+        self.assertEqual(findable.of_race(race_of("can-overlap"), ()).by_watch, findable.UNKNOWN)
 
     def test_chance(self):
         self.assertEqual([detection.chance(h, 4, k) for h, k in ((0, 4), (4, 1), (1, 4), (1, 1), (2, 2))], [0, 1, 1, 0.25, 5 / 6])

@@ -25,6 +25,11 @@ def words(path, macro):
     return set(re.findall(rf'^{macro}\(\w+, \d+, "([^"]+)"', read(os.path.join(ROOT, path)), re.M))
 
 
+def label_classes():
+    """The words that the corpus labels races with, and engines that know both sides report."""
+    return words("src/engines/exact/classes.def", "CLASS")
+
+
 def load_schema(path):
     """A validator of reports, made once: that costs more than a run."""
     if not os.path.exists(path):
