@@ -195,6 +195,9 @@ class Labels(Tool):
             self.expect(0, "1/2 races", RACY, one, "--engine", "collider", "--device", device, "--verbose")
             printed = self.expect(1, "missed: RACE 1", RACY, self.reports(), "--engine", "collider", "--device", device)
             self.assertNotIn("missed: RACE 2", printed)
+        two = "// DEVICES: 2\n" + CLEAN
+        self.expect(0, "left out, for want of GPUs: subtle/x", two, one, "--engine", "collider", "--device", "gpu")
+        self.expect(1, "false: ", two, one, "--engine", "collider", "--device", "gpu", "--gpus", "2")
         self.expect(1, "--device gpu --seed 1 ", CLEAN, one, "--engine", "collider", "--device", "gpu")
         host = "// RACE 1: read-write race, global, can-overlap, with host -- because\nx; // SIDE 1\ny; // FIX\n"
         self.expect(1, "missed: RACE 1", host, self.reports())

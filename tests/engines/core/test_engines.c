@@ -71,7 +71,8 @@ static void describe(StrBuf *out) {
         out, "# Engines\n\n"
              "<!-- Written from the engines' rows: `UPDATE_DOCS=1 build/tests/engines/core/test_engines`; a "
              "test compares. -->\n\n"
-             "An engine is a way to find races. `--engine A+B` runs two in one execution, if they do not "
+             "An engine is a way to find races; `gpurace engines` lists them. `--engine A+B` runs two in one "
+             "execution, if they do not "
              "contradict "
              "each other.\n\n"
              "| engine | what it does | what a finding is worth |\n|---|---|---|\n");
