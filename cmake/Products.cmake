@@ -8,13 +8,10 @@
 #   README.md, LICENSE, docs/      DOCDIR
 #
 # The folders are those of GNUInstallDirs (CMAKE_INSTALL_LIBDIR and so on), below CMAKE_INSTALL_PREFIX, or below the --prefix of
-# cmake --install. The command looks for the libraries in ../lib/gpurace from where it is itself. Where LIBDIR is another folder
-# (lib64, lib/x86_64-linux-gnu), a symbolic link stands there.
+# cmake --install. The command knows the way from BINDIR to LIBDIR (src/cli/CMakeLists.txt), so both may move together.
 #
 # A shared library says where it goes by its LIBRARY_OUTPUT_DIRECTORY. Each is installed, and the test `symbols`
 # checks what it exports.
-
-include(GNUInstallDirs)
 
 # All shared libraries made in `dir` and below.
 function(gr_shared_libraries dir out)
@@ -49,19 +46,3 @@ endforeach()
 install(TARGETS gpurace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-# The prefix is known when it is installed, not before.
-install(CODE "set(bindir [[${CMAKE_INSTALL_BINDIR}]])\nset(libdir [[${CMAKE_INSTALL_LIBDIR}/gpurace]])")
-install(CODE [[
-  set(link ${bindir}/../lib/gpurace)
-  foreach(folder link libdir)
-    cmake_path(ABSOLUTE_PATH ${folder} BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" NORMALIZE)
-  endforeach()
-  if(NOT link STREQUAL libdir)
-    cmake_path(GET link PARENT_PATH folder)
-    cmake_path(RELATIVE_PATH libdir BASE_DIRECTORY "${folder}")
-    file(MAKE_DIRECTORY "$ENV{DESTDIR}${folder}")
-    file(CREATE_LINK "${libdir}" "$ENV{DESTDIR}${link}" SYMBOLIC)
-    message(STATUS "Installing: $ENV{DESTDIR}${link} -> ${libdir}")
-  endif()
-]])

@@ -18,8 +18,9 @@
 
 // ---- our parts -------------------------------------------------------------------------------------------
 
+// An absolute name stands for itself.
 static bool join(char out[PATH_MAX], const char *folder, const char *name) {
-    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    int n = snprintf(out, PATH_MAX, "%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' ? "" : "/", name);
     return n > 0 && n < PATH_MAX;
 }
 
@@ -39,7 +40,7 @@ gr_status gr_find_parts(GrParts *out, gr_error *err) {
     self[n] = 0;
     *strrchr(self, '/') = 0;
     bool found = (join(lib, self, "lib") && join(device, self, "cpu-device") && find_in(lib, device, out)) ||
-                 (join(lib, self, "../lib/gpurace") && join(device, self, "../lib/gpurace/cpu-device") &&
+                 (join(lib, self, GPURACE_INSTALLED) && join(device, self, GPURACE_INSTALLED "/cpu-device") &&
                   find_in(lib, device, out));
     const char *other = getenv("GPURACE_INJECTION"); // another build of the library, with other engines
     if (other) {
@@ -47,8 +48,7 @@ gr_status gr_find_parts(GrParts *out, gr_error *err) {
         found = found || access(other, R_OK) == 0;
     }
     if (!found)
-        return gr_fail(err, GR_ERR_NOT_FOUND, "libgpurace.so is neither in %s/lib nor in %s/../lib/gpurace",
-                       self, self);
+        return gr_fail(err, GR_ERR_NOT_FOUND, "libgpurace.so is neither in %s/lib nor in %s", self, lib);
     if (!fits_preload(out->injection) || !fits_preload(out->driver))
         return gr_fail(
             err, GR_ERR_UNSUPPORTED,
