@@ -377,6 +377,7 @@ void gr_exact_free(Exact *x) {
     gr_exact_freed_free(x);
     gr_map_free(&x->feeds);
     gr_map_free(&x->volatile_pairs);
+    gr_map_free(&x->volatile_ordered);
     gr_dekker_free(&x->dekker);
     gr_map_free(&x->host_sites);
     gr_vec_free(&x->host_pcs);

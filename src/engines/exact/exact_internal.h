@@ -114,6 +114,7 @@ struct Exact {
     unsigned doubts;           // a bit for each of checks.def that has failed
     VEC(uint8_t) reach;        // by site: which memory it can access (checks.c)
     Map feeds, volatile_pairs; // volatiles.c: by site; by two sites
+    Map volatile_ordered;      // likewise -> how often observation ordered them
     Dekker dekker;
     uint64_t last_pair; // one of those that have been counted; 0: none
     // freed.c
@@ -303,6 +304,8 @@ bool gr_exact_freed_base(const Exact *x, uint64_t address, uint64_t *out); // of
 bool gr_exact_reports_volatile(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
 // Such a pair of these two sites has been counted, and neither this one nor any later one is reported.
 bool gr_exact_has_counted(Exact *x, const Access *a, const Stamp *mine, const Stamp *earlier);
+// What one observed orders the two; without it the pair would have been counted.
+void gr_exact_volatile_ordered(Exact *x, const Stamp *a, const Stamp *b);
 // A pair of sites that has been counted stays counted, whichever threads execute the sites later.
 bool gr_exact_counts_sites(const Exact *x, const Access *a);
 

@@ -254,9 +254,13 @@ static bool races(Exact *x, const Access *a, const Cell *cell, const Stamp *mine
     }
     if (t->strong && t->access != PTX_ACCESS_READ)
         *bytes &= ~observed(x, a, cell, mine, t, u, *bytes);
-    if (!*bytes)
+    bool one_volatile = gr_exact_morally_strong(x, mine, t);
+    if (!*bytes) {
+        if (one_volatile)
+            gr_exact_volatile_ordered(x, mine, t);
         return false;
-    if (gr_exact_morally_strong(x, mine, t)) { // then one is volatile
+    }
+    if (one_volatile) {
         *class = RACE_VOLATILE;
         return gr_exact_reports_volatile(x, a, mine, t);
     }

@@ -10,6 +10,9 @@
 
 enum { DATA = 1, NO_DATA = 2 };
 
+// A pair that was found ordered so often is not looked at again: it would only be counted, and each look goes through a history.
+enum { ORDERED_OFTEN = 4096 };
+
 static bool is_data(Exact *x, const Launch *running, uint32_t site) {
     uintptr_t known = (uintptr_t)gr_map_get_u64(&x->feeds, site);
     if (known)
@@ -41,9 +44,17 @@ bool gr_exact_has_counted(Exact *x, const Access *access, const Stamp *a, const 
                     a->mark & b->mark & STAMP_VOLATILE && a->access != b->access;
     if (x->options.volatiles == EXACT_VOLATILE_ALL || lockstep || x->hosts.several)
         return false;
-    if (x->last_pair != key && gr_map_get_u64(&x->volatile_pairs, key))
+    if (x->last_pair != key && (gr_map_get_u64(&x->volatile_pairs, key) ||
+                                (uintptr_t)gr_map_get_u64(&x->volatile_ordered, key) >= ORDERED_OFTEN))
         x->last_pair = key;
     return x->last_pair == key;
+}
+
+void gr_exact_volatile_ordered(Exact *x, const Stamp *a, const Stamp *b) {
+    uint64_t key = pair_of(a, b);
+    uintptr_t times = (uintptr_t)gr_map_get_u64(&x->volatile_ordered, key) + 1;
+    if (!gr_map_put_u64(&x->volatile_ordered, key, (void *)times))
+        x->nomem = true;
 }
 
 bool gr_exact_counts_sites(const Exact *x, const Access *access) {
