@@ -178,7 +178,8 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
     }
     c->engine = choose_engine(c->options.checker);
     if (!c->engine) {
-        fprintf(stderr, "gpurace: no engine '%s' checks files; `gpurace check --help` lists those that do\n",
+        fprintf(stderr,
+                "gpurace: no engine '%s' checks files; `gpurace check --help` lists the engines that do\n",
                 c->options.checker);
         return EXIT_USAGE;
     }

@@ -19,12 +19,12 @@
 
 static void print_help(void) {
     puts("usage: gpurace coverage [options] FILE\n\n"
-         "Lists the accesses in a file of `gpurace run --coverage FILE`: first the lines that no run has "
-         "watched. What\n"
-         "stands behind a line names its first access that was watched least, for --sample. Then the pairs "
-         "of\n"
-         "accesses that touched the same bytes and no run has seen overlap, which later runs aim at "
-         "(--aim).\n\noptions:");
+         "Lists the accesses in a file of `gpurace run --coverage FILE`. First come the lines that no run "
+         "has\n"
+         "watched; the name behind a line is of its first access that was watched least, for --sample. Then\n"
+         "come the pairs of accesses that touched the same bytes and that no run has seen overlap. Later "
+         "runs\n"
+         "aim at these (--aim).\n\noptions:");
     gr_options_help(OPT_COVERAGE, stdout);
 }
 
@@ -212,7 +212,8 @@ int gr_cmd_coverage(int argc, char **argv) {
         goto done;
     }
     if (rest + 1 != argc) {
-        st = gr_fail(&err, GR_ERR_ARGUMENT, "one coverage file, please; `gpurace coverage --help` shows how");
+        st = gr_fail(&err, GR_ERR_ARGUMENT,
+                     "the command takes one coverage file; `gpurace coverage --help` shows how");
         goto done;
     }
     if (access(argv[rest], F_OK)) { // for `run` that is an empty one

@@ -17,9 +17,8 @@ static void print_help(void) {
     puts(
         "usage: gpurace ptx [options] in.ptx [-o out.ptx]\n\n"
         "Rewrites a PTX file as `gpurace run` would when a program loads it. Inserted statements follow the\n"
-        "comment /*@gr:SITE*/. A program built from the result runs anywhere; without gpurace attached it "
-        "stops\n"
-        "at a breakpoint when it finds a race, which is what a debugger wants.\n\noptions:");
+        "comment /*@gr:SITE*/. A program built from the result runs anywhere. Without gpurace attached, the\n"
+        "program stops at a breakpoint when it finds a race, so that a debugger stops there.\n\noptions:");
     gr_options_help(OPT_PTX, stdout);
     puts("\nengines:");
     for (const GrEngine *const *e = gr_engines; *e; e++)

@@ -51,11 +51,10 @@ static void print_help(void) {
     fputs("\nengines:\n", stdout);
     for (const GrEngine *const *e = gr_engines; *e; e++)
         printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    fputs("  A+B                      two at once; collider+exact: the collider's races confirmed by "
-          "causality in the same execution, "
-          "on the CPU device\n",
+    fputs("  A+B                      two engines at once; collider+exact confirms the collider's races by "
+          "causality in the same execution, on the CPU device\n",
           stdout);
-    fputs("\nThe same options in the environment: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
+    fputs("\nThe environment takes the same options: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
           "line wins.\n"
           "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
           "Exit status: 66 races; 67 inconclusive, with --strict; else the program's own.\n",

@@ -91,7 +91,7 @@ static void print_pair(const Pair *p, size_t n, Arena *arena) {
     print_side(&p->side[0], arena);
     printf("    and ");
     if (p->is->side[0].function == p->is->side[1].function && p->is->side[0].nth == p->is->side[1].nth)
-        puts("the same by another thread");
+        puts("the same access by another thread");
     else
         print_side(&p->side[1], arena);
     printf("    %s", likely ? "likely: no atomics or fences of both were between"

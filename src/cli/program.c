@@ -87,20 +87,18 @@ void gr_program_unreached(const char *path, char *const *argv, char *out, size_t
     const char *rights = other_rights(path);
     if (rights)
         snprintf(out, size,
-                 "%s is %s, so the loader drops LD_PRELOAD, by which gpurace gets into programs: run a copy "
-                 "without these "
-                 "rights",
+                 "%s is %s, so the loader ignores LD_PRELOAD, and gpurace cannot get into the program: run a "
+                 "copy without these rights",
                  path, rights);
     else if (empties_environment(path, argv))
         snprintf(out, size,
-                 "env starts its program with an empty environment, and LD_PRELOAD, by which gpurace gets "
-                 "into programs, is lost: "
-                 "leave out -i");
+                 "env starts its program with an empty environment, without the LD_PRELOAD that gpurace "
+                 "needs: leave out -i");
     else
-        snprintf(out, size,
-                 "if it did, gpurace could not get into the program that did: one that is started with an "
-                 "empty environment, is "
-                 "set-user-ID or is linked with -static drops LD_PRELOAD");
+        snprintf(
+            out, size,
+            "if CUDA was used after all, gpurace could not get into the process: LD_PRELOAD does not reach a "
+            "program that is started with an empty environment, is set-user-ID or is linked with -static");
 }
 
 // Says what to do when the program itself holds machine code and no PTX. Its libraries may still have some.
@@ -159,11 +157,10 @@ gr_status gr_program_check(const char *path, bool on_gpu, const char *const **ru
     case EXE_NO_CUDA:
         if (is_carrier(path))
             break;
-        return gr_fail(
-            err, GR_ERR_ARGUMENT,
-            "%s is not a CUDA program: it holds no device code and needs no CUDA library. If it loads or "
-            "starts something that does, say: gpurace run -- env %s",
-            path, path);
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "%s is not a CUDA program: it holds no device code and needs no CUDA library. If it "
+                       "loads a CUDA library or starts a CUDA program, use: gpurace run -- env %s",
+                       path, path);
     case EXE_STATIC_RUNTIME:
         if (!on_gpu)
             return gr_fail(
@@ -181,8 +178,7 @@ gr_status gr_program_check(const char *path, bool on_gpu, const char *const **ru
                            path, x.runtime);
         if (!on_gpu && x.embeds[0])
             gr_log(LOG_WARN,
-                   "%s has NVIDIA's static CUDA runtime in it: what it does with CUDA will fail on the CPU "
-                   "device",
+                   "%s has NVIDIA's static CUDA runtime in it: its CUDA calls will fail on the CPU device",
                    x.embeds);
         break;
     case EXE_SCRIPT:

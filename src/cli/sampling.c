@@ -23,7 +23,7 @@ static gr_status find_file(GrOptions *o, gr_error *err) {
         snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? o->coverage : ".");
         if (errno != ENOENT || !*name || !realpath(folder, path) ||
             strlen(path) + strlen(name) + 2 > sizeof path)
-            return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be made: %s", o->coverage,
+            return gr_fail(err, GR_ERR_IO, "the coverage file %s cannot be created: %s", o->coverage,
                            strerror(errno));
         strcat(path, "/");
         strcat(path, name);

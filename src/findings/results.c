@@ -60,7 +60,7 @@ gr_status gr_results_look(const char *path, GrResults *out, gr_error *err) {
     if (!out->path || memcmp(out->header->magic, GR_RESULTS_MAGIC, sizeof out->header->magic) ||
         out->header->version != GR_RESULTS_VERSION) {
         gr_results_detach(out);
-        return gr_fail(err, GR_ERR_FORMAT, "%s is no results file of this gpurace", path);
+        return gr_fail(err, GR_ERR_FORMAT, "%s is not a results file of this gpurace", path);
     }
     return GR_OK;
 }

@@ -172,7 +172,7 @@ void gr_graph_lose(CUgraphExec exec) {
     if (!f)
         return;
     f->known = false;
-    lose(f, "it was changed in a way that is not followed");
+    lose(f, "it was changed in a way that gpurace does not follow");
 }
 
 CUgraphNode gr_graph_node(CUgraphExec exec, CUgraphNode node) {
@@ -183,7 +183,7 @@ CUgraphNode gr_graph_node(CUgraphExec exec, CUgraphNode node) {
     DRIVER(cuGraphNodeFindInClone, (CUgraphNode *, CUgraphNode, CUgraph));
     if (CALL(cuGraphNodeFindInClone, &mine, node, f->clone) == CUDA_SUCCESS && mine)
         return mine;
-    lose(f, "a node of it was changed whose clone is not known");
+    lose(f, "a node of it was changed, and the clone of that node is not known");
     return NULL;
 }
 
@@ -194,7 +194,7 @@ static void enable_clone(Followed *f, CUgraphNode node, bool yes) {
             f->disabled.data[n++] = f->disabled.data[i];
     f->disabled.len = n;
     if (!yes && !gr_vec_push(&f->disabled, node))
-        lose(f, "memory is out");
+        lose(f, "memory ran out");
 }
 
 void gr_graph_enable(CUgraphExec exec, CUgraphNode node, bool yes) {
@@ -215,7 +215,7 @@ bool gr_graph_run(CUgraphExec exec, CUstream stream, CUresult *result) {
     Followed *f = find(exec);
     if (!f || !f->clone) {
         gr_session_notef("a CUDA graph was launched as a whole, so engine %s did not see its launches: %s",
-                         gr_session.engine->name, f ? f->why : "where it came from is not known");
+                         gr_session.engine->name, f ? f->why : "its origin is not known");
         return false;
     }
     DRIVER(cuEventCreate, (CUevent *, unsigned));

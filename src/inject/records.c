@@ -107,10 +107,9 @@ static gr_status map_pool(RecordPool *p, gr_error *err) {
     }
     declare_own(p->staging);
     memcpy(p->staging, p->bytes, p->size);
-    gr_session_remarkf(
-        "the driver does not register the results file (CUDA error %d): races that are found after the "
-        "program last waited for the device are lost if it is killed",
-        (int)rc);
+    gr_session_remarkf("the driver does not register the results file (CUDA error %d): races that are found "
+                       "after the program last waited for the device are lost if the program is killed",
+                       (int)rc);
     return device_pointer(p->staging, &p->device, err);
 }
 

@@ -101,8 +101,8 @@ static void list_ranges(void) {
     watch.generation = watch.list(add_range, &registered);
     if (registered)
         gr_session_remarkf(
-            "host accesses to memory that was registered with cudaHostRegister were not watched: only "
-            "cudaMallocManaged, cudaMallocHost and cudaHostAlloc give memory that can be");
+            "host accesses to memory that was registered with cudaHostRegister were not watched: gpurace can "
+            "watch only memory of cudaMallocManaged, cudaMallocHost and cudaHostAlloc");
     if (watch.ranges.len) {
         const Range *last = &watch.ranges.data[watch.ranges.len - 1];
         atomic_store(&watch.low, watch.ranges.data[0].at);
@@ -191,9 +191,8 @@ static void leave_open(uint64_t at, uint64_t size) {
     (void)set_access(at, size, true);
     for (unsigned k = 0; k < atomic_load(&watch.watchers); k++)
         watch.tell[k].opened(watch.tell[k].user, at, size);
-    gr_session_remarkf(
-        "the host accessed some pages of managed or pinned memory so often while the device worked that "
-        "only its first accesses to them were looked at");
+    gr_session_remarkf("the host accessed some pages of managed or pinned memory so often while the device "
+                       "worked that only its first accesses to these pages were checked");
 }
 
 static GrWatchAnswer answer(const GrHostTouch *t) {

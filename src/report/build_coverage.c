@@ -127,11 +127,10 @@ static void remark_on_volatiles(Build *b) {
     char where[512] = "";
     if (first->at.line && first->at.file)
         snprintf(where, sizeof where, " (the first at %s:%u)", first->at.file, first->at.line);
-    b->nomem |=
-        gr_report_remark(b->report,
-                         "%u volatile access%s to shared memory%s left alone%s: no race for PTX, but one for "
-                         "CUDA C++ where nothing orders them (--device cpu --engine exact)",
-                         n, n == 1 ? "" : "es", n == 1 ? " was" : " were", where) != GR_OK;
+    b->nomem |= gr_report_remark(b->report,
+                                 "%u volatile access%s to shared memory%s left alone%s: by PTX no race, but "
+                                 "by CUDA C++ a race where nothing orders them (--device cpu --engine exact)",
+                                 n, n == 1 ? "" : "es", n == 1 ? " was" : " were", where) != GR_OK;
 }
 
 // Modules are counted once, however many processes loaded them; kernels that were never launched are listed too.

@@ -257,11 +257,10 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         } else
             r->unconfirmed += unconfirmed;
     }
-    if (cut &&
-        gr_report_remark(r,
-                         "%zu race%s of the %s %s in a launch that a fault ended: causality may not have "
-                         "come to hear of both accesses, and is not asked",
-                         cut, cut == 1 ? "" : "s", r->first.engine, cut == 1 ? "is" : "are") != GR_OK)
+    if (cut && gr_report_remark(r,
+                                "%zu race%s of the %s %s in a launch that a fault ended: causality may not "
+                                "have seen both accesses, so the report does not ask causality",
+                                cut, cut == 1 ? "" : "s", r->first.engine, cut == 1 ? "is" : "are") != GR_OK)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     keep_unused(r, used);
 done:

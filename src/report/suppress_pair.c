@@ -24,7 +24,7 @@ static const char *read_frame(char *text, GrRuleFrame *out, Arena *arena) {
     for (char *p = colon + 1, *end;; p = end + 1) {
         unsigned long n = *p >= '0' && *p <= '9' ? strtoul(p, &end, 10) : 0;
         if (!n || n > UINT32_MAX || (*end && *end != ','))
-            return "a line is a number from 1, several are parted by commas";
+            return "a line is a number from 1; commas separate several lines";
         lines[out->n_lines++] = (uint32_t)n;
         if (!*end)
             return NULL;
@@ -53,11 +53,11 @@ const char *gr_pair_read(GrRule *rule, Arena *arena) {
         return "out of memory";
     char *second = text + strcspn(text, " \t");
     if (!*second)
-        return "a pair is of two places, with a blank between";
+        return "a pair has two places, with a blank between them";
     *second++ = 0;
     second += strspn(second, " \t");
     if (second[strcspn(second, " \t")])
-        return "a pair is of two places, and no more";
+        return "a pair has two places and no more";
     const char *wrong = read_place(text, &rule->places[0], arena);
     return wrong ? wrong : read_place(second, &rule->places[1], arena);
 }

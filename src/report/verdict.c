@@ -94,8 +94,8 @@ gr_status gr_report_judge(GrReport *r, gr_error *err) {
     Judge judge = {.report = r}, *j = &judge;
     for (size_t i = 0; i < r->doubts.len; i++)
         add_reasonf(j,
-                    "an internal check failed: %s. No report of this run is to be relied on; it is a mistake "
-                    "of gpurace's, please report it",
+                    "an internal check failed: %s. Do not rely on any report of this run; this is a mistake "
+                    "in gpurace, please report it",
                     r->doubts.data[i].text);
     if (r->ran)
         judge_use(j);

@@ -278,7 +278,7 @@ class CommandLines(unittest.TestCase):
         run = Run(self, "-c", "exit 5", program="sh")
         self.assertEqual((run.verdict, run.status), ("inconclusive", 5))
         self.assertTrue(run.reasons().startswith("the program did not use CUDA"), run.reasons())
-        self.assertIn("could not get into the program", run.reasons())
+        self.assertIn("could not get into the process", run.reasons())
 
     def test_carried_program(self):
         run = Run(self, "-c", f"{PROGRAM} link race_it sync; true", program="sh")

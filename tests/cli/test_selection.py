@@ -288,7 +288,7 @@ end 6 9
         store = "/a.cu:10:5: store of 4 bytes in k(int*)"
         self.assertEqual(listing[listing.index("touched"):], f"""touched the same bytes, never seen to overlap:
   {store}  [0000000000000001:1]
-    and the same by another thread
+    and the same access by another thread
     atomics or fences of both were between
   {store}  [0000000000000001:1]
     and /a.cu:20:5: load of 4 bytes in k(int*), aimed at in 4 runs  [0000000000000001:3]
@@ -397,7 +397,7 @@ touched the same bytes and overlapped: 1 pair (and 1 more of the same lines did 
     def test_mistakes(self):
         for command, status, text in ((["coverage"], 2, "one coverage file"), (["coverage", self.file], 2, "there is no file"),
                                       (["coverage", "--format", "xml", self.file], 2, "format takes one of"),
-                                      (["run", "--coverage", "/no/such/folder/file", "--", PROGRAM], 2, "cannot be made"),
+                                      (["run", "--coverage", "/no/such/folder/file", "--", PROGRAM], 2, "cannot be created"),
                                       (["run", "--coverage", self.folder, "--", PROGRAM], 2, "no ordinary file"),
                                       (["run", "--device", "cpu", "--engine", "exact", "--coverage", self.file, "--", PROGRAM], 2,
                                        "--coverage is for the engine collider")):

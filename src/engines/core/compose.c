@@ -108,12 +108,12 @@ static bool parts_of(const char *name, const GrEngine *part[2]) {
 
 static const char *contradiction(const GrEngine *a, const GrEngine *b) {
     unsigned both = a->caps & b->caps, either = a->caps | b->caps;
-    return a == b                 ? "it is twice the same engine"
+    return a == b                 ? "both are the same engine"
            : either & CAP_STATIC  ? "an engine that needs no run has nothing to share with another"
            : !(both & CAP_CHECKS) ? "an engine that finds no races adds nothing"
            : both & CAP_REWRITES  ? "both rewrite the program's modules"
            : a->around_launch && b->around_launch ? "both run launches themselves"
-           : either & CAP_RERUNS ? "one runs launches several times, and the other would hear of all"
+           : either & CAP_RERUNS ? "one runs launches several times, and the other would see every repetition"
            : !(both & (CAP_CPU | CAP_GPU)) ? "there is no device on which both run"
                                            : NULL;
 }

@@ -86,9 +86,8 @@ void gr_misuses_finish(Misuses *m) {
         return;
     StrBuf b = {0};
     gr_str_addf(&b,
-                "%zu shuffle%s took values from lanes that do not execute %s, which PTX leaves undefined (0 "
-                "here and on "
-                "an H200): %s",
+                "%zu shuffle%s took values from lanes that do not execute %s: PTX leaves these values "
+                "undefined (0 on the CPU device and on an H200): %s",
                 n, n == 1 ? "" : "s", n == 1 ? "it" : "them", m->shuffled.data ? m->shuffled.data : "");
     if (n > NAMED_SHUFFLES)
         gr_str_addf(&b, " and %zu more", n - NAMED_SHUFFLES);

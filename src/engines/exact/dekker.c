@@ -78,11 +78,11 @@ char *gr_dekker_text(const Dekker *d) {
     StrBuf b = {0};
     if (!d->pairs.live)
         return NULL;
-    gr_str_addf(&b,
-                "threads store to one place and then load another, crosswise, with no fence.sc between: both "
-                "may see old values on "
-                "a GPU, never here, so that races behind it may be missed (%s",
-                d->named.data ? d->named.data : "");
+    gr_str_addf(
+        &b,
+        "threads store to one place and then load another, crosswise, with no fence.sc between: both may see "
+        "old values on a GPU, but never in this run, so races that follow from old values may be missed (%s",
+        d->named.data ? d->named.data : "");
     if (d->pairs.live > DEKKER_NAMED)
         gr_str_addf(&b, "; and %zu more", d->pairs.live - DEKKER_NAMED);
     gr_str_add(&b, ")");

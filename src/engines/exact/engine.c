@@ -138,16 +138,15 @@ static void remark_on(const Listener *x) {
     if (unsure) {
         snprintf(text, sizeof text,
                  "%zu pair%s of accesses by the work of different host threads would race if calls had come "
-                 "at other times: the "
-                 "one thread had waited for its work before the other's call began, but nothing seen ordered "
-                 "the two threads",
+                 "at other times: one host thread had waited for its work before the other thread's call "
+                 "began, but gpurace saw nothing that orders the two threads",
                  unsure, unsure == 1 ? "" : "s");
         x->session->remark(x->session, text);
     }
     if (volatiles) {
         snprintf(text, sizeof text,
-                 "%zu pair%s of unordered accesses with volatile %s not reported: no race for PTX, but one "
-                 "for CUDA C++ (%s)",
+                 "%zu pair%s of unordered accesses with volatile %s not reported: by PTX no race, but by "
+                 "CUDA C++ a race (%s)",
                  volatiles, volatiles == 1 ? "" : "s", volatiles == 1 ? "was" : "were", "--volatile yes");
         x->session->remark(x->session, text);
     }

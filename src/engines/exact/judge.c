@@ -108,7 +108,7 @@ static void missing(const Exact *x, RaceClass class, const Stamp *a, const Stamp
     if (class == RACE_SCOPE)
         scope_order(x, a, b, out, cap);
     else if (class == RACE_PROXY)
-        snprintf(out, cap, "they are ordered, but with no fence.proxy.async between");
+        snprintf(out, cap, "the two are ordered, but no fence.proxy.async is between them");
     else if (class == RACE_SIZE)
         snprintf(out, cap, "operations of %u and of %u bytes are not atomic for each other; %s", b->elem,
                  a->elem, no_order(x, a, b));

@@ -238,7 +238,7 @@ static gr_status allocate(VmMem *m, VmMemKind kind, int device, uint64_t size, u
                        (unsigned long long)size, (unsigned long long)align);
     bool counted = kind != VM_MEM_PINNED && kind != VM_MEM_INTERNAL && device >= 0 && device < DEVICES;
     if (size > m->size || (counted && size > m->limit[device] - m->used[device]))
-        return gr_fail(err, GR_ERR_NOMEM, "device %d has not %llu bytes left", device,
+        return gr_fail(err, GR_ERR_NOMEM, "device %d does not have %llu bytes left", device,
                        (unsigned long long)size);
     uint64_t min_align = kind == VM_MEM_HEAP || kind == VM_MEM_INTERNAL ? 16 : 256;
     if (host_may_touch(kind))
