@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// aim — race-directed testing in two steps (Sen, PLDI 2008): a run notes which accesses conflict, by whatever threads and however
-// far apart in time; the next ones make who comes to one of the two wait until somebody comes to the other.
+// aim — race-directed testing in two steps (Sen, PLDI 2008): a run notes which accesses conflict, by whatever threads and
+// however far apart in time. In the next runs a thread that comes to one of the two accesses waits until another thread comes
+// to the other one.
 //
-// The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported for that.
-// Noted are accesses of different threads to the same bytes, one of which writes and one of which is weak. Not
-// when a barrier of the block was between them, a __syncwarp() of both lanes, a wait for the asynchronous operation that is one
-// of them, or, from launch to launch, the order of a stream or the host's waiting. What atomics and fences order is noted
-// (Conflict.likely is false then). Of each four bytes the last few accesses are remembered, so not all conflicts are seen.
+// The first step need not be right: a pair that something orders costs time when it is aimed at, and is never reported for
+// that. A run notes accesses of different threads to the same bytes, one of which writes and one of which is weak. It does not
+// note them when a barrier of the block was between them, a __syncwarp() of both lanes, or a wait for the asynchronous
+// operation that is one of them. From launch to launch it does not note them when the order of a stream or the host's waiting
+// was between them. Accesses that atomics and fences order are noted (Conflict.likely is false then). Of each four bytes the
+// last few accesses are remembered, so not all conflicts are seen.
 //
 // What to aim at is a text, which a report repeats: words separated by commas.
 //
-//     FUNCTION:NTH                      an access (passes/sample.h) of a pair that has not met: who comes there may wait
-//     FUNCTION:NTH@LAUNCH.BLOCK.WARP    who comes there, in that warp, waits until nobody else can go on
+//     FUNCTION:NTH                      an access (passes/sample.h) of a pair that has not met: threads that come there may wait
+//     FUNCTION:NTH@LAUNCH.BLOCK.WARP    threads of that warp that come there wait until no other thread can go on
 //     FUNCTION:0                        this kernel's threads begin late
 //     new                               nothing is left to aim at: try something new
 #ifndef GR_AIM_AIM_H

@@ -26,7 +26,7 @@ struct Aim {
     VEC(Place) places;  // from 1; 0 is none
     VEC(uint64_t) late; // kernels that begin late
     VEC(uint64_t) late_launches;
-    VmWish otherwise;     // of accesses that nobody named; NONE: there is no aim
+    VmWish otherwise;     // of accesses that no word names; NONE: there is no aim
     Conflicts *conflicts; // NULL: none are noted
 };
 

@@ -24,10 +24,10 @@ enum {
     SOME = 16,
 };
 
-// Who made an access.
+// The thread that made an access.
 typedef struct Actor {
     uint64_t launch, block, time;
-    uint32_t thread, place; // of the block; place 0: nobody
+    uint32_t thread, place; // of the block; place 0: none
     bool strong, async;
 } Actor;
 
@@ -39,7 +39,7 @@ typedef struct Cell {
 
 typedef struct WarpTimes {
     uint64_t issued, waited; // asynchronous operations, last; for its own, or an mbarrier
-    uint64_t told;           // by an mbarrier, of anybody's
+    uint64_t told;           // by an mbarrier, of any thread's
     uint64_t shared;         // `waited` when it last left a barrier of the block: others know since
     uint64_t ordered[LANES]; // when a lane last did anything that orders
     uint64_t met[LANES];     // when it last met other lanes, and which
@@ -146,7 +146,7 @@ static bool apart(Conflicts *c, const Actor *first, const Actor *later) {
     return !one_warp || (first->thread != later->thread && !met);
 }
 
-// Whether somebody on that side did anything since that atomics and fences are for: in another block anybody may have.
+// Whether that side has done anything since then that atomics and fences are for: in another block any of its threads may have.
 static bool ordered_since(Conflicts *c, const Actor *a, bool one_block, uint64_t time) {
     uint64_t last = one_block ? warp_of_actor(c, a)->ordered[a->thread % LANES]
                               : c->ordered[block_of(a->launch, a->block)];

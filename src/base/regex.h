@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// regex — extended regular expressions of a user, compiled with bounds: glibc copies what `+` and `{n}` repeat, so that `a+++…` of
-// a hundred characters would take all memory.
+// regex — extended regular expressions of a user, compiled with bounds. glibc copies what `+` and `{n}` repeat, so `a+++…` of a
+// hundred characters would take all memory.
 #ifndef GR_BASE_REGEX_H
 #define GR_BASE_REGEX_H
 

@@ -110,8 +110,8 @@ static gr_status choose_device(Run *r, gr_error *err) {
     return GR_OK;
 }
 
-// In memory that has a name, if the system has such: a driver registers its pages, while it refuses those of files on a
-// disk (Linux pins no such page for long), and nothing is left behind whatever becomes of us. Else in a file.
+// In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
+// (Linux pins no such page for long). And nothing is left behind whatever becomes of gpurace. Else in a file.
 static gr_status make_results(Run *r, gr_error *err) {
     r->results_fd = memfd_create("gpurace-results", MFD_CLOEXEC);
     if (r->results_fd >= 0) {

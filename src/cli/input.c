@@ -19,7 +19,7 @@ void gr_input_remember(GrInput *i) {
 }
 
 int gr_input_again(const GrInput *i) {
-    // Opened anew: the first run's descriptor shares its position with whoever else has it.
+    // Opened anew: the first run's descriptor shares its position with every process that has it.
     int fd = i->at < 0 ? -1 : open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && lseek(fd, i->at, SEEK_SET) == i->at)
         return fd;

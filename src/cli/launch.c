@@ -61,8 +61,7 @@ gr_status gr_find_parts(GrParts *out, gr_error *err) {
 
 static int ask_driver(GrGpu *out) {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!lib ||
-        dlsym(lib, "gr_cpu_device_launches")) // a CPU device that somebody put on the library path is no GPU
+    if (!lib || dlsym(lib, "gr_cpu_device_launches")) // a CPU device on the user's library path is no GPU
         return 1;
     CUresult (*init)(unsigned) = (CUresult(*)(unsigned))dlsym(lib, "cuInit");
     CUresult (*count)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDeviceGetCount");

@@ -37,13 +37,13 @@ static Candidate *candidate(Candidates *all, const ConflictSide *s) {
 
 static bool is_open(const Conflict *f) { return !f->met && (f->side[0].waits || f->side[1].waits); }
 
-// Who waits, does so in a window that the collider may open there.
+// A thread that waits does so in a window that the collider may open there.
 static bool exists(const GrCoverage *c, const ConflictSide *s) {
     const GrCoveredFunction *f = gr_map_get_u64(&c->by_id, s->function);
     return f && !gr_coverage_outdated(c, f) && (!s->waits || gr_coverage_site(f, s->nth));
 }
 
-// Whether a likely one is left that nobody can aim at: it meets by chance if at all, and best when nobody meddles.
+// Whether a likely one is left at which no run can aim: it meets by chance if at all, and best when it is undisturbed.
 static bool is_left_to_chance(const GrCoverage *c) {
     for (size_t i = 0; i < c->conflicts.len; i++) {
         const Conflict *f = &c->conflicts.data[i];
@@ -53,7 +53,7 @@ static bool is_left_to_chance(const GrCoverage *c) {
     return false;
 }
 
-// Who waits must be there before the other side comes; if only one of the two can wait, it has to be that one.
+// The side that waits must be there before the other side comes; if only one of the two can wait, it has to be that side.
 static bool may_wait(const Conflict *f, unsigned k) {
     return f->side[k].waits && (f->side[k].first || !f->side[!k].waits);
 }

@@ -5,9 +5,9 @@
 
 #include "coverage/coverage.h"
 
-// Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose sides
-// have not met, and of those what was aimed at least. Nothing when no conflict is known, and
-// mostly when what has not met is such that nobody can wait.
+// Appends what a run with that seed aims at, in the words of --aim: half of the accesses that come first in conflicts whose
+// sides have not met, and of those the ones that were aimed at least. Nothing when no conflict is known, and mostly nothing
+// when no thread can wait at the conflicts that have not met.
 gr_status gr_aims_choose(const GrCoverage *c, uint64_t seed, StrBuf *out, gr_error *err);
 
 // If the file is full, forgets what was known of code that has changed since.
@@ -17,9 +17,9 @@ bool gr_aims_note(GrCoverage *c, const Conflict *seen);
 // Counts a run that had those words.
 void gr_aims_count(GrCoverage *c, const char *aim);
 
-// Whether the words make who comes to this access wait for everybody.
+// Whether the words make threads that come to this access wait for all others.
 bool gr_aims_waits_at(const char *aim, uint64_t function, uint32_t nth);
-// How many accesses the words make wait for everybody.
+// At how many accesses the words make threads wait for all others.
 uint64_t gr_aims_waiting(const char *aim);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct GrApiFault {
     uint32_t size;    // of this structure, for later additions
     int code;         // the CUresult that every later call on the context returns
     const char *kind; // "illegal address", …
-    const char *text; // one sentence: who did what where
+    const char *text; // one sentence: which thread did what, and where
     const char *kernel, *function;
     const char *file; // source file, NULL without -lineinfo
     uint32_t line, ptx_line;
@@ -55,7 +55,7 @@ typedef enum GrSharedMemory { GR_SHARED_MANAGED, GR_SHARED_PINNED, GR_SHARED_REG
 uint64_t gr_cpu_device_shared_memory(void (*each)(void *user, GrSharedMemory kind, uint64_t at,
                                                   uint64_t size),
                                      void *user);
-// Whether kernels used host memory that nobody announced.
+// Whether kernels used host memory that the program did not announce to CUDA.
 int gr_cpu_device_used_pageable(void);
 
 // Calls f with the driver's lock held, between two calls of the program and two slices of the device; and whether the
@@ -71,8 +71,8 @@ int gr_cpu_device_config(const char *text, char *message, unsigned message_size)
 // with some left was not checked to its end.
 uint64_t gr_cpu_device_launches(uint64_t *unfinished);
 
-// The pinned or registered memory at `address` is the tool's own: the program does not look at it, so when the device
-// writes there matters to nobody.
+// The pinned or registered memory at `address` is the tool's own: the program does not look at it, so it does not matter when
+// the device writes there.
 void gr_cpu_device_tool_memory(const void *address);
 
 // Ends the launch of that number as a trap of its own would. Only from what observers call; `why` becomes the fault's text. 0 on

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// work — what the CPU device's driver tells a tool of the work that the program gives the device, and what a tool hears of accesses of the
-// host's own. The structures are shared by the driver, the injection and the engines.
+// work — what the CPU device's driver tells a tool of the work that the program gives the device, and what a tool hears of the
+// host's own accesses. The structures are shared by the driver, the injection and the engines.
 #ifndef GR_DEVICE_API_WORK_H
 #define GR_DEVICE_API_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Work that the program gives the device, and what it waits for: who follows what comes after what hears of it. Items are
-// submitted by the host, begin when everything that their stream makes them wait for has ended, and end.
+// Work that the program gives the device, and what the host waits for. A tool that follows the order of work hears of it. Items
+// are submitted by the host, begin when everything that their stream makes them wait for has ended, and end.
 typedef enum GrWorkKind {
     GR_WORK_SUBMITTED,
     GR_WORK_BEGINS,

@@ -32,8 +32,8 @@ static inline void gr_conflict_add(Conflict *to, const Conflict *from) {
         ConflictSide s = from->side[k];
         s.waits |= to->side[k].waits;
         s.first |= to->side[k].first;
-        s.aimed = to->side[k].aimed; // counted by who keeps them
-        if (!s.launch) {             // that they met was noted by somebody else
+        s.aimed = to->side[k].aimed; // counted where conflicts are kept
+        if (!s.launch) {             // another run or thread noted that they met
             s.launch = to->side[k].launch;
             s.block = to->side[k].block;
             s.warp = to->side[k].warp;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// race — a race both of whose sides are known, as those that listen to an execution say it: causality (exact.h), and watchpoints, which
-// find the same classes in another way.
+// race — a race both of whose sides are known, as engines that listen to an execution tell it: causality (exact.h), and
+// watchpoints, which find the same classes in another way.
 #ifndef GR_FINDINGS_RACE_H
 #define GR_FINDINGS_RACE_H
 
@@ -27,7 +27,7 @@ typedef struct RaceSide {
 
 // Counts accesses: each once, although it may race with many others. All that is said of one moment comes in one go.
 typedef struct RaceTally {
-    uint64_t *count; // NULL: nobody wants to know
+    uint64_t *count; // NULL: not needed
     uint64_t moment; // of the last
     uint32_t lanes;  // that were counted then
 } RaceTally;

@@ -6,13 +6,12 @@
 //     +--------+--------+--------+------------------------+--------+
 //       end ──────────────────────────────────────────────────────────▶ next free byte
 //
-// Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in
-// the header page that all of them map, and then writes them; nobody waits for anybody. A record is one
-// pwrite, complete once that returns, and carries a hash: what a killed process left half done is recognized
-// and counted by the reader. Areas are mapped by the process that reserved them; device code writes race slots
-// there, so they need no end of any kind. No descriptor is kept open, because programs close what they do not
-// know; the path is opened for each append. What cannot be written is counted in the header (`dropped`),
-// which is already on disk then.
+// Several processes and threads append at once: each reserves its bytes with an atomic addition to `end`, in the header page
+// that all of them map, and then writes them. No process or thread waits for another. A record is one pwrite, complete once
+// that returns, and carries a hash: what a killed process left half done is recognized and counted by the reader. Areas are
+// mapped by the process that reserved them; device code writes race slots there, so they need no end of any kind. No descriptor
+// is kept open, because programs close what they do not know; the path is opened for each append. What cannot be written is
+// counted in the header (`dropped`), which is already on disk then.
 #ifndef GR_FINDINGS_RESULTS_H
 #define GR_FINDINGS_RESULTS_H
 
@@ -55,7 +54,7 @@ typedef struct GrResultsHeader {
     uint64_t end;       // atomic
     uint64_t dropped;   // atomic: records and areas that could not be written
     uint64_t processes; // atomic: numbers handed out to processes, from 1
-    uint64_t launches;  // atomic: so far, for who waits
+    uint64_t launches;  // atomic: so far, for the command that waits
     uint64_t races;     // atomic: likewise, as far as they are known before the end
 } GrResultsHeader;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the injection itself asks of the driver in the middle of the program's calls must not show there. The runtime loads
-// modules as late as their first launch, and that may be inside the capture of a graph: allocations, synchronous copies and
-// whatever touches the legacy stream are then refused, and break the capture (CUDA driver API, cuStreamBeginCapture and
+// modules as late as their first launch, and that may be inside the capture of a graph. Allocations, synchronous copies and all
+// calls that touch the legacy stream are then refused, and break the capture (CUDA driver API, cuStreamBeginCapture and
 // cuThreadExchangeStreamCaptureMode). So the thread is put into the relaxed mode meanwhile, and copies go through a stream of
-// their own which waits for nobody.
+// their own, which waits for no other.
 #include "inject/session.h"
 
 typedef CUresult Exchange(CUstreamCaptureMode *);
@@ -22,7 +22,7 @@ void gr_aside_end(unsigned before) {
 }
 
 CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size) {
-    // The CPU device does other work, too, while somebody waits.
+    // The CPU device does other work, too, while a thread waits.
     int (*at_once)(unsigned long long, const void *, size_t) =
         (int (*)(unsigned long long, const void *, size_t))gr_real_dlsym(gr_driver_library(),
                                                                          "gr_cpu_device_write");

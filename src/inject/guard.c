@@ -26,7 +26,7 @@ static SigactionFn real_sigaction(void) {
     return fn;
 }
 
-// Another thread's, or one that somebody sent: as if nobody had been here.
+// Another thread's signal, or one that a process sent: as if this handler were not there.
 static void pass_on(const struct sigaction *to, int sig, siginfo_t *info, void *context) {
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);

@@ -37,7 +37,7 @@ typedef struct GrHook {
     int since;
     GrFlavor flavor;
     GrFn wrapper;
-    GrFn real; // atomic; NULL until somebody asked
+    GrFn real; // atomic; NULL until it was asked for
 } GrHook;
 
 extern GrHook gr_hooks[GR_HOOK_COUNT];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by handle, their counters in the results file, and which launches nobody has waited for.
+// Kernels by handle, their counters in the results file, and which launches no thread has waited for.
 #include "inject/session.h"
 
 #include <stdlib.h>
@@ -187,7 +187,7 @@ void gr_kernel_launched(Kernel *k, const GrLaunch *l, CUresult result) {
     gr_map_put_u64(&s->pending, (uintptr_t)l->stream, (void *)n);
 }
 
-// ---- who was waited for ----------------------------------------------------------------------------------
+// ---- launches that were waited for -----------------------------------------------------------------------
 
 void gr_stream_waited(CUstream stream) { gr_map_remove_u64(&gr_session.pending, (uintptr_t)stream); }
 

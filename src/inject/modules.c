@@ -174,7 +174,7 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
         m->pub.rewritten = true;
         for (uint32_t i = 1; i <= m->info.n_sites; i++)
             m->info.sites[i].status = (uint8_t)m->pub.checked_sites[i];
-        if (!(gr_session.engine->caps & CAP_CHECKS)) // loaded through the whole road, but nobody looked
+        if (!(gr_session.engine->caps & CAP_CHECKS)) // loaded through the whole road, but not looked at
             m->unchecked = "the engine checks nothing";
         *built = (FatbinPtx){.text = m->text,
                              .len = m->text_len,
@@ -186,7 +186,7 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
         gr_session_verbose("module %s: %u memory accesses, %zu bytes of PTX rewritten to %zu", m->pub.name,
                            m->info.n_sites, len, m->text_len);
     }
-    if (st != GR_ERR_INTERNAL) // after a crash nobody knows what state it is in
+    if (st != GR_ERR_INTERNAL) // after a crash its state is not known
         gr_ptx_free(ptx);
 }
 

@@ -67,7 +67,7 @@ typedef struct Session {
     Map kernels_of;    // CUfunction or CUkernel -> Kernel
     Map links;         // CUlinkState -> LinkState
     Map images;        // images that are made of modules already prepared -> LoadedModule
-    Map pending;       // CUstream -> launches that nobody has waited for
+    Map pending;       // CUstream -> launches that no thread has waited for
     Map events;        // CUevent -> EventMark: where it was last recorded
     GrKernelCounts *counts_area;
     uint64_t counts_offset, counts_used;

@@ -228,7 +228,7 @@ static void enlist(SyncThread *t) {
         drop(old);
 }
 
-// Called as the thread ends. Its clock stays for whoever joins it, its number for a thread that comes after it.
+// Called as the thread ends. Its clock stays for the thread that joins it, its number for a thread that comes after it.
 static void thread_ends(void *t) {
     if (t != me || !enter())
         return;
@@ -425,8 +425,8 @@ void gr_threads_barrier(const volatile void *barrier, unsigned count) {
     leave();
 }
 
-// The first `count` that come here are those of the first phase, in whatever order they get into the barrier itself: nobody leaves it
-// before all of them were here. By the time that a phase begins nobody needs the clock of the one before the last.
+// The first `count` that come here are those of the first phase, in whatever order they get into the barrier itself: none
+// leaves it before all of them were here. By the time that a phase begins no thread needs the clock of the one before the last.
 unsigned gr_threads_arrive(const volatile void *barrier) {
     uintptr_t key = key_of(barrier, GR_CLOCK_COUNTER);
     Set *s = set_of(key);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // thread_clocks — what each thread of the program knows of the others, as far as pthreads and C11 threads order them.
 //
-// A vector clock for each thread: of every thread that has waited for the device, up to which of its waits this one comes after. What is
-// released (a mutex unlocked, a semaphore posted, ...) leaves its thread's clock with the object, and what is acquired joins the object's
-// clock to its thread's. Nothing is followed before the first wait, since nobody knows anything then.
+// A vector clock for each thread: of every thread that has waited for the device, up to which of its waits this one comes
+// after. What is released (a mutex unlocked, a semaphore posted, ...) leaves its thread's clock with the object, and what is
+// acquired joins the object's clock to its thread's. Nothing is followed before the first wait, because no thread knows
+// anything then.
 //
 // Any thread at any time may come here, signal handlers too: memory comes from mmap, the lock is a leaf, and a thread that is interrupted
 // here passes. All is of fixed size or bounded: of objects the last 65536 are remembered, and 256 threads that wait for the device.

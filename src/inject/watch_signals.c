@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch_signals — SIGSEGV for faults on watched pages, SIGTRAP for the one instruction after which a page is closed again.
 //
-// Both signals stay the program's: what it asks of sigaction and signal is kept here once we have handlers of our own, and
-// done for every signal that is not ours. Neither may be blocked while we watch, since a fault that comes blocked kills: the
-// masks that the program sets lose the two.
+// Both signals stay the program's. Once gpurace has handlers of its own, the program's settings by sigaction and signal are
+// kept here, and applied to every signal that is not gpurace's. Neither may be blocked while we watch, since a fault that comes
+// blocked kills: the masks that the program sets lose the two.
 #include "inject/watch.h"
 
 #include "findings/results.h"

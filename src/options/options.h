@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // options — the table of options, parsed: command line, GPURACE_OPTIONS, and back to text.
 //
-// Tables are all there is: a field, a command-line option and a key of the same name per row. One table is everybody's (options.def,
-// the fields of GrOptions); an engine may bring one more. `gpurace run` merges its sources (defaults, then GPURACE_OPTIONS, then the
-// command line) and hands the result to libgpurace.so as text in the environment, which the same parser reads back.
+// Tables are all there is: a field, a command-line option and a key of the same name per row. One table has the options of all
+// engines (options.def, the fields of GrOptions). An engine may bring one more. `gpurace run` merges its sources (defaults,
+// then GPURACE_OPTIONS, then the command line) and hands the result to libgpurace.so as text in the environment, which the same
+// parser reads back.
 #ifndef GR_OPTIONS_H
 #define GR_OPTIONS_H
 
@@ -32,7 +33,7 @@ typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
-// What an engine can do, as far as somebody else has to know: a bit for each row of caps.def.
+// What an engine can do, as far as other parts have to know: a bit for each row of caps.def.
 enum {
 #define CAP(id, text) CAP_BIT_##id,
 #include "options/caps.def"
@@ -69,7 +70,7 @@ typedef struct GrOptRange {
 } GrOptRange;
 
 typedef struct GrOptTable {
-    const char *engine; // whose options these are; NULL: everybody's
+    const char *engine; // whose options these are; NULL: those of all engines
     const GrOptRow *rows;
     const GrOptRange *ranges;
     size_t n_rows, n_ranges;
@@ -129,12 +130,13 @@ void gr_options_reproduce(const GrOptions *o, StrBuf *out);
 // The engine `name` is the one that is chosen, or one of several ("collider+exact").
 bool gr_options_uses(const GrOptions *o, const char *name);
 
-// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the blocks of a kernel at most; and of what
-// an option needs (its row's bits) what does not hold, a sentence without its end, NULL: it has an effect.
+// Of a device and an engine that are chosen (`caps`): the word of --schedule that holds; how many threads run the blocks of a
+// kernel at most; and why an option has no effect: the need of its row that does not hold, a sentence without its end. NULL:
+// the option has an effect.
 const char *gr_options_schedule(const GrOptions *o);
 uint64_t gr_options_threads(const GrOptions *o);
 const char *gr_options_misses(const GrOptions *o, unsigned needs);
-// Where --watchpoints and --aim have an effect, as their rows say. (Several threads run blocks only while nobody listens.)
+// Where --watchpoints and --aim have an effect, as their rows say. (Several threads run blocks only while no observer listens.)
 #define GR_WATCHPOINTS_NEED (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_ONE_THREAD | OPT_ON_WATCHES)
 #define GR_AIM_NEEDS        (OPT_ON_WINDOWS | OPT_ON_CPU | OPT_ON_DIRECTED | OPT_ON_WATCHES)
 // Names each option that was given, asks for something ("no", "auto" and a number's default do not) and has no effect.

@@ -117,7 +117,7 @@ static gr_status add_body_var(Parser *p, PtxVar *v, PtxTag tag) {
     return GR_OK;
 }
 
-// A directive nobody knows, verbatim from `b`: up to and including a ';' on its line, else the line.
+// An unknown directive, verbatim from `b`: up to and including a ';' on its line, else the line.
 static gr_status parse_raw(Parser *p, const char *b, PtxStmtKind kind, PtxTag tag) {
     PtxStmt *s = gr_parse_new_stmt(p, kind, tag);
     if (!s)

@@ -258,7 +258,7 @@ static void backwards_order(View *v, uint32_t *stack, uint32_t *post, uint32_t *
     uint32_t n_pieces = 0, n_post = 0;
     pieces[n_pieces++] = 0;
     visit(v, v->root, stack, post, &n_post);
-    for (uint32_t k = g->n_order + g->n_blocks; k-- > 0;) { // blocks nobody reaches come last
+    for (uint32_t k = g->n_order + g->n_blocks; k-- > 0;) { // unreachable blocks come last
         uint32_t blk = k >= g->n_blocks ? g->order[k - g->n_blocks] : k;
         if (v->rpo[blk] != NONE)
             continue;

@@ -465,7 +465,7 @@ static gr_status parse_var(Parser *p, PtxVar *v) {
     return push(p, o);
 }
 
-// A name nobody declared: a register that should have been, a special register to come, or a label.
+// A name that is not declared: a register that should have been, a special register to come, or a label.
 static gr_status parse_unknown(Parser *p, Slice name, bool label_expected) {
     if (*name.s == '%') {
         if (lex_is(name.s[name.len - 1], CH_DIGIT)) {

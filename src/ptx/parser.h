@@ -110,7 +110,7 @@ PtxReg *gr_parse_find_reg(Parser *p, Slice name);
 // Special registers, sources of names and the like that are never renamed.
 const char *gr_parse_intern(Parser *p, const char *s, size_t len);
 
-// The register that a pass made, by its name, which nobody shadows; NULL: it is none.
+// The register that a pass made, by its name, which no other name shadows; NULL: it is none.
 PtxReg *gr_build_made_reg(const PtxFunc *f, const char *name, size_t len);
 // Binding by name in the scope of `at`, for gr_ptx_insert (build.c).
 PtxReg *gr_build_find_reg(PtxFunc *f, PtxStmt *at, const char *name);

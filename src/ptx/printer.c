@@ -14,7 +14,7 @@
 typedef struct Printer {
     StrBuf *out;
     unsigned flags;
-    bool raw_operand; // one was printed whose registers, if any, nobody knows
+    bool raw_operand; // one was printed whose registers, if any, are not known
 } Printer;
 
 static void put(Printer *p, const char *s) { gr_str_add(p->out, s); }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ptx — the intermediate representation of one PTX module, its parser and its printer.
 //
-// The IR is the text made navigable, no more: each statement of the source is one PtxStmt in a doubly linked
-// list, in source order, so that a pass inserts statements anywhere and the printer gives back what came in.
-// Names are resolved: a register is one PtxReg object however often and in whatever nested scope it appears,
-// a variable one PtxVar, a label one PtxLabel. Opcodes and modifiers are split at the dots, interned, and
-// known ones carry an enum value besides; unknown ones pass through unchanged (PTX_OP_UNKNOWN,
-// PTX_MOD_UNKNOWN).
+// The IR is the text made navigable, no more. Each statement of the source is one PtxStmt in a doubly linked list, in source
+// order. So a pass can insert statements anywhere, and the printer gives back the text that came in. Names are resolved: a
+// register is one PtxReg object however often and in whatever nested scope it appears, a variable one PtxVar, a label one
+// PtxLabel. Opcodes and modifiers are split at the dots, interned, and known ones carry an enum value besides; unknown ones
+// pass through unchanged (PTX_OP_UNKNOWN, PTX_MOD_UNKNOWN).
 //
 //     @!%p1 ld.relaxed.gpu.global.v2.u32 {%r1, %r2}, [%rd4+8];
 //      |     |  |                         |           |
@@ -380,8 +379,8 @@ typedef struct PtxFile {
 
 typedef struct PtxSite PtxSite;
 
-// What a pass leaves undone of each function until that is printed: of a module of many functions, the code that is inserted into one of
-// them is in memory, not that of all.
+// Work of a pass on each function that is put off until the function is printed. So only one function's inserted code is in
+// memory, not that of all functions of a module.
 typedef struct PtxLater {
     gr_status (*rewrite)(void *user, struct PtxFunc *f, gr_error *err); // NULL: nothing is left
     void *user;                                                         // lives as long as the module
@@ -453,8 +452,9 @@ enum PtxPrintFlags {
 // Appends the module's text to *out. Fails only when memory is out, a flag cannot be honoured, or something is left to be done of it.
 gr_status gr_ptx_print(const PtxModule *m, unsigned flags, StrBuf *out, gr_error *err);
 
-// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which something was left,
-// the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it, and empties it; NULL: nobody does.
+// The same, and does what is left of each function (PtxModule.later) just before it is printed; of functions of which something
+// was left, the bodies are gone afterwards. Whenever much has been gathered in *out, `take` gets it and empties *out. `take`
+// NULL: all of it stays in *out.
 gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
                              gr_status (*take)(void *user, StrBuf *out, gr_error *err), void *user,
                              gr_error *err);
@@ -500,9 +500,9 @@ void gr_ptx_instr_summarize(PtxInstr *i);
 // the same numbers.
 gr_status gr_ptx_number_sites(PtxModule *m, gr_error *err);
 
-// The bytes of the load `s` that the program uses, a bit for each, all when nothing is said (PTX ISA 11.4, .pragma "used_bytes_mask"): nvcc
-// widens loads over padding and neighbours, and a neighbour's change is no race of this load. *pragma, if not NULL, becomes the first of
-// the pragmas that stand before it; it is left alone when there are none.
+// The bytes of the load `s` that the program uses, a bit for each; all bits when the PTX says nothing (PTX ISA 11.4, .pragma
+// "used_bytes_mask"). nvcc widens loads over padding and neighbours, and a neighbour's change is no race of this load. *pragma,
+// if not NULL, becomes the first of the pragmas that stand before it; it is left alone when there are none.
 uint64_t gr_ptx_used_bytes(const PtxStmt *s, PtxStmt **pragma);
 
 // The path of file `index`, or NULL.
@@ -513,10 +513,10 @@ const char *gr_ptx_file(const PtxModule *m, uint32_t index);
 PtxFunc *gr_ptx_find_func(const PtxModule *m, const char *name);
 PtxVar *gr_ptx_find_var(const PtxModule *m, const char *name);
 
-// A new register of the function with a name nobody uses; declared by the printer. Never NULL: when memory is out, the module is marked,
-// and what is inserted into it or printed of it from then on fails.
+// A new register of the function with an unused name; declared by the printer. Never NULL: when memory is out, the module is
+// marked, and what is inserted into it or printed of it from then on fails.
 PtxReg *gr_ptx_new_reg(PtxFunc *f, PtxType type);
-// A new label of the function with a name nobody uses; place it with gr_ptx_insert_label. Never NULL, likewise.
+// A new label of the function with an unused name; place it with gr_ptx_insert_label. Never NULL, likewise.
 PtxLabel *gr_ptx_new_label(PtxFunc *f);
 
 // Parses statements written as PTX text and inserts them before `at` (NULL: at the end of the body), tagged
@@ -531,9 +531,8 @@ PtxOperand gr_ptx_reg_operand(PtxReg *r);
 PtxOperand gr_ptx_label_operand(PtxLabel *l);
 PtxOperand gr_ptx_int_operand(int64_t v);
 
-// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function with a body, tagged
-// as inserted: how a device runtime gets into a program's module. Raises version and target of dst where
-// needed.
+// Copies every function and variable of `src` that `dst` lacks into `dst`, before its first function with a body, tagged as
+// inserted. This is how a device runtime gets into a program's module. Raises version and target of dst where needed.
 gr_status gr_ptx_link_runtime(PtxModule *dst, const PtxModule *src, gr_error *err);
 
 // Raises .version / .target to at least these. Never lowers; keeps an 'a' or 'f' suffix.

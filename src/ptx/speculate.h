@@ -13,7 +13,8 @@
 
 enum { SPEC_MAX = 8 };
 
-// Who defines and who uses each register of a function, by PtxReg.index. Valid until the function gains registers that are looked up.
+// Which statements define and which use each register of a function, by PtxReg.index. Valid until the function gains registers
+// that are looked up.
 typedef struct DefUse {
     Arena arena;
     struct DefUseReg *regs;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was seen in one way, held against what was seen in another in the same execution.
 //
-// A value that changed under the collider's eyes, and a watchpoint's meeting of which the same access is one side, are one race: the
-// watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in causality: of which
-// the noticing access is one side, or both are where both are known. That one is its witness, and gives it its other side if nobody else
-// does. What has been taken for evidence or for a witness is not listed a second time; what only causality saw is.
+// A value that changed under the collider's eyes, and a watchpoint's meeting of which the same access is one side, are one
+// race: the watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in
+// causality: of which the noticing access is one side, or both are where both are known. That one is its witness, and gives it
+// its other side if nothing else does. What has been taken for evidence or for a witness is not listed a second time; what only
+// causality saw is.
 #include "base/map.h"
 #include "report/report_internal.h"
 

@@ -79,7 +79,7 @@ static bool is_inverse(const GrRace *race) {
     return true;
 }
 
-// Lanes of one warp: who stored what. `size` is 0 when the values are not known.
+// Lanes of one warp: which lane stored what. `size` is 0 when the values are not known.
 static void add_lane_values(const GrRace *race, StrBuf *out) {
     const uint8_t *const values[] = {race->found.expected, race->found.seen};
     unsigned n = race->found.stored[0] == race->found.stored[1] ? 1 : 2; // one: all stored the same

@@ -28,7 +28,8 @@ typedef struct VmExtension {
     // Whether the function of that name is the engine's own. Asked for code without tags, as a fatbinary drops comments: a fault
     // in such a function is blamed on the program's function that called it.
     bool (*owns)(const char *function);
-    // What a thread did that reaches a breakpoint of this module, as in "thread (0,0,0) executed brkpt". NULL: nothing to add.
+    // What a thread did when it reaches a breakpoint of this module, as in "thread (0,0,0) executed brkpt". NULL: nothing to
+    // add.
     const char *(*breakpoint)(const PtxModule *m);
     // An observer asks what the program has in memory at `at`. `bytes` holds what is there: bytes that only the extension wrote are to be
     // replaced by the program's.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // observer — what an engine hears of an execution on the CPU device.
 //
-// Events come in the order in which the device performs them (executions are sequentially consistent), on the
-// thread that drives the device, one per warp instruction, not per lane. Instructions that a pass inserted
-// are reported to nobody: they are neither accesses nor order. A callback may be NULL. Nothing handed over
-// outlives the call.
+// Events come in the order in which the device performs them (executions are sequentially consistent), on the thread that
+// drives the device, one per warp instruction, not per lane. Instructions that a pass inserted are not told: they are neither
+// accesses nor order. A callback may be NULL. Nothing handed over outlives the call.
 #ifndef GR_VM_OBSERVER_H
 #define GR_VM_OBSERVER_H
 
@@ -34,8 +33,8 @@ typedef struct VmAccessEvent {
     uint64_t owner;          // SHARED: linear index of the block whose memory it is: another one of the
         // cluster, or where.block_linear. An access to several blocks comes as several events
     uint32_t turn; // in which order the lanes perform it: gr_vm_commit_lane
-    // Stores that a warp's lanes make from registers: whether bytes [from, from + n) of what lane `lane` stores lie there
-    // already, after the lanes that come before it in that order. NULL: nobody knows.
+    // Stores that a warp's lanes make from registers: whether memory holds bytes [from, from + n) of the value of lane `lane`
+    // already, after the lanes that come before it in that order. NULL: not known.
     bool (*same)(const struct VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
     const void *warp, *insn; // for it
     // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when it is known whether the lane uses the
@@ -50,7 +49,7 @@ static inline unsigned gr_vm_commit_lane(unsigned k, uint32_t turn) {
 
 // How the active lanes of one half of a warp lie: `base` is where lane 0 of the warp would be.
 typedef enum VmShape {
-    VM_SCATTERED, // nobody has looked, or in no order
+    VM_SCATTERED, // not looked at, or in no order
     VM_STEPS,     // lane l is at base + l * size
     VM_SAME,      // all at base
 } VmShape;
@@ -98,8 +97,8 @@ typedef struct VmGlance {
     uint64_t base[2];
     const void *lanes; // uint64_t[32]; the addresses are these plus `offset`
     uint64_t offset;
-    // Stores to shared memory of at most 16 bytes by lanes that do not overlap: in lanes[k] those that find word k (of 4 bytes) of what they
-    // store there already; of less than 4 bytes all of it. NULL: nobody knows.
+    // Stores to shared memory of at most 16 bytes by lanes that do not overlap: in lanes[k] those that find word k (of 4 bytes)
+    // of what they store there already; of less than 4 bytes all of it. NULL: not known.
     void (*same)(const struct VmGlance *g, uint32_t lanes[4]);
     const void *who, *insn; // for it
 } VmGlance;
@@ -141,10 +140,10 @@ typedef struct VmSyncEvent {
     VmProxy proxy;    // FENCE_PROXY: ordered with the generic one
 } VmSyncEvent;
 
-// Asynchronous operations (cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async) and mbarriers. An
-// operation is ISSUEd, some time later READs its source, later still WRITEs its destination; several times over, as
-// large ones are done in pieces and those of a warp's lanes may be done apart. What then becomes known to whom
-// depends on how it completes (VmCompletion).
+// Asynchronous operations (cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async) and mbarriers. An operation is
+// ISSUEd, some time later READs its source, later still WRITEs its destination; several times over, as large ones are done in
+// pieces and those of a warp's lanes may be done apart. How the operation completes says which threads then know what
+// (VmCompletion).
 typedef enum VmAsyncKind {
     VM_ASYNC_ISSUE,
     VM_ASYNC_READ,   // like an access
@@ -244,11 +243,11 @@ typedef struct VmFreeEvent {
 
 // What threads that come to an access should do, under a schedule that can make them (VM_SCHEDULE_DIRECTED).
 typedef enum VmWish {
-    VM_WISH_NONE,   // nobody wishes anything of this run
-    VM_WISH_NEW,    // nor now, but what was tried before need not be tried again
+    VM_WISH_NONE,   // no observer wishes anything of this run
+    VM_WISH_NEW,    // no wish now, but an earlier schedule need not be tried again
     VM_WISH_PASSES, // go on: others are waited for
-    VM_WISH_STOPS,  // wait, but not for those who stay
-    VM_WISH_STAYS,  // wait for everybody else
+    VM_WISH_STOPS,  // wait, but not for threads that stay
+    VM_WISH_STAYS,  // wait for all others
 } VmWish;
 
 typedef struct VmObserver {

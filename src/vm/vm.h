@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // vm — a CUDA device whose processor is an interpreter of PTX. Knows no CUDA API and no engine.
 //
-// Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside
-// gr_vm_run, on the caller's thread (VmConfig.jobs may lend it others): the driver decides when that is, which makes asynchrony a matter of
-// seeds. All launches that were started and have not ended run concurrently. None of these functions is
-// thread safe; the driver holds one lock.
+// Model: docs/execution-model.md. A device loads modules, starts launches, and makes progress only inside gr_vm_run, on the
+// caller's thread (VmConfig.jobs may lend it others). The driver decides when that is, so seeds decide asynchrony. All launches
+// that were started and have not ended run concurrently. None of these functions is thread safe; the driver holds one lock.
 #ifndef GR_VM_VM_H
 #define GR_VM_VM_H
 
@@ -16,13 +15,13 @@ typedef struct VmModule VmModule;
 typedef struct VmFunc VmFunc;
 typedef struct VmLaunch VmLaunch;
 
-// Who runs when (policy.h).
+// Which warp runs when (policy.h).
 typedef enum VmSchedule {
-    VM_SCHEDULE_DEFAULT,  // seeded choices, for anything from one instruction on
-    VM_SCHEDULE_RR,       // in turn
-    VM_SCHEDULE_RANDOM,   // anybody, for a few instructions
-    VM_SCHEDULE_PCT,      // by priorities: a bound on how likely a race is found
-    VM_SCHEDULE_DIRECTED, // who has made an access is held while others run: gr_vm_run may yield VM_RUN_HELD
+    VM_SCHEDULE_DEFAULT, // seeded choices, for anything from one instruction on
+    VM_SCHEDULE_RR,      // in turn
+    VM_SCHEDULE_RANDOM,  // any warp, for a few instructions
+    VM_SCHEDULE_PCT,     // by priorities: a bound on how likely a race is found
+    VM_SCHEDULE_DIRECTED, // a thread that has made an access is held while others run: gr_vm_run may yield VM_RUN_HELD
 } VmSchedule;
 
 enum { VM_PCT_DEPTH = 3, VM_PCT_STEPS = 10000 };

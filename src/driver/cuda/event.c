@@ -113,7 +113,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned int flags) 
         return gr_cu_leave(gr_capture_wait(s, e));
     if (r == CUDA_SUCCESS)
         r = gr_capture_implicit(s);
-    if (r != CUDA_SUCCESS || !e->mark) // an event that was never recorded is waited for by nobody
+    if (r != CUDA_SUCCESS || !e->mark) // no stream waits for an event that was never recorded
         return gr_cu_leave(r);
     Item *it = gr_item_new(ITEM_WAIT);
     if (!it)

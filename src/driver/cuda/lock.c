@@ -140,7 +140,7 @@ void gr_cu_in_callback(bool yes) { in_callback = yes; }
 
 // ---- fork --------------------------------------------------------------------------------------------------
 
-// The child gets a copy of a lock that nobody is left to release, hence the lock is held across the fork.
+// The child gets a copy of a lock that no thread is left to release, so the lock is held across the fork.
 static void before_fork(void) {
     gr_cu_lock();
     pthread_mutex_lock(&mutex);

@@ -3,7 +3,7 @@
 // version's cuda.h declares. The table is api.def.
 #include "driver/cuda/driver.h"
 
-// All entry points under names and a type of our own, as cuda.h's types differ and nobody calls them here.
+// All entry points under names and a type of our own, because cuda.h's types differ and no code here calls them.
 #define GR_SECTION(title)
 #define GR_API(symbol, base, version, mode, status) int entry_##symbol(void) __asm__(#symbol);
 #include "driver/cuda/api.def"

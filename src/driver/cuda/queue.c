@@ -7,13 +7,14 @@
 // moves a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and
 // the same calls the same things happen in the same order.
 //
-// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves no further
-// while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only when the
-// host waits in vain, asks again and again, or has been away for a while, one of those held is released. Copies and memsets
-// are put off likewise, most of them, until all that runs is held: else who was submitted first would be first.
+// With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves no
+// further while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only
+// when the host waits in vain, asks again and again, or has been away for a while, one of those held is released. Copies and
+// memsets are put off likewise, most of them, until all that runs is held: otherwise the first to be submitted would be the
+// first to run.
 //
-// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work
-// pending, and an item has its own stream. So with one stream it makes no difference who advanced it when.
+// Draws: `choice` is drawn only where there is more than one possibility, `quanta` once per API call with work pending, and an
+// item has its own stream. So with one stream it makes no difference which thread advanced it, or when.
 #include "driver/cuda/queue.h"
 #include "device_api/hooks.h"
 #include "driver/cuda/capture.h"
@@ -127,7 +128,7 @@ void gr_item_free(Item *it) {
     free(it);
 }
 
-// Who comes first is then a matter of real time.
+// Which one comes first then depends on real time.
 static void note_threads(void) {
     static bool noted;
     static pthread_t last;
@@ -141,7 +142,7 @@ static void note_threads(void) {
     any = true;
 }
 
-// Processor time of this thread, if somebody wants to know (config.def, `times`).
+// Processor time of this thread, if the settings ask for it (config.def, `times`).
 static uint64_t thread_ns(void) {
     struct timespec t = {0};
     if (gr_cu.config.times)
@@ -258,8 +259,8 @@ static bool may_run(const Item *it) {
     return before_legacy(it);
 }
 
-// Items that are put off come if `late`, or when nothing else can run and either somebody is held, so that they come in a
-// window, or the host waits. Yields how many devices are held.
+// Items that are put off come if `late`, or when nothing else can run and either a thread is held (so that they come in a
+// window) or the host waits. Yields how many devices are held.
 static unsigned gather(bool late, bool waits) {
     unsigned held = 0, put_off = 0;
     actions.len = 0;
@@ -579,7 +580,7 @@ static bool is_reached(const Goal *g) {
 
 static void run_until(const Goal *g) {
     while (!is_reached(g)) {
-        if (gr_cu.exiting) { // not much of it is left, and nobody waits for what that does not do
+        if (gr_cu.exiting) { // not much of it is left, and no thread waits for the rest
             uint64_t before = exit_steps;
             gr_queue_exit(SLICE);
             if (exit_steps == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// queue — the work that the program has queued on streams, and who does it: queue.c, the callback thread, the device thread.
+// queue — the work that the program has queued on streams, and what does it: queue.c, the callback thread, the device thread.
 #ifndef GR_DRIVER_CUDA_QUEUE_H
 #define GR_DRIVER_CUDA_QUEUE_H
 

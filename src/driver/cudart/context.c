@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // context — which device and context a thread works on.
 //
-// The runtime uses the context that is current to the thread, whoever made it so (driver API code may mix
-// in); a thread without one gets the primary context of its device, 0 unless cudaSetDevice said otherwise.
-// Primary contexts are retained once per process. A reset makes every thread's remembered binding stale; a
-// generation number tells.
+// The runtime uses the context that is current to the thread, whatever call made it current (driver API code may mix in). A
+// thread without a context gets the primary context of its device, which is 0 unless cudaSetDevice said otherwise. Primary
+// contexts are retained once per process. A reset makes every thread's remembered binding stale; a generation number tells.
 #include "driver/cudart/runtime.h"
 
 #include <pthread.h>
@@ -18,8 +17,7 @@ static _Thread_local int selected_device;
 static _Thread_local CUcontext bound_context; // the primary context that bind() made current, and when
 static _Thread_local unsigned bound_generation;
 
-// A context that somebody else made current is none of our business; one of ours may have been reset
-// meanwhile.
+// The runtime leaves a context alone that the driver API made current; one of the runtime's may have been reset meanwhile.
 static bool is_usable(CUcontext current) {
     return current != NULL && (current != bound_context || bound_generation == gr_rt_generation());
 }

@@ -155,7 +155,7 @@ void CUDARTAPI __cudaUnregisterFatBinary(void **fatCubinHandle) {
         memset(&variables, 0, sizeof variables);
     }
     pthread_mutex_unlock(&lock);
-    // At process exit the driver may already be shutting down and refuse: nobody is left to tell.
+    // At process exit the driver may already be shutting down and refuse: there is no caller left to tell.
     if (image->state == LOADED)
         gr_rt_legacy.cuLibraryUnload(image->library);
     free(image);

@@ -6,8 +6,8 @@
 // error for cudaGetLastError). Nothing is done at load time but registration, since nvcc's constructors run
 // before main.
 //
-// Nothing here knows who implements the driver: entry points are found as NVIDIA documents it, with
-// dlopen("libcuda.so.1"), dlsym and cuGetProcAddress, so a library that interposes those sees every call.
+// Nothing here knows which library implements the driver. Entry points are found as NVIDIA documents it, with
+// dlopen("libcuda.so.1"), dlsym and cuGetProcAddress. So a library that interposes those sees every call.
 //
 // All of it is written for CUDA 13's headers; cuda12.h and cuda12.c make CUDA 12's ABI of it (GR_RT_MAJOR).
 //

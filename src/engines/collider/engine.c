@@ -38,9 +38,9 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
-// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs see
-// every launch but those of graphs. Such are chosen an eighth as often.
-// Where the schedule makes threads wait nobody waits without a window: every other seed, those accesses come first.
+// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs
+// see every launch but those of graphs. Such are chosen an eighth as often. Where the schedule makes threads wait, no thread
+// waits without a window. So with every other seed those accesses come first.
 static uint64_t level(const void *user, SampleSite site) {
     const Collider *c = user;
     if (c->seed % 2 && gr_aims_waits_at(c->aim, site.function, site.nth))

@@ -36,7 +36,7 @@ struct GrOptTable; // options/options.h
 struct GrHostTouch;   // device_api/work.h
 struct GrHostThreads; // device_api/host_threads.h
 
-// Who wants to know what the host itself does to memory that it shares with the CPU device.
+// A listener for what the host itself does to memory that it shares with the CPU device.
 typedef struct GrHostWatcher {
     void *user;
     void (*touched)(void *user, const struct GrHostTouch *t);
@@ -59,11 +59,12 @@ typedef struct GrSession {
     // The results file: appends a record; reserves zeroed bytes, of which *offset is the place, or yields NULL.
     void (*record)(struct GrSession *s, GrRecordKind kind, const StrBuf *payload);
     void *(*area)(struct GrSession *s, uint64_t size, uint64_t *offset);
-    // From now on `w` is told of accesses of the host while `watching` is on, each time with the driver's lock held, as which
-    // `watching` must be called: on with every submission of work, off when the host has waited for all. False: not here.
+    // From now on `w` is told of accesses of the host while `watching` is on, each time with the driver's lock held. `watching`
+    // must be called with that lock too: on with every submission of work, off when the host has waited for all work. False:
+    // not possible here.
     bool (*watch)(struct GrSession *s, const GrHostWatcher *w);
     void (*watching)(struct GrSession *s, bool on);
-    // One more race is known, for who waits for the program.
+    // One more race is known: a count for the command that waits for the program.
     void (*raced)(struct GrSession *s);
     // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
     const struct GrHostThreads *threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// missing — what would have ordered two accesses, as the end of a sentence: for those who say which race.
+// missing — what would have ordered two accesses, as the end of a sentence, for engines that name both sides of a race.
 #ifndef GR_EXACT_MISSING_H
 #define GR_EXACT_MISSING_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// misuses — synchronization that is wrong in itself, as the CPU device tells, into the results file: a record for each kind and place when it is
-// first seen, and a count of the threads that did it, which lives in the file.
+// misuses — writes to the results file the synchronization that is wrong in itself, as the CPU device tells it. Each kind and
+// place has a record, written when it is first seen, and a count of the threads that did it. The count lives in the file.
 #ifndef GR_INJECT_MISUSES_H
 #define GR_INJECT_MISUSES_H
 

@@ -143,7 +143,7 @@ static GrRaceSide side_of(const RaceWriter *w, const RaceSide *s, StrBuf *symbol
     return out;
 }
 
-// The launch of who came, else of who was there: one of them may be the host or a copy, or be over.
+// The launch of the access that came, else of the one that was there: one of them may be the host or a copy, or be over.
 static void stop_launch(const RaceWriter *w, const Race *race) {
     int (*stop)(uint64_t, const char *) =
         (int (*)(uint64_t, const char *))w->session->symbol(w->session, "gr_cpu_device_stop");

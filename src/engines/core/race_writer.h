@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// race_writer — races both of whose sides are known, from an engine that listens to the CPU device into the results file: a record when
-// a pair of places is first seen to race, and a count that lives in the file, so that whatever becomes of the program its races are there.
-// Modules of the device and of the injection are matched by fingerprint.
+// race_writer — writes to the results file the races of an engine that listens to the CPU device. Both sides of such a race are
+// known. A record is written when a pair of places is first seen to race. The count lives in the file, so the races are there
+// whatever becomes of the program. Modules of the device and of the injection are matched by fingerprint.
 #ifndef GR_INJECT_RACE_WRITER_H
 #define GR_INJECT_RACE_WRITER_H
 

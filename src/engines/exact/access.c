@@ -135,8 +135,8 @@ bool gr_exact_touch_cells(Exact *x, Access *a, Line *line, uint32_t lanes, Shape
     return write_cells(x, a, line, lanes, shape, size);
 }
 
-// What became of a word before in the same line, which the same lanes accessed. A word with the same history comes to the same,
-// without anything being looked at again: the elements of a vector mostly have one, or two if only some of them change.
+// What became of a word before in the same line, which the same lanes accessed. A word with the same history gives the same
+// result, without another look: the elements of a vector mostly have one, or two if only some of them change.
 typedef struct Twin {
     bool asked, silent; // Access.asked, silent
     Cell was, is;
@@ -528,7 +528,7 @@ void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e) {
         if (!a.owner)
             return;
         gr_exact_catch_up_with(x, a.owner, e->address, e->where.mask, e->size);
-        // Nobody need have waited for what an mbarrier is told of.
+        // No thread need have waited for the operations that an mbarrier is told of.
         if (a.owner->tile)
             a.owner->tile->async |= op->completes != VM_COMPLETES_GROUP && op->completes != VM_COMPLETES_BULK;
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // board — the last threads that accessed each word of a block's shared memory in one phase: enough to say that nothing there races.
 //
-// Every 4 bytes (or fewer, `grain`) have an entry for the last thread that wrote, one for those that have read since, and one for those
-// that performed atomic operations since. An access is fine if it comes after all that it conflicts with: those of nobody, of its own
-// thread, or of threads of which it knows (order.h). Whatever comes after a write comes after all that the write came after, so the last
-// one is enough. "Not fine" says little: only the shadow tells races.
+// Every 4 bytes (or fewer, `grain`) have an entry for the last thread that wrote, one for the threads that have read since, and
+// one for the threads that performed atomic operations since. An access is fine if it comes after all accesses that it
+// conflicts with: there are none, or they are of its own thread, or of threads of which it knows (order.h). An access that
+// comes after a write comes after everything that the write came after, so the last write is enough. "Not fine" says little:
+// only the shadow tells races.
 //
 // The idea is that of epochs in C. Flanagan, S. N. Freund: FastTrack: Efficient and Precise Dynamic Race Detection, PLDI 2009.
 #ifndef GR_EXACT_BOARD_H
@@ -14,8 +15,8 @@
 
 typedef enum BoardClass { BOARD_READ, BOARD_WRITE, BOARD_ATOM } BoardClass;
 
-// An entry, 0: nobody. From the top: generation (7 bits), 1 bit: threads of several warps, warp (5), epoch since the phase began (13),
-// lane (6; 32: several of the warp).
+// An entry, 0: none. From the top: generation (7 bits), 1 bit: threads of several warps, warp (5), epoch since the phase began
+// (13), lane (6; 32: several of the warp).
 enum {
     BOARD_LANE_BITS = 6,
     BOARD_EPOCH_BITS = 13,
@@ -28,7 +29,7 @@ enum {
 };
 
 typedef struct Board {
-    uint32_t *by[3];     // by BoardClass: entries; NULL: nobody has done so yet
+    uint32_t *by[3];     // by BoardClass: entries; NULL: no thread has done so yet
     uint32_t n, bytes;   // entries; of shared memory
     uint32_t generation; // entries of another one are as good as empty
     uint32_t epoch;      // before the phase

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dekker — notices where a program may rely on more order than a GPU keeps: two threads each store to one place and then load another,
-// crosswise, and not both have a fence.sc between (Dekker's and Peterson's mutual exclusion; "store buffering" in the literature).
+// dekker — notices where a program may rely on more order than a GPU keeps. Two threads each store to one place and then load
+// another, crosswise, and not both have a fence.sc between (Dekker's and Peterson's mutual exclusion; "store buffering" in the
+// literature).
 //
 // On a GPU both loads may then see the old values. An execution here is sequentially consistent, so that one of them sees the new one,
 // and what follows is ordered or does not happen. That is no race by itself, but races behind it are missed: hence a remark.

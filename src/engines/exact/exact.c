@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exact — modules and their sites, and events to who is concerned. See exact.h.
+// exact — modules and their sites; hands events to the parts that they concern. See exact.h.
 #include "engines/exact/exact_internal.h"
 
 #include "base/rng.h"

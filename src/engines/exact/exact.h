@@ -55,8 +55,8 @@ typedef struct ExactOptions {
     uint32_t tables_at;
     // The log of a phase (log.h) is shortened whenever it has so many bytes or more; 0: when it pays. For tests, too.
     uint32_t shorten_at;
-    // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all
-    // of it. NULL: nobody sees them.
+    // Whether the host's own accesses matter now: true with each submission of work, false when the host has waited for all of
+    // it. NULL: they are not seen.
     void (*watch)(void *user, bool on);
     const GrHostThreads *threads; // NULL: nothing is known of them
 } ExactOptions;

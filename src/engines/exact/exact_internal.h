@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// exact_internal — what the parts of the causality engine share: exact.c hears of events, access.c brings accesses to the
-// shadow, quick.c the common ones at once, runs.c whole lines, and phase.c defers what shared memory may never need (log.c),
-// for as long as board.c says that nothing races; judge.c
-// says which of them race and reports it, history.c what has to be remembered of them, host.c speaks for the host's copies,
-// memsets and waits, touch.c for its own accesses, freed.c for memory that is freed.
+// exact_internal — what the parts of the causality engine share. exact.c hears of events. access.c brings accesses to the
+// shadow; quick.c does so at once for common ones, and runs.c for whole lines. phase.c defers what shared memory may never need
+// (log.c), for as long as board.c says that nothing races. judge.c says which accesses race and reports them. history.c says
+// what has to be remembered. host.c is for the host's copies, memsets and waits, touch.c for the host's own accesses, freed.c
+// for memory that is freed.
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
@@ -37,7 +37,7 @@ typedef struct FreeSite {
     uint32_t line, ptx_line;
 } FreeSite;
 
-// Memory that was freed, and by whom: nothing else is remembered of it.
+// Memory that was freed, and the thread that freed it: nothing else is remembered of it.
 typedef struct FreedRange {
     uint64_t at, size;
     Stamp stamp;
@@ -51,7 +51,7 @@ typedef struct ReadPage {
     uint64_t page;              // its number, and 1; 0: there is none
     uint64_t age;               // of the shadow's tables (Tables.age): of another one `table` means nothing
     uint64_t launch, version;   // of another launch, or Exact.reads_version, `told` means nothing
-    uint32_t table[PAGE_LINES]; // tables of the lines, their numbers and 1; 0: nobody has looked
+    uint32_t table[PAGE_LINES]; // tables of the lines, their numbers and 1; 0: not looked for yet
     uint64_t
         told[PAGE_WORDS / 64]; // a bit per word: no further read has to be remembered, and no reader can race
 } ReadPage;
@@ -63,7 +63,7 @@ typedef struct ReadPages {
 
 // What the accesses of one site have in common.
 typedef struct Kind {
-    Stamp stamp;           // all but who and when
+    Stamp stamp;           // all but thread and time
     bool known;            // it has been filled in
     bool relaxed;          // strong, but neither release nor acquire
     uint32_t wait, spoilt; // so many times it is not deferred; how often that was in vain
@@ -77,7 +77,7 @@ typedef struct ReadBy {
     uint32_t site;
     uint16_t warp;
     uint8_t mark, bytes;
-    uint32_t lanes; // 0: nobody
+    uint32_t lanes; // 0: none
 } ReadBy;
 
 typedef struct FoundRace {
@@ -153,7 +153,7 @@ typedef struct Access {
     // What was found out about other stamps, for the next lanes. 0: nothing yet.
     uint32_t known;           // every lane of the view's warp knows all of it
     uint32_t plain;           // likewise, and it is weak
-    uint32_t gone;            // whoever was under it is superseded by whoever is under a->stamp
+    uint32_t gone;            // accesses under it are superseded by those under a->stamp
     uint32_t own;             // it is of the same warp
     uint32_t before;          // index of a launch that came before this one, and 1
     const Line *tables_known; // all that its tables hold is of launches that this one knows
@@ -164,14 +164,14 @@ typedef struct Access {
 // Gives back what is not needed of accesses and launches that are over, when that is much. Not while anything is under way.
 void gr_exact_tidy(Exact *x);
 Block *gr_exact_block_of(Exact *x, const VmWhere *w); // NULL when there is none
-// An access that nobody wants to hear of.
+// An access that the options leave out.
 bool gr_exact_is_passed(Exact *x, const Launch *l, const PtxModule *m, uint32_t site);
 // The code of a site, which is of the module of a launch that is running. NULL: it is of another module.
 const PtxSite *gr_exact_code(Exact *x, const Launch *running, uint32_t site);
 uint32_t gr_exact_site(Exact *x, const PtxModule *module, uint32_t site);
 // Gives the numbers of stamps that nothing refers to any more to others.
 void gr_exact_collect(Exact *x);
-// Before an event that takes stamps. Nobody may hold the number of one then.
+// Before an event that takes stamps. No code may hold the number of a stamp then.
 static inline void gr_exact_make_room(Exact *x) {
     if (__builtin_expect(gr_shadow_is_full(&x->shadow), 0))
         gr_exact_collect(x);
@@ -267,7 +267,7 @@ static inline bool gr_exact_passes_some(const Exact *x) {
 
 // access.c
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
-// An access that nobody wants to hear of: only what it orders.
+// An access that the options leave out: only what it orders.
 void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e);
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
 void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,
@@ -358,9 +358,8 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
 void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);
 
-// history.c
-// Nobody can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
-// wrote.
+// history.c No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the
+// generic one wrote.
 static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
     if (t->at.launch != a->view.launch->index)
         return gr_order_settled(&x->order, t->at.launch);
@@ -368,14 +367,14 @@ static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp
     return b && t->at.id == b->id && t->at.epoch <= b->safe && !b->ragged && b->alone &&
            (t->access == PTX_ACCESS_READ || !b->launch->bulk);
 }
-// The same site and kind: whoever races with the one races with the other, if order is the same.
+// The same site and kind: an access that races with one races with the other, if order is the same.
 static inline bool gr_exact_same_kind(const Stamp *a, const Stamp *b) {
     return a->site == b->site && a->access == b->access && a->strong == b->strong && a->scope == b->scope &&
            a->elem == b->elem && a->mark == b->mark;
 }
-// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks will do, since whoever may
-// write there later is unordered with one of the two at least if it is with any. *other: the linear index, and 1, of the first of them
-// that was found. True: `t` is the second.
+// Weak reads of global memory by blocks that nothing orders: of those of one site, two by different blocks are enough: a later
+// write that is unordered with any of them is unordered with at least one of the two. *other: the linear index, and 1, of the
+// first of them that was found. True: `t` is the second.
 static inline bool gr_exact_is_told(const Exact *x, const Stamp *mine, const Stamp *t, uint64_t *other) {
     if (!gr_exact_same_kind(t, mine) || t->at.launch != mine->at.launch || t->proxy != mine->proxy)
         return false;
@@ -389,7 +388,7 @@ static inline bool gr_exact_reads_apart(const Access *a, const Stamp *mine) {
     return !a->owner && !a->view.op && mine->access == PTX_ACCESS_READ && !mine->strong &&
            a->view.launch->apart;
 }
-// Nobody can race any more with anything that h holds.
+// No access can race any more with anything that h holds.
 bool gr_exact_all_over(const Exact *x, const Access *a, History h);
 // What takes the place of h, with a reference to it.
 History gr_exact_remember(Exact *x, Access *a, History h, uint32_t lanes, uint64_t word, uint32_t bytes);

@@ -16,9 +16,9 @@ bool gr_exact_all_over(const Exact *x, const Access *a, History h) {
     return true;
 }
 
-// The lanes of `e` with whom somebody may race later without racing with the access now at hand too. Such a one has the same site
-// and kind, covers the bytes, and comes after: whoever is unordered with the earlier then is with the later. *seen: but
-// those who come after something older only because e saw it still need e (`observed`).
+// The lanes of `e` with which a later access may race without racing with the access now at hand too. Such a one has the same
+// site and kind, covers the bytes, and comes after: an access that is unordered with the earlier one then is unordered with the
+// later one. *seen: but accesses that come after something older only because e saw it still need e (`observed`).
 static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t bytes, bool chain,
                              bool *seen) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp], *t = &x->shadow.stamps.data[e->stamp];
@@ -29,7 +29,7 @@ static uint32_t still_needed(const Exact *x, Access *a, const Entry *e, uint32_t
     }
     if ((e->bytes & ~bytes) || !gr_exact_same_kind(t, mine))
         return e->lanes;
-    // A read-modify-write that saw another's value comes after it for all who come after itself (`observed`).
+    // A read-modify-write that saw another's value comes after it for all that come after itself (`observed`).
     if (chain && t->strong && t->access == PTX_ACCESS_RMW && gr_exact_morally_strong(x, mine, t) &&
         (t->at.id == mine->at.id || (t->scope >= SAME_DEVICE && !x->narrow))) {
         *seen = true;
@@ -224,7 +224,7 @@ static History tidy(Exact *x, Access *a, History h, uint32_t lanes, uint64_t wor
     return tidied(x, now, n);
 }
 
-// Whoever looks at one place in a loop has read it before.
+// A thread that looks at one place in a loop has read it before.
 static bool has_read(const Shadow *s, History h, uint32_t stamp, uint32_t lanes, uint32_t bytes) {
     Entry e;
     unsigned newest = s->stamps.data[stamp].strong ? LOOKED_AT : NEWEST;

@@ -211,7 +211,7 @@ void gr_hosts_hear(Hosts *h, const Work *w, const GrWork *e) {
 
 Clock *gr_hosts_begins(Hosts *h, const GrWork *e) {
     Clock *prior = NULL, *c = h->several ? gr_work_begins(&h->work, e, &prior) : NULL;
-    if (prior) // who waits is asked about by the other clock
+    if (prior) // the other clock says which threads wait
         gr_clock_take(&c, prior);
     return c;
 }
@@ -231,7 +231,7 @@ void gr_hosts_launch_begins(Hosts *h, Launch *l) {
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
     if (h->several)
         gr_work_ended(&h->work, e, done);
-    gr_clock_take(&h->work.host, NULL); // host functions: what they know is told to nobody for sure
+    gr_clock_take(&h->work.host, NULL); // host functions: no thread is sure to learn what they know
 }
 
 void gr_hosts_unsure_pair(Hosts *h, uint32_t a, uint32_t b) {

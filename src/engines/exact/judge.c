@@ -202,17 +202,17 @@ bool gr_exact_morally_strong(const Exact *x, const Stamp *a, const Stamp *b) {
     return r <= a->scope && r <= b->scope;
 }
 
-// An operation of the async proxy comes after t, but nobody has told it what the generic proxy did there. (A wait for an operation of
-// the async proxy is a proxy fence.)
+// An operation of the async proxy comes after t, but no proxy fence has told it what the generic proxy did there. (A wait for
+// an operation of the async proxy is a proxy fence.)
 static bool lacks_proxy_fence(const Exact *x, const Access *a, const Stamp *mine, const Stamp *t,
                               uint32_t u) {
     return mine->proxy == VM_PROXY_ASYNC && t->proxy != VM_PROXY_ASYNC && a->view.op &&
            !gr_order_proxied(&x->order, &a->view, &t->at, u);
 }
 
-// An operation precedes another in causality order too when somebody observed its value and that precedes the other (PTX
-// ISA, "Causality order", second rule): it is enough that a later strong read of the location is known. Yields
-// the bytes of the word of which that is so.
+// An operation precedes another in causality order too when an operation that observed its value precedes the other (PTX ISA,
+// "Causality order", second rule): it is enough that a later strong read of the location is known. Yields the bytes of the word
+// of which that is so.
 static uint32_t observed(const Exact *x, const Access *a, const Cell *cell, const Stamp *mine, const Stamp *w,
                          uint32_t u, uint32_t wanted) {
     uint32_t bytes = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // log — what the threads of a block did to its shared memory in one phase (phase.c), as notes in their order.
 //
-// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a warp read there, by
-// one instruction in one epoch. Of a lane that read a place several times by one instruction only the last epoch is kept: whatever comes later
-// and races with an earlier one of these reads races with the last one too. The sets stand behind everything else in the log. That a read
-// stands behind a write that came after it does no harm: reads in the log race with nothing in it, and whatever comes after that write comes after
-// that read as well.
+// A log that has become long is shortened: the weak reads in it become sets. A set says for each place which lanes of a warp
+// read there, by one instruction in one epoch. If a lane read a place several times by one instruction, only the last epoch is
+// kept: a later access that races with an earlier one of these reads races with the last one too. The sets stand behind
+// everything else in the log. That a read stands behind a write that came after it does no harm: reads in the log race with
+// nothing in it, and an access that comes after that write comes after that read as well.
 #ifndef GR_EXACT_LOG_H
 #define GR_EXACT_LOG_H
 

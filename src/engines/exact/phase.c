@@ -180,7 +180,7 @@ static TilePhase phase_of(const Kind *k) {
                                                  : PHASE_ATOMS;
 }
 
-// Strong accesses that order nothing: nobody can acquire anything there, nor has released or read anything before.
+// Strong accesses that order nothing: no thread can acquire anything there, nor has one released or read anything before.
 static bool orders_nothing(const Exact *x, const Block *b, const Warp *w, const VmGlance *g, const Kind *k) {
     return k->relaxed && k->stamp.elem == g->site->size && !(w->synced & g->mask) && !b->sync.live &&
            !x->open.len;
@@ -334,7 +334,7 @@ static uint32_t past_epoch(const Block *b) {
 
 static void refresh(Block *b, uint32_t epoch) {
     Tile *t = b->tile;
-    gr_order_vars_free(&b->sync); // everybody has acquired all that can be acquired from them
+    gr_order_vars_free(&b->sync); // all threads have acquired all that can be acquired from them
     gr_exact_keep_watched(b, t, t->generation++);
     t->phase = PHASE_FRESH;
     t->epoch = epoch;

@@ -204,7 +204,8 @@ static bool is_clear_of_tables(Exact *x, Access *a, const Line *line, uint32_t l
     return clear;
 }
 
-// What the lanes do, as far as order goes. False: that is nothing, as nobody has released anything and neither have these lanes.
+// What the lanes do, as far as order goes. False: that is nothing, because no thread has released anything and neither have
+// these lanes.
 static bool strong_op(Exact *x, const Access *a, const VmGlance *g, StrongOp *op) {
     const Stamp *mine = &x->shadow.stamps.data[a->stamp];
     Map *vars = a->owner ? &a->owner->sync : &x->order.sync;
@@ -439,7 +440,7 @@ bool gr_exact_glance(Exact *x, Block *b, const VmGlance *g) {
     if (shared) {
         if (gr_exact_defer(x, b, w, g, k, epoch))
             return true;
-        if (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL) // nobody deferred anything there
+        if (!b->tile || gr_exact_watched(b->tile, g) != WATCHES_ALL) // nothing was deferred there
             gr_exact_catch_up(x, b);
     }
     bool strong = k->stamp.strong, reads = k->stamp.access == PTX_ACCESS_READ;

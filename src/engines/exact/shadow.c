@@ -10,7 +10,7 @@
 enum {
     NEW_STAMPS = 1 << 16,  // at least so many between two collections
     VISITS = 8,            // at most so many histories and runs are gone through for each of them
-    KEPT_BYTES = 64 << 20, // of pages nobody needs any more
+    KEPT_BYTES = 64 << 20, // of pages that are not needed any more
 };
 
 // ---- Lines of global memory ----------------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ void gr_shadow_collect_tile(Shadow *s, const Tile *t) {
             use_line(s, &t->lines[k]);
 }
 
-// What still refers to a number that is given back knows nothing and is nobody: checks.c notices it.
+// What still refers to a number that is given back knows nothing and stands for no thread: checks.c notices it.
 static void give_back(Shadow *s, size_t word) {
     for (uint64_t m = ~s->used[word]; m; m &= m - 1) {
         size_t number = word * 64 + (size_t)__builtin_ctzll(m);

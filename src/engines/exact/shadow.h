@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// shadow — who has accessed which bytes: for every line of 128 bytes the accesses that a later one may still race with.
+// shadow — which accesses touched which bytes: for every line of 128 bytes the accesses that a later one may still race with.
 //
-// A line is told in runs for as long as that is possible: what one warp instruction did to it, one lane after the other or all at the
-// same place, in the order newest to oldest. One run each for reads and writes is in the line itself. When somebody needs
-// to know more exactly, the line gets cells, one for every 4-byte word, with two histories, of writes and of reads. A history is
-// empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes, bytes}; those of global memory
-// are interned, so that words accessed alike share them. A stamp is what one warp instruction's accesses have in common. Memory is
+// A line is told in runs for as long as that is possible: what one warp instruction did to it, one lane after the other or all
+// at the same place, in the order newest to oldest. One run each for reads and writes is in the line itself. When more has to
+// be known, the line gets cells, one for every 4-byte word, with two histories, of writes and of reads. A history is empty, one
+// access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes, bytes}; those of global memory are
+// interned, so that words accessed alike share them. A stamp is what one warp instruction's accesses have in common. Memory is
 // taken when it is touched first.
 //
 // The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
@@ -206,7 +206,7 @@ typedef struct Shadow {
     uint64_t log_bytes;
     VEC(Stamp) stamps; // [0] unused
     uint64_t age;      // numbers of stamps that were known when it was less may mean others now
-    uint64_t *used; // a bit per stamp below `used_to`: somebody referred to it when they were last collected
+    uint64_t *used; // a bit per stamp below `used_to`: something referred to it when they were last collected
     size_t used_to, next_unused;
     size_t step;          // stamps are collected whenever that many are new; 0: as many as pay for it
     size_t left;          // until they are collected, so many will be
@@ -283,7 +283,7 @@ static inline Cell *gr_line_cell(Shadow *s, Line *l, uint64_t at, bool shared) {
     return cells ? &cells[at / CELL_BYTES % LINE_CELLS] : NULL;
 }
 
-// Somebody writes to a line with cells, or is about to.
+// A thread writes to a line with cells, or is about to.
 static inline void gr_line_written(Shadow *s, Line *l) { l->wide.version = ++s->versions; }
 
 // To find the stamps that nothing refers to any more, whose numbers are then given to others: the caller begins, tells of all tiles,

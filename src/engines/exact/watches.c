@@ -86,7 +86,7 @@ static size_t words_of(const Tile *t) { return t->n_lines / 64 + 1; }
 enum { WATCHES_MAX = 1024 };
 
 static bool begin_watching(Exact *x, Block *b, Tile *t) {
-    gr_exact_catch_up(x, b); // nobody has noted its lines
+    gr_exact_catch_up(x, b); // its lines are not noted
     if (!t->watched) {
         t->watched = malloc(2 * words_of(t) * sizeof *t->watched);
         t->logged = t->watched ? t->watched + words_of(t) : NULL;
@@ -102,7 +102,7 @@ void gr_exact_watch(Exact *x, Block *b, const VmAsyncEvent *e) {
     if (!t || t->async || !b->alone)
         return;
     if ((!t->watching && !begin_watching(x, b, t)) || e->space != PTX_SHARED || e->block != b->linear ||
-        t->watches.len > WATCHES_MAX) { // where nobody waits for them: it is never fresh again
+        t->watches.len > WATCHES_MAX) { // where no thread waits for them: it is never fresh again
         gr_exact_catch_up(x, b);
         t->async = true;
         t->watching = false;

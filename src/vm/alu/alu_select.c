@@ -2,7 +2,7 @@
 // alu_select — from an instruction to its kernel: matches the spelling against the rows of alu_spec.def, builds the
 // kernel's key, and finds the kernel in the tables of the chosen instruction set.
 //
-// A row that matches but has no kernel is refused like an instruction nobody knows, so that it faults by name.
+// A row that matches but has no kernel is refused like an unknown instruction, so that it faults by name.
 
 #include "vm/alu/alu_select.h"
 #include "base/str.h"
@@ -180,7 +180,7 @@ static bool set_operands(const Spec *s, const Match *m, const PtxInstr *i, VmAlu
     return i->n_operands == 1u + out->n_src;
 }
 
-// Fills the template; $f is left to the caller, who tries several.
+// Fills the template; $f is left to the caller, which tries several.
 static void kernel_key(const char *template, const Match *m, const char *flags, char *key, size_t size) {
     size_t n = 0;
     for (const char *p = template; *p && n + 1 < size; p++) {

@@ -74,7 +74,7 @@ static void finish(VmAsyncOp *op) {
 
 static bool faulted(const VmAsyncOp *op) { return op->warp->launch->faulted; }
 
-// Somebody wants to know which lanes change something.
+// Some observer wants to know which lanes change something.
 static bool compares(const VmAsyncOp *op) {
     return op->act == VM_ASYNC_COPY && op->bytes <= VM_ASYNC_ALIGN && op->byte_mask == UINT16_MAX &&
            op->warp->launch->device->listens_async;
@@ -287,7 +287,7 @@ static uint64_t draw_delay(VmLaunch *l) {
     uint64_t bits = gr_rng_next(&l->async_rng);
     if (bits % AT_ONCE_ONE_IN == 0)
         return 0;
-    // Where threads are held, those who are not go far in no time.
+    // Where threads are held, the others go far in no time.
     if (l->device->policy && l->device->policy->hold && (bits >> 50) % LATE_ONE_IN == 0)
         return LATE_NS * UINT64_C(1000);
     uint64_t ns = (bits >> 8) % DELAY_NS >> (bits >> 32) % DELAY_SHIFTS;

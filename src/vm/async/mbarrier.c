@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarrier — mbarrier objects (PTX ISA 9.0, 9.7.13.15): what their 64 bits mean, what changes them, who waits.
+// mbarrier — mbarrier objects (PTX ISA 9.0, 9.7.13.15): what their 64 bits mean, what changes them, which threads wait.
 //
 // The object is opaque; ours is
 //
@@ -386,7 +386,7 @@ VM_HANDLER(gr_vm_x_mbarrier_test) {
     p->mbar = (uint32_t)at;
     uint32_t *pred = &VM_PRED(w, i->d);
     *pred = (*pred & ~w->mask) | over;
-    // Who polls lets others run.
+    // A thread that polls lets others run.
     return over == w->mask ? i + 1 : stop_at(w, i + 1, VM_STOP_YIELD);
 }
 

@@ -59,7 +59,8 @@ void gr_vm_barrier_recheck(VmBlock *b); // threads exited
 bool gr_vm_barrier_complete(const VmBlock *b, uint32_t n);
 void gr_vm_cluster_recheck(VmCluster *c);
 bool gr_vm_waits_for_cluster(const VmBlock *b); // at the barrier of its cluster
-bool gr_vm_cluster_stuck(const VmBlock *b);     // nobody in the block can move, nor can the cluster make it
+bool gr_vm_cluster_stuck(
+    const VmBlock *b); // no thread in the block can move, nor can the cluster make it move
 
 // ---- shared.c --------------------------------------------------------------------------------------------------
 

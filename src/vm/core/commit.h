@@ -2,9 +2,10 @@
 // commit — one lane's atomic operation, where other threads of the host may do theirs at the same time: launches that are
 // spread over several threads (spread.h), and memory that the program's own host threads can reach. Internal.
 //
-// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. A relaxed operation that
-// would not change the value (a compare that fails, a bit that is set) may be told to store nothing: nobody can tell, and the cache
-// line stays where it is. One that releases always stores: a load alone could overtake the thread's earlier stores.
+// All are sequentially consistent, which is more than any PTX qualifier asks for and what x86 does anyway. A relaxed operation
+// that would not change the value (a compare that fails, a bit that is set) may be told to store nothing: no thread can see the
+// difference, and the cache line stays where it is. One that releases always stores: a load alone could overtake the thread's
+// earlier stores.
 #ifndef GR_VM_COMMIT_H
 #define GR_VM_COMMIT_H
 

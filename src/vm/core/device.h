@@ -32,7 +32,7 @@ struct VmDevice {
     uint64_t now_ps;
     VEC(VmObserver) observers;
     bool listens_access, listens_sync, listens_async, listens_window;
-    bool listens_always; // somebody wants all accesses
+    bool listens_always; // some observer wants all accesses
     bool glances;        // some observer has a glance
     uint64_t n_windows;  // that were opened
     VmLaunch *active;    // in order of submission
@@ -48,8 +48,8 @@ struct VmDevice {
     const struct VmPolicy *policy;        // policy.h; NULL: the default schedule
     struct VmPct *pct;                    // of policy_pct.c
     uint64_t executed,
-        held_until; // hold.c: warp instructions, and at which number of them somebody has been held long enough
-    uint64_t quiet_until; // likewise, if nobody was held or released meanwhile
+        held_until; // hold.c: warp instructions, and at which number of them a held thread has waited long enough
+    uint64_t quiet_until; // likewise, if no thread was held or released meanwhile
     uint32_t n_held;
     VmStuck stuck;
     struct VmTeam *team; // threads that run shares; NULL: none were needed yet

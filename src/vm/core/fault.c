@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fault — what went wrong, where, and who did it: a sentence for people and fields for programs. A fault ends
-// its launch and nothing else.
+// fault — what went wrong, where, and which thread did it: a sentence for people and fields for programs. A fault ends its
+// launch and nothing else.
 #include "vm/core/fault.h"
 
 #include "vm/core/block.h"
@@ -113,7 +113,7 @@ bool gr_vm_stop(VmDevice *d, uint64_t launch, const char *why) {
     return true;
 }
 
-// NULL: it goes round in a loop, as all do that nobody else could let go on when the launch is endless.
+// NULL: it goes round in a loop, as all do that no other thread could let go on when the launch is endless.
 static const char *waits_for(const VmLaunch *l, const VmSplit *p) {
     bool endless = l->fault.kind == VM_FAULT_TIMEOUT;
     switch (p->state) {
@@ -206,7 +206,7 @@ static bool waits_at_mbarrier(const VmSplit *p) {
     return p->mbar_sleeps || (p->mbar_insn && far >= -LOOP && far <= LOOP);
 }
 
-// Who waits at an mbarrier is more telling than who happens to run. NULL: nobody in the block does.
+// A thread that waits at an mbarrier is more telling than one that happens to run. NULL: no thread in the block does.
 static VmWarpRest *mbarrier_waiter(VmBlock *b) {
     for (uint32_t k = 0; k < b->n_warps; k++)
         for (uint32_t s = 0; b->warps[k].live && s < b->warps[k].n_splits; s++)
@@ -235,7 +235,7 @@ void gr_vm_timeout(VmWarpRest *r) {
                     "was running when the kernel exceeded its time limit of %llu ms of device time", ms);
 }
 
-// Who waits for what in the block, or in its cluster if that is what is waited for.
+// Which threads wait for what in the block, or in its cluster if they wait for that.
 static void no_progress(VmBlock *b, VmFaultKind kind) {
     VmLaunch *l = b->launch;
     begin(l, kind);
@@ -256,7 +256,7 @@ static void no_progress(VmBlock *b, VmFaultKind kind) {
         append(l->fault.msg, sizeof l->fault.msg, "; and others");
 }
 
-// Nobody in the block, or in its cluster, can ever run again.
+// No thread in the block, or in its cluster, can ever run again.
 void gr_vm_deadlock(VmBlock *b) {
     if (b->launch->faulted)
         return;

@@ -93,12 +93,11 @@ typedef struct VmAlu {
     bool approximate; // result is not correctly rounded; docs/arithmetic.md names it
 } VmAlu;
 
-// Fills *out for arithmetic, logic, comparison, selection, conversion, mov/cvta of registers, bit operations,
-// packing (mov.b64 {a,b} and back is the decoder's). False when the instruction is not one of these or a
-// modifier is not understood: the decoder then looks elsewhere, and an instruction nobody takes faults by
-// name. cvt may use registers wider than its types (PTX ISA 9.4.1): its handlers look at the operands'
-// register types here and are chosen for those widths (out->dst and out->src[0] then say the register's
-// width).
+// Fills *out for arithmetic, logic, comparison, selection, conversion, mov/cvta of registers, bit operations, packing (mov.b64
+// {a,b} and back is the decoder's). False when the instruction is not one of these or a modifier is not understood: the decoder
+// then looks elsewhere, and an instruction that no part takes faults by name. cvt may use registers wider than its types (PTX
+// ISA 9.4.1): its handlers look at the operands' register types here and are chosen for those widths (out->dst and out->src[0]
+// then say the register's width).
 bool gr_vm_alu_select(const PtxInstr *i, VmAlu *out);
 
 // The value of an immediate operand when read as type `t`: PTX ISA 4.5 (constants), conversions of literals

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// launch — the state of a launch: its blocks, its warps, who of them runs and who sleeps. Internal to the VM.
+// launch — the state of a launch: its blocks, its warps, which of them run and which sleep. Internal to the VM.
 #ifndef GR_VM_LAUNCH_H
 #define GR_VM_LAUNCH_H
 
@@ -55,14 +55,14 @@ struct VmLaunch {
     uint64_t caches_generation;
     uint8_t *extension_state; // extend.h: of this launch
     Rng rng, sleep_rng, async_rng, hold_rng;
-    struct VmHeld *held; // hold.c; NULL: nobody ever was
+    struct VmHeld *held; // hold.c; NULL: no warp ever was held
     uint32_t n_held, held_in_vain;
     uint8_t way, stay,
-        late; // hold.c: who is released; of four pauses so many stay; of eight warps so many begin late
+        late; // hold.c: which one is released; of four pauses so many stay; of eight warps so many begin late
     bool late_stay;
     uint32_t rank; // among the device's launches
     uint64_t held_ids;
-    VmWarp *turn;             // whose it is; NULL: nobody's
+    VmWarp *turn;             // the warp that runs; NULL: none
     VmWarp *running;          // by a policy that is strict: whose quantum may be cut short
     uint32_t cut;             // by so many instructions
     int32_t access_countdown; // memory accesses until one is preceded by a seeded switch or split
@@ -100,7 +100,7 @@ VmLaunchEvent gr_vm_launch_event(const VmLaunch *l);
 gr_status gr_vm_start_cluster(VmLaunch *l, gr_error *err); // block.c: its next blocks
 void *gr_vm_own(VmLaunch *l, size_t bytes); // block.c: zeroed, aligned to 64, freed with the launch
 void gr_vm_draw_countdown(VmLaunch *l);     // hooks.c
-void gr_vm_hold_end(VmLaunch *l);           // hold.c: nobody is held any more
+void gr_vm_hold_end(VmLaunch *l);           // hold.c: no warp is held any more
 uint64_t gr_vm_turn(VmLaunch *l);           // sched.c: the number of warp instructions executed
 // sched.c: async.c's gr_vm_async_due(op, alarm) at that time. The alarm's number; 0: out of memory.
 uint64_t gr_vm_alarm(VmLaunch *l, uint64_t until, VmAsyncOp *op);

@@ -37,7 +37,7 @@ typedef struct VmMemInfo {
     uint8_t size;         // vec * elem
     uint8_t address_size; // bytes of the address register: 4 or 8
     bool sext;            // loads into wider registers extend the sign
-    bool silent;          // no site: nobody hears of it
+    bool silent;          // no site: observers do not hear of it
     bool cluster;    // may reach the shared memory of other blocks: .shared::cluster and generic addresses
     bool same_width; // elements of 4 or 8 bytes, all registers as wide
     const VmSpeculated *speculated; // observers hear of it when its fate is known; NULL: at once

@@ -2,7 +2,7 @@
 // policy — schedules other than the default one (VmConfig.schedule): a table of functions each, where sched.c decides
 // something. Internal to the VM.
 //
-// A function that is NULL: as by default. Ids are those of warps in their launch; whoever is chosen is ready.
+// A function that is NULL: as by default. Ids are those of warps in their launch; a warp or split that is chosen is ready.
 #ifndef GR_VM_POLICY_H
 #define GR_VM_POLICY_H
 
@@ -10,7 +10,7 @@
 #include "vm/core/warp.h"
 
 typedef struct VmPolicy {
-    VmLaunch *(*launch)(VmDevice *d); // whose turn it is; NULL: nobody can move
+    VmLaunch *(*launch)(VmDevice *d); // whose turn it is; NULL: none can move
     uint32_t (*warp)(VmLaunch *l);
     uint32_t (*split)(VmLaunch *l, const VmWarpRest *r);
     uint32_t (*quantum)(VmLaunch *l, uint32_t mean);
@@ -21,12 +21,12 @@ typedef struct VmPolicy {
     // access. True when it will, until something else than time brings it back.
     bool (*hold)(VmWarpRest *r, uint32_t s, uint32_t site, bool pause);
     void (*begins)(VmWarpRest *r); // it is ready, and may be held at once
-    // Everybody who is ready or sleeps in the warp is held, and others wait to rejoin them: whether those go on alone.
+    // All splits of the warp that are ready or sleep are held, and others wait to rejoin them: whether the others go on alone.
     bool (*leave_behind)(VmLaunch *l);
-    void (*jumped)(VmDevice *d, uint64_t ns); // everybody slept, and the clock jumped
+    void (*jumped)(VmDevice *d, uint64_t ns); // all slept, and the clock jumped
     bool eager;                               // blocks start as soon as there is room
     bool
-        strict; // who becomes ready runs at once if the policy says so: gr_vm_pct_preempts; accesses part warps, but yield to nobody
+        strict; // a warp that becomes ready runs at once if the policy says so: gr_vm_pct_preempts; accesses part warps, but yield to none
 } VmPolicy;
 
 extern const VmPolicy gr_vm_policy_rr, gr_vm_policy_random, gr_vm_policy_pct, gr_vm_policy_directed;
@@ -43,7 +43,7 @@ void gr_vm_pct_preempts(VmLaunch *l, const VmWarpRest *woken); // it became read
 
 // ---- hold.c ----------------------------------------------------------------------------------------------
 
-// Whether all who are held wait for everybody else.
+// Whether all held threads wait for all others.
 bool gr_vm_all_stay(const VmDevice *d);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct VmWarpAsync VmWarpAsync;
 typedef enum VmStop {
     VM_STOP_NONE,
     VM_STOP_SWITCH, // the split is ready; choose among the warp's splits again
-    VM_STOP_YIELD,  // the split is ready; somebody else's turn
+    VM_STOP_YIELD,  // the split is ready; another split's turn
     VM_STOP_CLOCK,  // same split, after the clock was brought up to date
     VM_STOP_WAIT,   // the split waits (its state says for what) or is gone
     VM_STOP_FAULT,  // the launch is over
@@ -165,7 +165,7 @@ void gr_vm_split_set_state(VmWarpRest *r, uint32_t s, VmSplitState state);
 void gr_vm_merge_ready(VmWarpRest *r);
 // Lanes left the joins of this chain for good.
 void gr_vm_leave_joins(VmWarpRest *r, VmJoin *from, const VmJoin *until, uint32_t lanes);
-// Nobody can run in this warp or patience is at an end: waiting splits go on alone. True if one did.
+// No split of this warp can run, or patience is at an end: waiting splits go on alone. True if one did.
 bool gr_vm_joins_expire(VmWarpRest *r, bool all);
 void gr_vm_lanes_exit(VmWarp *w, uint32_t lanes);
 void gr_vm_join_unref(VmWarpRest *r, VmJoin *j);

@@ -29,10 +29,9 @@ void gr_vm_fix_target(Decoder *d, const PtxLabel *label) {
         d->oom = true;
 }
 
-// The nearest block after the current one where everybody passes and a rejoin instruction stands. For the
-// program's own instructions a place where only inserted branches meet does not count: instrumentation must
-// not bring lanes together that the program would let run apart.
-// Each block on the way keeps what was found: a long function of inserted branches has long ways.
+// The nearest block after the current one that all lanes pass and where a rejoin instruction stands. For the program's own
+// instructions a place where only inserted branches meet does not count: instrumentation must not bring lanes together that the
+// program would let run apart. Each block on the way keeps what was found: a long function of inserted branches has long ways.
 static uint32_t rejoin_block(const Decoder *d, bool inserted) {
     if (d->block == UINT32_MAX)
         return UINT32_MAX;

@@ -16,7 +16,7 @@
 #include <string.h>
 
 typedef struct Lanes {
-    uint32_t mask; // who is here
+    uint32_t mask; // lanes that are here
     uint64_t a[VM_LANES], d[VM_LANES];
     uint32_t b[VM_LANES], c[VM_LANES];
     uint32_t pred;    // predicate source
@@ -230,7 +230,7 @@ static void tell_missing(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     gr_vm_misuse(w, i, VM_SHUFFLE_OF_MISSING, lane, 1, "is lane %u of its warp", lane);
 }
 
-// Executes the collective that split number s waits in, if nobody is missing.
+// Executes the collective that split number s waits in, if no lane is missing.
 static bool try_meet(VmWarpRest *r, uint32_t s) {
     VmSplit key = r->splits[s];
     uint32_t here = 0;
@@ -277,7 +277,7 @@ static uint32_t lanes_with(const uint32_t *member, uint32_t mask, uint32_t value
     return same;
 }
 
-// Undefined behaviour (PTX ISA): lanes outside their own mask. They take part with those that are here, and wait for nobody.
+// Undefined behaviour (PTX ISA): lanes outside their own mask. They take part with those that are here, and do not wait.
 static void tell_outside(VmWarp *w, const VmInsn *i, uint32_t lanes) {
     unsigned lane = (unsigned)__builtin_ctz(lanes);
     uint32_t n = count_lanes(lanes);
@@ -290,7 +290,7 @@ static void tell_outside(VmWarp *w, const VmInsn *i, uint32_t lanes) {
 typedef struct Members {
     uint32_t outside; // lanes that their own masks do not name
     uint32_t first;   // those that use the mask of the first
-    bool complete;    // nobody is missing
+    bool complete;    // no lane is missing
     bool leave_out;   // a mask does not name all lanes that run here, or would but for the device
 } Members;
 
@@ -312,7 +312,7 @@ static Members members(const VmWarp *w, const VmInsn *i) {
     return m;
 }
 
-// Nobody is missing. Lanes shuffle with all that run here, as on an H200; other results are those of the lanes of one mask.
+// No lane is missing. Lanes shuffle with all that run here, as on an H200; other results are those of the lanes of one mask.
 static const VmInsn *execute(VmWarp *w, const VmInsn *i, bool one_mask) {
     VmWarpRest *r = rest_of(w);
     const VmCollectiveInfo *info = i->extra;

@@ -4,8 +4,8 @@
 // mma.sync: as PTX ISA 9.7.14.5.1 to 14 draw it. wmma leaves it open (9.7.14.4.1): here lane l holds the l-th of 32 equal
 // parts. Of A and B it is the matrix as it lies in memory that is parted, line by line, so that each lane loads bytes that are
 // side by side, and the product has to know the layout, which it does (.alayout, .blayout). An accumulator, whose layout is
-// known only to the instruction that loads or stores it, is parted by rows. PTX has twice or four times as many registers
-// for A and B of f16 as there are elements: further ones hold the same again, and nobody reads them.
+// known only to the instruction that loads or stores it, is parted by rows. PTX has twice or four times as many registers for A
+// and B of f16 as there are elements: further ones hold the same again, and are never read.
 #ifndef GR_VM_FRAGMENT_H
 #define GR_VM_FRAGMENT_H
 

@@ -22,7 +22,7 @@ static VM_HANDLER(run_address) {
             at -= VM_SHARED_BASE;
         else if (i->c == 4)
             at = (uint32_t)at;
-        VM_U32(w, i->d)[l] = at < VM_SHARED_SIZE ? (uint32_t)at : UINT32_MAX; // which is nobody's
+        VM_U32(w, i->d)[l] = at < VM_SHARED_SIZE ? (uint32_t)at : UINT32_MAX; // which is no lane's
     }
     return i + 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared — the shared window of a cluster: whose memory an address is, and what to say when it is nobody's.
+// shared — the shared window of a cluster: which block's memory an address is, and what to say when it is no block's.
 //
 // Block `rank` of a cluster has its shared memory at rank << VM_SHARED_SHIFT, in the window as every block of the
 // cluster sees it; so addresses can be handed from one block to another, and what mapa does is replace the rank.

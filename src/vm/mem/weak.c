@@ -145,7 +145,7 @@ static void perform_any(VmWeakWarp *x) {
     perform(x, n);
 }
 
-// Now and then; of other warps too, so that whoever waits for a store sees it in the end.
+// Now and then; of other warps too, so that a thread that waits for a store sees it in the end.
 static void drain(VmWeakWarp *x) {
     VmWeak *k = x->weak;
     while (x->pending.len > BUFFER || (x->pending.len && !gr_rng_below(&k->rng, DRAIN_ONE_IN)))
@@ -304,7 +304,7 @@ void gr_vm_weak_sync(VmWarpRest *r, uint32_t mask, VmSyncKind kind, uint32_t bar
 }
 
 void gr_vm_weak_async(VmWarpRest *r, uint32_t mask, VmAsyncKind kind) {
-    if (kind == VM_ASYNC_READ || kind == VM_ASYNC_WRITE) // by nobody's instruction
+    if (kind == VM_ASYNC_READ || kind == VM_ASYNC_WRITE) // by no instruction
         return;
     gr_vm_weak_release(r, mask);
     gr_vm_weak_acquire(r, mask);

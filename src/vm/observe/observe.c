@@ -237,8 +237,8 @@ static VmShape shape_of(const uint64_t at[VM_LANES], uint32_t some, uint32_t siz
     return steps ? VM_STEPS : same ? VM_SAME : VM_SCATTERED;
 }
 
-// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers to whom that
-// was not enough.
+// Of accesses of instructions whose memory was not known yet, which is all of them in a short launch. Yields the observers for
+// which that was not enough.
 static uint32_t glance(VmWarpRest *r, const VmInsn *i, const VmAccessEvent *e, uint32_t lanes) {
     VmMemInfo *info = i->extra;
     const VmDevice *d = r->launch->device;
@@ -449,7 +449,7 @@ void gr_vm_open_window(VmWarp *w, const VmInsn *access, const VmInsn *look, bool
             tell_window(d, &e);
         }
     }
-    // Its fate is to be told, even if nobody had an ear for it when it was made.
+    // Its fate is to be told, even if no observer listened to it when it was made.
     if (e.speculated) {
         uint32_t held = r->held ? r->held[info->speculated->number].lanes : 0;
         if (mask & ~held)

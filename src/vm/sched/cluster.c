@@ -38,7 +38,7 @@ void gr_vm_cluster_recheck(VmCluster *c) {
             release(c->block[k]);
 }
 
-// Lanes end: who waits no longer waits for them.
+// Lanes end: threads that wait no longer wait for them.
 void gr_vm_cluster_exit(VmWarpRest *r, uint32_t lanes) {
     VmCluster *c = r->block->cluster;
     c->live -= bits(lanes);

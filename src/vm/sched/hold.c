@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // hold — the race-directed schedule: a thread that has just made an access is held while others run.
 //
-// An engine may insert a pause after each access, to look again at what the access touched. By default the pause is virtual time,
-// and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no other can make progress, on
-// this device or (the driver sees to that) on any, or until others have executed so much that they may be polling for something
-// which a held one will write. Then one is released.
+// An engine may insert a pause after each access, to look again at what the access touched. By default the pause is virtual
+// time, and which threads meet in it is chance. Here it has no length (gr_vm_hold): the split is held until no other split can
+// make progress, on this device or (the driver sees to that) on any. It is also released when others have executed so much that
+// they may be polling for something that a held split will write. Then one is released.
 //
 // The choice of that one decides which pairs of accesses meet. A launch takes one of three ways, so that five seeds in a row take them
 // all: any split; the one held for longest, but for some that stay until only such are left, so that distant accesses meet too; or
 // the one held least often, so that all advance together.
 //
-// When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to an access where
-// the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads that nobody aims at would always
-// run in the same order. Splits that need not wait come back first. Next come those that were to wait (STOPS), as the two sides of a
-// pair may come in either order. Those that were to wait for all others (STAYS) come last, and in no launch before all others: when such
-// a thread looks again, all that can come have come. The order among equals is chance. The limits below hold here too, so a wish for
-// what cannot happen ends.
+// When an observer knows what should meet (VmWish) a launch takes a fourth way, AIMED. A split is held when it comes to an
+// access where the observer wishes that it waits. At other accesses it goes on, but for one in eight: else threads at which no
+// run aims would always run in the same order. Splits that need not wait come back first. Next come those that were to wait
+// (STOPS), as the two sides of a pair may come in either order. Those that were to wait for all others (STAYS) come last, and
+// in no launch before all others: when such a thread looks again, all that can come have come. The order among equals is
+// chance. The limits below hold here too, so a wish for what cannot happen ends.
 //
 // Warps may also be held before their first instruction. Some pairs do not meet because the side that cannot be held, an atomic
-// operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of its kernel, three times in
-// four. When the observer says that what was tried before need not be tried again (NEW), warps begin late in some launches, some
-// warps or all, and the ways are the three usual ones.
+// operation or a copy, is always first. In an aimed launch warps begin late when the observer wishes that of its kernel, three
+// times in four. When the observer says that earlier schedules need not be tried again (NEW), warps begin late in some
+// launches, some warps or all, and the ways are the three usual ones.
 //
-// A warp that pauses together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps, or any
-// sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX promises no
-// reconvergence. A split may also be held before an access (hooks.c): a thread that never pauses, because its accesses are strong, must be
-// late at times, too. Asynchronous operations are held in their way. One that would be next, when all are held, mostly comes after
-// a thread, though not when all threads wait for everybody else (sched.c); and some take so long that sleepers cannot wait for
-// them (async.c).
+// A warp that pauses together may part (hooks.c), so that lanes meet lanes: into halves and the like, as programs part warps,
+// or any sets; mostly both are held. Lanes that wait for held ones at a place where they would rejoin may go ahead, as PTX
+// promises no reconvergence. A split may also be held before an access (hooks.c): a thread that never pauses, because its
+// accesses are strong, must be late at times, too. Asynchronous operations are held in their way. One that would be next, when
+// all are held, mostly comes after a thread, though not when all threads wait for all others (sched.c); and some take so long
+// that sleepers cannot wait for them (async.c).
 #include "vm/core/device.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"
@@ -37,20 +37,20 @@
 enum {
     BEFORE_ONE_IN = 2, // holds that are no pauses
     HELD_MAX = 256,    // splits of a launch
-    QUIET = 512,       // warp instructions without a hold or a release: somebody polls
+    QUIET = 512,       // warp instructions without a hold or a release: a thread polls
     QUIET_PER_WARP = 32,
     QUIET_SHIFTS = 4,
-    LONGEST_SHIFT = 5, // so much longer nobody is held, quiet or not
+    LONGEST_SHIFT = 5, // after so much longer no thread is held, quiet or not
     IN_VAIN = 64,      // after so many of either all that is halved
     SAME = 8,          // a launch that one is released from is so again, but once in so many times
-    NS_SHIFT = 4,      // 16 ns that everybody sleeps count as one instruction
-    PASS_ONE_IN = 8,   // of those who should go on so many are held all the same
-    LATE_MOST = 16,    // nobody begins late while so many are held
+    NS_SHIFT = 4,      // 16 ns in which all sleep count as one instruction
+    PASS_ONE_IN = 8,   // of those that should go on so many are held all the same
+    LATE_MOST = 16,    // no warp begins late while so many are held
 };
 
 enum { ANYBODY, QUEUE, TOGETHER, AIMED };
 #define STAYS (UINT32_C(1) << 31) // in a key: until only such are left
-// In keys of an aimed launch: who comes back before whom.
+// In keys of an aimed launch: which splits come back first.
 enum { RANK_SHIFT = 30, RANK_PASSES = 1, RANK_STOPS, RANK_STAYS };
 
 typedef struct VmHeld {
@@ -192,7 +192,7 @@ static void begins(VmWarpRest *r) {
     put(r, 0, l->way == AIMED ? ranked(RANK_STOPS, chance) : l->late_stay ? STAYS | chance : chance & ~STAYS);
 }
 
-// Those who have been held for longest come back.
+// The splits that have been held for longest come back.
 static void expire(VmDevice *d) {
     d->held_until = UINT64_MAX;
     for (VmLaunch *l = d->active; l; l = l->next)
@@ -227,12 +227,12 @@ static void ran(VmLaunch *l, VmWarpRest *r, uint64_t n, bool yields) {
     count(l->device, n);
 }
 
-// Else who sleeps between two looks would have the watchdog's time pass.
+// Otherwise a thread that sleeps between two looks would let the watchdog's time pass.
 static void jumped(VmDevice *d, uint64_t ns) { count(d, ns >> NS_SHIFT); }
 
 static bool leave_behind(VmLaunch *l) { return gr_rng_below(&l->hold_rng, 2) == 0; }
 
-// Launches in which somebody need not wait for everybody come before those in which all do.
+// Launches in which some thread need not wait for all others come before those in which all do.
 static uint64_t turn_of(const VmLaunch *l) {
     uint32_t first = l->way == AIMED ? RANK_STAYS : 0;
     for (uint32_t k = 0; k < l->n_held && l->way == AIMED; k++)

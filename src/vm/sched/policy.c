@@ -16,7 +16,7 @@ const VmPolicy *gr_vm_policy(VmSchedule s) {
     return NULL;
 }
 
-// ---- Round robin: who has waited longest, for the same number of instructions each ----------------------------
+// ---- Round robin: the warp that has waited longest, for the same number of instructions each -------------------
 
 static uint32_t longest_waiting(VmLaunch *l) { return l->oldest; }
 
@@ -38,7 +38,7 @@ static uint32_t same_quantum(VmLaunch *l, uint32_t mean) {
 
 const VmPolicy gr_vm_policy_rr = {.warp = longest_waiting, .split = next_split, .quantum = same_quantum};
 
-// ---- Random: anybody who is ready, for a few instructions ------------------------------------------------------
+// ---- Random: any warp that is ready, for a few instructions ----------------------------------------------------
 
 static uint32_t any_warp(VmLaunch *l) { return l->ready[gr_rng_below(&l->rng, l->n_ready)]; }
 

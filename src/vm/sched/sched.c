@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// sched — who runs next, for how long, and what time it is.
+// sched — which warp runs next, for how long, and what time it is.
 //
-// One thread does everything, or one for each share of a launch (spread.h). A turn picks a launch, starts a block or picks a ready warp, and runs one of its
-// ready splits for a quantum. All choices come from the launch's own random stream, so a launch that is alone
-// behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
-// which bounds how long anybody waits: with n ready warps, 16 n turns.
+// One thread does everything, or one for each share of a launch (spread.h). A turn picks a launch, starts a block or picks a
+// ready warp, and runs one of its ready splits for a quantum. All choices come from the launch's own random stream, so a launch
+// that is alone behaves the same whatever happened before it. Every sixteenth turn goes to the warp that has waited longest,
+// which bounds how long any warp waits: with n ready warps, 16 n turns.
 //
-// Blocks start late: a new one comes in when nobody is ready, when fewer than two are resident, and now and
-// then, the more rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames
-// of the ones before, which are still in the cache; long ones all become resident.
+// Blocks start late: a new one comes in when no warp is ready, when fewer than two are resident, and now and then, the more
+// rarely the more there are, up to what the occupancy allows. Short blocks then reuse the frames of the ones before, which are
+// still in the cache; long ones all become resident.
 #include "vm/alu/alu.h"
 #include "vm/core/block.h"
 #include "vm/core/device.h"
@@ -29,7 +29,7 @@ enum {
     START_ONE_IN = 8,
     ISSUE_PER_SM = 16,   // warp instructions an SM has in flight, for the clock
     WARP_INSN_PS = 4500, // how long one takes
-    PUT_OFF = 8 // of so many operations that would be next, all but one come later, if somebody is held
+    PUT_OFF = 8 // of so many operations that would be next, all but one come later, if a thread is held
 };
 
 // ---- Sleepers: a heap by time ------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ uint64_t gr_vm_turn(VmLaunch *l) {
     }
     if (!l->n_ready || l->done)
         return 0;
-    // One draw decides the whole turn: who, how long, in which order lanes commit.
+    // One draw decides the whole turn: which warp, how long, in which order lanes commit.
     uint64_t draw = gr_rng_next(&l->rng);
     VmWarpRest *r = choose_warp(l, (uint32_t)(draw >> 32));
     r->rotate = (uint32_t)draw >> 22;
@@ -337,8 +337,8 @@ static VmLaunch *choose_launch(VmDevice *d) {
     return NULL;
 }
 
-// Somebody is held, and otherwise an asynchronous operation would be next: whether that comes later than one who is held, so that
-// it may come while any other is.
+// A thread is held, and otherwise an asynchronous operation would be next: whether that comes later than a held thread, so that
+// it may come while any other thread is held.
 static bool puts_off(VmDevice *d) {
     VmLaunch *from = NULL;
     for (VmLaunch *l = d->active; l; l = l->next)
@@ -347,7 +347,7 @@ static bool puts_off(VmDevice *d) {
     return from && from->sleepers[0].op && !gr_vm_all_stay(d) && gr_rng_below(&from->hold_rng, PUT_OFF) != 0;
 }
 
-// Nobody is ready: time passes until the first sleeper wakes. False when nobody sleeps either.
+// No warp is ready: time passes until the first sleeper wakes. False when none sleeps either.
 static bool jump(VmDevice *d) {
     uint64_t first = UINT64_MAX;
     for (VmLaunch *l = d->active; l; l = l->next)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // split — how the lanes of a warp part and meet again.
 //
-// Lanes that part at a branch get a join in common: the place where they are expected to meet, and who is
-// expected. A split that gets there waits, but only as long as its siblings' patience budget lasts: then it is
-// taken off the list and goes on alone, to the next join out. So convergence is the rule where it costs
-// nothing, and never a condition for progress: a thread that spins on a lock which a waiting sibling holds
-// will get it. Patience halves every time it was in vain, down to a floor, so that 32 lanes that take turns in
-// a lock do not wait long for each other.
+// Lanes that part at a branch get a join in common: the place where they are expected to meet, and which lanes are expected. A
+// split that gets there waits, but only as long as its siblings' patience budget lasts: then it is taken off the list and goes
+// on alone, to the next join out. So convergence is the rule where it costs nothing, and never a condition for progress: a
+// thread that spins on a lock which a waiting sibling holds will get it. Patience halves every time it was in vain, down to a
+// floor, so that 32 lanes that take turns in a lock do not wait long for each other.
 #include "vm/core/block.h"
 #include "vm/core/exec.h"
 #include "vm/core/tell.h"
@@ -84,13 +83,13 @@ static void push_join(VmWarpRest *r, uint32_t s, const VmInsn *rejoin) {
         return;
     VmJoin *j = r->free_joins;
     if (!j)
-        return; // nobody waits then: only convergence is lost
+        return; // no split waits then: only convergence is lost
     r->free_joins = j->parent;
     *j = (VmJoin){.pc = rejoin, .act = act, .parent = p->top, .expected = p->mask, .refs = 1};
     p->top = j; // the reference to the old top is now the join's
 }
 
-// All who are still expected at j have arrived: they are one split from here on.
+// All lanes that are still expected at j have arrived: they are one split from here on.
 static void complete_join(VmWarpRest *r, VmJoin *j) {
     uint32_t first = UINT32_MAX;
     j->refs++;
@@ -143,7 +142,7 @@ VM_HANDLER(gr_vm_x_rejoin) {
     VmJoin *j = p->top;
     if (j->act != p->act)
         return i + 1;                // a deeper recursion passes here
-    if (!(j->expected & ~p->mask)) { // nobody else is expected
+    if (!(j->expected & ~p->mask)) { // no other lane is expected
         pop_join(r, p);
         w->join = p->top ? p->top->pc : NULL;
         return i;

@@ -20,7 +20,7 @@ typedef struct VmSpread {
     pthread_mutex_t lock; // of the device's output and heap
     _Atomic uint64_t next_block __attribute__((aligned(64)));
     _Atomic int64_t budget __attribute__((aligned(64))); // warp instructions left in this slice
-    _Atomic bool stop;                                   // somebody faulted
+    _Atomic bool stop;                                   // a thread faulted
     VmLaunch *share[];
 } VmSpread;
 

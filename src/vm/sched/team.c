@@ -2,8 +2,8 @@
 // team — threads that share a piece of work with the calling one.
 //
 // Pieces are short and follow each other closely (a slice of a launch, then the next one), so a helper looks for the next piece
-// for some microseconds before it sleeps. A helper that is late finds its part claimed by the caller and does nothing: nobody
-// ever waits for a thread to be scheduled that has no work yet.
+// for some microseconds before it sleeps. A helper that is late finds its part claimed by the caller and does nothing: no
+// thread ever waits until a helper without work is scheduled.
 #include "vm/sched/team.h"
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ struct VmTeam {
     pthread_mutex_t lock;
     pthread_cond_t come, done;
     _Atomic unsigned piece;     // counts pieces of work
-    _Atomic uint64_t unclaimed; // parts of it that nobody has begun
+    _Atomic uint64_t unclaimed; // parts of it that no thread has begun
     _Atomic unsigned working;   // helpers at work, or looking whether there is some
     bool closing;
     void (*work)(void *arg, unsigned k);

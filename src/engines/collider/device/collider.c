@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider's device runtime — what the inserted checks call when they have caught a race.
 //
-// Compiled to PTX by clang and linked into every module that the collider rewrites; runs on a GPU and on the CPU device
-// alike. Never on the fast path: whoever gets here has seen a race. The slot of (site, class) is claimed by the first
-// thread that reports it, which writes the details; everybody counts.
+// Compiled to PTX by clang and linked into every module that the collider rewrites; runs on a GPU and on the CPU device alike.
+// Never on the fast path: a thread that gets here has seen a race. The slot of (site, class) is claimed by the first thread
+// that reports it, which writes the details; all threads count.
 #include "engines/collider/device/device.h"
 #include "engines/collider/device/record.h"
 
@@ -66,7 +66,7 @@ void __gr_report_warp(uint32_t site, uint32_t meta, uint64_t address, uint32_t p
                       uint64_t hi) {
     uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t alike = gr_match_any(peers, lo) & gr_match_any(peers, hi);
-    // As the first lane sees it: who disagrees with it, and with what.
+    // As the first lane sees it: which lanes disagree with it, and with what.
     Lanes lanes = {.all = peers};
     lanes.stored[0] = gr_shuffle32(peers, alike, first);
     uint32_t others = peers & ~lanes.stored[0];

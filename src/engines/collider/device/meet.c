@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet's device runtime — publishes windows, and catches who touches them (meet.h says how, and why that is sound). What is called for
-// every access is inline (engines/collider/pass/meet.c); this is for targets, and for accesses that seem to match.
+// meet's device runtime — publishes windows, and catches threads that touch them (meet.h says how, and why that is sound). What
+// is called for every access is inline (engines/collider/pass/meet.c); this is for targets, and for accesses that seem to
+// match.
 #include "engines/collider/device/meet.h"
 #include "engines/collider/device/device.h"
 #include "engines/collider/device/record.h"
@@ -107,7 +108,7 @@ uint32_t __gr_publish(uint32_t target, uint32_t what, uint64_t at, uint64_t hash
     return row * GR_MEET_ROW_WORDS + place + 1;
 }
 
-// Closes it. Whether somebody has met it.
+// Closes it. Whether a thread has met it.
 uint32_t __gr_withdraw(uint32_t opened) {
     Table *t = table_of();
     if (!t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet — what `--attribute` shares between the inserted code, its device runtime and the host: the table of open windows, and the
-// records of who met whom.
+// meet — what `--attribute` shares between the inserted code, its device runtime and the host: the table of open windows, and
+// the records of which threads met.
 //
 // A replay looks for the other side of races whose one side is known (section 7.5 of the SuperCollider paper). At those sites,
 // the targets, a thread publishes the bytes it looks at before its access and withdraws them after its second look. Every
@@ -8,7 +8,7 @@
 //
 //     slot of the table, one word for four bytes of memory           low half of the word
 //     +----------------------------+-------------------+        bit  0      published
-//     | tag: hash of the 32 bytes  | low half          |             1      met: somebody has touched the bytes
+//     | tag: hash of the 32 bytes  | low half          |             1      met: a thread has touched the bytes
 //     +----------------------------+-------------------+             2-5    which of the four bytes
 //       row: other bits of the hash; place in the row:               6-15   target
 //       which word of the 32 bytes                                   16-31  number of the window, at random

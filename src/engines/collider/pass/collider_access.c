@@ -461,8 +461,9 @@ done:
     return st;
 }
 
-// Section 3.2 of the paper: garbage before the write, so that a store shows even to those who store the same value. The garbage is the
-// complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows at once.
+// Section 3.2 of the paper: garbage before the write, so that a store shows even to threads that store the same value. The
+// garbage is the complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows
+// at once.
 static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
                             unsigned bits) {
     char mods[96], guard[64];

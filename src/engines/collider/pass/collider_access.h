@@ -31,7 +31,8 @@ enum { DELAY_TEXT = 32 };
 gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
 gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
 
-// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; elements nobody uses go to the sink.
+// A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
+// sink.
 gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
 
 // Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.

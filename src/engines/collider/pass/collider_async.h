@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // collider_async — the collider's code before cp.async (figure 4b of the paper) and before bulk copies (4d, and its converse).
 //
-// A copy may read its source and write its destination at any time from its issue on, so whoever touches either in a way that conflicts
-// races with it, and the pass may do at its issue what the copy does:
+// A copy may read its source and write its destination at any time from its issue on. So a thread that touches either in a way
+// that conflicts races with the copy, and the inserted code may do at the issue what the copy does:
 //
 //     ld.global.b32  v, [src];                  the program's copy, as ordinary accesses
 //     st.shared.b32  [dst], v;
 //     nanosleep.u32  delay;
 //     ld.relaxed.sys.global.b32 s, [src];       s is not v: clobbered read, of the source
 //     ld.relaxed.sys.shared.b32 d, [dst];       d is not v: lost update, of the destination
-//     st.relaxed.sys.shared.b32 [dst], ~s…;     clobbered: who reads before the copy has written, sees the bytes change
+//     st.relaxed.sys.shared.b32 [dst], ~s…;     clobbered: a thread that reads before the copy has written sees it
 //     cp.async.ca.shared.global [dst], [src], 4;
 //
-// The program's result stays what it was: an asynchronous operation is ordered after prior instructions of its thread (PTX ISA 9.0,
-// 8.9.1.1), so the clobbered bytes come before the copy's in coherence order, and whoever is ordered after the copy's write sees
-// that. A bulk copy writes through the async proxy: there a proxy fence, of the destination's space alone, goes between the two.
+// The program's result stays what it was: an asynchronous operation is ordered after prior instructions of its thread (PTX ISA
+// 9.0, 8.9.1.1). So the clobbered bytes come before the copy's in coherence order, and a thread that is ordered after the
+// copy's write sees the copy's bytes. A bulk copy writes through the async proxy: there a proxy fence, of the destination's
+// space alone, goes between the two.
 #ifndef GR_PASSES_COLLIDER_ASYNC_H
 #define GR_PASSES_COLLIDER_ASYNC_H
 

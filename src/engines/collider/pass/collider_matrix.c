@@ -147,7 +147,7 @@ gr_status gr_collider_ldmatrix(ColliderWork *w, Access *a, GrSiteStatus *status)
     if (w->classifies)
         return GR_OK;
     GR_TRY(prepare(a));
-    uint32_t mask = 0; // rows of which somebody uses the elements
+    uint32_t mask = 0; // rows of which some lane uses the elements
     for (unsigned k = 0; k < a->n; k++)
         if (a->used[k])
             mask |= (rows == 16 ? 0xffffu : 0xffu) << k / per_matrix * rows;

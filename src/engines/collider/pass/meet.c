@@ -131,7 +131,7 @@ done:
     return st;
 }
 
-// ---- Those who may be met ------------------------------------------------------------------------------------
+// ---- Accesses that may be met --------------------------------------------------------------------------------
 
 // What was inserted for this access ends here.
 static PtxStmt *behind(const PtxStmt *s) {
@@ -203,7 +203,7 @@ done:
     return st;
 }
 
-// ---- Those who may meet them -----------------------------------------------------------------------------------
+// ---- Accesses that may meet them -------------------------------------------------------------------------------
 
 // Whether any word of the table that these bytes go to has their tag.
 static gr_status put_tags(const Access *a, const Bytes *b, const PtxReg *seems) {
@@ -331,7 +331,7 @@ static gr_status rewrite_function(Meet *w, PtxFunc *f) {
         bool writes = site->access != PTX_ACCESS_READ;
         if (!read_access(site, s, &a, w->err))
             continue;
-        // First looks, then publishes: nobody shall meet himself.
+        // First looks, then publishes: no thread may meet itself.
         if (writes)
             GR_TRY(put_look(w, &a));
         if (!w->o->targets[s->site] || site->strong)

@@ -15,8 +15,8 @@ typedef struct MeetOptions {
     const char *suffix; // as ColliderOptions'
     // For each site, 0 or the number of its target + 1.
     const uint16_t *targets;
-    // Stores and atomic operations look, and are made, up to so many nanoseconds late: to publish a window takes longer than to
-    // look, and who is to be met must have done it by then. 0: no delay.
+    // Stores and atomic operations look, and are made, up to so many nanoseconds late. To publish a window takes longer than to
+    // look, and the thread that is to be met must have published by then. 0: no delay.
     uint32_t late_ns;
 } MeetOptions;
 

@@ -19,7 +19,7 @@ enum { WORD = 8 };
 
 // Of WORD aligned bytes of the device's memory.
 typedef struct Poisoned {
-    uint8_t before[WORD], with[WORD]; // `with`: else somebody has stored there since
+    uint8_t before[WORD], with[WORD]; // `with`: otherwise a thread has stored there since
     bool is[WORD];
 } Poisoned;
 
@@ -78,7 +78,7 @@ void gr_collider_vm_forget(void *state) {
 
 // ---- Executing ---------------------------------------------------------------------------------------------
 
-// Only observers ask; and while one listens, blocks run on one thread. NULL: nobody asks.
+// Only observers ask; and while one listens, blocks run on one thread. NULL: no observer asks.
 static ColliderVm *asked(VmWarp *w) {
     const VmDevice *d = rest_of(w)->launch->device;
     return d->listens_access ? gr_vm_extension_state(d, &gr_collider_vm) : NULL;

@@ -280,7 +280,7 @@ static bool stored_parts(VmModule *m, VmInsn *i, const VmInsn *access) {
     return true;
 }
 
-// A wait that is no window above, as its instructions are guarded or unknown, is one for those who listen.
+// A wait that is no window above, as its instructions are guarded or unknown, is one for observers.
 static bool find_wait(VmModule *m, VmFunc *f, VmInsn *i, const VmInsn *limit) {
     const VmInsn *access = i, *look = i;
     while (access > f->code && (same_place(i, access) || access->exec[0] == gr_vm_x_rejoin))

@@ -12,7 +12,7 @@ void gr_wp_table_init(Watch *w) {
     w->free_windows = w->free_entries = WATCH_NONE;
 }
 
-// Keys of different places may be equal: who finds one looks at the window.
+// Keys of different places may be equal: code that finds one looks at the window.
 static inline uint64_t key_of(PtxSpace space, uint64_t launch, uint64_t owner, uint64_t at) {
     uint64_t line = at >> WATCH_LINE;
     if (space == PTX_SHARED)
@@ -234,7 +234,7 @@ static void ask(Watch *w, const Actor *a, unsigned l, uint32_t n) {
     for (uint32_t m = b->where.mask; m; m &= m - 1) {
         unsigned k = (unsigned)__builtin_ctz(m);
         uint64_t at, bytes;
-        // A thread does nothing in its own window; an operation of its own is somebody else.
+        // A thread does nothing in its own window; an asynchronous operation of its own counts as another thread.
         if ((one_warp && k == l && !a->async && !b->async) ||
             !share(a->address[l], a, b->address[k], b, &at, &bytes))
             continue;

@@ -302,7 +302,7 @@ void gr_mbar_clear(Mbar *m) {
     gr_clock_take(&m->over_ops, NULL);
 }
 
-// Of operations everybody learns who is told of the phase, at any scope.
+// All threads that are told of the phase learn of operations, at any scope.
 static void told(Order *o, Block *b, Warp *w, uint64_t owner, Mbar *m, const VmAsyncEvent *e) {
     PlaceOp op = {gr_place(owner, e->bar, 0), e->sem, e->scope};
     for (uint32_t k = e->where.mask; k; k &= k - 1)

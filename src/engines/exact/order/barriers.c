@@ -7,7 +7,7 @@
 // ---- bar.warp.sync -------------------------------------------------------------------------------------------------
 
 static void sync_lanes(Order *o, Block *b, Warp *w, uint32_t mask) {
-    // What lanes of the mask know through groups that are not inside it, and what they imported, is everybody's now.
+    // What lanes of the mask know through groups that are not inside it, and what they imported, all of them know now.
     Clock *learnt = gr_order_flush_waited(b, w, mask);
     gr_order_add_waited(&learnt, b, w, mask);
     Clock *last = NULL;
@@ -58,7 +58,7 @@ static void note_exit(Order *o, Block *b, Warp *w, uint32_t lanes) {
     b->ragged = gr_order_own_info(o, b->id)->ragged = true;
 }
 
-// What those who take part know of lanes that have exited through groups of their warp: the floor will not say it.
+// What the lanes that take part know of lanes that have exited through groups of their warp: the floor will not say it.
 static Clock *of_exited(const Block *b, const Phase *p) {
     Clock *c = NULL;
     for (uint32_t k = 0; b->ragged && k < b->n_warps; k++) {
@@ -233,7 +233,7 @@ bool gr_order_cluster_meets(Order *o, const Block *b, const VmSyncEvent *e) {
 }
 
 static void cluster_arrive(Order *o, Block *b, Warp *w, const VmSyncEvent *e) {
-    // Nobody can still wait for the phase before the last.
+    // No thread can still wait for the phase before the last.
     for (size_t k = o->phases.len; k-- > 0;)
         if (o->phases.data[k].cluster == b->cluster && o->phases.data[k].phase + 2 <= e->barrier)
             gr_order_drop_phase(o, k);
@@ -271,7 +271,7 @@ void gr_order_sync(Order *o, Block *b, const VmSyncEvent *e) {
     Warp *w = &b->warps[e->where.warp];
     switch (e->kind) {
     case VM_SYNC_WARP:
-        // One event for each place that lanes met from; nobody does anything in between.
+        // One event for each place that lanes met from; no thread does anything in between.
         if (e->where.mask >> __builtin_ctz(e->barrier) & 1)
             sync_lanes(o, b, w, e->barrier);
         break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// launches — launches and blocks, from their beginning to their end, and what is kept of them. What nobody needs any more goes in
-// sweep.c.
+// launches — launches and blocks, from their beginning to their end, and what is kept of them. sweep.c frees what is not needed
+// any more.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -158,7 +158,7 @@ void gr_order_launch_end(Order *o, Launch *l, bool faulted) {
     l->ended = ++o->moment;
     free(l->pages);
     l->pages = NULL;
-    gr_clock_take(&l->known, NULL); // nobody of it asks any more
+    gr_clock_take(&l->known, NULL); // none of its threads asks any more
     gr_clock_take(&l->prior, NULL);
     gr_clock_take(&l->sure, NULL);
     for (size_t k = 0; k < o->active.len; k++)

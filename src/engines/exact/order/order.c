@@ -171,7 +171,7 @@ void gr_order_forget_lanes(Warp *w) {
     w->own = 0;
 }
 
-// Whoever waits in a loop learns the same again and again; what is known once is known for good.
+// A thread that waits in a loop learns the same again and again; what is known once is known for good.
 static bool has_learnt(Warp *w, uint32_t mask, Clock *c) {
     for (unsigned k = 0; k < LEARNT; k++)
         if (w->learnt[k] == c) {
@@ -303,7 +303,7 @@ bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch) {
     return *asked & 1;
 }
 
-// Nobody knew anything of a launch before it began.
+// No thread knew anything of a launch before it began.
 static bool is_older(const View *v, const Point *p, const Clock *c) {
     return c == v->launch->known && p->launch == v->launch->index;
 }

@@ -32,7 +32,7 @@ typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM } Level;
 // How far apart two threads are: the narrowest scope that includes both (PTX_SCOPE_CTA and up, less 1).
 typedef enum Relation { SAME_BLOCK, SAME_CLUSTER, SAME_DEVICE, SAME_SYSTEM } Relation;
 
-// A snapshot that is completed only when somebody wants it: `base` and the thread's own epoch.
+// A snapshot that is completed only when it is needed: `base` and the thread's own epoch.
 typedef struct Snap {
     Clock *base, *full;
     uint32_t epoch; // 0: there is none
@@ -52,20 +52,20 @@ typedef struct LaneSync {
     bool reads;             // some of those are pending
 } LaneSync;
 
-// What can be learnt at a place from those who released there: for those in the same block, the same cluster, on the same device and
-// anywhere, as far as the releases' scopes reach.
+// What can be learnt at a place from the threads that released there: by threads in the same block, the same cluster, on the
+// same device and anywhere, as far as the releases' scopes reach.
 typedef struct Source {
     uint64_t who; // relation, and the block's, the cluster's or the device's number
     Clock *clock;
 } Source;
-// Lanes of one warp that released one after the other, who knew the same of others.
+// Lanes of one warp that released one after the other, and knew the same of others.
 typedef struct Releases {
     uint64_t id; // of their block
     uint32_t warp, exists, mask, epoch;
     uint64_t copies; // Block.copies
     uint32_t waited_to;
     Clock *base;
-    uint64_t who[SCOPES]; // Source.who of those who can learn it
+    uint64_t who[SCOPES]; // Source.who of the threads that can learn it
     unsigned n;
 } Releases;
 typedef struct Sources {
@@ -112,8 +112,8 @@ typedef struct CopyGroup {
     uint32_t mask, group, first, last;
 } CopyGroup;
 
-// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until somebody writes to that line the
-// next such load neither learns anything nor has to be remembered.
+// Lanes have read a place with one strong load, in one epoch, and nothing was to be said of it. Until a thread writes to that
+// line the next such load neither learns anything nor has to be remembered.
 typedef struct Look {
     uint64_t at, version, age; // of the line; of the shadow's stamps
     uint32_t stamp, lanes;     // 0: none
@@ -135,7 +135,7 @@ typedef struct Warp {
     LaneSync *sync[LANES];
     uint32_t (*groups)[LANES]; // asynchronous groups committed: of cp.async, of bulk operations
     VEC(Waited) waited;        // bulk operations; not in the lanes' clocks yet
-    VEC(CopyGroup) copies;     // that nobody has waited for, oldest first
+    VEC(CopyGroup) copies;     // that no thread has waited for, oldest first
     // Each lane knows its own cp.async up to that number; the least of these. It is in no clock of the lane's.
     uint32_t waited_to[LANES], least_waited;
     bool has_waited;           // some of these are not 0
@@ -155,7 +155,7 @@ typedef struct Phase {
     uint32_t arrived[LANES]; // by warp: whose snapshots are not in `clock`
     Clock *clock;            // of threads that arrived before
     bool open, partial;      // partial: `clock` is what its waiters learn
-    bool complete;           // with nobody waiting
+    bool complete;           // with no thread waiting
 } Phase;
 
 typedef struct Mbar {
@@ -185,7 +185,7 @@ typedef struct Launch {
     bool bulk;             // its code may use the async proxy
     bool cut;              // it faulted
     bool unwanted;         // its accesses are no side of a race (ExactOptions.wanted)
-    bool told;   // what stands for it in its stream is known to have ended (work.h), or nobody will say
+    bool told;   // what stands for it in its stream is known to have ended (work.h), or will not be told
     bool needed; // by the sweep under way
     uint64_t asked[ASKED];    // twice when another launch began, and 1 if it was known then; by index
     Clock *known;             // when it began
@@ -228,7 +228,7 @@ static inline Block *gr_order_block(const Launch *l, uint64_t linear) {
     return p ? p->block[linear % PAGE_BLOCKS] : NULL;
 }
 
-// A block instance, for as long as anything remembers it. Launch 0 stands for those that nobody remembers.
+// A block instance, for as long as anything remembers it. Launch 0 stands for all that are not remembered.
 typedef struct BlockInfo {
     uint64_t linear, cluster;
     uint32_t launch; // index
@@ -243,7 +243,7 @@ typedef struct InfoPage {
     BlockInfo of[INFO_BLOCKS];
 } InfoPage;
 
-// A location that was last written by a strong operation and from which somebody can acquire.
+// A location that was last written by a strong operation and from which a thread can acquire.
 typedef struct SyncVar {
     uint64_t at;
     uint32_t size;
@@ -272,9 +272,9 @@ typedef struct Order {
     VEC(uint32_t) free_launches; // indices
     VEC(Launch *) active;
     Map by_number;         // launches of kernels that are not `told` yet
-    VEC(InfoPage *) infos; // by block instance; NULL: nobody remembers any of these
+    VEC(InfoPage *) infos; // by block instance; NULL: none of these is remembered
     uint64_t first_info;   // the first of infos is page number first_info
-    uint64_t next_id;      // of block instances; 0 is nobody's
+    uint64_t next_id;      // of block instances; 0 is of none
     uint64_t next_cluster;
     uint64_t table_bytes; // of launches and infos
     Map sync;             // address -> SyncVar, global memory
@@ -286,10 +286,10 @@ typedef struct Order {
     Clock *device_sc[64], *system_sc;
     Map expected;        // launch number -> Clock: what it knows when it begins
     Map priors;          // launch number -> Clock: Launch.prior
-    bool told;           // somebody says what launches come after; else those that have ended
+    bool told;           // the driver says what launches come after; else those that have ended
     uint64_t moment;     // events of launches
     uint64_t moment_now; // of the event under way
-    uint64_t version;    // changes with everything that anybody learns
+    uint64_t version;    // changes with everything that any thread learns
     Block *free_blocks;  // for others of as many warps
     Op *free_ops;
     Joined joined[JOINED];
@@ -372,12 +372,12 @@ typedef struct StrongOp {
 } StrongOp;
 void gr_order_strong_read(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
 void gr_order_strong_write(Order *o, Block *b, Warp *w, uint32_t lane, const StrongOp *s);
-// It read, from the outside, what was written by somebody that far away who knew c, and released.
+// It read, from the outside, what a thread that far away wrote, which knew c and released.
 void gr_order_observe(Order *o, Block *b, Warp *w, uint32_t lane, PtxSem sem, Relation far, Clock *c);
 // [at, at + size) was written by other means.
 void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size);
 
-// Who looks: a lane of a warp, or one of an operation.
+// The viewer: a lane of a warp, or one of an operation.
 typedef struct View {
     const Launch *launch;
     const Block *block;
@@ -403,7 +403,7 @@ bool gr_order_knows_warp(const Order *o, const View *v, const Point *p);
 bool gr_order_proxied(const Order *o, const View *v, const Point *p, uint32_t lane);
 // The viewer's launch came after that one as a whole.
 bool gr_order_knows_launch(const Order *o, const View *v, uint32_t launch);
-// Everybody who may still access anything knows all of that launch.
+// All threads that may still access anything know all of that launch.
 bool gr_order_settled(const Order *o, uint32_t launch);
 
 Relation gr_order_relation(const Order *o, uint64_t a, uint64_t b); // of two block instances

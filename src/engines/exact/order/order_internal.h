@@ -38,8 +38,7 @@ void gr_order_free_launch(Order *o, Launch *l);
 // barriers.c
 void gr_order_drop_phase(Order *o, size_t k);
 
-// sources.c
-// Leaves out those whom nobody can be any more, and what is known of them.
+// sources.c Leaves out sources to which no thread can belong any more, and what is known of them.
 void gr_sources_sweep(Sweep *s, Sources *x);
 
 // sync.c
@@ -54,7 +53,7 @@ void gr_order_lane_sync_free(LaneSync *s);
 void gr_order_fences_free(Map *fenced);
 // Adds what the threads of the block that c is of released with that scope.
 void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c);
-// What those learn there who are that near to threads of the block; the reference is the sources'.
+// What threads that are that near to threads of the block learn there; the reference is the sources'.
 Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation);
 void gr_sources_clear(Sources *s);
 // The lane writes, or arrives, at a place: what others may acquire there from it. The fences and the release operations that

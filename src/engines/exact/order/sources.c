@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// sources — release patterns and acquire patterns (PTX ISA 9.x, 8.8): what a place holds for whoever acquires there.
+// sources — release patterns and acquire patterns (PTX ISA 9.x, 8.8): what a place holds for threads that acquire there.
 //
-// A release pattern is a release operation, or a fence or a release operation on the same place and a later strong write; an
-// acquire pattern an acquire operation, or a strong read and a later fence or acquire operation on the same place. The first
-// operation of the one and the last of the other must be morally strong, so what is released is kept by how far it reaches,
-// and what was read but not acquired yet by how far it has to reach.
+// A release pattern is a release operation, or a fence or a release operation on the same place and a later strong write. An
+// acquire pattern is an acquire operation, or a strong read and a later fence or acquire operation on the same place. The first
+// operation of the one and the last of the other must be morally strong, so what is released is kept by how far it reaches, and
+// what was read but not acquired yet by how far it has to reach.
 #include "engines/exact/order/order_internal.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) 
 
 // ---- Sources -------------------------------------------------------------------------------------------------------
 
-// Those that are that near to the threads of b. False: nobody but those that are nearer. The host is one thread.
+// Those that are that near to the threads of b. False: only threads that are nearer. The host is one thread.
 static bool group_of(const Block *b, unsigned relation, uint64_t *who) {
     uint64_t id = relation == SAME_BLOCK     ? b->id
                   : relation == SAME_CLUSTER ? b->cluster
@@ -148,7 +148,7 @@ void gr_sources_clear(Sources *s) {
     gr_map_free(&s->index);
 }
 
-// Those that `who` means can still acquire something.
+// The threads that `who` means can still acquire something.
 static bool is_anybody(const Order *o, uint64_t who) {
     uint64_t n = who >> 2;
     if ((who & 3) == SAME_BLOCK) {
@@ -230,7 +230,7 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // ---- Patterns ------------------------------------------------------------------------------------------------------
 
-// Those whom that scope reaches can acquire that epoch of the thread already, and so all that the thread knew then.
+// The threads that the scope reaches can acquire that epoch of the thread already, and so all that the thread knew then.
 static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t thread, uint32_t epoch) {
     uint64_t who;
     for (unsigned k = 0; k <= scope; k++) {

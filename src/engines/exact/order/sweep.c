@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep — gives back what nobody can ask about any more: launches that are over, what is known of their blocks, and what clocks say
-// of these.
+// sweep — gives back what no access can ask about any more: launches that are over, what is known of their blocks, and what
+// clocks say of these.
 //
 // Questions of order are about accesses that the shadow remembers (stamps) and about fences of proxies, and they are asked by threads
 // that run. So of a launch everything goes when it has ended, its stream knows so, and nothing that is remembered is of it. It was
@@ -126,7 +126,7 @@ static void sweep_values(Sweep *s, Map *clocks) {
     }
 }
 
-// What is known where, and by whom, for longer than one launch.
+// What is known, where, and by which threads, for longer than one launch.
 static void sweep_clocks(Sweep *s) {
     Order *o = s->order;
     for (size_t k = 0; k < o->sync.len; k++)

@@ -149,7 +149,7 @@ static bool fenced_by(const Order *o, const View *v, uint64_t key, const ProxyFe
     return false;
 }
 
-// First the thread's own fences, then anybody's: that is slow, and seldom needed unless there is a race.
+// First the thread's own fences, then those of all threads: that is slow, and seldom needed unless there is a race.
 bool gr_order_fenced(const Order *o, const View *v, const Point *p, uint32_t lane) {
     uint64_t own = key_of(BY_THREAD, p->id, p->warp, lane);
     const ProxyFences *f = gr_map_get_u64(&o->fenced, own);
@@ -240,7 +240,7 @@ static bool hop(const Block *b, const SyncVar *x, const StrongOp *s) {
 
 static SyncVar *var_at(const StrongOp *s) { return s->vars->live ? gr_map_get_u64(s->vars, s->at) : NULL; }
 
-// Of shared memory that nobody outside the block reaches, every scope is the block's.
+// Of shared memory that no thread outside the block reaches, every scope is the block's.
 static PlaceOp place_op(const Block *b, const StrongOp *s) {
     return (PlaceOp){gr_place(s->owner, s->at, s->size), s->sem,
                      s->owner && b->alone         ? PTX_SCOPE_CTA
