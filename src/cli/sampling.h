@@ -6,8 +6,8 @@
 #include "options/options.h"
 #include "report/report.h"
 
-// Before the program runs, as a mistake should not cost a run: whether --sample and --aim make sense, and the file of --coverage, which gets
-// its absolute path, since the program may go elsewhere.
+// Before the program runs, because a mistake should not cost a run: whether --sample and --aim make sense, and the file of
+// --coverage. The file gets its absolute path, because the program may change its folder.
 gr_status gr_sampling_check(GrOptions *o, gr_error *err);
 
 // What the run's schedule is to aim at (aim/aim.h): what the user says, or else what follows from the file of --coverage. Once the device

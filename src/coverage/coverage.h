@@ -12,11 +12,11 @@
 // A conflict (findings/conflict.h) is of two accesses, `likely` or `ordered`, `open` or `met`. For each side: whether it waits (w), came first (f), in how many
 // runs it was aimed at, and launch, block and warp where it was seen.
 //
-// A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is
-// the same, whatever happens around it. `device` instead of `kernel`: a function that kernels call. Chosen is what was instrumented;
-// watched, what was in a kernel that was launched besides. Several runs may update one file at a time: each takes a lock on it,
-// reads it, adds to it, writes it anew beside it and renames that, so that a reader never sees half of it. A file that is
-// not understood is an error and stays as it is.
+// A function is named by its name and its code (passes/sample.h): what was watched of it counts as long as its code is the
+// same, whatever happens around it. `device` instead of `kernel`: a function that kernels call. Chosen is what was
+// instrumented; watched, what was in a kernel that was launched besides. Several runs may update one file at a time. Each takes
+// a lock on the file, reads it, adds to it, writes it anew beside it and renames that. So a reader never sees half of it. A
+// file that is not understood is an error and stays as it is.
 #ifndef GR_COVERAGE_H
 #define GR_COVERAGE_H
 

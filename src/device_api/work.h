@@ -46,8 +46,8 @@ typedef struct GrWork {
     uint64_t launch;       // KERNEL: its number
     bool early;            // KERNEL: it may begin before a kernel that precedes it in its stream has ended
     const void *mark;
-    // SUBMITTED, WAITED, FREED: the thread of the host whose call it is, how many waits (WAITED) had returned when the call began, and
-    // how many there have been, this one included; whether another thread is in a call that has begun.
+    // SUBMITTED, WAITED, FREED: the thread of the host whose call it is; how many waits (WAITED) had returned when the call
+    // began; how many there have been, this one included. `contended`: another thread is in a call that has begun.
     uint64_t thread, began, waits;
     bool contended;
     GrBox from, to; // COPY; FILL and FREE have only `to`

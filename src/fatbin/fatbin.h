@@ -10,9 +10,9 @@
 // one zstd frame, or as one raw LZ4 block. `extra` of a version 2 wrapper (-rdc=true) is a NULL-terminated array of
 // fatbins, one per translation unit; `data` is then what the device linker made of them, without PTX.
 //
-// The format is not documented by NVIDIA; every field used here was observed in what nvcc 13.0 writes, and the tests
-// compare with what nvcc says it compiled. Nothing in a container is trusted: sizes are checked against the space that
-// is there, and the driver's interface, which hands over a bare pointer, is bounded by the size in the header.
+// The format is not documented by NVIDIA; every field used here was observed in what nvcc 13.0 writes, and the tests compare
+// with what nvcc says it compiled. Nothing in a container is trusted. Sizes are checked against the space that is there. The
+// driver's interface hands over a bare pointer; there the size in the header is the bound.
 #ifndef GR_FATBIN_FATBIN_H
 #define GR_FATBIN_FATBIN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE): written when a pair of
-// sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
+// race_record — a race both of whose sides are known, as a record of the results file (GR_RECORD_RACE). The record is written
+// when a pair of sites is first seen to race. Its count is a 64-bit word in an area, which goes on counting.
 #ifndef GR_FINDINGS_RACE_RECORD_H
 #define GR_FINDINGS_RACE_RECORD_H
 

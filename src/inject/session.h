@@ -2,9 +2,9 @@
 // session — the injection's state in one process: options, results file, engine, and what the program has loaded and
 // launched.
 //
-// It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process; after
-// that, and where there is no results file to write to, every entry point passes straight through. One lock guards it
-// all; the hooks of the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
+// It begins with the first driver call (a program that uses no CUDA is left alone) and ends with the process. After that, and
+// where there is no results file to write to, every entry point passes straight through. One lock guards it all; the hooks of
+// the CPU device (gr_api_*), which come with that driver's lock held, do not take it.
 #ifndef GR_INJECT_SESSION_H
 #define GR_INJECT_SESSION_H
 

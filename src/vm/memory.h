@@ -66,7 +66,7 @@ void gr_vm_mem_limit(VmMem *m, int device, uint64_t bytes);
 
 // The range that holds `addr`, or NULL.
 VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr);
-// The range that holds what a kernel may use at `addr`: one of the above or, where gr_vm_mem_allow_pageable said so, a
+// The range that holds what a kernel may use at `addr`. It is one of the above or, where gr_vm_mem_allow_pageable said so, a
 // mapping of the process that the system lists as readable, as under HMM. What was found of those is kept until
 // gr_vm_mem_forget_pageable, as the host may unmap them.
 VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr);

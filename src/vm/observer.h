@@ -38,7 +38,7 @@ typedef struct VmAccessEvent {
     bool (*same)(const struct VmAccessEvent *e, unsigned lane, uint32_t from, uint32_t n);
     const void *warp, *insn; // for it
     // A load that the compiler hoisted out of its guard (ptx/speculate.h) is told when it is known whether the lane uses the
-    // value, which may be later, but before the lane does anything that orders. These lanes do not use it.
+    // value. That may be later, but comes before the lane does anything that orders. These lanes do not use it.
     uint32_t discards;
 } VmAccessEvent;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // exact — the causality engine: listens to an execution and says which accesses raced, by PTX's own definition.
 //
-// Two accesses race when they overlap, at least one writes, neither happened before the other in causality order, and they are not
-// both strong with scopes that include each other (PTX ISA 9.0, "Memory Consistency Model", "Data races"). Every pair of
+// Two accesses race when they overlap, at least one writes, neither happened before the other in causality order, and they are
+// not both strong with scopes that include each other. (PTX ISA 9.0, "Memory Consistency Model", "Data races".) Every pair of
 // sites that raced is one Race per class, with the first time it did, and a count. docs/exact.md says how.
 #ifndef GR_EXACT_EXACT_H
 #define GR_EXACT_EXACT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the accesses that programs are mostly made of, a warp at a time: loads and stores of lanes side by side or at one place,
-// of words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c, which
-// may be told again of what has already been noted here.
+// quick — the most common accesses of programs, a warp at a time: loads and stores of lanes side by side or at one place, of
+// words here and there, and relaxed atomic operations. Whatever is not plainly in order is left to access.c, which may be told
+// again of what has already been noted here.
 #include "engines/exact/exact_internal.h"
 
 #include <string.h>

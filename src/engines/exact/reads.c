@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// reads — weak reads of global memory, most of which need little: what is remembered of them in tables (tables.h), and what is found out once
-// for many of them. Of a launch and a line: whether all writes to it are of launches that came before (Line.seen). Of a launch, an
-// instruction and a page: where the tables of its lines are, and which elements need no further reader (ReadPage). A write to a line with such elements
-// makes all that is known of pages void, which seldom happens: two blocks have read there already.
+// reads — weak reads of global memory. Most of them need little: what is remembered of them in tables (tables.h), and what is
+// found out once for many of them. Of a launch and a line: whether all writes to it are of launches that came before
+// (Line.seen). Of a launch, an instruction and a page: where the tables of its lines are, and which elements need no further
+// reader (ReadPage). A write to a line with such elements makes all that is known of pages void, which seldom happens: two
+// blocks have read there already.
 #include "engines/exact/tables_internal.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // shadow — which accesses touched which bytes: for every line of 128 bytes the accesses that a later one may still race with.
 //
-// A line is told in runs for as long as that is possible: what one warp instruction did to it, one lane after the other or all
-// at the same place, in the order newest to oldest. One run each for reads and writes is in the line itself. When more has to
-// be known, the line gets cells, one for every 4-byte word, with two histories, of writes and of reads. A history is empty, one
-// access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes, bytes}; those of global memory are
-// interned, so that words accessed alike share them. A stamp is what one warp instruction's accesses have in common. Memory is
-// taken when it is touched first.
+// A line is told in runs for as long as that is possible. A run is what one warp instruction did to the line, one lane after
+// the other or all at the same place. Runs are in the order newest to oldest. One run each for reads and writes is in the line
+// itself. When more has to be known, the line gets cells, one for every 4-byte word, with two histories, of writes and of
+// reads. A history is empty, one access of a whole word (a stamp and a lane, inline), or a chain of nodes {stamp, lanes,
+// bytes}. Nodes of global memory are interned, so that words accessed alike share them. A stamp is what one warp instruction's
+// accesses have in common. Memory is taken when it is touched first.
 //
 // The shadow of a block's shared memory is a tile. Where nothing that is in it matters any more, its generation changes,
 // and older lines are as good as empty.
@@ -144,8 +144,8 @@ typedef struct Node {
     History uncounted;
 } Node;
 
-// What has been done to shared memory since the generation began (phase.c): nothing but reads, or nothing but atomic operations, which do
-// not race with each other; or what races with nothing, as the board says; or anything.
+// What has been done to shared memory since the generation began (phase.c): only reads; only atomic operations, which do not
+// race with each other; accesses that race with nothing, as the board says; or anything.
 typedef enum TilePhase { PHASE_FRESH, PHASE_READS, PHASE_ATOMS, PHASE_BOARD, PHASE_MIXED } TilePhase;
 
 // Lines [from, to) are the destination of a cp.async.
@@ -163,8 +163,8 @@ typedef struct Tile {
     uint8_t elem;   // of the atomic operations; 0: there were none
     uint32_t epoch; // before the generation
     Board board;
-    // Log2 of bytes: what an entry of the board is to stand for, which is 4 bytes until smaller elements need less; the smallest element
-    // since the generation began; and of which launch's blocks that is.
+    // Log2 of bytes: what an entry of the board is to stand for (4 bytes until smaller elements need less), and the smallest
+    // element since the generation began. `launch`: of which launch's blocks that is.
     uint8_t grain, narrowest;
     uint64_t launch;
     bool async; // touched by operations of which a barrier of all may leave some threads in ignorance

@@ -3,7 +3,7 @@
 //
 // Which accesses of one instruction to one element have to be remembered (history.c says why):
 //
-// - One that is known to a later one of the same instruction need not be: whoever races with the earlier races with the later.
+// - One that is known to a later one of the same instruction need not be: an access that races with the earlier races with the later.
 //   Every access of a table's last launch knows all accesses of the launches before; an access of a launch that does not is not taken.
 // - Where nothing orders the blocks of a launch among themselves, two reads by different blocks stand for all others.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables — accesses to a line of global memory, by instruction: for every element that an instruction has accessed, those accesses
-// that a later one may race with, a few at most.
+// tables — accesses to a line of global memory, by instruction. For every element that an instruction has accessed, a table
+// holds the accesses that a later one may race with, a few at most.
 //
 // Runs and histories (shadow.h) tell few accesses of a line or a word well. Arrays that are only read for many launches, or at places
 // without pattern, or by windows that overlap, are read by many instructions and warps, all of which have to be remembered. In

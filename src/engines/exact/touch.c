@@ -7,9 +7,9 @@
 // write for a release: that is what std::atomic and volatile become on the machines we run on, which
 // cannot be told from plain accesses there. So the host never races with strong accesses of system scope.
 //
-// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). In those it may
-// have read and written everything at any time, as far as order goes: what the device released there it may know, and what
-// it has done before the device may have acquired there. That can hide a race, and never makes one.
+// The host may be seen through a hole only: pages that stay open (GrHostWatcher.opened). In those pages the host may have read
+// and written everything at any time, as far as order goes. It may know what the device released there, and the device may have
+// acquired there what the host did before. That can hide a race, and never makes one.
 #include "engines/exact/exact_internal.h"
 #include "engines/exact/order/order_internal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// async_end — where the ends of asynchronous operations and mbarriers are: addresses of the several windows to blocks
-// and bytes, and what is wrong with those that are nowhere.
+// async_end — where the ends of asynchronous operations and mbarriers are. Turns addresses of the several windows into blocks
+// and bytes, and says what is wrong with addresses that are nowhere.
 #include "vm/async/async.h"
 
 #include "vm/core/block.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // warp — the state of a warp: splits, joins, activations. Internal to the VM.
 //
-// A warp is a set of splits: lanes that share a pc and a function activation. The scheduler runs one split at
-// a time; handlers see it through VmWarp, loaded from the split. While a split runs, the split itself holds
-// the truth about its mask (a guard narrows only VmWarp.mask); its pc is stale until the handler that stops,
-// or the end of the quantum, writes it.
+// A warp is a set of splits: lanes that share a pc and a function activation. The scheduler runs one split at a time; handlers
+// see it through VmWarp, loaded from the split. While a split runs, the split itself holds the truth about its mask (a guard
+// narrows only VmWarp.mask). Its pc is stale until the handler that stops, or the end of the quantum, writes it.
 //
 // Divergence pushes a VmJoin, the place where the lanes are expected to meet again (the immediate
 // post-dominator). Waiting there is a courtesy, not a rule: see split.c.

@@ -75,7 +75,7 @@ static void find_rejoin_blocks(Decoder *d) {
     }
 }
 
-// ---- Instructions nobody takes -----------------------------------------------------------------------------
+// ---- Unknown instructions ----------------------------------------------------------------------------------
 
 static void note_unknown(Decoder *d, const char *text) {
     for (size_t k = 0; k < d->m->unknown.len; k++)

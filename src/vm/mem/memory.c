@@ -396,7 +396,7 @@ VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
     return r && addr - r->addr < r->size ? r : NULL;
 }
 
-// ---- Host memory that nobody announced -----------------------------------------------------------------------
+// ---- Host memory that was not announced ----------------------------------------------------------------------
 
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes) { m->allow_pageable = yes; }
 

@@ -10,10 +10,10 @@
 //     setp.ne.b32 q, %r1, again;                 st.shared.u32 [%r2], %r1;
 //     @q bra report;                             nanosleep, ld.relaxed.sys, compare, report as for loads
 //
-// Bits are compared, never floats; every byte that is accessed and used, and no other. The delay, up to a maximum and of any order of
-// magnitude below it, is drawn per warp from a generator in a register, seeded with the seed, the block, the warp and the clock: a
-// multiplication whose two halves are the number drawn and the next state, and a shift. Reports are out of line, at the end of the
-// function. A pass knows no driver: module in, module out.
+// Bits are compared, never floats; every byte that is accessed and used, and no other. The delay, up to a maximum and of any
+// order of magnitude below it, is drawn per warp from a generator in a register, seeded with the seed, the block, the warp and
+// the clock. The draw is a multiplication, whose two halves are the number drawn and the next state, and a shift. Reports are
+// out of line, at the end of the function. A pass knows no driver: module in, module out.
 #ifndef GR_PASSES_COLLIDER_H
 #define GR_PASSES_COLLIDER_H
 

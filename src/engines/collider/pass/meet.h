@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// meet — the rewriting for `--attribute`: at targets, windows are published; every store and atomic operation looks whether it
-// touches one (engines/collider/device/meet.h has the protocol and why it is sound). It comes after the collider's rewriting, whose windows these are:
+// meet — the rewriting for `--attribute`. Windows are published at targets, and every store and atomic operation looks whether
+// it touches one (engines/collider/device/meet.h has the protocol and why it is sound). It comes after the collider's
+// rewriting, whose windows these are:
 //
 //     hash of the bytes' address, __gr_publish             hash of the bytes' address
 //     ld.global.u32 %r1, [%rd1];      a target             ld.relaxed.sys  word of the table: does its tag match? -> __gr_look

@@ -50,7 +50,7 @@ bool gr_order_names_needed(const Order *o, const Clock *c) {
     return s.found;
 }
 
-// ---- Who is there --------------------------------------------------------------------------------------------------
+// ---- Threads that are there ----------------------------------------------------------------------------------------
 
 static void mark_block(Order *o, const Block *b) {
     gr_order_mark(o, b->launch->index, b->id);
