@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // report — what a run found and what its verdict is worth: built from a results file, written as text or JSON.
 //
-// The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the reasons why a
-// verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers,
-// no times, no paths of ours. Races between the same two lines of the user's (copies made by unrolling and inlining, instances of
-// templates, pairs of places in a toolkit's header that those lines call) are one race; without line information they are kept apart by their
-// line in the PTX.
+// The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the reasons
+// why a verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers, no
+// times, no paths of ours. Races between the same two lines of the user's (copies made by unrolling and inlining, instances of
+// templates, pairs of places in a toolkit's header that those lines call) are one race. Without line information they are kept
+// apart by their line in the PTX.
 #ifndef GR_REPORT_REPORT_H
 #define GR_REPORT_REPORT_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // queue — the work engine: seeded asynchrony.
 //
-// Each stream is a queue of items. The item at its head may run when its turn among the streams has come: the legacy
-// default stream and blocking streams wait for each other in order of submission, a wait waits for its event. Of all
-// items that may run, and of the devices that have launches, a seeded choice picks one, which does a little: a copy
-// moves a chunk, a device executes some instructions. Nothing else moves the device, so that with the same seed and
-// the same calls the same things happen in the same order.
+// Each stream is a queue of items. The item at its head may run when its turn among the streams has come. The legacy default
+// stream and blocking streams wait for each other in order of submission. A wait waits for its event. Of all items that may
+// run, and of the devices that have launches, a seeded choice picks one. It does a little: a copy moves a chunk, a device
+// executes some instructions. Nothing else moves the device, so that with the same seed and the same calls the same things
+// happen in the same order.
 //
 // With the race-directed schedule (vm/sched/hold.c) a device may have nothing left but threads that are held. It moves no
 // further while anything else can: other streams' items, other devices, and the host, whose calls return unless they wait. Only

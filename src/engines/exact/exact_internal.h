@@ -358,8 +358,9 @@ void gr_exact_check(Exact *x, Access *a, const Cell *cell, History h, uint32_t l
 void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class);
 
-// history.c No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the
-// generic one wrote.
+// history.c
+// No access can race any more with anything under that stamp. A barrier does not hide from the async proxy what the generic one
+// wrote.
 static inline bool gr_exact_is_over(const Exact *x, const Access *a, const Stamp *t) {
     if (t->at.launch != a->view.launch->index)
         return gr_order_settled(&x->order, t->at.launch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// volatiles — unordered accesses that volatile makes strong. PTX takes volatile for relaxed, so they are no race by its letter;
+// volatiles — unordered accesses that volatile makes strong. PTX treats volatile as relaxed, so they are no race by its letter;
 // CUDA C++ calls them one.
 //
 // Mostly they are flags and values that are polled, which work. What does not work any more is code of the time when the lanes of a

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode — one PtxFunc to an array of VmInsn. See decode.h for how registers and aliases are treated.
 //
-// At the start of every block where diverged lanes are expected to meet (the immediate post-dominator of a
-// branch that may diverge) and after every call stands a rejoin instruction; divergent instructions point to
-// theirs.
+// At the start of every block where diverged lanes are expected to meet (the immediate post-dominator of a branch that may
+// diverge) and after every call stands a rejoin instruction. Divergent instructions point to theirs.
 #include "vm/core/decode.h"
 
 #include "vm/core/exec.h"

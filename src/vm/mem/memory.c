@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the unified address space: one sparse file, mapped twice. See memory.h.
 //
-// The region is cut into zones, one per way of being mapped for the host: plain device memory must fault
-// there, managed and pinned memory must not, and protection has the grain of a page. Within a zone addresses
-// only grow until the zone is used up; between two allocations there is always a gap, so that running over an
-// end finds nothing there.
+// The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed and
+// pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone is used up;
+// between two allocations there is always a gap, so that running over an end finds nothing there.
 #include "vm/memory.h"
 
 #include "base/vec.h"

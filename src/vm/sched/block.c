@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // block — blocks come and go: their warps, frames, stacks and shared memory are kept for the next one.
 //
-// All blocks of a launch have the same shape, so a block that ended hands everything to the next: frames keep
-// their constants, parameters and thread indices; only what depends on the block is written again.
+// All blocks of a launch have the same shape, so a block that ended hands everything to the next. Frames keep their constants,
+// parameters and thread indices; only values that depend on the block are written again.
 #include "vm/core/block.h"
 #include "vm/core/launch.h"
 #include "vm/core/policy.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// collider's device runtime for copies — emulates and watches those that inserted code does not do by itself: cp.async of
-// lanes whose source is shorter than their destination, and bulk copies (engines/collider/pass/collider_async.h).
+// collider's device runtime for copies — emulates and watches copies that inserted code does not do by itself. These are
+// cp.async of lanes whose source is shorter than their destination, and bulk copies (engines/collider/pass/collider_async.h).
 //
 // Modules that have such copies get this in place of collider.c, which is part of it. All addresses are generic. Sources and destinations are compared with what was
 // there before the delay; nothing is kept of a bulk copy but a hash of its source (FNV-1a, as in figure 4d of the paper, over words of 64

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // windows — what the collider inserts around an access, at the price of an instruction where nothing can come of it.
 //
-// After each access the collider waits for a while and then looks again (engines/collider/pass/collider.h): its window. That is most
-// of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets nanosleep
-// take no time at all, and with that nothing can have happened in between: the program's access and the second look are
-// one step, unless the quantum ended between the two. So windows are sampled, each place for itself, with the
-// launch's random numbers: the first ones all open, later ones more and more rarely. One that stays shut needs only its
-// random number generator advanced.
+// After each access the collider waits for a while and then looks again (engines/collider/pass/collider.h): its window. That is
+// most of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets nanosleep take
+// no time at all, and then nothing can have happened in between. The program's access and the second look are one step, unless
+// the quantum ended between the two. So windows are sampled, each place for itself, with the launch's random numbers: the first
+// ones all open, later ones more and more rarely. One that stays shut needs only its random number generator advanced.
 //
 // Observers are told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
 //

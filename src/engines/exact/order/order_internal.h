@@ -38,7 +38,8 @@ void gr_order_free_launch(Order *o, Launch *l);
 // barriers.c
 void gr_order_drop_phase(Order *o, size_t k);
 
-// sources.c Leaves out sources to which no thread can belong any more, and what is known of them.
+// sources.c
+// Leaves out sources to which no thread can belong any more, and what is known of them.
 void gr_sources_sweep(Sweep *s, Sources *x);
 
 // sync.c
