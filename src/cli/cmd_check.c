@@ -144,12 +144,12 @@ static int check(Check *c, gr_error *err) {
     GrReport *r = &c->report;
     GrStaticInput in = {c->files.data, c->files.len, c->words ? c->words : none, &c->options};
     GrStaticSink to = {&r->arena, {c, take}, c, looked_at, reason, remark};
-    GR_TRY(c->engine->still->check(&in, &to, err));
-    if (c->why.code) { // the engine may have gone on
+    st = c->engine->still->check(&in, &to, err);
+    if (c->why.code) { // a finding that the report refused: the engine knows only that it was not taken
         *err = c->why;
         st = c->why.code;
-        goto done;
     }
+    GR_TRY(st);
     if (!r->kernels.len && !r->reasons.len)
         GR_TRY(gr_report_reason(r, "there is no kernel in these files"));
     GR_TRY(gr_report_finish(r, err));

@@ -55,7 +55,7 @@ typedef struct LaneSync {
 // What can be learnt at a place from the threads that released there: by threads in the same block, the same cluster, on the
 // same device and anywhere, as far as the releases' scopes reach.
 typedef struct Source {
-    uint64_t who; // relation, and the block's, the cluster's or the device's number
+    uint64_t group; // relation, and the block's, the cluster's or the device's number
     Clock *clock;
 } Source;
 // Lanes of one warp that released one after the other, and knew the same of others.
@@ -65,7 +65,7 @@ typedef struct Releases {
     uint64_t copies; // Block.copies
     uint32_t waited_to;
     Clock *base;
-    uint64_t who[SCOPES]; // Source.who of the threads that can learn it
+    uint64_t group[SCOPES]; // Source.group of the threads that can learn it
     unsigned n;
 } Releases;
 typedef struct Sources {
@@ -299,8 +299,10 @@ typedef struct Order {
 // Lanes of a warp, warps of a block, and blocks and streams with numbers side by side differ in the same five bits, which clocks are
 // good at (clock.h).
 static inline uint64_t key_of(Level level, uint64_t id, uint32_t warp, uint32_t lane) {
-    uint64_t who = level == BY_THREAD ? id << 10 | warp << 5 | lane : level == BY_WARP ? id << 5 | warp : id;
-    return who << 3 | level;
+    uint64_t number = level == BY_THREAD ? id << 10 | warp << 5 | lane
+                      : level == BY_WARP ? id << 5 | warp
+                                         : id;
+    return number << 3 | level;
 }
 
 static inline Level level_of(uint64_t key) { return (Level)(key & 7); }

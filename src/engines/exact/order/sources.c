@@ -34,28 +34,28 @@ static Clock *snap_clock(Snap *s, const Block *b, const Warp *w, uint32_t lane) 
 // ---- Sources -------------------------------------------------------------------------------------------------------
 
 // Those that are that near to the threads of b. False: only threads that are nearer. The host is one thread.
-static bool group_of(const Block *b, unsigned relation, uint64_t *who) {
+static bool group_of(const Block *b, unsigned relation, uint64_t *group) {
     uint64_t id = relation == SAME_BLOCK     ? b->id
                   : relation == SAME_CLUSTER ? b->cluster
                   : relation == SAME_DEVICE  ? (uint64_t)b->launch->device
                                              : 0;
-    *who = id << 2 | relation;
+    *group = id << 2 | relation;
     return b->launch->host ? relation == SAME_SYSTEM : relation != SAME_CLUSTER || !b->alone;
 }
 
-static Source *find(const Sources *s, uint64_t who) {
+static Source *find(const Sources *s, uint64_t group) {
     if (s->list.len > INDEXED) {
-        uintptr_t at = (uintptr_t)gr_map_get_u64(&s->index, who);
+        uintptr_t at = (uintptr_t)gr_map_get_u64(&s->index, group);
         return at ? &s->list.data[at - 1] : NULL;
     }
     for (size_t k = 0; k < s->list.len; k++)
-        if (s->list.data[k].who == who)
+        if (s->list.data[k].group == group)
             return &s->list.data[k];
     return NULL;
 }
 
-static Source *find_or_add(Order *o, Sources *s, uint64_t who) {
-    Source *x = find(s, who), fresh = {who, NULL};
+static Source *find_or_add(Order *o, Sources *s, uint64_t group) {
+    Source *x = find(s, group), fresh = {group, NULL};
     if (x)
         return x;
     if (!gr_vec_push(&s->list, fresh)) {
@@ -64,15 +64,15 @@ static Source *find_or_add(Order *o, Sources *s, uint64_t who) {
     }
     size_t n = s->list.len;
     for (size_t k = n == INDEXED + 1 ? 0 : n - 1; n > INDEXED && k < n; k++)
-        if (!gr_map_put_u64(&s->index, s->list.data[k].who, (void *)(uintptr_t)(k + 1)))
+        if (!gr_map_put_u64(&s->index, s->list.data[k].group, (void *)(uintptr_t)(k + 1)))
             o->nomem = true;
     return &s->list.data[n - 1];
 }
 
 void gr_sources_add(Order *o, Sources *s, const Block *b, PtxScope scope, Clock *c) {
-    uint64_t who;
+    uint64_t group;
     for (unsigned k = 0; k <= scope_index(scope); k++) {
-        Source *x = group_of(b, k, &who) ? find_or_add(o, s, who) : NULL;
+        Source *x = group_of(b, k, &group) ? find_or_add(o, s, group) : NULL;
         if (x)
             gr_clock_merge(&x->clock, c);
     }
@@ -93,7 +93,7 @@ static void settle(Order *o, Sources *s) {
             gr_clock_add(&c, key_of(BY_THREAD, r->copies, r->warp, l), r->waited_to);
     }
     for (unsigned k = 0; k < r->n; k++) {
-        Source *x = find_or_add(o, s, r->who[k]);
+        Source *x = find_or_add(o, s, r->group[k]);
         if (x)
             gr_clock_merge(&x->clock, c);
     }
@@ -119,11 +119,11 @@ static void add_lane(Order *o, Sources *s, const Block *b, const Warp *w, uint32
                   .waited_to = w->has_waited && w->waited_to[lane] > b->copied ? w->waited_to[lane] : 0,
                   .base = base};
     for (unsigned k = 0; k <= scope_index(scope); k++)
-        r.n += group_of(b, k, &r.who[r.n]);
+        r.n += group_of(b, k, &r.group[r.n]);
     Releases *last = &s->last;
     if (last->mask && last->id == r.id && last->warp == r.warp && last->epoch == r.epoch &&
         last->base == base && last->waited_to == r.waited_to && last->n == r.n &&
-        (!r.n || last->who[r.n - 1] == r.who[r.n - 1])) {
+        (!r.n || last->group[r.n - 1] == r.group[r.n - 1])) {
         last->mask |= r.mask;
         return;
     }
@@ -133,9 +133,9 @@ static void add_lane(Order *o, Sources *s, const Block *b, const Warp *w, uint32
 }
 
 Clock *gr_sources_of(Order *o, Sources *s, const Block *b, unsigned relation) {
-    uint64_t who;
+    uint64_t group;
     settled(o, s);
-    const Source *x = group_of(b, relation, &who) ? find(s, who) : NULL;
+    const Source *x = group_of(b, relation, &group) ? find(s, group) : NULL;
     return x ? x->clock : NULL;
 }
 
@@ -148,15 +148,15 @@ void gr_sources_clear(Sources *s) {
     gr_map_free(&s->index);
 }
 
-// The threads that `who` means can still acquire something.
-static bool is_anybody(const Order *o, uint64_t who) {
-    uint64_t n = who >> 2;
-    if ((who & 3) == SAME_BLOCK) {
+// Some thread of the group can still acquire something.
+static bool is_alive(const Order *o, uint64_t group) {
+    uint64_t n = group >> 2;
+    if ((group & 3) == SAME_BLOCK) {
         const BlockInfo *i = gr_order_info(o, n);
         const Block *b = gr_order_block(o->launches.data[i->launch], i->linear);
         return b && b->id == n;
     }
-    if ((who & 3) != SAME_CLUSTER)
+    if ((group & 3) != SAME_CLUSTER)
         return true;
     for (size_t k = 0; k < o->active.len; k++)
         if (n >= o->active.data[k]->first_cluster &&
@@ -170,7 +170,7 @@ void gr_sources_sweep(Sweep *s, Sources *x) {
     settled(s->order, x);
     for (size_t k = 0; k < x->list.len; k++) {
         Source *from = &x->list.data[k];
-        if (is_anybody(s->order, from->who)) {
+        if (is_alive(s->order, from->group)) {
             gr_order_sweep_clock(s, &from->clock);
             x->list.data[n++] = *from;
         } else
@@ -181,7 +181,7 @@ void gr_sources_sweep(Sweep *s, Sources *x) {
     x->list.len = n;
     gr_map_free(&x->index);
     for (size_t k = 0; k < n && n > INDEXED; k++)
-        if (!gr_map_put_u64(&x->index, x->list.data[k].who, (void *)(uintptr_t)(k + 1)))
+        if (!gr_map_put_u64(&x->index, x->list.data[k].group, (void *)(uintptr_t)(k + 1)))
             s->order->nomem = true;
 }
 
@@ -232,11 +232,11 @@ bool gr_order_has_released(const Warp *w, uint32_t lane, uint64_t place) {
 
 // The threads that the scope reaches can acquire that epoch of the thread already, and so all that the thread knew then.
 static bool is_added(const Sources *s, const Block *b, unsigned scope, uint64_t thread, uint32_t epoch) {
-    uint64_t who;
+    uint64_t group;
     for (unsigned k = 0; k <= scope; k++) {
-        if (!group_of(b, k, &who))
+        if (!group_of(b, k, &group))
             continue;
-        const Source *x = find(s, who);
+        const Source *x = find(s, group);
         if (!x || gr_clock_get(x->clock, thread) < epoch)
             return false;
     }
@@ -297,8 +297,8 @@ void gr_order_acquire(Order *o, Block *b, Warp *w, uint32_t lane, const PlaceOp 
     bool now = acquires(p->sem);
     settled(o, from);
     for (unsigned k = 0; k < SCOPES; k++) {
-        uint64_t who;
-        const Source *x = from && group_of(b, k, &who) ? find(from, who) : NULL;
+        uint64_t group;
+        const Source *x = from && group_of(b, k, &group) ? find(from, group) : NULL;
         if (x && now && k <= scope_index(p->scope))
             gr_order_learn(o, b, w, mask, x->clock);
         else if (x)
