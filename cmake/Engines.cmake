@@ -15,7 +15,8 @@ function(gr_add_runtimes library)
   find_program(GPURACE_CLANG NAMES clang-19 clang REQUIRED)
   execute_process(COMMAND ${GPURACE_CLANG} -print-resource-dir OUTPUT_VARIABLE clang_resources
                   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/device/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*.def)
+  file(GLOB shared CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/device/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*.def
+       ${CMAKE_SOURCE_DIR}/src/device_api/device.h)
   set(embedded_files)
   foreach(runtime IN LISTS ARGN)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/device/${runtime}.c)

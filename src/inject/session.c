@@ -35,6 +35,11 @@ static CUresult session_write(GrSession *s, CUdeviceptr to, const void *from, si
     return gr_aside_write(to, from, size);
 }
 
+static CUdeviceptr session_take(GrSession *s, size_t size) {
+    (void)s;
+    return gr_aside_take(size);
+}
+
 static void session_note(GrSession *s, const char *what, const char *text) {
     (void)s;
     gr_session_notef("%s: %s", what, text);
@@ -95,9 +100,9 @@ static gr_status begin(gr_error *err) {
     s->engine = gr_engine_choose(&s->options, strcmp(s->options.device, "cpu"));
     if (!s->engine)
         return gr_fail(err, GR_ERR_ARGUMENT, "there is no engine '%s' in this build", s->options.engine);
-    s->pub = (GrSession){session_driver,   session_write,  session_note,     session_remark,
-                         session_symbol,   session_record, session_area,     session_watch,
-                         session_watching, session_raced,  &gr_thread_clocks};
+    s->pub = (GrSession){session_driver, session_write,    session_take,   session_note,
+                         session_remark, session_symbol,   session_record, session_area,
+                         session_watch,  session_watching, session_raced,  &gr_thread_clocks};
     if (s->engine->begin)
         GR_TRY(s->engine->begin(&s->pub, &s->options, &s->engine_self, err));
 done:

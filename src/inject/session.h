@@ -141,6 +141,8 @@ unsigned gr_aside_begin(void);
 void gr_aside_end(unsigned before);
 // Copies from the host to device memory of the current context, apart from the program's streams, and waits for that.
 CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size);
+// Zeroed device memory in the current context; 0: there is none left.
+CUdeviceptr gr_aside_take(size_t size);
 
 // ---- records.c -----------------------------------------------------------------------------------------------------
 

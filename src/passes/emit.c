@@ -54,10 +54,23 @@ static bool read_elements(Access *a, const PtxOperand *o, uint64_t used) {
     return true;
 }
 
-GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
-    *a = (Access){.func = site->func, .stmt = site->stmt, .before = site->stmt, .site = site};
-    const PtxInstr *i = site->stmt->instr;
-    switch (site->space) {
+// The address of an atomic operation; its values have no elements.
+static GrSiteStatus read_atomic(Access *a) {
+    const PtxInstr *i = a->stmt->instr;
+    unsigned at = i->op == PTX_OP_ATOM;
+    if ((i->op != PTX_OP_ATOM && i->op != PTX_OP_RED) || a->site->async || i->n_operands < at + 2 ||
+        !a->site->size)
+        return GR_SITE_NOT_UNDERSTOOD;
+    a->address = i->operands[at];
+    a->type = i->type[0];
+    a->bytes = gr_ptx_type_bits(a->type) / 8;
+    a->after = a->report = a->stmt->next;
+    return a->bytes && a->address.kind == PTX_O_ADDRESS && a->address.n_sub == 1 ? GR_SITE_CHECKED
+                                                                                 : GR_SITE_NOT_UNDERSTOOD;
+}
+
+static GrSiteStatus space_status(PtxSpace space) {
+    switch (space) {
     case PTX_CONST:
     case PTX_LOCAL:
     case PTX_PARAM:
@@ -67,11 +80,23 @@ GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
     case PTX_GENERIC:
     case PTX_SHARED:
     case PTX_SHARED_CTA:
-    case PTX_SHARED_CLUSTER: break;
+    case PTX_SHARED_CLUSTER: return GR_SITE_CHECKED;
     default: return GR_SITE_NOT_UNDERSTOOD;
     }
-    if (site->strong)
-        return GR_SITE_STRONG;
+}
+
+GrSiteStatus gr_access_read(const PtxSite *site, Access *a) {
+    GrSiteStatus status = gr_access_read_any(site, a);
+    return site->strong && space_status(site->space) == GR_SITE_CHECKED ? GR_SITE_STRONG : status;
+}
+
+GrSiteStatus gr_access_read_any(const PtxSite *site, Access *a) {
+    *a = (Access){.func = site->func, .stmt = site->stmt, .before = site->stmt, .site = site};
+    const PtxInstr *i = site->stmt->instr;
+    if (space_status(site->space) != GR_SITE_CHECKED)
+        return space_status(site->space);
+    if (site->access == PTX_ACCESS_RMW)
+        return read_atomic(a);
     bool load = i->op == PTX_OP_LD || i->op == PTX_OP_LDU;
     if ((!load && i->op != PTX_OP_ST) || i->n_operands < 2)
         return GR_SITE_NOT_UNDERSTOOD;
@@ -146,6 +171,30 @@ gr_status gr_access_prepare(Access *a) {
         }
 done:
     return st;
+}
+
+gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, const PtxReg *into) {
+    gr_status st = GR_OK;
+    PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED), *one = gr_ptx_new_reg(a->func, PTX_PRED);
+    for (unsigned k = 0; k < spec->n; k++) {
+        PtxOperand p = gr_ptx_reg_operand(spec->keep[k].pred);
+        GR_TRY(gr_access_put(a, at, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
+                             k ? one->name : kept->name));
+        if (k)
+            GR_TRY(gr_access_put(a, at, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name, one->name));
+    }
+    GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", into->name, into->name, kept->name));
+done:
+    return st;
+}
+
+gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
+    *out = gr_ptx_new_reg(a->func, PTX_B64);
+    if (bits == 64)
+        return gr_access_put(a, at, &value, 1, "mov.b64 %s, $0;", (*out)->name);
+    PtxReg *t = gr_ptx_new_reg(a->func, bits == 32 ? PTX_B32 : PTX_B16);
+    return gr_access_put(a, at, &value, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, t->name, bits,
+                         (*out)->name, t->name);
 }
 
 gr_status gr_access_comparable(Access *a, PtxStmt *at) {

@@ -8,6 +8,7 @@
 
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
+#include "ptx/speculate.h"
 
 enum { EMIT_MAX_ELEMENTS = 128 }; // as many as tcgen05.ld loads; ld and st have at most 8
 
@@ -38,6 +39,9 @@ typedef struct Access {
 // Reads the access at `site`. GR_SITE_CHECKED when a pass may instrument it, else what the site is; NOT_UNDERSTOOD leaves it alone.
 GrSiteStatus gr_access_read(const PtxSite *site, Access *a);
 
+// The same, and takes strong accesses, too. Of an atomic operation n is 0: no element is told.
+GrSiteStatus gr_access_read_any(const PtxSite *site, Access *a);
+
 // Inserts code: statements before `at`, tagged with the access's site. `fmt` is a printf format; $0 … stand for `ops`.
 gr_status gr_access_put(const Access *a, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
                         ...) __attribute__((format(printf, 5, 6)));
@@ -49,6 +53,12 @@ const char *gr_access_guard(const Access *a, char *buf, size_t size);
 // Emits, before the access, the guard (the access's own predicate, and "not local" for generic addresses) and, if needed, the
 // copy of the base register.
 gr_status gr_access_prepare(Access *a);
+
+// Emits code at `at`, behind spec->last, that narrows the predicate `into` to the lanes that keep the value of a speculated load.
+gr_status gr_access_kept(const Access *a, PtxStmt *at, const Speculation *spec, const PtxReg *into);
+
+// Emits code at `at` that leaves a 64-bit copy of a register or literal of `bits` bits (16, 32, 64) in the new register *out.
+gr_status gr_access_widen(const Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out);
 
 // No instruction compares registers of 8 or 128 bits: emits code at `at` that unpacks or widens them, after which value[] has
 // registers that can be compared.

@@ -8,4 +8,8 @@
 // "__gr_NAME" becomes "__gr<suffix>_NAME", so that several rewritten modules can be linked together. What `m` has already stays.
 gr_status gr_runtime_link(PtxModule *m, const char *ptx, const char *suffix, gr_error *err);
 
+// Raises the module to sm_70 and PTX 6.3, which device runtimes need. GR_ERR_UNSUPPORTED: its addresses have 32 bits, or it has
+// shuffles and votes without .sync, which sm_70 no longer has.
+gr_status gr_runtime_raise(PtxModule *m, gr_error *err);
+
 #endif

@@ -50,6 +50,8 @@ typedef struct GrSession {
     void *(*driver)(struct GrSession *s, const char *name);
     // Copies to device memory of the current context, whatever the program's streams and captures are about.
     CUresult (*write)(struct GrSession *s, CUdeviceptr to, const void *from, size_t size);
+    // Zeroed device memory of the tool's own in the current context, which no callback is told of. 0: there is none left.
+    CUdeviceptr (*take)(struct GrSession *s, size_t size);
     // Something the engine could not do or did not understand: counted and named in the verdict.
     void (*note)(struct GrSession *s, const char *what, const char *text);
     // Worth knowing, and nothing against the verdict.

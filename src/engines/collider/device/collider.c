@@ -4,7 +4,7 @@
 // Compiled to PTX by clang and linked into every module that the collider rewrites; runs on a GPU and on the CPU device alike.
 // Never on the fast path: a thread that gets here has seen a race. The slot of (site, class) is claimed by the first thread
 // that reports it, which writes the details; all threads count.
-#include "engines/collider/device/device.h"
+#include "device_api/device.h"
 #include "engines/collider/device/record.h"
 
 // Filled by the injection after loading. Volatile: a debugger or the host may change it at any time.

@@ -3,7 +3,7 @@
 // is called for every access is inline (engines/collider/pass/meet.c); this is for targets, and for accesses that seem to
 // match.
 #include "engines/collider/device/meet.h"
-#include "engines/collider/device/device.h"
+#include "device_api/device.h"
 #include "engines/collider/device/record.h"
 
 extern GR_GLOBAL volatile GrControl __gr_control;

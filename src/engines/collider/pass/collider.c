@@ -138,24 +138,6 @@ done:
     return st;
 }
 
-// nanosleep and match need sm_70 and PTX 6.3, where shuffles and votes without .sync no longer exist (PTX ISA 9.7.9.5).
-static gr_status check_target(PtxModule *m, gr_error *err) {
-    if (m->address_size != 64)
-        return gr_fail(err, GR_ERR_UNSUPPORTED, "%s uses %u-bit addresses; only 64-bit modules are checked",
-                       m->name, m->address_size);
-    if (m->sm < 70)
-        for (uint32_t k = 0; k < m->n_funcs; k++)
-            for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next)
-                if (s->kind == PTX_INSTR && (s->instr->op == PTX_OP_SHFL || s->instr->op == PTX_OP_VOTE) &&
-                    !gr_ptx_instr_has(s->instr, PTX_MOD_sync))
-                    return gr_fail_at(err, GR_ERR_UNSUPPORTED, m->name, s->line, s->col,
-                                      "%s without .sync cannot be raised to sm_70, which the checks need: "
-                                      "build for compute_75 or later",
-                                      s->instr->opcode);
-    gr_ptx_raise(m, 6, 3, 70);
-    return GR_OK;
-}
-
 // What is needed to rewrite the functions one by one.
 typedef struct Rewriting {
     ColliderWork w;
@@ -210,7 +192,7 @@ gr_status gr_collider_rewrite(PtxModule *m, const ColliderOptions *o, GrSiteStat
                         : GR_SITE_FILTERED;
     if (o->choose)
         GR_TRY(choose_sites(r, m, err));
-    GR_TRY(check_target(m, err));
+    GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, gr_copy_runtime(m), o->suffix, err));
     if (o->later) {
         m->later = (PtxLater){rewrite_one, r};

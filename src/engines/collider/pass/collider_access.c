@@ -143,16 +143,6 @@ gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
     return gr_collider_close_detour(a, d);
 }
 
-// A 64-bit copy of a register or literal of `bits` bits.
-static gr_status put_widen(Access *a, PtxStmt *at, PtxOperand value, unsigned bits, PtxReg **out) {
-    *out = gr_ptx_new_reg(a->func, PTX_B64);
-    if (bits == 64)
-        return gr_access_put(a, at, &value, 1, "mov.b64 %s, $0;", (*out)->name);
-    PtxReg *t = gr_ptx_new_reg(a->func, bits == 32 ? PTX_B32 : PTX_B16);
-    return gr_access_put(a, at, &value, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, t->name, bits,
-                         (*out)->name, t->name);
-}
-
 // ---- Repeat and compare --------------------------------------------------------------------------------------
 
 // Section 4.5 of the paper: a program that was rewritten ahead of time, and that no runtime is attached to, stops where a debugger can
@@ -170,30 +160,12 @@ static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt 
                          slots->name, alone->name, slots->name, alone->name);
 }
 
-// Narrows `differs` to the lanes that keep the value of a speculated load.
-static gr_status put_kept(Access *a, const Speculation *spec, const PtxReg *differs) {
-    gr_status st = GR_OK;
-    PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED), *one = gr_ptx_new_reg(a->func, PTX_PRED);
-    for (unsigned k = 0; k < spec->n; k++) {
-        PtxOperand p = gr_ptx_reg_operand(spec->keep[k].pred);
-        GR_TRY(gr_access_put(a, a->report, &p, 1, "%s.pred %s, $0;", spec->keep[k].negated ? "not" : "mov",
-                             k ? one->name : kept->name));
-        if (k)
-            GR_TRY(gr_access_put(a, a->report, NULL, 0, "or.pred %s, %s, %s;", kept->name, kept->name,
-                                 one->name));
-    }
-    GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
-                         kept->name));
-done:
-    return st;
-}
-
 // The address of element `k`.
 static gr_status put_address(Access *a, PtxStmt *at, unsigned k, PtxReg **out) {
     gr_status st = GR_OK;
     if (a->at[0]) {
         unsigned bits = gr_ptx_type_bits(a->at[k]->type);
-        return put_widen(a, at, gr_ptx_reg_operand((PtxReg *)a->at[k]), bits, out);
+        return gr_access_widen(a, at, gr_ptx_reg_operand((PtxReg *)a->at[k]), bits, out);
     }
     GR_TRY(gr_access_address64(a, at, out));
     if (k)
@@ -244,7 +216,7 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
                              a->guard->name));
 
     if (spec)
-        GR_TRY(put_kept(a, spec, differs));
+        GR_TRY(gr_access_kept(a, a->report, spec, differs));
 
     Detour d;
     PtxLabel *others = NULL;
@@ -254,14 +226,14 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         GR_TRY(gr_collider_open_detour(a, a->report, differs, &d));
     PtxReg *address, *expected, *seen;
     GR_TRY(put_address(a, d.at, where[n - 1], &address));
-    GR_TRY(put_widen(a, d.at, old[n - 1], bits, &expected));
-    GR_TRY(put_widen(a, d.at, new[n - 1], bits, &seen));
+    GR_TRY(gr_access_widen(a, d.at, old[n - 1], bits, &expected));
+    GR_TRY(gr_access_widen(a, d.at, new[n - 1], bits, &seen));
     for (unsigned k = n - 1; k-- > 0;) { // report the first element that differs
         PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED), *x, *y, *z;
         PtxOperand both[2] = {old[k], new[k]};
         GR_TRY(gr_access_put(a, d.at, both, 2, "setp.ne.b%u %s, $0, $1;", bits, p->name));
-        GR_TRY(put_widen(a, d.at, old[k], bits, &x));
-        GR_TRY(put_widen(a, d.at, new[k], bits, &y));
+        GR_TRY(gr_access_widen(a, d.at, old[k], bits, &x));
+        GR_TRY(gr_access_widen(a, d.at, new[k], bits, &y));
         GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s; selp.b64 %s, %s, %s, %s;",
                              expected->name, x->name, expected->name, p->name, seen->name, y->name,
                              seen->name, p->name));
@@ -447,7 +419,7 @@ gr_status gr_collider_warp_check(ColliderWork *w, Access *a, const PtxOperand *s
                 sinks++;
                 continue;
             }
-            GR_TRY(put_widen(a, d.at, stored[first + k], bits, &wide));
+            GR_TRY(gr_access_widen(a, d.at, stored[first + k], bits, &wide));
             GR_TRY(gr_access_put(a, d.at, NULL, 0, "shl.b64 %s, %s, %u; or.b64 %s, %s, %s;", wide->name,
                                  wide->name, k * a->bytes % 8 * 8, into->name, into->name, wide->name));
         }

@@ -46,6 +46,10 @@ GR_INLINE void gr_count(GR_GLOBAL uint64_t *at, uint64_t n) {
     __asm__ volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(at), "l"(n));
 }
 
+GR_INLINE void gr_max64(GR_GLOBAL uint64_t *at, uint64_t n) {
+    __asm__ volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(at), "l"(n));
+}
+
 // The old value.
 GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, uint32_t desired) {
     uint32_t old;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/tracker/decode.h"
+
+#include "device_api/shared_window.h"
+#include "engines/core/missing.h"
+#include "engines/tracker/device/record.h"
+#include "ptx/ptx.h"
+
+#include <string.h>
+
+const GrClass gr_tracker_classes[] = {
+#define CLASS(id, number, text, meaning) {number, text, meaning, GR_KIND_RACE},
+#include "engines/tracker/classes.def"
+#undef CLASS
+    {.number = 0},
+};
+
+uint32_t gr_tracker_pairs(uint32_t n_sites) {
+    uint32_t n = 64;
+    while (n < GR_PAIRS_MOST && n < (uint64_t)n_sites * 8)
+        n *= 2;
+    return n;
+}
+
+uint64_t gr_tracker_area_bytes(uint32_t n_sites) {
+    return sizeof(GrTrackedHeader) + (uint64_t)gr_tracker_pairs(n_sites) * sizeof(GrPair);
+}
+
+// Only small numbers and the kernel's own can be %gridid as launches are numbered here: a GPU may count otherwise.
+static uint64_t launch_number(const GrArea *area, uint64_t launch, const char *kernel) {
+    const char *logged = area->kernel_of(area->user, launch);
+    return logged && (!kernel || !strcmp(logged, kernel)) ? launch : 0;
+}
+
+static const char *scope_text(uint32_t what) {
+    switch (what >> GR_WHAT_STRENGTH & 7) {
+    case GR_STRONG_CTA: return "cta";
+    case GR_STRONG_CLUSTER: return "cluster";
+    case GR_STRONG_GPU: return "gpu";
+    case GR_STRONG_SYS:
+    case GR_VOLATILE: return "sys";
+    default: return NULL;
+    }
+}
+
+static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSide *s) {
+    const GrSiteInfo *site = &area->module->sites[s->site];
+    GrAccess a = gr_access_at(site, site->size);
+    a.site = s->site;
+    a.has_thread = true;
+    a.address = p->address;
+    a.kernel = site->kernel ? site->kernel : area->kernel_of(area->user, s->launch);
+    a.launch = launch_number(area, s->launch, a.kernel);
+    a.strong = scope_text(s->what);
+    a.is_volatile = (s->what >> GR_WHAT_STRENGTH & 7) == GR_VOLATILE;
+    a.did = site->access == PTX_ACCESS_RMW && !site->before && a.strong ? "updated"
+            : s->what & GR_WHAT_WRITES                                  ? "wrote"
+                                                                        : "read";
+    memcpy(a.thread, s->thread, sizeof a.thread);
+    memcpy(a.block, s->block, sizeof a.block);
+    if (p->space)
+        a.address &= (1u << GR_CPU_SHARED_SHIFT) - 1;
+    return a;
+}
+
+static const char *missing(const GrTrackedSide *a, const GrTrackedSide *b) {
+    if (memcmp(a->block, b->block, sizeof a->block))
+        return MISSING_BLOCKS;
+    return a->warp == b->warp ? MISSING_LANES : MISSING_WARPS;
+}
+
+// A record that was being written when the program ended is counted and no more.
+static bool makes_sense(const GrModuleInfo *m, const GrPair *p) {
+    return p->state == GR_PAIR_READY && p->side[0].site && p->side[0].site <= m->n_sites && p->side[1].site &&
+           p->side[1].site <= m->n_sites;
+}
+
+static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
+    const GrModuleInfo *m = area->module;
+    uint32_t n = gr_tracker_pairs(m->n_sites);
+    if (m->area_bytes < gr_tracker_area_bytes(m->n_sites))
+        return gr_fail(err, GR_ERR_FORMAT, "the tracker's pairs are cut short");
+    for (uint32_t k = 0; k < n; k++) {
+        GrPair p;
+        memcpy(&p, area->bytes + sizeof(GrTrackedHeader) + k * sizeof p, sizeof p);
+        if (!makes_sense(m, &p))
+            continue;
+        GrFinding f = {.class = p.class,
+                       .module = m->name,
+                       .space = p.space ? "shared" : "global",
+                       .count = p.count,
+                       .accesses = {access_of(area, &p, &p.side[0]), access_of(area, &p, &p.side[1])},
+                       .n_accesses = 2,
+                       .order = missing(&p.side[0], &p.side[1]),
+                       .overlap = p.address,
+                       .overlap_bytes = p.bytes};
+        f.kernel = f.accesses[0].kernel;
+        f.launch = f.accesses[0].launch;
+        if (!to->take(to->user, &f))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
+const GrDecoder gr_tracker_decoder = {.tag = {"tracker", 1, 1}, .decode = decode};

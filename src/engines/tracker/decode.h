@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode — the tracker's area of the results file as findings, and the classes of these.
+#ifndef GR_TRACKER_DECODE_H
+#define GR_TRACKER_DECODE_H
+
+#include "findings/area.h"
+
+extern const GrClass gr_tracker_classes[];
+extern const GrDecoder gr_tracker_decoder;
+
+// How many pairs a module of so many sites has room for, a power of two, and the size of its area.
+uint32_t gr_tracker_pairs(uint32_t n_sites);
+uint64_t gr_tracker_area_bytes(uint32_t n_sites);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// record — what the tracker's inserted code, its device runtimes and the host say to each other.
+//
+// Freestanding: compiled for the device (clang, nvptx64) and for the host.
+//
+// Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table 2):
+//   __gr_begin()                        first in a kernel
+//   __gr_access(site, what, at, value)  before an access of the program, by the lanes that make it
+//   __gr_order(what)                    before an instruction that orders
+//   __gr_ordered(what)                  behind it
+#ifndef GR_TRACKER_RECORD_H
+#define GR_TRACKER_RECORD_H
+
+#include <stdint.h>
+
+// ---- An access: `what` -----------------------------------------------------------------------------------
+
+// How strong an access is, and its scope: the order matters, a higher scope includes a lower one.
+typedef enum GrStrength {
+    GR_WEAK,
+    GR_STRONG_CTA,
+    GR_STRONG_CLUSTER,
+    GR_STRONG_GPU,
+    GR_STRONG_SYS,
+    GR_VOLATILE, // relaxed, of system scope
+} GrStrength;
+
+enum {
+    GR_WHAT_SIZE = 0,     // bits 0 to 7: bytes of one lane
+    GR_WHAT_STRENGTH = 8, // bits 8 to 10: GrStrength
+    GR_WHAT_WRITES = 1 << 11,
+    GR_WHAT_READS = 1 << 12,
+    GR_WHAT_ATOMIC = 1 << 13, // atom or red: GR_WHAT_WRITES and GR_WHAT_READS are set, too
+    GR_WHAT_SPACE = 14,       // bits 14 and 15: GrSpace, as written
+    GR_WHAT_CAS = 1 << 16,    // atom.cas: may take a lock
+    GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
+    GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
+    GR_WHAT_WIDE = 1 << 19,   // an element has 8 bytes or more
+};
+// `value` of a load: which of its bytes the program uses.
+typedef enum GrSpace {
+    GR_SPACE_GLOBAL,
+    GR_SPACE_SHARED,
+    GR_SPACE_GENERIC,
+    GR_SPACE_CLUSTER
+} GrSpace; // CLUSTER: an address of shared::cluster
+
+// ---- An instruction that orders: `what` --------------------------------------------------------------------
+
+enum {
+    GR_ORDER_KIND = 0,  // bits 0 to 3: GrOrder
+    GR_ORDER_SCOPE = 4, // bits 4 to 6: GrStrength, of CTA to SYS
+    GR_ORDER_RELEASES = 1 << 7,
+    GR_ORDER_ACQUIRES = 1 << 8,
+};
+typedef enum GrOrder {
+    GR_ORDER_FENCE,   // fence, membar; or the release or acquire of an access
+    GR_ORDER_BARRIER, // bar.sync and barrier.sync of all threads of the block
+    GR_ORDER_SOME,    // a barrier of some threads, an mbarrier, an asynchronous copy
+    GR_ORDER_WARP,    // bar.warp.sync
+    GR_ORDER_CLUSTER, // barrier.cluster
+} GrOrder;
+
+// ---- Memory of the engine ------------------------------------------------------------------------------------
+
+// Where metadata lies, for memory at any address: dir[at >> 32] is the address of a table of GR_PART_COUNT addresses of the metadata of
+// 64 KiB each, or 0; so is each of these.
+enum { GR_DIR_SHIFT = 32, GR_DIR_COUNT = 1 << 17, GR_PART_SHIFT = 16, GR_PART_COUNT = 1 << 16 };
+
+// Of four bytes of the program. `more` is read only when `word` tells of a conflict.
+typedef struct GrCell {
+    uint64_t word[2]; // two accesses as the rule set packs them: which thread, in which interval, which bytes
+    uint64_t more[2]; // of the same: instruction, launch, and what checks that both halves belong together
+} GrCell;
+
+// Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
+enum { GR_THREADS = 1 << 20 };
+typedef struct GrThreadState {
+    uint64_t word[4]; // as the rule set packs them
+} GrThreadState;
+
+// Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.
+enum { GR_BLOCKS = 1 << 17 };
+typedef struct GrBlockState {
+    uint64_t word[4];
+} GrBlockState;
+
+// ---- Races -----------------------------------------------------------------------------------------------------
+
+enum { GR_PAIR_EMPTY = 0, GR_PAIR_CLAIMED = 1, GR_PAIR_READY = 2 };
+
+typedef struct GrTrackedSide {
+    uint64_t launch; // %gridid
+    uint32_t site, what, thread[3], block[3];
+    uint32_t warp, unused; // within the block
+} GrTrackedSide;
+
+// A pair of instructions of one module that raced. Which slot: of the hash of `key`, the next free one.
+typedef struct GrPair {
+    uint32_t state;
+    uint32_t rule;          // place in the rules of the rule set
+    uint64_t key;           // both sites and the class
+    uint64_t count;         // accesses that raced
+    uint64_t address;       // of the second side; of shared memory the offset
+    uint32_t class, space;  // GrClass.number; 0 global, 1 shared
+    uint32_t bytes, unused; // that both touched, from address on
+    GrTrackedSide side[2];  // the later access first
+} GrPair;
+
+enum { GR_PAIRS_MOST = 8192, GR_PAIR_TRIES = 64 };
+
+// At the front of a module's area.
+typedef struct GrTrackedHeader {
+    uint64_t dropped;   // races for which there was no room
+    uint64_t unchecked; // accesses to memory without metadata
+    uint64_t rules;     // 0 ptx, 1 paper
+    uint64_t reserved;
+} GrTrackedHeader;
+
+// Module-scope variable "__gr_control" of each rewritten module; the injection fills it after loading.
+typedef struct GrTrackerControl {
+    uint64_t area;    // device address of GrTrackedHeader and `pairs` of GrPair; 0: nothing is tracked
+    uint64_t dir;     // of uint64_t[GR_DIR_COUNT]
+    uint64_t threads; // of GrThreadState[GR_THREADS]
+    uint64_t blocks;  // of GrBlockState[GR_BLOCKS]
+    uint64_t shared;  // cells of shared memory: a power of two of bytes
+    uint64_t shared_bytes;
+    uint32_t pairs;     // places for GrPair, a power of two
+    uint32_t volatiles; // report pairs of which one is volatile
+    uint32_t same_value;
+    uint32_t stop;
+    uint32_t word_mode; // 4 bytes are one place
+} GrTrackerControl;
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// state — what both rule sets need of the thread that executes inserted code: who it is, where metadata lies, and how a pair is
+// recorded. Device code only.
+#ifndef GR_TRACKER_STATE_H
+#define GR_TRACKER_STATE_H
+
+#include "device_api/device.h"
+#include "engines/tracker/device/record.h"
+
+extern GR_GLOBAL GrTrackerControl __gr_control;
+
+#define GR_READ_SREG(name, reg)                                                                              \
+    GR_INLINE uint32_t name(void) {                                                                          \
+        uint32_t v;                                                                                          \
+        __asm__("mov.u32 %0, %%" reg ";" : "=r"(v));                                                         \
+        return v;                                                                                            \
+    }
+GR_READ_SREG(gr_ntid_x, "ntid.x")
+GR_READ_SREG(gr_ntid_y, "ntid.y")
+GR_READ_SREG(gr_ntid_z, "ntid.z")
+GR_READ_SREG(gr_nctaid_x, "nctaid.x")
+GR_READ_SREG(gr_nctaid_y, "nctaid.y")
+GR_READ_SREG(gr_nctaid_z, "nctaid.z")
+GR_READ_SREG(gr_total_smem, "total_smem_size")
+#undef GR_READ_SREG
+
+// The thread that executes this.
+typedef struct Me {
+    uint32_t launch; // of %gridid
+    uint32_t block;  // linear
+    uint32_t tid;    // linear within the block
+    GR_GLOBAL GrThreadState *state;
+} Me;
+
+GR_INLINE GR_GLOBAL GrThreadState *gr_thread_state(uint32_t block, uint32_t tid) {
+    uint32_t n = gr_ntid_x() * gr_ntid_y() * gr_ntid_z();
+    GR_GLOBAL GrThreadState *all = (GR_GLOBAL GrThreadState *)__gr_control.threads;
+    return &all[(block * n + tid) & (GR_THREADS - 1)];
+}
+
+GR_INLINE GR_GLOBAL GrBlockState *gr_block_state(uint32_t block) {
+    return &((GR_GLOBAL GrBlockState *)__gr_control.blocks)[block & (GR_BLOCKS - 1)];
+}
+
+GR_INLINE Me gr_me(void) {
+    Me m;
+    m.launch = (uint32_t)gr_grid_id();
+    m.block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
+    m.tid = gr_tid_x() + gr_ntid_x() * (gr_tid_y() + gr_ntid_y() * gr_tid_z());
+    m.state = gr_thread_state(m.block, m.tid);
+    return m;
+}
+
+// More blocks than the word of an access tells apart.
+GR_INLINE int gr_blocks_alias(void) {
+    return (uint64_t)gr_nctaid_x() * gr_nctaid_y() * gr_nctaid_z() > GR_BLOCKS;
+}
+
+// ---- Where metadata lies -----------------------------------------------------------------------------------
+
+// The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a power of two share
+// them: an access's word tells whose it is.
+GR_INLINE GR_GLOBAL GrCell *gr_shared_cells(uint32_t block, uint32_t *bytes) {
+    uint32_t size = 1024 + gr_total_smem(); // the system's own come first
+    uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
+    uint64_t slot = (uint64_t)room / 4 * sizeof(GrCell);
+    uint32_t slots = (uint32_t)(__gr_control.shared_bytes / slot);
+    *bytes = slots ? room : 0;
+    if (!slots)
+        return 0;
+    slots = 0x80000000u >> __builtin_clz(slots);
+    return (GR_GLOBAL GrCell *)(__gr_control.shared + (block & (slots - 1)) * slot);
+}
+
+// The cell of the four bytes around a global address; 0: none.
+GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
+    GR_GLOBAL uint64_t *dir = (GR_GLOBAL uint64_t *)__gr_control.dir;
+    uint64_t top = at >> GR_DIR_SHIFT;
+    if (top >= GR_DIR_COUNT)
+        return 0;
+    GR_GLOBAL uint64_t *part = (GR_GLOBAL uint64_t *)dir[top];
+    if (!part)
+        return 0;
+    uint64_t cells = part[at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)];
+    return cells ? (GR_GLOBAL GrCell *)cells + ((at & ((1u << GR_PART_SHIFT) - 1)) >> 2) : 0;
+}
+
+// ---- Races -------------------------------------------------------------------------------------------------
+
+typedef struct Side {
+    uint32_t site, what, block, tid;
+} Side;
+
+GR_INLINE void gr_put_side(GR_GLOBAL GrTrackedSide *to, const Side *s) {
+    uint32_t nx = gr_ntid_x(), ny = gr_ntid_y(), gx = gr_nctaid_x(), gy = gr_nctaid_y();
+    gr_store64(&to->launch, gr_grid_id());
+    gr_store32(&to->site, s->site);
+    gr_store32(&to->what, s->what);
+    gr_store32(&to->warp, s->tid / 32);
+    gr_store32(&to->thread[0], s->tid % nx);
+    gr_store32(&to->thread[1], s->tid / nx % ny);
+    gr_store32(&to->thread[2], s->tid / nx / ny);
+    gr_store32(&to->block[0], s->block % gx);
+    gr_store32(&to->block[1], s->block / gx % gy);
+    gr_store32(&to->block[2], s->block / gx / gy);
+}
+
+static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t address, uint32_t bytes,
+                        const Side *mine, const Side *other) {
+    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)__gr_control.area;
+    GR_GLOBAL GrPair *pairs = (GR_GLOBAL GrPair *)(head + 1);
+    uint64_t key =
+        (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | (other->site & 0xfffffff);
+    key = key ? key : 1;
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+#pragma nounroll
+    for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {
+        GR_GLOBAL GrPair *p = &pairs[(at + k) & (__gr_control.pairs - 1)];
+        uint64_t there = gr_load64(&p->key);
+        if (!there)
+            there = gr_compare_swap64(&p->key, 0, key);
+        if (there && there != key)
+            continue;
+        gr_count(&p->count, 1);
+        if (!there) {
+            gr_store32(&p->rule, rule);
+            gr_store64(&p->address, address);
+            gr_store32(&p->class, class);
+            gr_store32(&p->space, shared);
+            gr_store32(&p->bytes, bytes);
+            gr_put_side(&p->side[0], mine);
+            gr_put_side(&p->side[1], other);
+            gr_store32(&p->state, GR_PAIR_READY);
+        }
+        if (__gr_control.stop)
+            gr_trap();
+        return;
+    }
+    gr_count(&head->dropped, 1);
+}
+
+// The program accessed memory that has no metadata.
+GR_INLINE void gr_put_unchecked(void) {
+    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)__gr_control.area;
+    if (!gr_load64(&head->unchecked))
+        gr_store64(&head->unchecked, 1);
+}
+
+#endif

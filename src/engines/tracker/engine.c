@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine tracker — iGUARD's method: metadata beside the program's memory tells of each place who accessed it last and how that thread had
+// synchronized. Inserted code looks before every access; this hands it its memory.
+#include "engines/core/engine.h"
+#include "engines/core/selection.h"
+#include "engines/tracker/decode.h"
+#include "engines/tracker/device/record.h"
+#include "engines/tracker/memory.h"
+#include "engines/tracker/options.h"
+#include "engines/tracker/pass/tracker_pass.h"
+#include "options/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char gr_tracker_runtime_ptx[];
+
+typedef struct Tracker {
+    GrSession *session;
+    GrSelection selection;
+    TrackerMemory *memory;
+    bool stop, same_value;
+} Tracker;
+
+static void mark(void *user, const PtxModule *m, bool *marked) {
+    gr_selection_mark(&((Tracker *)user)->selection, m, marked);
+}
+
+static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((Tracker *)user)->selection, m, site);
+}
+
+static void tracker_finish(void *self) {
+    Tracker *t = self;
+    gr_tracker_memory_free(t->memory);
+    gr_selection_free(&t->selection);
+    free(t);
+}
+
+static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    Tracker *t = calloc(1, sizeof *t);
+    if (!t)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    t->session = s;
+    t->stop = o->stop;
+    t->same_value = o->same_value;
+    gr_status st = gr_selection_init(&t->selection, o, err);
+    if (st != GR_OK) {
+        free(t);
+        return st;
+    }
+    *self = t;
+    if (s && !(t->memory = gr_tracker_memory_new(s))) {
+        tracker_finish(t);
+        *self = NULL;
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    return GR_OK;
+}
+
+static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
+    // Module 0 is a file on its own (`gpurace ptx`): plain names.
+    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
+    return buf;
+}
+
+static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Tracker *t = self;
+    char suffix[24];
+    TrackerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
+                        .runtime = gr_tracker_runtime_ptx,
+                        .mark = mark,
+                        .wanted = wanted,
+                        .user = t};
+    m->record_bytes = gr_tracker_area_bytes(m->n_sites);
+    m->record_tag = gr_tracker_decoder.tag;
+    return gr_tracker_rewrite(ptx, &o, m->checked_sites, err);
+}
+
+static gr_status tracker_loaded(void *self, GrModule *m,
+                                gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                        size_t *size),
+                                void *handle, gr_error *err) {
+    Tracker *t = self;
+    char suffix[24], name[64];
+    gr_tracker_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    CUdeviceptr at;
+    size_t size;
+    gr_status st = get_global(handle, name, &at, &size);
+    if (st != GR_OK)
+        return gr_fail(err, st, "the driver does not find %s", name);
+    if (size != sizeof(GrTrackerControl) || !m->records_device)
+        return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
+    GrTrackerControl control = {.area = m->records_device,
+                                .pairs = gr_tracker_pairs(m->n_sites),
+                                .same_value = t->same_value,
+                                .stop = t->stop};
+    if (!gr_tracker_memory_control(t->memory, &control))
+        return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
+    CUresult rc = t->session->write(t->session, at, &control, sizeof control);
+    return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+static void tracker_allocated(void *self, const GrRange *r) {
+    gr_tracker_memory_add(((Tracker *)self)->memory, r);
+}
+
+static void tracker_freed(void *self, const GrRange *r) {
+    gr_tracker_memory_remove(((Tracker *)self)->memory, r);
+}
+
+const GrEngine gr_engine_tracker = {
+    .name = "tracker",
+    .summary = "keeps beside each place who accessed it last, and how that thread had synchronized",
+    .evidence = "unordered by counters",
+    .classes = gr_tracker_classes,
+    .decoder = &gr_tracker_decoder,
+    .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES,
+    .options = &gr_tracker_options,
+    .begin = tracker_begin,
+    .rewrite = tracker_rewrite,
+    .loaded = tracker_loaded,
+    .allocated = tracker_allocated,
+    .freed = tracker_freed,
+    .finish = tracker_finish,
+};

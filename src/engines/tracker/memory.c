@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/tracker/memory.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { GRANULE = 1 << GR_PART_SHIFT, SHARED_BYTES = 256 << 20 };
+#define CELLS_OF_GRANULE ((size_t)GRANULE / 4 * sizeof(GrCell))
+
+// Cells of some granules side by side. Several ranges may share a granule.
+typedef struct Run {
+    CUdeviceptr cells;
+    uint64_t first; // granule
+    uint32_t n;     // granules
+    uint32_t users; // ranges that need one of them
+} Run;
+
+// 4 GiB of addresses.
+typedef struct Part {
+    CUdeviceptr table; // uint64_t[GR_PART_COUNT] on the device
+    Run **runs;        // [GR_PART_COUNT], of each granule; NULL: it has no cells
+} Part;
+
+typedef struct Tables {
+    CUcontext context;
+    CUdeviceptr dir, threads, blocks, shared;
+    Map parts;       // by address >> GR_DIR_SHIFT -> Part
+    VEC(Run *) idle; // whose memory has gone
+} Tables;
+
+struct TrackerMemory {
+    GrSession *session;
+    VEC(Tables *) contexts;
+    uint64_t unchecked; // bytes without metadata
+};
+
+static CUcontext current(GrSession *s) {
+    CUresult (*get)(CUcontext *) = (CUresult(*)(CUcontext *))s->driver(s, "cuCtxGetCurrent");
+    CUcontext c = NULL;
+    return get && get(&c) == CUDA_SUCCESS ? c : NULL;
+}
+
+// Of the context. NULL: out of memory, on the host or on the device.
+static Tables *tables_of(TrackerMemory *m, CUcontext context) {
+    for (size_t i = 0; i < m->contexts.len; i++)
+        if (m->contexts.data[i]->context == context)
+            return m->contexts.data[i];
+    Tables *t = calloc(1, sizeof *t);
+    if (!t || !gr_vec_push(&m->contexts, t)) {
+        free(t);
+        return NULL;
+    }
+    t->context = context;
+    if (context != current(m->session)) // where memory is taken
+        return t;
+    t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
+    t->threads = m->session->take(m->session, sizeof(GrThreadState) * GR_THREADS);
+    t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS);
+    t->shared = m->session->take(m->session, SHARED_BYTES);
+    return t;
+}
+
+static bool complete(const Tables *t) { return t && t->dir && t->threads && t->blocks; }
+
+bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c) {
+    const Tables *t = tables_of(m, current(m->session));
+    if (!complete(t))
+        return false;
+    c->dir = t->dir;
+    c->threads = t->threads;
+    c->blocks = t->blocks;
+    c->shared = t->shared;
+    c->shared_bytes = t->shared ? SHARED_BYTES : 0;
+    return true;
+}
+
+static Part *part_of(TrackerMemory *m, Tables *t, uint64_t top) {
+    Part *p = gr_map_get_u64(&t->parts, top);
+    if (p || top >= GR_DIR_COUNT)
+        return p;
+    p = calloc(1, sizeof *p);
+    Run **runs = calloc(GR_PART_COUNT, sizeof *runs);
+    CUdeviceptr table = m->session->take(m->session, sizeof(uint64_t) * GR_PART_COUNT);
+    if (!p || !runs || !table || !gr_map_put_u64(&t->parts, top, p)) {
+        free(p);
+        free(runs);
+        return NULL;
+    }
+    *p = (Part){table, runs};
+    (void)m->session->write(m->session, t->dir + top * sizeof table, &table, sizeof table);
+    return p;
+}
+
+// Tells the device where the cells of these granules are; `cells` 0: nowhere.
+static void point(TrackerMemory *m, const Part *p, uint32_t first, uint32_t n, CUdeviceptr cells) {
+    enum { AT_ONCE = 512 };
+    uint64_t words[AT_ONCE];
+    for (uint32_t done = 0; done < n;) {
+        uint32_t k = 0;
+        for (; k < AT_ONCE && done + k < n; k++)
+            words[k] = cells ? cells + (done + k) * CELLS_OF_GRANULE : 0;
+        (void)m->session->write(m->session, p->table + (first + done) * sizeof *words, words,
+                                k * sizeof *words);
+        done += k;
+    }
+}
+
+// Cells that nothing needs any more, or new ones. NULL: no room.
+static Run *run_for(TrackerMemory *m, Tables *t, uint32_t n) {
+    for (size_t i = 0; i < t->idle.len; i++) {
+        Run *r = t->idle.data[i];
+        if (r->n != n)
+            continue;
+        t->idle.data[i] = t->idle.data[--t->idle.len];
+        return r;
+    }
+    Run *r = calloc(1, sizeof *r);
+    if (r)
+        r->cells = m->session->take(m->session, n * CELLS_OF_GRANULE);
+    if (r && r->cells) {
+        r->n = n;
+        return r;
+    }
+    free(r);
+    return NULL;
+}
+
+// Granules `first` to `end` of one part: those without cells get some. False: not all.
+static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t first, uint32_t end) {
+    bool all = true;
+    Run *last = NULL;
+    for (uint32_t g = first; g < end; g++) {
+        if (!p->runs[g]) {
+            uint32_t n = 1;
+            while (g + n < end && !p->runs[g + n])
+                n++;
+            Run *r = run_for(m, t, n);
+            if (!r) {
+                m->unchecked += (uint64_t)n * GRANULE;
+                all = false;
+                g += n - 1;
+                continue;
+            }
+            r->first = top << (GR_DIR_SHIFT - GR_PART_SHIFT) | g;
+            for (uint32_t k = 0; k < n; k++)
+                p->runs[g + k] = r;
+            point(m, p, g, n, r->cells);
+        }
+        if (p->runs[g] != last)
+            p->runs[g]->users++;
+        last = p->runs[g];
+    }
+    return all;
+}
+
+// Calls `f` for the pieces of the range that lie in one part each.
+#define EACH_PIECE(r, top, first, end)                                                                       \
+    for (uint64_t g_ = (r)->at >> GR_PART_SHIFT, end_ = ((r)->at + (r)->size - 1) >> GR_PART_SHIFT, top,     \
+                  first, end;                                                                                \
+         g_ <= end_ &&                                                                                       \
+         (top = g_ >> (GR_DIR_SHIFT - GR_PART_SHIFT), first = g_ & (GR_PART_COUNT - 1),                      \
+         end = end_ >> (GR_DIR_SHIFT - GR_PART_SHIFT) == top ? (end_ & (GR_PART_COUNT - 1)) + 1              \
+                                                             : GR_PART_COUNT,                                \
+         true);                                                                                              \
+         g_ += end - first)
+
+void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
+    Tables *t = tables_of(m, r->context ? r->context : current(m->session));
+    bool all = complete(t);
+    if (all) {
+        EACH_PIECE(r, top, first, end) {
+            Part *p = part_of(m, t, top);
+            all = p && cover(m, t, p, top, (uint32_t)first, (uint32_t)end) && all;
+        }
+    }
+    if (all)
+        return;
+    char text[160];
+    snprintf(text, sizeof text,
+             "the device has no room for the metadata of all of %zu bytes at 0x%" PRIx64
+             ": accesses to them are not checked",
+             r->size, (uint64_t)r->at);
+    m->session->note(m->session, "memory without metadata", text);
+}
+
+static void leave(TrackerMemory *m, Tables *t, Part *p, Run *r) {
+    if (--r->users)
+        return;
+    uint32_t first = (uint32_t)(r->first & (GR_PART_COUNT - 1));
+    for (uint32_t k = 0; k < r->n; k++)
+        p->runs[first + k] = NULL;
+    point(m, p, first, r->n, 0);
+    (void)gr_vec_push(&t->idle, r); // else it is lost until the program ends
+}
+
+void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
+    Tables *t = tables_of(m, r->context ? r->context : current(m->session));
+    if (!complete(t))
+        return;
+    EACH_PIECE(r, top, first, end) {
+        Part *p = gr_map_get_u64(&t->parts, top);
+        Run *last = NULL;
+        for (uint64_t g = first; p && g < end; g++) {
+            Run *own = p->runs[g];
+            if (!own || own == last)
+                continue;
+            last = own;
+            leave(m, t, p, own);
+        }
+    }
+}
+
+TrackerMemory *gr_tracker_memory_new(GrSession *s) {
+    TrackerMemory *m = calloc(1, sizeof *m);
+    if (m)
+        m->session = s;
+    return m;
+}
+
+void gr_tracker_memory_free(TrackerMemory *m) {
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->contexts.len; i++) {
+        Tables *t = m->contexts.data[i];
+        for (size_t k = 0; k < t->parts.len; k++) {
+            Part *p = t->parts.entries[k].value;
+            if (!t->parts.entries[k].live)
+                continue;
+            Run *last = NULL;
+            for (uint32_t g = 0; g < GR_PART_COUNT; g++) {
+                if (p->runs[g] && p->runs[g] != last)
+                    free(last);
+                last = p->runs[g] ? p->runs[g] : last;
+            }
+            free(last);
+            free(p->runs);
+            free(p);
+        }
+        for (size_t k = 0; k < t->idle.len; k++)
+            free(t->idle.data[k]);
+        gr_vec_free(&t->idle);
+        gr_map_free(&t->parts);
+        free(t);
+    }
+    gr_vec_free(&m->contexts);
+    free(m);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory — the tracker's metadata on the device: tables of where it lies, and cells for every range that kernels reach.
+//
+// Each context has its own. Metadata is taken when the program gets memory, and given to other memory when that is gone: what an access
+// of an earlier launch left in a cell is known by its launch. So nothing is ever cleared, and a program that allocates again and again takes
+// as much metadata as it had memory at once.
+#ifndef GR_TRACKER_MEMORY_H
+#define GR_TRACKER_MEMORY_H
+
+#include "engines/core/engine.h"
+#include "engines/tracker/device/record.h"
+
+typedef struct TrackerMemory TrackerMemory;
+
+// NULL: out of memory.
+TrackerMemory *gr_tracker_memory_new(GrSession *s);
+void gr_tracker_memory_free(TrackerMemory *m);
+
+// Fills in where the tables of the current context are. False: the device has no room for them.
+bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c);
+
+// A range has come, or is about to go (GrEngine). What gets no metadata is named.
+void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r);
+void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r);
+
+#endif

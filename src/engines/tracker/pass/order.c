@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/tracker/pass/order.h"
+
+#include "engines/tracker/device/record.h"
+
+enum { BOTH = GR_ORDER_RELEASES | GR_ORDER_ACQUIRES };
+
+static uint32_t order(GrOrder kind, GrStrength scope, uint32_t how) {
+    return (uint32_t)kind << GR_ORDER_KIND | (uint32_t)scope << GR_ORDER_SCOPE | how;
+}
+
+static GrStrength scope_of(PtxScope s) {
+    return s == PTX_SCOPE_CTA       ? GR_STRONG_CTA
+           : s == PTX_SCOPE_CLUSTER ? GR_STRONG_CLUSTER
+           : s == PTX_SCOPE_GPU     ? GR_STRONG_GPU
+                                    : GR_STRONG_SYS;
+}
+
+static uint32_t of_barrier(const PtxInstr *i) {
+    if (gr_ptx_instr_has(i, PTX_MOD_warp))
+        return order(GR_ORDER_WARP, GR_STRONG_CTA, BOTH);
+    if (gr_ptx_instr_has(i, PTX_MOD_cluster))
+        return gr_ptx_instr_has(i, PTX_MOD_wait)
+                   ? order(GR_ORDER_CLUSTER, GR_STRONG_CLUSTER, GR_ORDER_ACQUIRES)
+                   : order(GR_ORDER_CLUSTER, GR_STRONG_CLUSTER, GR_ORDER_RELEASES);
+    // barrier.red has a result and a predicate besides its number and count.
+    unsigned counted = gr_ptx_instr_has(i, PTX_MOD_red) ? 4 : 2;
+    if (gr_ptx_instr_has(i, PTX_MOD_arrive))
+        return order(GR_ORDER_SOME, GR_STRONG_CTA, GR_ORDER_RELEASES);
+    return i->n_operands >= counted ? order(GR_ORDER_SOME, GR_STRONG_CTA, BOTH)
+                                    : order(GR_ORDER_BARRIER, GR_STRONG_CTA, BOTH);
+}
+
+static uint32_t of_fence(const PtxInstr *i) {
+    GrStrength scope = gr_ptx_instr_has(i, PTX_MOD_cta)  ? GR_STRONG_CTA
+                       : gr_ptx_instr_has(i, PTX_MOD_gl) ? GR_STRONG_GPU
+                                                         : scope_of(i->scope);
+    return order(GR_ORDER_FENCE, scope, BOTH);
+}
+
+uint32_t gr_tracker_order(const PtxInstr *i) {
+    switch (i->op) {
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER: return of_barrier(i);
+    case PTX_OP_FENCE:
+    case PTX_OP_MEMBAR: return of_fence(i);
+    case PTX_OP_MBARRIER: return order(GR_ORDER_SOME, GR_STRONG_CLUSTER, BOTH);
+    case PTX_OP_CP: // cp.async.mbarrier.arrive
+        return gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive)
+                   ? order(GR_ORDER_SOME, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)
+                   : 0;
+    default: break;
+    }
+    switch (i->sem) {
+    case PTX_ACQUIRE: return order(GR_ORDER_FENCE, scope_of(i->scope), GR_ORDER_ACQUIRES);
+    case PTX_RELEASE: return order(GR_ORDER_FENCE, scope_of(i->scope), GR_ORDER_RELEASES);
+    case PTX_ACQ_REL:
+    case PTX_SC: return order(GR_ORDER_FENCE, scope_of(i->scope), BOTH);
+    default: return 0;
+    }
+}

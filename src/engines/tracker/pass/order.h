@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — which instructions order accesses, and how (PTX ISA 8.8 and 9.7.13).
+#ifndef GR_TRACKER_ORDER_H
+#define GR_TRACKER_ORDER_H
+
+#include "ptx/ptx.h"
+
+// The GR_ORDER_ bits of the instruction (device/record.h); 0: it orders nothing. Where PTX leaves it open, it orders more rather than less:
+// a scope that is not written is the system's, and a barrier of a counted number of threads is one of some threads.
+uint32_t gr_tracker_order(const PtxInstr *i);
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/tracker/pass/tracker_pass.h"
+
+#include "engines/tracker/device/record.h"
+#include "engines/tracker/pass/order.h"
+#include "passes/emit.h"
+#include "passes/runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Work {
+    PtxModule *module;
+    const TrackerOptions *o;
+    bool *marked;
+    GrSiteStatus *status;
+    gr_error *err;
+} Work;
+
+const char *gr_tracker_control_name(const char *suffix, char *buf, size_t size) {
+    snprintf(buf, size, "__gr%s_control", suffix);
+    return buf;
+}
+
+// ---- One access ----------------------------------------------------------------------------------------------
+
+static uint32_t space_of(PtxSpace s) {
+    return s == PTX_GLOBAL           ? GR_SPACE_GLOBAL
+           : s == PTX_GENERIC        ? GR_SPACE_GENERIC
+           : s == PTX_SHARED_CLUSTER ? GR_SPACE_CLUSTER
+                                     : GR_SPACE_SHARED;
+}
+
+static GrStrength strength_of(const PtxSite *site) {
+    const PtxInstr *i = site->stmt->instr;
+    if (!site->strong)
+        return GR_WEAK;
+    if (i->sem == PTX_VOLATILE)
+        return GR_VOLATILE;
+    switch (i->scope) {
+    case PTX_SCOPE_CTA: return GR_STRONG_CTA;
+    case PTX_SCOPE_CLUSTER: return GR_STRONG_CLUSTER;
+    case PTX_SCOPE_SYS: return GR_STRONG_SYS;
+    case PTX_SCOPE_GPU: return GR_STRONG_GPU;
+    default:
+        return site->access == PTX_ACCESS_RMW ? GR_STRONG_GPU : GR_STRONG_SYS; // atom without a scope; .mmio
+    }
+}
+
+static uint32_t what_of(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size) {
+    const PtxInstr *i = site->stmt->instr;
+    return size << GR_WHAT_SIZE | (uint32_t)strength_of(site) << GR_WHAT_STRENGTH |
+           (access & PTX_ACCESS_WRITE ? GR_WHAT_WRITES : 0) | (access & PTX_ACCESS_READ ? GR_WHAT_READS : 0) |
+           (access == PTX_ACCESS_RMW ? GR_WHAT_ATOMIC : 0) | space_of(space) << GR_WHAT_SPACE |
+           (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_cas) ? GR_WHAT_CAS : 0) |
+           (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_exch) ? GR_WHAT_EXCH : 0);
+}
+
+static gr_status put_call(const Work *w, const Access *a, PtxStmt *at, uint32_t what, const PtxReg *address,
+                          const char *value) {
+    char guard[64];
+    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s);",
+                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, a->site->id, what,
+                         address->name, value);
+}
+
+// The bytes of a load that the program uses, as a literal.
+static void used_bytes(const Access *a, char *buf, size_t size) {
+    uint64_t mask = 0;
+    for (unsigned k = 0; k < a->n; k++)
+        for (unsigned b = 0; b < a->bytes; b++)
+            if (a->used[k] >> (b < 8 ? b * 8 : 56) & 1)
+                mask |= UINT64_C(1) << (k * a->bytes + b);
+    snprintf(buf, size, "0x%llx", (unsigned long long)mask);
+}
+
+// What a store of one element stores, in a new register; NULL: it has more.
+static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
+    *value = NULL;
+    if (a->n != 1 || a->bytes > 8)
+        return GR_OK;
+    const PtxOperand *v = a->value[0];
+    unsigned bits = v->kind == PTX_O_REG ? gr_ptx_type_bits(v->reg->type) : a->bytes < 2 ? 16 : a->bytes * 8;
+    if (bits != 16 && bits != 32 && bits != 64)
+        return GR_OK;
+    gr_status st = gr_access_widen(a, at, *v, bits, value);
+    if (st == GR_OK && a->bytes * 8 < bits)
+        st = gr_access_put(a, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", (*value)->name, (*value)->name,
+                           (1ull << a->bytes * 8) - 1);
+    return st;
+}
+
+// ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
+static gr_status put_access(const Work *w, Access *a, const DefUse *uses) {
+    gr_status st = GR_OK;
+    const PtxSite *site = a->site;
+    Speculation spec;
+    unsigned size = a->n ? a->n * a->bytes : site->size;
+    bool speculated = site->access == PTX_ACCESS_READ && !site->strong && gr_speculated(uses, a->stmt, &spec);
+    PtxStmt *at = speculated ? spec.last->next : a->before;
+    char value[40] = "0";
+    uint32_t what = what_of(site, site->access, site->space, size) | (a->bytes >= 8 ? GR_WHAT_WIDE : 0);
+    if (speculated)
+        a->report = at;
+    else
+        a->report = a->after;
+    GR_TRY(gr_access_prepare(a));
+    if (site->access == PTX_ACCESS_READ) {
+        used_bytes(a, value, sizeof value);
+        if (!strcmp(value, "0x0"))
+            return GR_OK;
+    } else if (site->access == PTX_ACCESS_WRITE) {
+        PtxReg *stored;
+        GR_TRY(stored_value(a, at, &stored));
+        if (stored) {
+            snprintf(value, sizeof value, "%s", stored->name);
+            what |= GR_WHAT_VALUE;
+        }
+    }
+    if (speculated) {
+        PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
+        PtxOperand g = a->guard ? gr_ptx_reg_operand(a->guard) : (PtxOperand){0};
+        if (a->guard)
+            GR_TRY(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", kept->name));
+        else
+            GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
+        GR_TRY(gr_access_kept(a, at, &spec, kept));
+        a->guard = kept;
+    } else if (a->guard && a->guard == a->stmt->instr->guard) { // its name may be shadowed
+        PtxReg *own = gr_ptx_new_reg(a->func, PTX_PRED);
+        PtxOperand g = gr_ptx_reg_operand(a->guard);
+        GR_TRY(gr_access_put(a, at, &g, 1, "mov.pred %s, $0;", own->name));
+        a->guard = own;
+    }
+    PtxReg *address;
+    GR_TRY(gr_access_address64(a, at, &address));
+    GR_TRY(put_call(w, a, at, what, address, value));
+done:
+    return st;
+}
+
+// ---- Accesses of other shapes ----------------------------------------------------------------------------------
+
+// An access of `size` bytes at an operand of the instruction, by the lanes below `lanes`.
+static gr_status put_operand(const Work *w, const Access *from, unsigned operand, PtxAccess access,
+                             PtxSpace space, unsigned size, unsigned lanes) {
+    gr_status st = GR_OK;
+    Access a = *from;
+    PtxSite site = *from->site;
+    site.space = space;
+    site.access = access;
+    a.site = &site;
+    a.before = a.after = a.report = a.stmt;
+    a.address = a.stmt->instr->operands[operand];
+    a.n = 0;
+    if (a.address.kind != PTX_O_ADDRESS || a.address.n_sub != 1)
+        return gr_fail(w->err, GR_ERR_INTERNAL, "site %u has no address", site.id);
+    GR_TRY(gr_access_prepare(&a));
+    PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *address;
+    PtxReg *lane = gr_ptx_new_reg(a.func, PTX_U32);
+    GR_TRY(gr_access_put(&a, a.before, NULL, 0, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name,
+                         own->name, lane->name, lanes));
+    if (a.guard) {
+        PtxOperand g = gr_ptx_reg_operand(a.guard);
+        GR_TRY(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
+    }
+    a.guard = own;
+    GR_TRY(gr_access_address64(&a, a.before, &address));
+    GR_TRY(put_call(w, &a, a.before, what_of(&site, access, space, size), address, "0xffffffffffffffff"));
+done:
+    return st;
+}
+
+static unsigned matrices(const PtxInstr *i) {
+    return gr_ptx_instr_has(i, PTX_MOD_x4) ? 4 : gr_ptx_instr_has(i, PTX_MOD_x2) ? 2 : 1;
+}
+
+// Sites that are no ld, st, atom or red. *status says what became of one.
+static gr_status put_other(const Work *w, const Access *a, GrSiteStatus *status) {
+    const PtxInstr *i = a->stmt->instr;
+    *status = GR_SITE_NOT_UNDERSTOOD;
+    switch (i->op) {
+    case PTX_OP_LDMATRIX:
+        if (i->n_operands < 2)
+            return GR_OK;
+        *status = GR_SITE_CHECKED;
+        return put_operand(w, a, 1, PTX_ACCESS_READ, a->site->space, 16, 8 * matrices(i));
+    case PTX_OP_STMATRIX:
+        if (i->n_operands < 2)
+            return GR_OK;
+        *status = GR_SITE_CHECKED;
+        return put_operand(w, a, 0, PTX_ACCESS_WRITE, a->site->space, 16, 8 * matrices(i));
+    case PTX_OP_CP:
+        if (gr_ptx_instr_has(i, PTX_MOD_bulk) || i->n_operands < 3 || !a->site->size || a->site->size > 16)
+            return GR_OK;
+        *status = GR_SITE_CHECKED;
+        // The bytes may be read and written at any time from here on. A fourth operand: fewer bytes may be read.
+        gr_status st = put_operand(w, a, 0, PTX_ACCESS_WRITE, a->site->space, a->site->size, 32);
+        return st != GR_OK || i->n_operands > 3
+                   ? st
+                   : put_operand(w, a, 1, PTX_ACCESS_READ, PTX_GLOBAL, a->site->size, 32);
+    case PTX_OP_WGMMA:
+    case PTX_OP_TCGEN05: *status = GR_SITE_DESCRIPTOR; return GR_OK;
+    case PTX_OP_MULTIMEM: *status = GR_SITE_MULTIMEM; return GR_OK;
+    case PTX_OP_TENSORMAP:
+    case PTX_OP_CLUSTERLAUNCHCONTROL: *status = GR_SITE_OPAQUE; return GR_OK;
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4:
+    case PTX_OP_SULD:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED: *status = GR_SITE_TEXTURE; return GR_OK;
+    default: return GR_OK;
+    }
+}
+
+static bool is_plain(const PtxInstr *i, const PtxSite *site) {
+    return (i->op == PTX_OP_LD || i->op == PTX_OP_LDU || i->op == PTX_OP_ST || i->op == PTX_OP_ATOM ||
+            i->op == PTX_OP_RED) &&
+           !site->async;
+}
+
+static gr_status check_site(const Work *w, PtxStmt *s, const DefUse *uses) {
+    const PtxSite *site = &w->module->sites[s->site];
+    GrSiteStatus *status = &w->status[s->site];
+    Access a;
+    *status = gr_access_read_any(site, &a);
+    a.err = w->err;
+    if (*status == GR_SITE_PRIVATE)
+        return GR_OK;
+    if (!is_plain(s->instr, site))
+        return put_other(w, &a, status);
+    if (site->space == PTX_SHARED_CLUSTER)
+        *status = GR_SITE_NOT_UNDERSTOOD;
+    return *status == GR_SITE_CHECKED ? put_access(w, &a, uses) : GR_OK;
+}
+
+// ---- A function ------------------------------------------------------------------------------------------------
+
+// Before the instruction, under its guard.
+static gr_status put_order(const Work *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
+    char text[160];
+    PtxOperand guard = {0};
+    const PtxInstr *i = s->instr;
+    if (i->guard)
+        guard = gr_ptx_reg_operand(i->guard);
+    snprintf(text, sizeof text, "%scall __gr%s_order, (%u);",
+             !i->guard          ? ""
+             : i->guard_negated ? "@!$0 "
+                                : "@$0 ",
+             w->o->suffix, what);
+    return gr_ptx_insert(f, s, s->site, text, &guard, i->guard ? 1 : 0, NULL, w->err);
+}
+
+static gr_status put_begin(const Work *w, PtxFunc *f) {
+    char text[80];
+    PtxStmt *at = f->first;
+    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
+        at = at->next;
+    snprintf(text, sizeof text, "call __gr%s_begin;", w->o->suffix);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+static gr_status rewrite_function(const Work *w, PtxFunc *f) {
+    gr_status st = GR_OK;
+    DefUse uses;
+    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    PtxStmt *next;
+    for (PtxStmt *s = f->first; s; s = next) {
+        next = s->next;
+        if (s->kind != PTX_INSTR || s->tag.inserted)
+            continue;
+        uint32_t order = gr_tracker_order(s->instr);
+        if (order)
+            GR_TRY(put_order(w, f, s, order));
+        if (s->site && w->status[s->site] != GR_SITE_FILTERED)
+            GR_TRY(check_site(w, s, &uses));
+    }
+    if (f->is_entry)
+        GR_TRY(put_begin(w, f));
+done:
+    gr_defuse_free(&uses);
+    return st;
+}
+
+// ---- A module --------------------------------------------------------------------------------------------------
+
+gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
+    gr_status st = GR_OK;
+    uint32_t n_funcs = m->n_funcs; // the program's
+    Work w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err};
+    if (!w.marked)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (o->mark)
+        o->mark(o->user, m, w.marked);
+    else
+        memset(w.marked, true, n_funcs * sizeof *w.marked);
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        status[k] = w.marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+                        ? GR_SITE_UNSEEN
+                        : GR_SITE_FILTERED;
+    GR_TRY(gr_runtime_raise(m, err));
+    GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
+    for (uint32_t k = 0; k < n_funcs; k++)
+        if (w.marked[m->funcs[k]->index] && m->funcs[k]->has_body && !m->funcs[k]->tag.inserted)
+            GR_TRY(rewrite_function(&w, m->funcs[k]));
+    if (m->nomem)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    return st;
+}
