@@ -210,8 +210,8 @@ static void test_unknown_area(void **state) {
         GrAreaTag tag;
         const char *says;
     } rows[] = {
-        {{"tracker", 1, 1},
-         "module sample.cu has results of the engine tracker (format 1, version 1) that "
+        {{"unheard of", 1, 1},
+         "module sample.cu has results of the engine unheard of (format 1, version 1) that "
          "this gpurace does not understand"},
         {{"collider", 1, 9},
          "module sample.cu has results of the engine collider (format 1, version 9) that "
