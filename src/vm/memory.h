@@ -26,6 +26,7 @@ typedef enum VmMemKind {
     VM_MEM_HOST,     // registered host memory
     VM_MEM_PAGEABLE, // any other host memory that a kernel reached (gr_vm_mem_reach)
     VM_MEM_HEAP,     // device malloc
+    VM_MEM_MAPPED, // mappings that lie side by side (virtual.h); `peers` says of all devices, the owner as well, who has access
     VM_MEM_INTERNAL, // parameter buffers and the like: not the program's
 } VmMemKind;
 
@@ -36,7 +37,7 @@ typedef struct VmRange {
     int device;      // index of the owning device, -1 for host memory
     unsigned flags;  // free for the driver (host alloc flags, …)
     uint64_t serial; // number of this allocation since the start: stable names for buffers in reports
-    bool read_only;  // constants: stores fault
+    bool read_only;  // constants, mappings: stores fault
     uint32_t peers;  // a bit per device, beside the owner, whose kernels may always use it
     void *user;      // free for the driver, like the next
     void *pool;
@@ -79,6 +80,8 @@ VmRange *gr_vm_mem_before(const VmMem *m, uint64_t addr);
 VmRange *gr_vm_mem_after(const VmMem *m, uint64_t addr);
 // The range freed most recently that held `addr`: false when none is remembered.
 bool gr_vm_mem_was_freed(const VmMem *m, uint64_t addr, uint64_t *start, uint64_t *size);
+// Whether addresses were reserved there (virtual.h), how many bytes of them; whether memory is mapped.
+bool gr_vm_mem_is_reserved(const VmMem *m, uint64_t addr, uint64_t *size, bool *mapped);
 // Where the tool itself may touch [addr, addr+size): NULL when any byte of it is outside one range.
 void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size);
 // Bytes of device memory of `device` in use, and the total.

@@ -42,6 +42,7 @@ typedef enum HandleKind {
     HANDLE_GRAPH,
     HANDLE_NODE,
     HANDLE_EXEC,
+    HANDLE_PAGES,
 } HandleKind;
 
 typedef struct Dev Dev;

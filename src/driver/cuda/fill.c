@@ -44,7 +44,7 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, unsigned element, uint32_t v
     r = gr_fill_item(&(CUDA_MEMSET_NODE_PARAMS){dst, pitch, value, element, width, height}, &it);
     if (r != CUDA_SUCCESS)
         return gr_cu_leave(r);
-    bool wait = !async && gr_vm_mem_find(gr_cu.mem, dst)->kind != VM_MEM_DEVICE;
+    bool wait = !async && gr_vm_mem_host_reaches(gr_vm_mem_find(gr_cu.mem, dst));
     r = gr_submit(s, it);
     return gr_cu_leave(wait && r == CUDA_SUCCESS ? gr_queue_drain_stream(s) : r);
 }

@@ -5,6 +5,7 @@
 #include "device_api/hooks.h"
 #include "driver/cuda/driver.h"
 #include "driver/cuda/queue.h"
+#include "vm/virtual.h"
 
 static uint64_t host_visible; // allocations that the host can see
 static uint64_t lowest = UINT64_MAX, highest;
@@ -12,7 +13,9 @@ static uint64_t lowest = UINT64_MAX, highest;
 void gr_mem_count_visible(int64_t n) { host_visible += (uint64_t)n; }
 
 // All that gr_mem_alloc hands out comes from one region of addresses, and freed addresses are not used again.
-bool gr_mem_reserved(uint64_t addr) { return addr >= lowest && addr < highest; }
+bool gr_mem_reserved(uint64_t addr) {
+    return (addr >= lowest && addr < highest) || gr_vm_reservation(gr_cu.mem, addr);
+}
 
 bool gr_mem_host_visible(void) { return host_visible > 0 || gr_vm_mem_used_pageable(gr_cu.mem); }
 

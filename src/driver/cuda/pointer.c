@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pointer — what is known of an address.
 #include "driver/cuda/driver.h"
+#include "vm/virtual.h"
 
 static bool is_host(const VmRange *r) { return r->kind == VM_MEM_PINNED || r->kind == VM_MEM_HOST; }
 
@@ -45,10 +46,43 @@ static CUresult get(void *data, CUpointer_attribute attribute, CUdeviceptr ptr, 
     return CUDA_SUCCESS;
 }
 
+// Of a mapping, which is known before any device has access. The range is the reservation.
+static CUresult get_mapped(void *data, CUpointer_attribute attribute, CUdeviceptr ptr, const VmMapping *x) {
+    const VmReservation *all = gr_vm_reservation(gr_cu.mem, ptr);
+    const VmRange r = {.addr = x->addr,
+                       .size = x->size,
+                       .kind = VM_MEM_MAPPED,
+                       .device = x->pages->device,
+                       .serial = x->serial};
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = all->addr; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = all->size; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr *)data = x->readers ? ptr : 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        *(CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS *)data = x->writers ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                                       : x->readers ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                                                                    : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: *(bool *)data = false; return CUDA_SUCCESS;
+    default: return get(data, attribute, ptr, &r);
+    }
+}
+
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     API_ENTER(API_CONTEXT, NULL);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
-    return gr_cu_leave(data && r ? get(data, attribute, ptr, r) : CUDA_ERROR_INVALID_VALUE);
+    const VmMapping *x = gr_vm_mapping(gr_cu.mem, ptr);
+    if (!data || (!r && !x))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (x && ((attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !x->readers) ||
+              attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER))
+        return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    return gr_cu_leave(x ? get_mapped(data, attribute, ptr, x) : get(data, attribute, ptr, r));
 }
 
 CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes, void **data,
@@ -56,8 +90,11 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
     API_ENTER(API_CONTEXT, NULL);
     CUresult st = n && attributes && data ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
+    const VmMapping *x = gr_vm_mapping(gr_cu.mem, ptr);
     for (unsigned i = 0; i < n && st == CUDA_SUCCESS; i++)
-        st = data[i] ? get(data[i], attributes[i], ptr, r) : CUDA_ERROR_INVALID_VALUE;
+        st = !data[i] ? CUDA_ERROR_INVALID_VALUE
+             : x      ? get_mapped(data[i], attributes[i], ptr, x)
+                      : get(data[i], attributes[i], ptr, r);
     return gr_cu_leave(st);
 }
 
@@ -73,9 +110,10 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr pt
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
     if (!r)
         return gr_cu_leave(CUDA_ERROR_NOT_FOUND);
+    const VmMapping *x = gr_vm_mapping(gr_cu.mem, ptr);
     if (base)
-        *base = r->addr;
+        *base = x ? x->addr : r->addr;
     if (size)
-        *size = r->size;
+        *size = x ? x->size : r->size;
     return gr_cu_leave(CUDA_SUCCESS);
 }

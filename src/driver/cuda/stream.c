@@ -315,7 +315,7 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t length,
     if (allowed != CUDA_SUCCESS)
         return gr_cu_leave(allowed);
     const VmRange *r = gr_vm_mem_find(gr_cu.mem, ptr);
-    if (!r || r->addr != ptr || (length != 0 && length != r->size) || r->kind == VM_MEM_DEVICE ||
+    if (!r || r->addr != ptr || (length != 0 && length != r->size) || !gr_vm_mem_host_reaches(r) ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE) ||
         (flags == CU_MEM_ATTACH_SINGLE && s == s->ctx->legacy))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREED_MAX = 4096, SYNC_MAX = 1 << 16 };
+enum { FREED_MAX = 4096 };
 
 // ---- Sites ---------------------------------------------------------------------------------------------------------
 
@@ -150,8 +150,7 @@ void gr_exact_freed(Exact *x, const View *by, const Stamp *s, uint64_t at, uint6
     uint64_t line = at;
     for (Line *l; a.stamp && (l = gr_shadow_next_line(&x->shadow, &line, at + size)); line += LINE_BYTES)
         free_line(x, &a, l, line, at, at + size);
-    if (size <= SYNC_MAX) // larger ones are not handed out again
-        gr_order_overwritten(&x->order, &x->order.sync, at, size);
+    gr_order_overwritten(&x->order, &x->order.sync, at, size);
     note(x, (FreedRange){at, size, mine, by->lane});
 }
 

@@ -31,10 +31,14 @@ static const char *verb(const VmMemInfo *info) { return verb_of(info->access); }
 // What there is near a bad global address, in words.
 static void neighbourhood(const VmMem *m, uint64_t address, uint32_t size, char *out, size_t cap) {
     uint64_t start, bytes;
+    bool mapped;
     const VmRange *r = gr_vm_mem_before(m, address), *next = gr_vm_mem_after(m, address);
     if (r && address - r->addr < r->size)
         snprintf(out, cap, "the last %llu of them past the end of a %llu-byte allocation",
                  (unsigned long long)(size - (r->addr + r->size - address)), (unsigned long long)r->size);
+    else if (gr_vm_mem_is_reserved(m, address, &bytes, &mapped))
+        snprintf(out, cap, "in %llu reserved bytes, where %s", (unsigned long long)bytes,
+                 mapped ? "memory is mapped to which no device was given access" : "no memory is mapped");
     else if (gr_vm_mem_was_freed(m, address, &start, &bytes))
         snprintf(out, cap, "in a %llu-byte allocation that was freed", (unsigned long long)bytes);
     else if (r && address - (r->addr + r->size) < 1 << 20)
@@ -70,6 +74,8 @@ static bool fault_local(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t offs
 // Another device's memory needs leave: given to the context (peer access) or with the memory (pools).
 static bool may_use(const VmLaunch *l, const VmRange *r) {
     int self = l->device->config.index;
+    if (r->kind == VM_MEM_MAPPED)
+        return r->peers >> self & 1;
     if (r->device < 0 || r->device == self || r->kind == VM_MEM_MANAGED || r->kind == VM_MEM_PINNED)
         return true;
     return (l->peers >> r->device & 1) || (r->peers >> self & 1);
@@ -94,7 +100,10 @@ uint8_t *gr_vm_global_at(VmWarp *w, const VmInsn *i, unsigned lane, uint64_t add
     }
     if (r->read_only && access != PTX_ACCESS_READ) {
         gr_vm_fault(w, i, VM_FAULT_ILLEGAL_ADDRESS, (int)lane, address, "%s %u bytes of %s memory at 0x%llx",
-                    verb_of(access), size, r->kind == VM_MEM_PAGEABLE ? "the host's read-only" : "constant",
+                    verb_of(access), size,
+                    r->kind == VM_MEM_PAGEABLE ? "the host's read-only"
+                    : r->kind == VM_MEM_MAPPED ? "mapped read-only"
+                                               : "constant",
                     (unsigned long long)address);
         return NULL;
     }

@@ -4,7 +4,7 @@
 // The region is cut into zones, one per way of being mapped for the host. Plain device memory must fault there, managed and
 // pinned memory must not, and protection has the grain of a page. Within a zone addresses only grow until the zone is used up;
 // between two allocations there is always a gap, so that running over an end finds nothing there.
-#include "vm/memory.h"
+#include "vm/mem/memory_parts.h"
 
 #include "base/vec.h"
 
@@ -48,6 +48,7 @@ struct VmMem {
     pthread_mutex_t pageable_lock; // taken while there are several threads
     pthread_rwlock_t lock;         // taken while concurrent
     VEC(VmRange *) graveyard;      // freed while concurrent
+    VmVirtual *virtual;            // virtual.c
 };
 
 // The lock is no part of the contents.
@@ -155,6 +156,7 @@ void gr_vm_mem_destroy(VmMem *m) {
     gr_vm_mem_forget_pageable(m);
     gr_vec_free(&m->pageable);
     gr_vec_free(&m->graveyard);
+    gr_vm_virtual_free(m->virtual);
     pthread_rwlock_destroy(&m->lock);
     pthread_mutex_destroy(&m->pageable_lock);
     munmap((void *)(uintptr_t)m->base, m->size);
@@ -330,7 +332,7 @@ static gr_status free_range(VmMem *m, uint64_t addr, gr_error *err) {
                        (unsigned long long)addr);
     if (r->kind != VM_MEM_PINNED && r->kind != VM_MEM_INTERNAL && r->device >= 0 && r->device < DEVICES)
         m->used[r->device] -= r->size;
-    m->freed[m->n_freed++ % REMEMBERED] = (Freed){r->addr, r->size};
+    gr_vm_mem_note_freed(m, r->addr, r->size);
     if (host_may_touch(r->kind))
         user_map(m, r->addr, page_round(r->size), false);
     uint64_t size = r->size;
@@ -395,6 +397,43 @@ VmRange *gr_vm_mem_find(const VmMem *m, uint64_t addr) {
     return r && addr - r->addr < r->size ? r : NULL;
 }
 
+// ---- For virtual.c -------------------------------------------------------------------------------------------
+
+VmVirtual **gr_vm_mem_virtual(VmMem *m) { return &m->virtual; }
+const VmVirtual *gr_vm_mem_virtual_of(const VmMem *m) { return m->virtual; }
+
+bool gr_vm_mem_take(VmMem *m, int device, uint64_t size) {
+    if (device < 0 || device >= DEVICES || size > m->limit[device] - m->used[device])
+        return false;
+    m->used[device] += size;
+    return true;
+}
+
+void gr_vm_mem_put_back(VmMem *m, int device, uint64_t size) { m->used[device] -= size; }
+
+uint64_t gr_vm_mem_next_serial(VmMem *m) { return ++m->serial; }
+
+VmRange *gr_vm_mem_add_range(VmMem *m, const VmRange *range) {
+    VmRange *r = malloc(sizeof *r);
+    if (!r)
+        return NULL;
+    *r = *range;
+    if (insert_range(m, r))
+        return r;
+    free(r);
+    return NULL;
+}
+
+void gr_vm_mem_drop_range(VmMem *m, uint64_t addr) {
+    size_t n = upper_bound(m, addr);
+    if (n && m->ranges.data[n - 1]->addr == addr)
+        remove_at(m, n - 1);
+}
+
+void gr_vm_mem_note_freed(VmMem *m, uint64_t addr, uint64_t size) {
+    m->freed[m->n_freed++ % REMEMBERED] = (Freed){addr, size};
+}
+
 // ---- Host memory that was not announced ----------------------------------------------------------------------
 
 void gr_vm_mem_allow_pageable(VmMem *m, bool yes) { m->allow_pageable = yes; }
@@ -455,8 +494,9 @@ static VmRange *reach_pageable(VmMem *m, uint64_t addr) {
 
 VmRange *gr_vm_mem_reach(VmMem *m, uint64_t addr) {
     VmRange *r = gr_vm_mem_find(m, addr);
-    // Neither of our own views of device memory is host memory.
-    if (r || !m->allow_pageable || addr - m->base < m->size || addr - (uint64_t)(uintptr_t)m->view < m->size)
+    // None of our own views of device memory is host memory.
+    if (r || !m->allow_pageable || addr - m->base < m->size ||
+        addr - (uint64_t)(uintptr_t)m->view < m->size || gr_vm_virtual_owns(m->virtual, addr))
         return r;
     bool locked = m->threads && pthread_mutex_lock(&m->pageable_lock) == 0;
     r = reach_pageable(m, addr);

@@ -222,6 +222,14 @@ void gr_order_overwritten(Order *o, Map *vars, uint64_t at, uint64_t size) {
     enum { BEFORE = 15 }; // no strong operation is larger than 16 bytes
     if (!vars->live)
         return;
+    for (size_t k = 0; size > vars->len && k < vars->len; k++) {
+        const SyncVar *x = vars->entries[k].value;
+        uint64_t from = vars->entries[k].key;
+        if (vars->entries[k].live && from < at + size && from + x->size > at)
+            var_remove(vars, from);
+    }
+    if (size > vars->len)
+        return;
     for (uint64_t a = at > BEFORE ? at - BEFORE : 0; a < at + size; a++) {
         const SyncVar *x = gr_map_get_u64(vars, a);
         if (x && x->at + x->size > at)

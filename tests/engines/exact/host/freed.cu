@@ -8,9 +8,12 @@
 // CLEAN plain_free
 // RACE heap_free: freed while in use; freed the memory at
 // CLEAN reuse
+// RACE unmapped: freed while in use; the API freed the memory
+// CLEAN remapped
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #define CHECK(call)                                                                                          \
@@ -138,6 +141,52 @@ static void reuse(void) {
     }
 }
 
+template <class F> static F *driver(const char *name) {
+    void *f = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    CHECK(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
+    return (F *)f;
+}
+#define DRIVER(call, ...) (driver<decltype(call)>(#call)(__VA_ARGS__) == CUDA_SUCCESS ? (void)0 : exit(2))
+
+enum { PIECE = 2 << 20 };
+
+static CUdeviceptr place(CUdeviceptr at) {
+    CUmemAllocationProp prop = {};
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle h;
+    if (!at)
+        DRIVER(cuMemAddressReserve, &at, PIECE, 0, 0, 0);
+    DRIVER(cuMemCreate, &h, PIECE, &prop, 0);
+    DRIVER(cuMemMap, at, PIECE, 0, h, 0);
+    DRIVER(cuMemSetAccess, at, PIECE, &access, 1);
+    DRIVER(cuMemRelease, h);
+    return at;
+}
+
+// That waits for nothing.
+static void unmapped(void) {
+    CUdeviceptr p = place(0);
+    fill<<<N / 128, 128, 0, one>>>((int *)p);
+    if (fixed)
+        CHECK(cudaStreamSynchronize(one));
+    DRIVER(cuMemUnmap, p, PIECE);
+}
+
+// Other memory at the same addresses has no past. The wait is for the one stream alone.
+static void remapped(void) {
+    CUdeviceptr p = place(0);
+    for (int k = 0; k < 6; k++) {
+        cudaStream_t s = k % 2 ? one : two;
+        fill<<<N / 128, 128, 0, s>>>((int *)p);
+        CHECK(cudaStreamSynchronize(s));
+        DRIVER(cuMemUnmap, p, PIECE);
+        place(p);
+    }
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -148,7 +197,9 @@ int main(int argc, char **argv) {
                {"pool_free", pool_free},
                {"plain_free", plain_free},
                {"heap_free", heap_free},
-               {"reuse", reuse}};
+               {"reuse", reuse},
+               {"unmapped", unmapped},
+               {"remapped", remapped}};
     fixed = argc > 2 && !strcmp(argv[2], "fixed");
     CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
