@@ -51,8 +51,8 @@ static void print_help(void) {
     fputs("\nengines:\n", stdout);
     for (const GrEngine *const *e = gr_engines; *e; e++)
         printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    fputs("  A+B                      two engines at once; collider+exact confirms the collider's races by "
-          "causality in the same execution, on the CPU device\n",
+    fputs("  A+B                      two engines at once; A+exact confirms A's races by causality in the "
+          "same execution, on the CPU device\n",
           stdout);
     fputs("\nThe environment takes the same options: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
           "line wins.\n"

@@ -4,8 +4,10 @@
 // A value that changed under the collider's eyes, and a watchpoint's meeting of which the same access is one side, are one
 // race: the watchpoint gives it its other side. A race of the collider, of either evidence, is confirmed by a race in
 // causality: of which the noticing access is one side, or both are where both are known. That one is its witness, and gives it
-// its other side if nothing else does. What has been taken for evidence or for a witness is not listed a second time; what only
-// causality saw is.
+// its other side if nothing else does. An engine that says of itself which two accesses race does not wait for them to meet: it may
+// know of another pair of instructions of the same two lines than causality does. So a race in causality with the same headlines
+// is its witness, at best of the same instructions. What has been taken for evidence or for a witness is not listed a second
+// time; what only causality saw is.
 #include "base/map.h"
 #include "report/report_internal.h"
 
@@ -16,6 +18,8 @@ static bool is_pair(const GrRace *r) { return r->found.order != NULL; }
 static bool is_causal(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_CAUSALITY; }
 static bool is_watched(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_WATCHPOINT; }
 static bool is_by_value(const GrRace *r) { return r->found.seen_by == GR_SEEN_BY_VALUE; }
+// Both sides are the engine's own word.
+static bool is_stated(const GrRace *r) { return is_pair(r) && r->found.seen_by == GR_SEEN_BY_ENGINE; }
 
 // Such are only looked for as witnesses.
 static bool is_speculated(const GrReport *r, const GrRace *race) {
@@ -37,6 +41,14 @@ static bool same_place(const GrRace *r, const GrAccess *a, const GrRace *s, cons
            !strcmp(a->at.file, b->at.file);
 }
 
+// The same line of the user's, and the same kind of access.
+static bool same_headline(const GrRace *r, const GrAccess *a, const GrRace *s, const GrAccess *b) {
+    const GrFrame *f = gr_access_frame(a, a->headline), *g = gr_access_frame(b, b->headline);
+    if (a->host || b->host || !a->ptx_line || !b->ptx_line || !f->line || !g->line)
+        return same_place(r, a, s, b);
+    return f->line == g->line && f->file && g->file && !strcmp(f->file, g->file) && !strcmp(a->kind, b->kind);
+}
+
 // Which side of w is the first one of `of`: 0 or 1; -1: none.
 static int side_at(const GrRace *of, const GrRace *w) {
     for (int k = 0; k < 2 && !strcmp(of->found.space, w->found.space); k++)
@@ -45,18 +57,30 @@ static int side_at(const GrRace *of, const GrRace *w) {
     return -1;
 }
 
-static bool same_pair(const GrRace *a, const GrRace *b) {
+typedef bool Same(const GrRace *r, const GrAccess *a, const GrRace *s, const GrAccess *b);
+
+static bool same_sides(const GrRace *a, const GrRace *b, Same *same) {
     if (strcmp(a->found.space, b->found.space))
         return false;
     for (unsigned k = 0; k < 2; k++)
-        if (same_place(a, &a->found.accesses[0], b, &b->found.accesses[k]) &&
-            same_place(a, &a->found.accesses[1], b, &b->found.accesses[!k]))
+        if (same(a, &a->found.accesses[0], b, &b->found.accesses[k]) &&
+            same(a, &a->found.accesses[1], b, &b->found.accesses[!k]))
             return true;
     return false;
 }
 
+static bool same_pair(const GrRace *a, const GrRace *b) { return same_sides(a, b, same_place); }
+
 static bool is_witness(const GrRace *of, const GrRace *w) {
-    return is_causal(w) && (is_pair(of) ? same_pair(of, w) : side_at(of, w) >= 0);
+    return is_causal(w) && (is_stated(of) ? same_sides(of, w, same_headline)
+                            : is_pair(of) ? same_pair(of, w)
+                                          : side_at(of, w) >= 0);
+}
+
+// Of several witnesses the highest is shown, and of equals the first.
+static unsigned rank(const GrReport *r, const GrRace *of, const GrRace *w) {
+    unsigned rank = is_speculated(r, w) ? 0 : 4;
+    return is_stated(of) ? rank + 2 * same_pair(of, w) + (of->found.class == w->found.class) : rank;
 }
 
 // Those that are part of another, or were looked for as such only, are not listed by themselves.
@@ -72,6 +96,7 @@ static void keep_unused(GrReport *r, const bool *used) {
 
 // The races of which both sides are known, by the place of either side: of a hash, in ascending order.
 typedef struct Index {
+    uint64_t (*hash)(const GrAccess *a);
     Map heads;      // hash -> 1 + its first entry
     uint32_t *next; // of entry 2 * race + side: 1 + the next one; 0: none
 } Index;
@@ -84,17 +109,25 @@ static uint64_t hash_of(const GrAccess *a) {
     return gr_hash_bytes(place, sizeof place);
 }
 
-static bool index_races(const GrReport *r, Index *out) {
+static uint64_t hash_of_headline(const GrAccess *a) {
+    const GrFrame *f = gr_access_frame(a, a->headline);
+    if (a->host || !a->ptx_line || !f->line)
+        return hash_of(a);
+    uint64_t place[2] = {f->line, f->file ? gr_hash_bytes(f->file, strlen(f->file)) : 0};
+    return gr_hash_bytes(place, sizeof place);
+}
+
+static bool index_races(const GrReport *r, uint64_t (*hash)(const GrAccess *a), Index *out) {
     size_t n = r->races.len;
-    *out = (Index){.next = calloc(2 * n + 1, sizeof *out->next)};
+    *out = (Index){.hash = hash, .next = calloc(2 * n + 1, sizeof *out->next)};
     bool ok = out->next && n < UINT32_MAX / 2;
     for (size_t entry = 2 * n; ok && entry-- > 0;) {
         const GrRace *race = &r->races.data[entry / 2];
         if (!is_pair(race))
             continue;
-        uint64_t hash = hash_of(&race->found.accesses[entry % 2]);
-        out->next[entry] = (uint32_t)(uintptr_t)gr_map_get_u64(&out->heads, hash);
-        ok = gr_map_put_u64(&out->heads, hash, (void *)(entry + 1));
+        uint64_t place = hash(&race->found.accesses[entry % 2]);
+        out->next[entry] = (uint32_t)(uintptr_t)gr_map_get_u64(&out->heads, place);
+        ok = gr_map_put_u64(&out->heads, place, (void *)(entry + 1));
     }
     return ok;
 }
@@ -105,7 +138,7 @@ static void index_free(Index *x) {
 }
 
 static uint32_t first_at(const Index *x, const GrAccess *a) {
-    return (uint32_t)(uintptr_t)gr_map_get_u64(&x->heads, hash_of(a));
+    return (uint32_t)(uintptr_t)gr_map_get_u64(&x->heads, x->hash(a));
 }
 
 // ---- Values and watchpoints --------------------------------------------------------------------------------
@@ -149,7 +182,7 @@ gr_status gr_report_merge(GrReport *r, gr_error *err) {
     size_t n = r->races.len;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
     Index x;
-    gr_status st = index_races(r, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = index_races(r, hash_of, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st != GR_OK)
         goto done;
     for (size_t i = 0; i < n; i++) {
@@ -218,12 +251,15 @@ static bool was_cut_short(const GrReport *r, const GrRace *race) {
 gr_status gr_report_confirm(GrReport *r, gr_error *err) {
     size_t n = r->races.len, cut = 0;
     bool *used = GR_NEW_ARRAY(&r->arena, bool, n + 1);
-    Index x;
-    gr_status st = index_races(r, &x) && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    Index places, headlines;
+    bool ok = index_races(r, hash_of, &places);
+    ok = index_races(r, hash_of_headline, &headlines) && ok;
+    gr_status st = ok && used ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st != GR_OK)
         goto done;
     for (size_t i = 0; i < n; i++) {
         GrRace *race = &r->races.data[i];
+        const Index *x = is_stated(race) ? &headlines : &places;
         used[i] |= is_speculated(r, race) || is_excluded(r, race);
         if (is_causal(race)) {
             race->found.engine = r->causal.engine;
@@ -231,15 +267,17 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
             continue;
         }
         race->found.engine = r->first.engine;
+        if (!race->found.evidence)
+            race->found.evidence = r->first.evidence;
         race->judged = true;
         bool met = !race->watched; // or nothing did
-        for (uint32_t at = first_at(&x, &race->found.accesses[0]); at; at = x.next[at - 1]) {
+        for (uint32_t at = first_at(x, &race->found.accesses[0]); at; at = x->next[at - 1]) {
             size_t k = (at - 1) / 2;
             if (!is_witness(race, &r->races.data[k]))
                 continue;
             used[k] = true;
             met |= race->watched && same_pair(race->watched, &r->races.data[k]);
-            if (race->witness && !(is_speculated(r, race->witness) && !is_speculated(r, &r->races.data[k])))
+            if (race->witness && rank(r, race, race->witness) >= rank(r, race, &r->races.data[k]))
                 continue;
             GrRace *w = gr_arena_alloc(&r->arena, sizeof *w);
             if (!w) {
@@ -265,6 +303,7 @@ gr_status gr_report_confirm(GrReport *r, gr_error *err) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     keep_unused(r, used);
 done:
-    index_free(&x);
+    index_free(&places);
+    index_free(&headlines);
     return st;
 }

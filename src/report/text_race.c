@@ -271,7 +271,9 @@ static void add_other_side(const GrReport *r, const GrRace *race, StrBuf *out) {
 // What the other engine saw of the same race in the same execution.
 static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     if (!race->witness) {
-        gr_str_add(out, "    NOT CONFIRMED: causality saw no race at this access in the same execution\n");
+        gr_str_addf(out, "    NOT CONFIRMED: causality saw no race %s in the same execution\n",
+                    race->found.order && race->found.seen_by == GR_SEEN_BY_ENGINE ? "of these two accesses"
+                                                                                  : "at this access");
         return;
     }
     const GrRace *w = race->witness;

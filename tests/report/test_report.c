@@ -69,6 +69,92 @@ static void test_cut_short_by_a_fault(void **state) {
     assert_true(!judged && remarked);
 }
 
+// An engine's word on two accesses, and up to two races in causality: sites of the load and the store (below 0: the store comes first), and what
+// the accesses at the first place do.
+typedef struct Stated {
+    int by_causality[2][2];
+    PtxAccess first_does;
+    GrSeenBy seen_by;
+    uint32_t races, column; // listed; of the witness's load, 0: there is no witness
+} Stated;
+
+static GrRaceInfo pair_of(int load, int store, PtxAccess first_does, GrSeenBy seen_by) {
+    GrRaceSide a = {.module = 1, .site = (uint32_t)abs(load), .access = first_does, .launch = 1, .size = 4},
+               b = {.module = 1, .site = (uint32_t)store, .access = PTX_ACCESS_WRITE, .launch = 1, .size = 4};
+    return (GrRaceInfo){.class = RACE_READ_WRITE,
+                        .seen_by = seen_by,
+                        .side = {load < 0 ? b : a, load < 0 ? a : b},
+                        .overlap_bytes = 4,
+                        .order = "nothing"};
+}
+
+static void check_stated(const Stated *s) {
+    GrResults r;
+    GrReport report;
+    StrBuf text = {0}, json = {0};
+    rig_empty_file();
+    rig_attach(&r);
+    rig_text(&r, GR_RECORD_PROCESS_BEGIN, "");
+    rig_module(&r, 1, "sample.cu", NULL);
+    GrRaceInfo own = pair_of(1, 2, PTX_ACCESS_READ, s->seen_by);
+    rig_pair(&r, &own);
+    for (unsigned k = 0; k < 2 && s->by_causality[k][0]; k++) {
+        GrRaceInfo seen =
+            pair_of(s->by_causality[k][0], s->by_causality[k][1], s->first_does, GR_SEEN_BY_CAUSALITY);
+        rig_pair(&r, &seen);
+    }
+    rig_end(&r, 0);
+    gr_report_init(&report);
+    report.engine = "exact+rewriter";
+    report.evidence = "unordered by causality";
+    report.reproduce = "";
+    report.first = (struct GrSecondOpinion){"rewriter", "written down"};
+    report.causal = (struct GrSecondOpinion){"exact", "unordered by causality"};
+    rig_build(&report, "cpu");
+    assert_int_equal(report.races.len, s->races);
+    assert_int_equal(report.unconfirmed, !s->column);
+    const GrRace *race = NULL;
+    for (size_t k = 0; k < report.races.len; k++)
+        if (report.races.data[k].judged)
+            race = &report.races.data[k];
+    assert_non_null(race);
+    assert_int_equal(!race->witness, !s->column);
+    if (s->seen_by == GR_SEEN_BY_ENGINE)
+        assert_string_equal(race->found.evidence, "written down");
+    if (race->witness)
+        assert_int_equal(race->witness->found.accesses[s->by_causality[0][0] < 0].at.col, s->column);
+    gr_report_text(&report, &text);
+    assert_int_equal(gr_report_json(&report, &json, &rig_err), GR_OK);
+    assert_int_equal(!strstr(text.data, "NOT CONFIRMED: causality saw no race of these two accesses"),
+                     s->column || s->seen_by != GR_SEEN_BY_ENGINE);
+    assert_int_equal(!strstr(json.data, "\"witness\": null"), s->column != 0);
+    gr_str_free(&text);
+    gr_str_free(&json);
+    gr_report_free(&report);
+}
+
+// Site 3 is another instruction of the line of site 1.
+static void test_stated_pairs(void **state) {
+    (void)state;
+    static const Stated cases[] = {
+        {{{0}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 0},
+        {{{1, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 17},
+        {{{3, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 25},
+        {{{-3, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 25},
+        {{{3, 2}, {1, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 17},
+        {{{1, 2}, {3, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 1, 17},
+        {{{3, 2}}, PTX_ACCESS_WRITE, GR_SEEN_BY_ENGINE, 2, 0},    // other accesses of the same lines
+        {{{1, 5}}, PTX_ACCESS_READ, GR_SEEN_BY_ENGINE, 2, 0},     // one line of the two
+        {{{3, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_WATCHPOINT, 2, 0}, // it saw these two instructions meet
+        {{{1, 2}}, PTX_ACCESS_READ, GR_SEEN_BY_WATCHPOINT, 1, 17},
+    };
+    uint32_t column = rig_sites[3].at.col;
+    rig_sites[3].at.col = 25;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        check_stated(&cases[k]);
+    rig_sites[3].at.col = column;
+}
+
 // Shared memory of other blocks, by its place in the cluster's window.
 static void test_cluster_addresses(void **state) {
     (void)state;
@@ -460,6 +546,7 @@ int main(void) {
         TEST(test_failed_check),
         TEST(test_processes_merge),
         TEST(test_cut_short_by_a_fault),
+        TEST(test_stated_pairs),
         TEST(test_no_memory),
         cmocka_unit_test(test_hostile_payloads),
         cmocka_unit_test(test_values),

@@ -74,10 +74,10 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
     GrOptions own = *given;
     const GrOptions *o = &own;
     const ExactWords *words = gr_options_of(o, &gr_exact_options);
-    // Beside an engine that finds values changed this one explains. It must judge what it was told not to look at, as the report leaves out what
-    // the user does not want; what it finds alone stops nothing; and a hoisted load, which the other does not see through, is
-    // explained and not denied.
-    bool explains = own.beside & CAP_WINDOWS;
+    // Beside an engine that does not follow causality this one explains what that one reports. It must judge what it was told not to look
+    // at, as the report leaves out what the user does not want; what it finds alone stops nothing; and a hoisted load, which
+    // the other may not see through, is explained and not denied.
+    bool explains = own.beside & CAP_CHECKS && !(own.beside & CAP_CAUSALITY);
     if (explains) {
         own.stop = false;
         own.kernel = own.not_kernel = own.file = own.not_file = "";
