@@ -662,6 +662,22 @@ __global__ void grid_barrier_no_acquire(Memory *m) // with that fence, and none 
     if (BLOCK == 1 && THREAD == 32)
         KEEP(m->x); // B
 }
+__global__ void grid_barrier_printed(Memory *m) // as figure 10 has it; the block that writes comes last
+{
+    if (BLOCK == 0)
+        LATER;
+    if (BLOCK == 0 && THREAD == 32)
+        m->x = 1; // A
+    __syncthreads();
+    if (THREAD == 0) {
+        __threadfence();
+        atomicAdd(&m->flag, 1); // C
+        while (VOLATILE(m->flag) != 2) {} // D
+    }
+    __syncthreads();
+    if (BLOCK == 1 && THREAD == 32)
+        KEEP(m->x); // B
+}
 __global__ void last_block(Memory *m)
 {
     if (BLOCK == 0)
@@ -1174,7 +1190,7 @@ static const Case cases[] = {
     CASE(flag_release_acquire, 2, 1), CASE(flag_not_read, 2, 1), CASE(fences_sc_no_flag, 2, 1), CASE(flag_then_write_again, 2, 1),
     CASE(chain, 3, 1), CASE(chain_relaxed_link, 3, 1), CASE(chain_barriers, 2, 64), CASE(chain_leader_no_fence, 2, 64),
     CASE(chain_leader_writes, 2, 64), CASE(chain_no_last_barrier, 2, 64), CASE(grid_barrier, 2, 64), CASE(grid_barrier_all_fence, 2, 64),
-    CASE(grid_barrier_no_acquire, 2, 64), CASE(last_block, 2, 1), CASE(lock_right, 2, 1), CASE(lock_no_acquire, 2, 1),
+    CASE(grid_barrier_no_acquire, 2, 64), CASE(grid_barrier_printed, 2, 64), CASE(last_block, 2, 1), CASE(lock_right, 2, 1), CASE(lock_no_acquire, 2, 1),
     CASE(lock_no_acquire_twice, 2, 1), CASE(lock_first_no_acquire, 2, 1), CASE(lock_no_release, 2, 1), CASE(lock_no_fences, 2, 1),
     CASE(lock_block_fences, 2, 1), CASE(lock_of_block, 1, 64), CASE(lock_reader_outside, 2, 1), CASE(lock_nested, 2, 1),
     CASE(lock_then_flag, 2, 1), CASE(locks_of_lanes, 1, 2), CASE(lock_of_warp, 2, 32), CASE(lock_of_warp_leader_fence, 2, 32),
