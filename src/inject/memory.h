@@ -20,6 +20,23 @@ void gr_range_remove_mappings(CUdeviceptr at, size_t size);
 void gr_ranges_remove_of_module(const void *owner);
 void gr_ranges_remove_of_context(CUcontext ctx);
 
+// ---- arena.c: the program's memory for an engine with CAP_ARENA; these need no lock ---------------------------------
+
+// Where the arena of the current context's device is. False: there is none.
+bool gr_arena_of_device(GrArena *out);
+// Device memory of the arena, which is the program's when gr_placed_keep was told that the driver gave a ticket, an ordinary
+// allocation. 0: none, so the driver must allocate. gr_placed_keep yields `rc`; unless that is success the memory is free again.
+CUdeviceptr gr_placed_alloc(size_t size);
+CUresult gr_placed_keep(CUresult rc, CUdeviceptr at, CUdeviceptr ticket, size_t ticket_size);
+// The driver has allocated device memory all the same, unless `rc`, which is yielded, says that it failed.
+CUresult gr_placed_outside(CUresult rc);
+// The ticket of memory that is about to be freed; the driver is to free the ticket. 0: that is no such memory. gr_placed_left must follow, with
+// the same `clock`. It yields `rc`; unless that is success the memory stays.
+CUdeviceptr gr_placed_leave(CUdeviceptr at, uint64_t *clock);
+CUresult gr_placed_left(CUresult rc, CUdeviceptr at, uint64_t clock, bool in_stream_order);
+// Its memory and tickets have gone with the context.
+void gr_placed_context_ends(CUcontext context);
+
 // ---- on_copy.c, on_wait.c; these take the lock ---------------------------------------------------------------------
 
 GrCopy gr_copy_of(const CUDA_MEMCPY3D *c);

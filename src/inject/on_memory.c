@@ -33,13 +33,42 @@ static void goes(CUdeviceptr at) {
 // ---- the device's --------------------------------------------------------------------------------------------
 
 CUresult gr_on_mem_alloc(CUresult (*real)(CUdeviceptr *, size_t), CUdeviceptr *out, size_t size) {
-    return came_at(real(out, size), out, size, GR_RANGE_DEVICE);
+    CUdeviceptr at = out ? gr_placed_alloc(size) : 0, ticket = 0;
+    if (!at)
+        return came_at(gr_placed_outside(real(out, size)), out, size, GR_RANGE_DEVICE);
+    CUresult rc = real(&ticket, 1);
+    rc = gr_placed_keep(rc, at, ticket, 1);
+    if (rc == CUDA_SUCCESS)
+        *out = at;
+    return came(rc, at, size, GR_RANGE_DEVICE);
+}
+
+// Only the driver knows the pitch: it allocates a row.
+static CUresult alloc_pitch(CUresult (*real)(CUdeviceptr *, size_t *, size_t, size_t, unsigned),
+                            CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element) {
+    GrArena arena;
+    CUdeviceptr ticket = 0;
+    size_t row = 0, size = 0;
+    if (!out || !pitch || !height || !gr_arena_of_device(&arena))
+        return gr_placed_outside(real(out, pitch, width, height, element));
+    CUresult rc = real(&ticket, &row, width, 1, element);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    CUdeviceptr at = __builtin_mul_overflow(row, height, &size) ? 0 : gr_placed_alloc(size);
+    if (!at) {
+        CUresult (*release)(CUdeviceptr) = (CUresult(*)(CUdeviceptr))gr_driver_function("cuMemFree");
+        (void)release(ticket);
+        return gr_placed_outside(real(out, pitch, width, height, element));
+    }
+    *out = at;
+    *pitch = row;
+    return gr_placed_keep(rc, at, ticket, row);
 }
 
 CUresult gr_on_mem_alloc_pitch(CUresult (*real)(CUdeviceptr *, size_t *, size_t, size_t, unsigned),
                                CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
                                unsigned element) {
-    CUresult rc = real(out, pitch, width, height, element);
+    CUresult rc = alloc_pitch(real, out, pitch, width, height, element);
     return came_at(rc, out, rc == CUDA_SUCCESS ? *pitch * height : 0, GR_RANGE_DEVICE);
 }
 
@@ -59,13 +88,17 @@ CUresult gr_on_mem_alloc_from_pool(CUresult (*real)(CUdeviceptr *, size_t, CUmem
 }
 
 CUresult gr_on_mem_free(CUresult (*real)(CUdeviceptr), CUdeviceptr p) {
+    uint64_t clock = 0;
+    CUdeviceptr ticket = gr_placed_leave(p, &clock);
     goes(p);
-    return real(p);
+    return ticket ? gr_placed_left(real(ticket), p, clock, false) : real(p);
 }
 
 CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdeviceptr p, CUstream stream) {
+    uint64_t clock = 0;
+    CUdeviceptr ticket = gr_placed_leave(p, &clock);
     goes(p);
-    return real(p, stream);
+    return ticket ? gr_placed_left(real(ticket, stream), p, clock, true) : real(p, stream);
 }
 
 // A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it unmaps.

@@ -88,8 +88,8 @@ static CUcontext primary_of(CUdevice device) {
         (CUresult(*)(CUcontext *, CUdevice))gr_driver_function("cuDevicePrimaryCtxRetain");
     CUresult (*release)(CUdevice) = (CUresult(*)(CUdevice))gr_driver_function("cuDevicePrimaryCtxRelease");
     CUcontext ctx = NULL;
-    if (gr_ranges_are_told() && retain && release && is_active(device) &&
-        retain(&ctx, device) == CUDA_SUCCESS)
+    if ((gr_ranges_are_told() || gr_session.engine->caps & CAP_ARENA) && retain && release &&
+        is_active(device) && retain(&ctx, device) == CUDA_SUCCESS)
         (void)release(device);
     return ctx;
 }
@@ -98,8 +98,10 @@ CUresult gr_on_primary_release(CUresult (*real)(CUdevice), CUdevice device) {
     CUcontext ctx = primary_of(device);
     context_ends();
     CUresult rc = real(device);
-    if (ctx && !is_active(device)) // that was the last one
+    if (ctx && !is_active(device)) { // that was the last one
         forget_ranges(ctx);
+        gr_placed_context_ends(ctx);
+    }
     return rc;
 }
 
@@ -108,11 +110,17 @@ CUresult gr_on_primary_reset(CUresult (*real)(CUdevice), CUdevice device) {
     context_ends();
     if (ctx)
         forget_ranges(ctx);
-    return real(device);
+    CUresult rc = real(device);
+    if (ctx && rc == CUDA_SUCCESS)
+        gr_placed_context_ends(ctx);
+    return rc;
 }
 
 CUresult gr_on_ctx_destroy(CUresult (*real)(CUcontext), CUcontext ctx) {
     context_ends();
     forget_ranges(ctx);
-    return real(ctx);
+    CUresult rc = real(ctx);
+    if (rc == CUDA_SUCCESS)
+        gr_placed_context_ends(ctx);
+    return rc;
 }

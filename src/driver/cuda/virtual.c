@@ -30,6 +30,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CU
     uint64_t at = 0;
     if (!out || flags)
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (!gr_cu.config.virtual)
+        return gr_cu_leave(CUDA_ERROR_NOT_SUPPORTED);
     CUresult st = gr_cu_status(gr_vm_reserve(gr_cu.mem, size, alignment, hint, &at, NULL));
     if (st == CUDA_SUCCESS)
         *out = at;
@@ -63,7 +65,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size, const CUmem
     API_ENTER(API_INIT, NULL);
     if (!out || !prop || flags || !size || !is_even(size))
         return gr_cu_leave(CUDA_ERROR_INVALID_VALUE);
-    CUresult st = check_kind(prop);
+    CUresult st = gr_cu.config.virtual ? check_kind(prop) : CUDA_ERROR_NOT_SUPPORTED;
     if (st != CUDA_SUCCESS)
         return gr_cu_leave(st);
     Pages *p = calloc(1, sizeof *p);

@@ -68,6 +68,9 @@ typedef struct GrSession {
     void (*watching)(struct GrSession *s, bool on);
     // One more race is known: a count for the command that waits for the program.
     void (*raced)(struct GrSession *s);
+    // For an engine with CAP_ARENA: where the program's memory lies on the device of the current context. It stays there. False: where the
+    // driver puts it. Not to be called by what listens to the CPU device.
+    bool (*arena)(struct GrSession *s, GrArena *out);
     // What orders the program's threads (thread_clocks.h); followed from the first wait that it is told of.
     const struct GrHostThreads *threads;
 } GrSession;

@@ -33,6 +33,13 @@ typedef struct GrRange {
     const void *owner; // GLOBAL: the module's handle
 } GrRange;
 
+// Where all device memory of the program lies on one device, but stream-ordered memory and what an engine is told of as outside.
+typedef struct GrArena {
+    CUdevice device;
+    CUdeviceptr base;
+    size_t size;
+} GrArena;
+
 // A copy or a fill that the driver has taken; it may still be waiting in its stream.
 typedef struct GrCopy {
     GrBox to, from; // of the same extents; of host memory as well. `at` 0: in a CUDA array
