@@ -11,6 +11,7 @@
 
 #define GR_GLOBAL __attribute__((address_space(1)))
 #define GR_INLINE static inline __attribute__((always_inline))
+#define GR_ROLLED _Pragma("nounroll") // before a loop: code size counts more
 
 GR_INLINE uint32_t gr_lane(void) {
     uint32_t v;
@@ -51,6 +52,13 @@ GR_INLINE void gr_max64(GR_GLOBAL uint64_t *at, uint64_t n) {
 }
 
 // The old value.
+GR_INLINE uint32_t gr_add32(GR_GLOBAL uint32_t *at, uint32_t n) {
+    uint32_t old;
+    __asm__ volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(n));
+    return old;
+}
+
+// The old value.
 GR_INLINE uint32_t gr_compare_swap(GR_GLOBAL uint32_t *at, uint32_t expected, uint32_t desired) {
     uint32_t old;
     __asm__ volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
@@ -72,6 +80,9 @@ GR_INLINE uint64_t gr_exchange64(GR_GLOBAL uint64_t *at, uint64_t v) {
     __asm__ volatile("atom.relaxed.sys.global.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(v));
     return old;
 }
+
+// Memory that does not change while a kernel runs.
+GR_INLINE uint64_t gr_fetch64(const GR_GLOBAL uint64_t *at) { return *at; }
 
 GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
     uint64_t v;

@@ -84,6 +84,8 @@ bool gr_vm_mem_was_freed(const VmMem *m, uint64_t addr, uint64_t *start, uint64_
 bool gr_vm_mem_is_reserved(const VmMem *m, uint64_t addr, uint64_t *size, bool *mapped);
 // Where the tool itself may touch [addr, addr+size): NULL when any byte of it is outside one range.
 void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size);
+// The device's own memory: its addresses are [*base, *base + *size), and the device sees them *delta away.
+void gr_vm_mem_views(const VmMem *m, uint64_t *base, uint64_t *size, int64_t *delta);
 // Bytes of device memory of `device` in use, and the total.
 void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total);
 // Increases by one with each alloc, free, register and unregister: caches of ranges compare it.

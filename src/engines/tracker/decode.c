@@ -51,7 +51,11 @@ static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSi
     a.address = p->address;
     a.kernel = site->kernel ? site->kernel : area->kernel_of(area->user, s->launch);
     a.launch = launch_number(area, s->launch, a.kernel);
+    bool source = !(s->what & GR_WHAT_WRITES) && site->access != PTX_ACCESS_READ;
     a.strong = scope_text(s->what);
+    a.async = (s->what >> GR_WHAT_STRENGTH & 7) == GR_ASYNC;
+    if (source) // of a copy
+        a.kind = "load";
     a.is_volatile = (s->what >> GR_WHAT_STRENGTH & 7) == GR_VOLATILE;
     a.did = site->access == PTX_ACCESS_RMW && !site->before && a.strong ? "updated"
             : s->what & GR_WHAT_WRITES                                  ? "wrote"

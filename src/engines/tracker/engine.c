@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char gr_tracker_runtime_ptx[];
+extern const char gr_tracker_runtime_ptx[], gr_tracker_cluster_runtime_ptx[];
 
 typedef struct Tracker {
     GrSession *session;
@@ -70,6 +70,7 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
     char suffix[24];
     TrackerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
                         .runtime = gr_tracker_runtime_ptx,
+                        .cluster_runtime = gr_tracker_cluster_runtime_ptx,
                         .mark = mark,
                         .wanted = wanted,
                         .user = t};

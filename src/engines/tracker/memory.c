@@ -59,7 +59,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context) {
         return t;
     t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
     t->threads = m->session->take(m->session, sizeof(GrThreadState) * GR_THREADS);
-    t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS);
+    t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
     t->shared = m->session->take(m->session, SHARED_BYTES);
     return t;
 }
@@ -73,6 +73,7 @@ bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c) {
     c->dir = t->dir;
     c->threads = t->threads;
     c->blocks = t->blocks;
+    c->numbers = t->blocks + sizeof(GrBlockState) * GR_BLOCKS;
     c->shared = t->shared;
     c->shared_bytes = t->shared ? SHARED_BYTES : 0;
     return true;

@@ -537,6 +537,12 @@ void *gr_vm_mem_view(const VmMem *m, uint64_t addr, uint64_t size) {
     return (char *)(uintptr_t)addr + r->delta;
 }
 
+void gr_vm_mem_views(const VmMem *m, uint64_t *base, uint64_t *size, int64_t *delta) {
+    *base = m->base;
+    *size = m->size;
+    *delta = m->view - (char *)(uintptr_t)m->base;
+}
+
 void gr_vm_mem_info(const VmMem *m, int device, uint64_t *used, uint64_t *total) {
     bool known = device >= 0 && device < DEVICES;
     *used = known ? m->used[device] : 0;

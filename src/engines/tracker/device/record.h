@@ -6,8 +6,9 @@
 // Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table 2):
 //   __gr_begin()                        first in a kernel
 //   __gr_access(site, what, at, value)  before an access of the program, by the lanes that make it
-//   __gr_order(what)                    before an instruction that orders
-//   __gr_ordered(what)                  behind it
+//   __gr_saw(what, at)                  behind a strong access that reads
+//   __gr_range(site, what, at, bytes)   the same for more bytes than an instruction of one thread accesses at once
+//   __gr_order(what, lanes)             before a fence, a barrier and what releases; behind what acquires
 #ifndef GR_TRACKER_RECORD_H
 #define GR_TRACKER_RECORD_H
 
@@ -23,6 +24,7 @@ typedef enum GrStrength {
     GR_STRONG_GPU,
     GR_STRONG_SYS,
     GR_VOLATILE, // relaxed, of system scope
+    GR_ASYNC,    // weak, performed later: over when its thread has waited, or (wide) an mbarrier has told
 } GrStrength;
 
 enum {
@@ -35,7 +37,7 @@ enum {
     GR_WHAT_CAS = 1 << 16,    // atom.cas: may take a lock
     GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
     GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
-    GR_WHAT_WIDE = 1 << 19,   // an element has 8 bytes or more
+    GR_WHAT_WIDE = 1 << 19,   // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
 };
 // `value` of a load: which of its bytes the program uses.
 typedef enum GrSpace {
@@ -59,6 +61,7 @@ typedef enum GrOrder {
     GR_ORDER_SOME,    // a barrier of some threads, an mbarrier, an asynchronous copy
     GR_ORDER_WARP,    // bar.warp.sync
     GR_ORDER_CLUSTER, // barrier.cluster
+    GR_ORDER_WAIT,    // the thread waits for asynchronous operations of its own
 } GrOrder;
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------
@@ -76,13 +79,13 @@ typedef struct GrCell {
 // Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
-    uint64_t word[4]; // as the rule set packs them
+    uint64_t word[8]; // as the rule set packs them
 } GrThreadState;
 
 // Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.
 enum { GR_BLOCKS = 1 << 17 };
 typedef struct GrBlockState {
-    uint64_t word[4];
+    uint64_t word[8];
 } GrBlockState;
 
 // ---- Races -----------------------------------------------------------------------------------------------------
@@ -123,6 +126,7 @@ typedef struct GrTrackerControl {
     uint64_t dir;     // of uint64_t[GR_DIR_COUNT]
     uint64_t threads; // of GrThreadState[GR_THREADS]
     uint64_t blocks;  // of GrBlockState[GR_BLOCKS]
+    uint64_t numbers; // of one uint32_t
     uint64_t shared;  // cells of shared memory: a power of two of bytes
     uint64_t shared_bytes;
     uint32_t pairs;     // places for GrPair, a power of two

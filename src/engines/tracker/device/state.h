@@ -7,8 +7,14 @@
 #include "device_api/device.h"
 #include "engines/tracker/device/record.h"
 
+#ifdef GR_SEQUENTIAL
+#define GR_CONTROL (*gr_now.control)
+#else
 extern GR_GLOBAL GrTrackerControl __gr_control;
+#define GR_CONTROL __gr_control
+#endif
 
+#ifndef GR_SEQUENTIAL
 #define GR_READ_SREG(name, reg)                                                                              \
     GR_INLINE uint32_t name(void) {                                                                          \
         uint32_t v;                                                                                          \
@@ -23,6 +29,7 @@ GR_READ_SREG(gr_nctaid_y, "nctaid.y")
 GR_READ_SREG(gr_nctaid_z, "nctaid.z")
 GR_READ_SREG(gr_total_smem, "total_smem_size")
 #undef GR_READ_SREG
+#endif
 
 // The thread that executes this.
 typedef struct Me {
@@ -34,12 +41,12 @@ typedef struct Me {
 
 GR_INLINE GR_GLOBAL GrThreadState *gr_thread_state(uint32_t block, uint32_t tid) {
     uint32_t n = gr_ntid_x() * gr_ntid_y() * gr_ntid_z();
-    GR_GLOBAL GrThreadState *all = (GR_GLOBAL GrThreadState *)__gr_control.threads;
+    GR_GLOBAL GrThreadState *all = (GR_GLOBAL GrThreadState *)GR_CONTROL.threads;
     return &all[(block * n + tid) & (GR_THREADS - 1)];
 }
 
 GR_INLINE GR_GLOBAL GrBlockState *gr_block_state(uint32_t block) {
-    return &((GR_GLOBAL GrBlockState *)__gr_control.blocks)[block & (GR_BLOCKS - 1)];
+    return &((GR_GLOBAL GrBlockState *)GR_CONTROL.blocks)[block & (GR_BLOCKS - 1)];
 }
 
 GR_INLINE Me gr_me(void) {
@@ -56,6 +63,90 @@ GR_INLINE int gr_blocks_alias(void) {
     return (uint64_t)gr_nctaid_x() * gr_nctaid_y() * gr_nctaid_z() > GR_BLOCKS;
 }
 
+// ---- Clusters ------------------------------------------------------------------------------------------------
+
+#ifdef GR_CLUSTERS
+#ifndef GR_SEQUENTIAL
+#define GR_READ_SREG(name, reg)                                                                              \
+    GR_INLINE uint32_t name(void) {                                                                          \
+        uint32_t v;                                                                                          \
+        __asm__("mov.u32 %0, %%" reg ";" : "=r"(v));                                                         \
+        return v;                                                                                            \
+    }
+GR_READ_SREG(gr_cluster_nctaid_x, "cluster_nctaid.x")
+GR_READ_SREG(gr_cluster_nctaid_y, "cluster_nctaid.y")
+GR_READ_SREG(gr_cluster_nctaid_z, "cluster_nctaid.z")
+GR_READ_SREG(gr_cluster_blocks, "cluster_nctarank")
+#undef GR_READ_SREG
+
+GR_INLINE uint32_t gr_rank_of(uint64_t at) {
+    uint32_t rank;
+    __asm__("getctarank.shared::cluster.u64 %0, %1;" : "=r"(rank) : "l"(at));
+    return rank;
+}
+
+GR_INLINE int gr_is_cluster_shared(uint64_t generic, uint64_t *at) {
+    uint32_t yes;
+    __asm__("{ .reg .pred p; isspacep.shared::cluster p, %1; selp.u32 %0, 1, 0, p; }"
+            : "=r"(yes)
+            : "l"(generic));
+    if (yes)
+        __asm__("cvta.to.shared::cluster.u64 %0, %1;" : "=l"(*at) : "l"(generic));
+    return (int)yes;
+}
+#endif
+
+typedef struct Place {
+    uint32_t x, y, z;
+} Place;
+
+GR_INLINE Place gr_place(uint32_t block) {
+    uint32_t nx = gr_nctaid_x(), ny = gr_nctaid_y();
+    return (Place){block % nx, block / nx % ny, block / nx / ny};
+}
+
+// Blocks by their linear numbers.
+GR_INLINE int gr_same_cluster(uint32_t a, uint32_t b) {
+    if (gr_cluster_blocks() == 1)
+        return 0;
+    Place p = gr_place(a), q = gr_place(b);
+    uint32_t cx = gr_cluster_nctaid_x(), cy = gr_cluster_nctaid_y(), cz = gr_cluster_nctaid_z();
+    return p.x / cx == q.x / cx && p.y / cy == q.y / cy && p.z / cz == q.z / cz;
+}
+
+// The block with that rank in the cluster.
+GR_INLINE uint32_t gr_block_of_rank(uint32_t rank) {
+    uint32_t cx = gr_cluster_nctaid_x(), cy = gr_cluster_nctaid_y(), cz = gr_cluster_nctaid_z();
+    uint32_t x = gr_ctaid_x() / cx * cx + rank % cx, y = gr_ctaid_y() / cy * cy + rank / cx % cy,
+             z = gr_ctaid_z() / cz * cz + rank / cx / cy;
+    return x + gr_nctaid_x() * (y + gr_nctaid_y() * z);
+}
+
+#else
+GR_INLINE int gr_same_cluster(uint32_t a, uint32_t b) { return 0 * (int)(a + b); }
+#endif
+
+// Whether the address is of shared memory; *at is then the offset in that of the block *owner.
+GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint32_t *owner) {
+    *owner = block;
+    if (space == GR_SPACE_GLOBAL)
+        return 0;
+    if (space == GR_SPACE_SHARED)
+        return 1;
+    if (space == GR_SPACE_GENERIC && gr_is_shared(*at, at))
+        return 1;
+#ifdef GR_CLUSTERS
+    uint64_t in = *at;
+    if (space == GR_SPACE_GENERIC && !gr_is_cluster_shared(*at, &in))
+        return 0;
+    *owner = gr_block_of_rank(gr_rank_of(in));
+    *at = in & 0xffffff; // the rank is above that; an own variable's address may have none
+    return 1;
+#else
+    return space == GR_SPACE_CLUSTER;
+#endif
+}
+
 // ---- Where metadata lies -----------------------------------------------------------------------------------
 
 // The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a power of two share
@@ -64,24 +155,24 @@ GR_INLINE GR_GLOBAL GrCell *gr_shared_cells(uint32_t block, uint32_t *bytes) {
     uint32_t size = 1024 + gr_total_smem(); // the system's own come first
     uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
     uint64_t slot = (uint64_t)room / 4 * sizeof(GrCell);
-    uint32_t slots = (uint32_t)(__gr_control.shared_bytes / slot);
+    uint32_t slots = (uint32_t)(GR_CONTROL.shared_bytes / slot);
     *bytes = slots ? room : 0;
     if (!slots)
         return 0;
     slots = 0x80000000u >> __builtin_clz(slots);
-    return (GR_GLOBAL GrCell *)(__gr_control.shared + (block & (slots - 1)) * slot);
+    return (GR_GLOBAL GrCell *)(GR_CONTROL.shared + (block & (slots - 1)) * slot);
 }
 
 // The cell of the four bytes around a global address; 0: none.
 GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
-    GR_GLOBAL uint64_t *dir = (GR_GLOBAL uint64_t *)__gr_control.dir;
-    uint64_t top = at >> GR_DIR_SHIFT;
+    GR_GLOBAL uint64_t *dir = (GR_GLOBAL uint64_t *)GR_CONTROL.dir;
+    const uint64_t top = at >> GR_DIR_SHIFT;
     if (top >= GR_DIR_COUNT)
         return 0;
-    GR_GLOBAL uint64_t *part = (GR_GLOBAL uint64_t *)dir[top];
+    GR_GLOBAL uint64_t *part = (GR_GLOBAL uint64_t *)gr_fetch64(&dir[top]);
     if (!part)
         return 0;
-    uint64_t cells = part[at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)];
+    uint64_t cells = gr_fetch64(&part[at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)]);
     return cells ? (GR_GLOBAL GrCell *)cells + ((at & ((1u << GR_PART_SHIFT) - 1)) >> 2) : 0;
 }
 
@@ -107,15 +198,15 @@ GR_INLINE void gr_put_side(GR_GLOBAL GrTrackedSide *to, const Side *s) {
 
 static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t address, uint32_t bytes,
                         const Side *mine, const Side *other) {
-    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)__gr_control.area;
+    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     GR_GLOBAL GrPair *pairs = (GR_GLOBAL GrPair *)(head + 1);
     uint64_t key =
         (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | (other->site & 0xfffffff);
     key = key ? key : 1;
     uint32_t at = (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 40);
-#pragma nounroll
+    GR_ROLLED
     for (uint32_t k = 0; k < GR_PAIR_TRIES; k++) {
-        GR_GLOBAL GrPair *p = &pairs[(at + k) & (__gr_control.pairs - 1)];
+        GR_GLOBAL GrPair *p = &pairs[(at + k) & (GR_CONTROL.pairs - 1)];
         uint64_t there = gr_load64(&p->key);
         if (!there)
             there = gr_compare_swap64(&p->key, 0, key);
@@ -132,7 +223,7 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
             gr_put_side(&p->side[1], other);
             gr_store32(&p->state, GR_PAIR_READY);
         }
-        if (__gr_control.stop)
+        if (GR_CONTROL.stop)
             gr_trap();
         return;
     }
@@ -141,7 +232,7 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
 
 // The program accessed memory that has no metadata.
 GR_INLINE void gr_put_unchecked(void) {
-    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)__gr_control.area;
+    GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     if (!gr_load64(&head->unchecked))
         gr_store64(&head->unchecked, 1);
 }

@@ -6,17 +6,18 @@
 //          bits  4- 6  GrStrength
 //          bit      7  an element has 8 bytes or more
 //          bit      8  it writes
-//          bits  9-15  launch, its low 7 bits
+//          bit      9  a strong read of another thread has seen it
+//          bits 10-15  launch, its low 6 bits
 //          bits 16-32  block, its low 17 bits
 //          bits 33-42  thread within the block
 //          bits 43-53  barriers of the whole block that the thread had passed, low 11 bits
 //          bits 54-63  other synchronization of the thread, low 10 bits
-//   more   bits  0-16  site; 0: above 131071
-//          bits 17-33  launch, the next 17 bits
+//   more   bits  0-15  site; 0: above 65535
+//          bits 16-33  launch, the next 18 bits
 //          bits 34-40  barriers, the next 7 bits
 //          bits 41-47  other synchronization, the next 7 bits
 //          bits 48-55  what a store stored, hashed; 0: not known
-//          bits 56-63  a hash of `word`: tells that both halves are of one access
+//          bits 56-63  a hash of `word` without bit 9: tells that both halves are of one access
 //
 // The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So
 // another thread may see the word of one access and the rest of another: the hash tells, but for one case in 256, and then the report
@@ -29,38 +30,39 @@
 
 typedef struct GrEntry {
     uint32_t bytes, strength, launch, block, tid, barriers, syncs, site, value;
-    int wide, writes;
+    int wide, writes, seen;
 } GrEntry;
 
 enum {
     GR_WORD_WRITES = 1 << 8,
+    GR_WORD_SEEN = 1 << 9,
     GR_WORD_LAUNCH_BITS = 24,
     GR_WORD_BARRIER_BITS = 18,
     GR_WORD_SYNC_BITS = 17,
-    GR_WORD_SITES = 1 << 17,
+    GR_WORD_SITES = 1 << 16,
 };
 
 static inline uint64_t gr_word_of(const GrEntry *e) {
     return (uint64_t)e->bytes | (uint64_t)e->strength << 4 | (uint64_t)(e->wide != 0) << 7 |
-           (uint64_t)(e->writes != 0) << 8 | (uint64_t)(e->launch & 0x7f) << 9 |
+           (uint64_t)(e->writes != 0) << 8 | (uint64_t)(e->launch & 0x3f) << 10 |
            (uint64_t)(e->block & 0x1ffff) << 16 | (uint64_t)(e->tid & 0x3ff) << 33 |
            (uint64_t)(e->barriers & 0x7ff) << 43 | (uint64_t)(e->syncs & 0x3ff) << 54;
 }
 
 static inline uint32_t gr_word_check(uint64_t word) {
-    return (uint32_t)(word * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+    return (uint32_t)((word & ~(uint64_t)GR_WORD_SEEN) * UINT64_C(0x9E3779B97F4A7C15) >> 56);
 }
 
 static inline uint64_t gr_word_more(const GrEntry *e, uint64_t word) {
     uint32_t site = e->site < GR_WORD_SITES ? e->site : 0;
-    return (uint64_t)site | (uint64_t)(e->launch >> 7 & 0x1ffff) << 17 |
+    return (uint64_t)site | (uint64_t)(e->launch >> 6 & 0x3ffff) << 16 |
            (uint64_t)(e->barriers >> 11 & 0x7f) << 34 | (uint64_t)(e->syncs >> 10 & 0x7f) << 41 |
            (uint64_t)(e->value & 0xff) << 48 | (uint64_t)gr_word_check(word) << 56;
 }
 
 static inline uint32_t gr_word_bytes(uint64_t w) { return (uint32_t)w & 0xf; }
 static inline uint32_t gr_word_strength(uint64_t w) { return (uint32_t)w >> 4 & 7; }
-static inline uint32_t gr_word_launch(uint64_t w) { return (uint32_t)w >> 9 & 0x7f; }
+static inline uint32_t gr_word_launch(uint64_t w) { return (uint32_t)w >> 10 & 0x3f; }
 static inline uint32_t gr_word_block(uint64_t w) { return (uint32_t)(w >> 16) & 0x1ffff; }
 static inline uint32_t gr_word_tid(uint64_t w) { return (uint32_t)(w >> 33) & 0x3ff; }
 static inline uint32_t gr_word_barriers(uint64_t w) { return (uint32_t)(w >> 43) & 0x7ff; }
@@ -74,12 +76,13 @@ static inline int gr_word_read(uint64_t w, uint64_t more, GrEntry *e) {
     e->strength = gr_word_strength(w);
     e->wide = (int)(w >> 7 & 1);
     e->writes = (int)(w >> 8 & 1);
-    e->launch = gr_word_launch(w) | (uint32_t)(more >> 17 & 0x1ffff) << 7;
+    e->seen = (int)(w >> 9 & 1);
+    e->launch = gr_word_launch(w) | (uint32_t)(more >> 16 & 0x3ffff) << 6;
     e->block = gr_word_block(w);
     e->tid = gr_word_tid(w);
     e->barriers = gr_word_barriers(w) | (uint32_t)(more >> 34 & 0x7f) << 11;
     e->syncs = gr_word_syncs(w) | (uint32_t)(more >> 41 & 0x7f) << 10;
-    e->site = (uint32_t)(more & 0x1ffff);
+    e->site = (uint32_t)(more & 0xffff);
     e->value = (uint32_t)(more >> 48 & 0xff);
     return 1;
 }

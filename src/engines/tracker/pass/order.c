@@ -44,10 +44,18 @@ uint32_t gr_tracker_order(const PtxInstr *i) {
     case PTX_OP_BARRIER: return of_barrier(i);
     case PTX_OP_FENCE:
     case PTX_OP_MEMBAR: return of_fence(i);
-    case PTX_OP_MBARRIER: return order(GR_ORDER_SOME, GR_STRONG_CLUSTER, BOTH);
-    case PTX_OP_CP: // cp.async.mbarrier.arrive
-        return gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive)
+    case PTX_OP_MBARRIER:
+        return gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_arrive_drop) ||
+                       gr_ptx_instr_has(i, PTX_MOD_complete_tx)
                    ? order(GR_ORDER_SOME, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)
+               : gr_ptx_instr_has(i, PTX_MOD_test_wait) || gr_ptx_instr_has(i, PTX_MOD_try_wait)
+                   ? order(GR_ORDER_SOME, GR_STRONG_CLUSTER, GR_ORDER_ACQUIRES)
+                   : 0;
+    case PTX_OP_CP: // cp.async.mbarrier.arrive: others may learn of the thread's copies
+        return gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive)
+                   ? order(GR_ORDER_WAIT, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)
+               : gr_ptx_instr_has(i, PTX_MOD_wait_group) || gr_ptx_instr_has(i, PTX_MOD_wait_all)
+                   ? order(GR_ORDER_WAIT, GR_STRONG_CTA, 0)
                    : 0;
     default: break;
     }

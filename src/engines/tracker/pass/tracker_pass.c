@@ -5,9 +5,17 @@
 #include "engines/tracker/pass/order.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
+#include "ptx/cfg.h"
 
 #include <stdio.h>
 #include <string.h>
+
+// What is known of a function before it is changed.
+typedef struct Code {
+    Arena arena;
+    DefUse uses;
+    Cfg cfg;
+} Code;
 
 typedef struct Work {
     PtxModule *module;
@@ -91,12 +99,18 @@ static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
 }
 
 // ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
-static gr_status put_access(const Work *w, Access *a, const DefUse *uses) {
+static gr_status put_access(const Work *w, Access *a, const Code *code) {
     gr_status st = GR_OK;
     const PtxSite *site = a->site;
     Speculation spec;
     unsigned size = a->n ? a->n * a->bytes : site->size;
-    bool speculated = site->access == PTX_ACCESS_READ && !site->strong && gr_speculated(uses, a->stmt, &spec);
+    Decisions decisions;
+    bool weak_load = site->access == PTX_ACCESS_READ && !site->strong;
+    bool speculated = weak_load && gr_speculated(&code->uses, a->stmt, &spec);
+    if (weak_load && !speculated && gr_decisions(&code->uses, &code->cfg, a->stmt, &decisions)) {
+        w->status[site->id] = GR_SITE_HOISTED;
+        return GR_OK;
+    }
     PtxStmt *at = speculated ? spec.last->next : a->before;
     char value[40] = "0";
     uint32_t what = what_of(site, site->access, site->space, size) | (a->bytes >= 8 ? GR_WHAT_WIDE : 0);
@@ -135,15 +149,30 @@ static gr_status put_access(const Work *w, Access *a, const DefUse *uses) {
     PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
     GR_TRY(put_call(w, a, at, what, address, value));
+    char guard[64];
+    if (site->strong && site->access & PTX_ACCESS_READ)
+        GR_TRY(gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
+                             gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name));
 done:
     return st;
 }
 
 // ---- Accesses of other shapes ----------------------------------------------------------------------------------
 
-// An access of `size` bytes at an operand of the instruction, by the lanes below `lanes`.
-static gr_status put_operand(const Work *w, const Access *from, unsigned operand, PtxAccess access,
-                             PtxSpace space, unsigned size, unsigned lanes) {
+// An access at an address operand of the instruction, by the lanes below `lanes`.
+typedef struct Part {
+    unsigned operand; // where its address is
+    PtxAccess access;
+    PtxSpace space;
+    unsigned size, lanes; // size 0: the operand `bytes` says it
+    const PtxOperand *bytes;
+    uint32_t how; // bits besides
+} Part;
+
+static gr_status put_operand(const Work *w, const Access *from, const Part *part) {
+    unsigned operand = part->operand, size = part->size, lanes = part->lanes;
+    PtxAccess access = part->access;
+    PtxSpace space = part->space;
     gr_status st = GR_OK;
     Access a = *from;
     PtxSite site = *from->site;
@@ -153,6 +182,7 @@ static gr_status put_operand(const Work *w, const Access *from, unsigned operand
     a.before = a.after = a.report = a.stmt;
     a.address = a.stmt->instr->operands[operand];
     a.n = 0;
+    a.guard = NULL;
     if (a.address.kind != PTX_O_ADDRESS || a.address.n_sub != 1)
         return gr_fail(w->err, GR_ERR_INTERNAL, "site %u has no address", site.id);
     GR_TRY(gr_access_prepare(&a));
@@ -166,13 +196,43 @@ static gr_status put_operand(const Work *w, const Access *from, unsigned operand
     }
     a.guard = own;
     GR_TRY(gr_access_address64(&a, a.before, &address));
-    GR_TRY(put_call(w, &a, a.before, what_of(&site, access, space, size), address, "0xffffffffffffffff"));
+    uint32_t what = what_of(&site, access, space, size) | part->how;
+    if (size)
+        GR_TRY(put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
+    else
+        GR_TRY(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0);",
+                             own->name, w->o->suffix, site.id, what, address->name));
 done:
     return st;
 }
 
 static unsigned matrices(const PtxInstr *i) {
     return gr_ptx_instr_has(i, PTX_MOD_x4) ? 4 : gr_ptx_instr_has(i, PTX_MOD_x2) ? 2 : 1;
+}
+
+enum {
+    BY_THREAD = GR_ASYNC << GR_WHAT_STRENGTH,         // over when its thread has waited
+    BY_MBARRIER = BY_THREAD | (uint32_t)GR_WHAT_WIDE, // over when an mbarrier has told
+};
+
+// cp.async and cp.async.bulk. The bytes may be read and written at any time from here on.
+static gr_status put_copy(const Work *w, const Access *a, GrSiteStatus *status) {
+    const PtxInstr *i = a->stmt->instr;
+    if (i->n_operands < 3 || gr_ptx_instr_has(i, PTX_MOD_tensor) || gr_ptx_instr_has(i, PTX_MOD_reduce) ||
+        gr_ptx_instr_has(i, PTX_MOD_multicast__cluster) || gr_ptx_instr_has(i, PTX_MOD_cp_mask) ||
+        i->operands[1].kind != PTX_O_ADDRESS)
+        return GR_OK;
+    bool bulk = gr_ptx_instr_has(i, PTX_MOD_bulk);
+    uint32_t how = bulk && !gr_ptx_instr_has(i, PTX_MOD_bulk_group) ? BY_MBARRIER : BY_THREAD;
+    unsigned size = bulk ? 0 : a->site->size;
+    if (bulk ? i->operands[2].kind != PTX_O_REG && i->operands[2].kind != PTX_O_INT : !size || size > 16)
+        return GR_OK;
+    *status = GR_SITE_CHECKED;
+    Part to = {0, PTX_ACCESS_WRITE, a->site->space, size, 32, &i->operands[2], how};
+    Part from = {1, PTX_ACCESS_READ, a->site->src_space, size, 32, &i->operands[2], how};
+    gr_status st = put_operand(w, a, &to);
+    // A fourth operand of cp.async: fewer bytes may be read.
+    return st != GR_OK || (!bulk && i->n_operands > 3) ? st : put_operand(w, a, &from);
 }
 
 // Sites that are no ld, st, atom or red. *status says what became of one.
@@ -184,21 +244,13 @@ static gr_status put_other(const Work *w, const Access *a, GrSiteStatus *status)
         if (i->n_operands < 2)
             return GR_OK;
         *status = GR_SITE_CHECKED;
-        return put_operand(w, a, 1, PTX_ACCESS_READ, a->site->space, 16, 8 * matrices(i));
+        return put_operand(w, a, &(Part){1, PTX_ACCESS_READ, a->site->space, 16, 8 * matrices(i), NULL, 0});
     case PTX_OP_STMATRIX:
         if (i->n_operands < 2)
             return GR_OK;
         *status = GR_SITE_CHECKED;
-        return put_operand(w, a, 0, PTX_ACCESS_WRITE, a->site->space, 16, 8 * matrices(i));
-    case PTX_OP_CP:
-        if (gr_ptx_instr_has(i, PTX_MOD_bulk) || i->n_operands < 3 || !a->site->size || a->site->size > 16)
-            return GR_OK;
-        *status = GR_SITE_CHECKED;
-        // The bytes may be read and written at any time from here on. A fourth operand: fewer bytes may be read.
-        gr_status st = put_operand(w, a, 0, PTX_ACCESS_WRITE, a->site->space, a->site->size, 32);
-        return st != GR_OK || i->n_operands > 3
-                   ? st
-                   : put_operand(w, a, 1, PTX_ACCESS_READ, PTX_GLOBAL, a->site->size, 32);
+        return put_operand(w, a, &(Part){0, PTX_ACCESS_WRITE, a->site->space, 16, 8 * matrices(i), NULL, 0});
+    case PTX_OP_CP: return put_copy(w, a, status);
     case PTX_OP_WGMMA:
     case PTX_OP_TCGEN05: *status = GR_SITE_DESCRIPTOR; return GR_OK;
     case PTX_OP_MULTIMEM: *status = GR_SITE_MULTIMEM; return GR_OK;
@@ -219,7 +271,7 @@ static bool is_plain(const PtxInstr *i, const PtxSite *site) {
            !site->async;
 }
 
-static gr_status check_site(const Work *w, PtxStmt *s, const DefUse *uses) {
+static gr_status check_site(const Work *w, PtxStmt *s, const Code *code) {
     const PtxSite *site = &w->module->sites[s->site];
     GrSiteStatus *status = &w->status[s->site];
     Access a;
@@ -229,26 +281,50 @@ static gr_status check_site(const Work *w, PtxStmt *s, const DefUse *uses) {
         return GR_OK;
     if (!is_plain(s->instr, site))
         return put_other(w, &a, status);
-    if (site->space == PTX_SHARED_CLUSTER)
-        *status = GR_SITE_NOT_UNDERSTOOD;
-    return *status == GR_SITE_CHECKED ? put_access(w, &a, uses) : GR_OK;
+    return *status == GR_SITE_CHECKED ? put_access(w, &a, code) : GR_OK;
 }
 
 // ---- A function ------------------------------------------------------------------------------------------------
 
-// Before the instruction, under its guard.
-static gr_status put_order(const Work *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
+static gr_status put_order_at(const Work *w, PtxFunc *f, const PtxStmt *s, PtxStmt *at, uint32_t what,
+                              const PtxReg *guard) {
     char text[160];
-    PtxOperand guard = {0};
     const PtxInstr *i = s->instr;
-    if (i->guard)
-        guard = gr_ptx_reg_operand(i->guard);
-    snprintf(text, sizeof text, "%scall __gr%s_order, (%u);",
-             !i->guard          ? ""
-             : i->guard_negated ? "@!$0 "
-                                : "@$0 ",
-             w->o->suffix, what);
-    return gr_ptx_insert(f, s, s->site, text, &guard, i->guard ? 1 : 0, NULL, w->err);
+    bool warp = (what & 0xf) == GR_ORDER_WARP && i->n_operands;
+    PtxReg *lanes = warp ? gr_ptx_new_reg(f, PTX_B32) : NULL;
+    if (warp) {
+        snprintf(text, sizeof text, "mov.b32 %s, $0;", lanes->name);
+        gr_status st = gr_ptx_insert(f, at, s->site, text, &i->operands[0], 1, NULL, w->err);
+        if (st != GR_OK)
+            return st;
+    }
+    snprintf(text, sizeof text, "%s%s%scall __gr%s_order, (%u, %s);", guard ? "@" : "",
+             guard ? guard->name : "", guard ? " " : "", w->o->suffix, what, warp ? lanes->name : "-1");
+    return gr_ptx_insert(f, at, s->site, text, NULL, 0, NULL, w->err);
+}
+
+// Under the guard of the instruction: before it, except for what an instruction other than a fence or a barrier acquires.
+static gr_status put_order(const Work *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
+    gr_status st = GR_OK;
+    const PtxInstr *i = s->instr;
+    bool later = what & GR_ORDER_ACQUIRES && i->op != PTX_OP_FENCE && i->op != PTX_OP_MEMBAR &&
+                 ((what & 0xf) == GR_ORDER_FENCE || !(what & GR_ORDER_RELEASES));
+    PtxReg *guard = NULL;
+    if (i->guard) { // which the instruction may change
+        PtxOperand g = gr_ptx_reg_operand(i->guard);
+        char text[64];
+        guard = gr_ptx_new_reg(f, PTX_PRED);
+        snprintf(text, sizeof text, "%s.pred %s, $0;", i->guard_negated ? "not" : "mov", guard->name);
+        GR_TRY(gr_ptx_insert(f, s, s->site, text, &g, 1, NULL, w->err));
+    }
+    if (!later)
+        return put_order_at(w, f, s, s, what, guard);
+    PtxStmt *behind = s->next;
+    if (what & GR_ORDER_RELEASES)
+        GR_TRY(put_order_at(w, f, s, s, what & ~(uint32_t)GR_ORDER_ACQUIRES, guard));
+    GR_TRY(put_order_at(w, f, s, behind, what & ~(uint32_t)GR_ORDER_RELEASES, guard));
+done:
+    return st;
 }
 
 static gr_status put_begin(const Work *w, PtxFunc *f) {
@@ -262,8 +338,9 @@ static gr_status put_begin(const Work *w, PtxFunc *f) {
 
 static gr_status rewrite_function(const Work *w, PtxFunc *f) {
     gr_status st = GR_OK;
-    DefUse uses;
-    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    Code code = {0};
+    GR_TRY(gr_defuse_build(f, &code.uses, w->err));
+    GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
@@ -273,12 +350,13 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
         if (order)
             GR_TRY(put_order(w, f, s, order));
         if (s->site && w->status[s->site] != GR_SITE_FILTERED)
-            GR_TRY(check_site(w, s, &uses));
+            GR_TRY(check_site(w, s, &code));
     }
     if (f->is_entry)
         GR_TRY(put_begin(w, f));
 done:
-    gr_defuse_free(&uses);
+    gr_defuse_free(&code.uses);
+    gr_arena_free(&code.arena);
     return st;
 }
 
@@ -299,7 +377,7 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
     GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
+    GR_TRY(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
     for (uint32_t k = 0; k < n_funcs; k++)
         if (w.marked[m->funcs[k]->index] && m->funcs[k]->has_body && !m->funcs[k]->tag.inserted)
             GR_TRY(rewrite_function(&w, m->funcs[k]));

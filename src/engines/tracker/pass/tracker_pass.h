@@ -8,8 +8,9 @@
 #include "ptx/site_status.h"
 
 typedef struct TrackerOptions {
-    const char *suffix;  // of the runtime's names; "" for a file on its own
-    const char *runtime; // PTX of the rule set's device runtime
+    const char *suffix; // of the runtime's names; "" for a file on its own
+    const char *runtime,
+        *cluster_runtime; // PTX of the rule set's device runtime; the second for sm_90 and later
     void (*mark)(void *user, const PtxModule *m, bool *marked);          // functions; NULL: all
     bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site); // NULL: all
     void *user;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — what threads and blocks have done to synchronize, under the rules of PTX, and whether that can have ordered two accesses.
+// Device code only; part of tracker.c.
+#ifndef GR_TRACKER_DEVICE_ORDER_H
+#define GR_TRACKER_DEVICE_ORDER_H
+
+#include "engines/tracker/device/state.h"
+#include "engines/tracker/device/word.h"
+
+#ifndef GR_SEQUENTIAL
+GR_GLOBAL GrTrackerControl __gr_control;
+#endif
+
+// GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the whole block apart.
+enum {
+    COUNTS,   // syncs, barriers << 32
+    OWNER,    // block, launch << 32
+    RELEASED, // sync of the last release, of whatever scope
+    ACQUIRED, // sync of the last acquire, that of the last barrier << 32; what came since is larger
+    MET,      // lanes of the warp that it met at bar.warp.sync since the last barrier, before that one << 32
+    WIDE,     // number of the last release beyond the block, its sync << 32
+    WIDE_BEFORE, // likewise, of the one before
+    WAITED,      // sync of the last wait for its own asynchronous operations
+};
+
+// GrBlockState.word. Phases are counted from 1; 0 none.
+enum {
+    LAST_WIDE,    // phase of the last release beyond the block, launch << 32
+    LAST_RELEASE, // of the last release, launch << 32
+    WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
+    FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32
+    PHASES = 4,
+};
+
+GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)launch << 32 | v; }
+
+// ---- Counting ------------------------------------------------------------------------------------------------
+
+void __gr_begin(void) {
+    if (!GR_CONTROL.area)
+        return;
+    Me m = gr_me();
+    for (unsigned k = 0; k < 8; k++)
+        gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
+    if (m.tid == 0) {
+        GR_GLOBAL GrBlockState *b = gr_block_state(m.block);
+        for (unsigned k = 0; k < FIRST_IN_PHASE + PHASES; k++)
+            gr_store64(&b->word[k], k < FIRST_IN_PHASE ? with_launch(m.launch, 0) : 0);
+    }
+}
+
+// Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order has the higher number:
+// a release takes its number before it releases, an acquire after it has seen what it acquires.
+GR_INLINE uint32_t number(void) { return gr_add32((GR_GLOBAL uint32_t *)GR_CONTROL.numbers, 1) + 1; }
+
+GR_INLINE void acquire(const Me *m, uint32_t syncs, int wide) {
+    GR_GLOBAL uint64_t *acquired = &m->state->word[ACQUIRED];
+    gr_store64(acquired, (gr_load64(acquired) & UINT64_C(0xffffffff00000000)) | syncs);
+    if (wide)
+        gr_max64(&gr_block_state(m->block)->word[WIDE_ACQUIRE], with_launch(m->launch, number()));
+}
+
+GR_INLINE void release(const Me *m, uint32_t syncs, uint32_t phase, int wide) {
+    GR_GLOBAL GrBlockState *b = gr_block_state(m->block);
+    gr_store64(&m->state->word[RELEASED], syncs);
+    gr_max64(&b->word[LAST_RELEASE], with_launch(m->launch, phase));
+    if (!wide)
+        return;
+    uint32_t n = number();
+    gr_store64(&m->state->word[WIDE_BEFORE], gr_load64(&m->state->word[WIDE]));
+    gr_store64(&m->state->word[WIDE], (uint64_t)syncs << 32 | n);
+    gr_max64(&b->word[FIRST_IN_PHASE + phase % PHASES], (uint64_t)phase << 32 | (uint32_t)~n);
+    gr_max64(&b->word[LAST_WIDE], with_launch(m->launch, phase));
+}
+
+// `lanes`: of the warp that meet, GR_ORDER_WARP only.
+void __gr_order(uint32_t what, uint32_t lanes) {
+    if (!GR_CONTROL.area)
+        return;
+    Me m = gr_me();
+    GR_GLOBAL GrThreadState *s = m.state;
+    uint64_t count = gr_load64(&s->word[COUNTS]);
+    uint32_t syncs = (uint32_t)count, phase = (uint32_t)(count >> 32) + 1;
+    uint32_t kind = what & 0xf, scope = what >> GR_ORDER_SCOPE & 7;
+    if (kind == GR_ORDER_BARRIER) {
+        uint64_t acquired = gr_load64(&s->word[ACQUIRED]);
+        gr_store64(&s->word[ACQUIRED], (acquired & 0xffffffff) | (uint64_t)syncs << 32);
+        gr_store64(&s->word[MET], gr_load64(&s->word[MET]) << 32);
+        gr_store64(&s->word[COUNTS], (uint64_t)phase << 32 | syncs);
+        return;
+    }
+    syncs++;
+    int wide = scope > GR_STRONG_CTA;
+    if (kind == GR_ORDER_WARP)
+        gr_store64(&s->word[MET], gr_load64(&s->word[MET]) | lanes);
+    if (kind == GR_ORDER_WAIT)
+        gr_store64(&s->word[WAITED], syncs);
+    if (what & GR_ORDER_ACQUIRES)
+        acquire(&m, syncs, wide);
+    if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
+        release(&m, syncs, phase, wide);
+    gr_store64(&s->word[COUNTS], (uint64_t)(phase - 1) << 32 | syncs);
+}
+
+// ---- Comparing -------------------------------------------------------------------------------------------------
+
+// One access on its way through its cells.
+typedef struct Look {
+    Me me;
+    uint32_t site, what, shared, owner; // owner: the block whose shared memory it is
+    GrEntry mine;
+} Look;
+
+// What is kept of a block, of this launch; `none`: another launch has the place.
+GR_INLINE uint32_t block_word(const Look *l, uint32_t block, unsigned k, uint32_t none) {
+    uint64_t w = gr_load64(&gr_block_state(block)->word[k]);
+    return (uint32_t)(w >> 32) == l->me.launch ? (uint32_t)w : none;
+}
+
+// The state of the thread that made the access; 0: another thread's is there.
+GR_INLINE GR_GLOBAL GrThreadState *maker(const Look *l, uint32_t block, uint32_t tid) {
+    GR_GLOBAL GrThreadState *s = gr_thread_state(block, tid);
+    return gr_load64(&s->word[OWNER]) == with_launch(l->me.launch, block) ? s : 0;
+}
+
+// Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through other lanes.
+static int lanes_met(const Look *l, const GrEntry *e) {
+    uint32_t reached = 1u << e->tid % 32, looked = 0;
+    GR_ROLLED
+    while (reached & ~looked) {
+        uint32_t lane = (uint32_t)__builtin_ctz(reached & ~looked);
+        looked |= 1u << lane;
+        GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid / 32 * 32 + lane);
+        if (!s)
+            return 1;
+        // It may have arrived at the next barrier already.
+        uint64_t met = gr_load64(&s->word[MET]);
+        reached |= (uint32_t)met | (uint32_t)(met >> 32);
+    }
+    return (int)(reached >> l->me.tid % 32 & 1);
+}
+
+// Of threads of one block: whether nothing can have ordered the access `e` before mine.
+static int unordered_within(const Look *l, const GrEntry *e) {
+    if (l->mine.barriers > e->barriers)
+        return 0;
+    uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
+    if ((uint32_t)acquired <= (uint32_t)(acquired >> 32)) // nothing but barriers, and they came before both
+        return 1;
+    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+    if (!s)
+        return 0;
+    if ((uint32_t)gr_load64(&s->word[COUNTS]) == e->syncs)
+        return 1;
+    if ((uint32_t)gr_load64(&s->word[RELEASED]) > e->syncs)
+        return 0;
+    // It met lanes of its warp, no more. For threads of other warps, and where no warp barriers lead here, one of these must have
+    // released since.
+    if (e->tid / 32 == l->me.tid / 32 && lanes_met(l, e))
+        return 0;
+    return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
+}
+
+// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none.
+static uint32_t passed_on(const Look *l, const GrEntry *e) {
+    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+    uint32_t own = ~0u, phase = e->barriers + 1;
+    if (s) {
+        uint64_t last = gr_load64(&s->word[WIDE]);
+        if (last >> 32 > e->syncs)
+            own = gr_load64(&s->word[WIDE_BEFORE]) >> 32 > e->syncs ? 0 : (uint32_t)last;
+        // A thread that did nothing but wait at barriers passed its access on at the next one.
+        phase += (uint32_t)gr_load64(&s->word[COUNTS]) == e->syncs;
+    }
+    uint32_t last = block_word(l, e->block, LAST_WIDE, ~0u);
+    if (!own || last < phase)
+        return own;
+    if (last - phase >= PHASES)
+        return 0;
+    GR_GLOBAL GrBlockState *b = gr_block_state(e->block);
+    GR_ROLLED
+    for (; phase <= last; phase++) {
+        uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]);
+        if (first >> 32 > phase)
+            return 0;
+        if (first >> 32 == phase)
+            return ~(uint32_t)first < own ? ~(uint32_t)first : own;
+    }
+    return 0;
+}
+
+// Of threads of two blocks: this block has acquired nothing from beyond it since then.
+GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
+    uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
+    return acquired == 0 || acquired < passed_on(l, e);
+}
+
+// An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the thread that asks
+// has acquired anything since.
+static int pending(const Look *l, const GrEntry *e) {
+    if (!e->wide) {
+        GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+        return s && (uint32_t)gr_load64(&s->word[WAITED]) <= e->syncs;
+    }
+    if (l->mine.barriers > e->barriers || e->block != (l->me.block & (GR_BLOCKS - 1)))
+        return 0;
+    uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
+    return (uint32_t)acquired <= (l->mine.tid == e->tid ? e->syncs : (uint32_t)(acquired >> 32));
+}
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// extension — the tracker's addition to the CPU device: calls of its device runtime run as code of the host, one lane after the other, and
+// nothing else runs meanwhile. So an execution that the interpreter would spend in the runtime costs little, and no update of metadata
+// is lost.
+#include "vm/extension.h"
+
+#include "engines/tracker/vm/rules.h"
+#include "vm/core/exec.h"
+#include "vm/core/extend.h"
+#include "vm/core/fault.h"
+#include "vm/core/mem_insn.h"
+#include "vm/core/warp.h"
+#include "vm/memory.h"
+
+#include <string.h>
+
+typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, CALLEES } Callee;
+
+// Of one call.
+typedef struct Call {
+    const VmCallInfo *info;
+    Callee callee;
+    const GrTrackerControl *control; // where the host sees it
+    uint64_t base, size;             // of device memory, and how far away the host sees it
+    int64_t delta;
+} Call;
+
+static uint64_t argument(const VmWarp *w, const VmCallInfo *c, uint32_t k, unsigned lane) {
+    uint64_t v = 0;
+    if (k < c->n_args && c->args[k].offset != VM_NO_SLOT) {
+        uint32_t n = c->args[k].stride;
+        memcpy(&v, w->frame + c->args[k].offset + (size_t)lane * n, n < sizeof v ? n : sizeof v);
+    }
+    return v;
+}
+
+static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const RuleLane *l) {
+    uint64_t arg[4];
+    for (uint32_t n = 0; n < 4; n++)
+        arg[n] = argument(w, k->info, n, l->lane);
+    switch (k->callee) {
+    case BEGIN: return rules->begin(l);
+    case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3]);
+    case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1]);
+    case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3]);
+    case ORDER: return rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1]);
+    default: return false;
+    }
+}
+
+static VM_HANDLER(x_call) {
+    const Call *k = (const Call *)(uintptr_t)i->imm;
+    VmWarpRest *r = rest_of(w);
+    RuleLane l = {.launch = r->launch,
+                  .block = r->block,
+                  .control = k->control,
+                  .base = k->base,
+                  .size = k->size,
+                  .delta = k->delta,
+                  .warp = r->index,
+                  .mask = w->mask};
+    for (uint32_t m = w->mask & w->live; m; m &= m - 1) {
+        l.lane = (uint32_t)__builtin_ctz(m);
+        if (call(k, &gr_tracker_ptx_rules, w, &l))
+            return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)l.lane, 0, "raced (--stop)");
+    }
+    return i + 1;
+}
+
+// "__gr<number>_NAME"; CALLEES: none of the runtime's.
+static Callee callee_of(const char *name) {
+    static const char *const names[CALLEES] = {"_begin", "_access", "_saw", "_range", "_order"};
+    if (strncmp(name, "__gr", 4))
+        return CALLEES;
+    name += 4 + strspn(name + 4, "0123456789");
+    for (unsigned k = 0; k < CALLEES; k++)
+        if (!strcmp(name, names[k]))
+            return (Callee)k;
+    return CALLEES;
+}
+
+// The module's control block, if it is the tracker's.
+static const GrTrackerControl *control_of(const VmModule *m, const char *callee, uint64_t *at) {
+    char name[64];
+    size_t n = 4 + strspn(callee + 4, "0123456789");
+    uint64_t size;
+    bool managed;
+    if (n + sizeof "_control" > sizeof name)
+        return NULL;
+    memcpy(name, callee, n);
+    memcpy(name + n, "_control", sizeof "_control");
+    if (!gr_vm_module_global(m, name, at, &size, &managed) || size != sizeof(GrTrackerControl))
+        return NULL;
+    return gr_vm_mem_view(m->device->mem, *at, size);
+}
+
+static bool decoded(VmModule *m, VmFunc *f) {
+    for (uint32_t n = 0; n < f->n_code; n++) {
+        VmInsn *i = &f->code[n];
+        if (!i->tagged || !i->stmt || i->stmt->kind != PTX_INSTR || i->stmt->instr->op != PTX_OP_CALL ||
+            !i->extra)
+            continue;
+        const VmCallInfo *info = i->extra;
+        Callee callee = info->callee ? callee_of(info->callee->name) : CALLEES;
+        uint64_t at;
+        const GrTrackerControl *control = callee == CALLEES ? NULL : control_of(m, info->callee->name, &at);
+        if (!control)
+            continue;
+        Call *k = GR_NEW(&m->arena, Call);
+        if (!k)
+            return false;
+        *k = (Call){.info = info, .callee = callee, .control = control};
+        gr_vm_mem_views(m->device->mem, &k->base, &k->size, &k->delta);
+        i->imm = (uint64_t)(uintptr_t)k;
+        bool guarded = i->body[0] != NULL;
+        VmExec *x = guarded ? i->body : i->exec;
+        x[0] = x[1] = x_call;
+    }
+    return true;
+}
+
+static bool owns(const char *function) { return callee_of(function) != CALLEES; }
+
+const VmExtension gr_tracker_vm = {.name = "tracker", .decoded = decoded, .owns = owns};

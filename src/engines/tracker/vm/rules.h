@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// rules — the device runtimes of the tracker, compiled for the host: what the extension calls for each lane.
+#ifndef GR_TRACKER_VM_RULES_H
+#define GR_TRACKER_VM_RULES_H
+
+#include "engines/tracker/device/record.h"
+#include "vm/core/block.h"
+#include "vm/core/launch.h"
+
+// The lane that executes inserted code. Addresses of device memory from `base` on are `delta` away on the host.
+typedef struct RuleLane {
+    const VmLaunch *launch;
+    const VmBlock *block;
+    const GrTrackerControl *control;
+    uint64_t base, size;
+    int64_t delta;
+    uint32_t warp, lane, mask;
+    bool trap; // set: --stop, and a race was found
+} RuleLane;
+
+// The functions of one rule set, as record.h has them. Each returns whether the launch is to end.
+typedef struct RuleSet {
+    bool (*begin)(const RuleLane *l);
+    bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value);
+    bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at);
+    bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
+    bool (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
+} RuleSet;
+
+extern const RuleSet gr_tracker_ptx_rules;
+
+#endif
