@@ -462,8 +462,7 @@ void gr_placed_context_ends(CUcontext context) {
 
 // ---- What the program asks -----------------------------------------------------------------------------------------
 
-// The block that holds the address, as it is now. False: none does. *inside: the address lies in an arena all the same.
-static bool look_up(CUdeviceptr at, Block *out, bool *inside) {
+bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside) {
     if (!(gr_session.engine->caps & CAP_ARENA)) {
         *inside = false;
         return false;
@@ -473,7 +472,7 @@ static bool look_up(CUdeviceptr at, Block *out, bool *inside) {
     const Block *b = a ? block_at(a, at) : NULL;
     bool found = b && b->ticket && !b->leaving;
     if (found)
-        *out = *b;
+        *out = (GrPlaced){b->at, b->ticket, b->size};
     pthread_mutex_unlock(&mutex);
     *inside = a;
     return found;
@@ -492,98 +491,6 @@ CUresult gr_on_mem_get_info(CUresult (*real)(size_t *, size_t *), size_t *free_b
         *free_bytes -= a->blocks.data[i].size - a->blocks.data[i].ticket_size;
     pthread_mutex_unlock(&mutex);
     return rc;
-}
-
-CUresult gr_on_mem_get_address_range(CUresult (*real)(CUdeviceptr *, size_t *, CUdeviceptr),
-                                     CUdeviceptr *base, size_t *size, CUdeviceptr at) {
-    Block b;
-    bool inside;
-    if (!look_up(at, &b, &inside))
-        return inside ? CUDA_ERROR_NOT_FOUND : real(base, size, at);
-    CUresult rc = real(NULL, NULL, b.ticket); // whether it may be asked at all
-    if (rc == CUDA_SUCCESS && base)
-        *base = b.at;
-    if (rc == CUDA_SUCCESS && size)
-        *size = b.size;
-    return rc;
-}
-
-// After the driver has answered for the ticket.
-static void correct(const Block *b, CUpointer_attribute attribute, void *data, CUdeviceptr at) {
-    switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = at; break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: *(CUdeviceptr *)data = b->at; break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: *(size_t *)data = b->size; break;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(bool *)data = false; break;
-    default: break;
-    }
-}
-
-CUresult gr_on_pointer_get_attribute(CUresult (*real)(void *, CUpointer_attribute, CUdeviceptr), void *data,
-                                     CUpointer_attribute attribute, CUdeviceptr at) {
-    Block b;
-    bool inside;
-    if (!look_up(at, &b, &inside))
-        return inside ? CUDA_ERROR_INVALID_VALUE : real(data, attribute, at);
-    CUresult rc = real(data, attribute, b.ticket);
-    if (rc == CUDA_SUCCESS)
-        correct(&b, attribute, data, at);
-    return rc;
-}
-
-CUresult gr_on_pointer_get_attributes(CUresult (*real)(unsigned, CUpointer_attribute *, void **, CUdeviceptr),
-                                      unsigned n, CUpointer_attribute *attributes, void **data,
-                                      CUdeviceptr at) {
-    Block b;
-    bool inside;
-    if (!look_up(at, &b, &inside)) // of a block that is gone nothing is known, as of the null pointer
-        return real(n, attributes, data, inside ? 0 : at);
-    CUresult rc = real(n, attributes, data, b.ticket);
-    for (unsigned i = 0; rc == CUDA_SUCCESS && i < n; i++)
-        correct(&b, attributes[i], data[i], at);
-    return rc;
-}
-
-// ---- What cannot be done with such memory --------------------------------------------------------------------------
-
-static CUresult refuse(const char *what) {
-    gr_session_notef("%s: this engine places the program's memory, and there it is not possible", what);
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult gr_on_ipc_get(CUresult (*real)(CUipcMemHandle *, CUdeviceptr), CUipcMemHandle *out, CUdeviceptr at) {
-    Block b;
-    bool inside;
-    return look_up(at, &b, &inside) ? refuse("cuIpcGetMemHandle") : real(out, at);
-}
-
-CUresult gr_on_handle_for_range(CUresult (*real)(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
-                                                 unsigned long long),
-                                void *out, CUdeviceptr at, size_t size, CUmemRangeHandleType type,
-                                unsigned long long flags) {
-    Block b;
-    bool inside;
-    return look_up(at, &b, &inside) ? refuse("cuMemGetHandleForAddressRange")
-                                    : real(out, at, size, type, flags);
-}
-
-CUresult gr_on_pointer_set_attribute(CUresult (*real)(const void *, CUpointer_attribute, CUdeviceptr),
-                                     const void *value, CUpointer_attribute attribute, CUdeviceptr at) {
-    Block b;
-    bool inside;
-    return look_up(at, &b, &inside) ? refuse("cuPointerSetAttribute") : real(value, attribute, at);
-}
-
-// Memory of cuMemAlloc has no handle.
-CUresult gr_on_retain_handle(CUresult (*real)(CUmemGenericAllocationHandle *, void *),
-                             CUmemGenericAllocationHandle *out, void *at) {
-    Block b;
-    bool inside;
-    (void)look_up((CUdeviceptr)(uintptr_t)at, &b, &inside);
-    return inside ? CUDA_ERROR_INVALID_VALUE : real(out, at);
 }
 
 // ---- Other devices -------------------------------------------------------------------------------------------------

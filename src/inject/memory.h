@@ -15,7 +15,9 @@ bool gr_ranges_are_told(void);
 void gr_range_add(const GrRange *r);
 // The range that begins at `at` goes; none may.
 void gr_range_remove(CUdeviceptr at);
-// All that lie inside of the mapping [at, at + size).
+// Mappings may be told together and go one by one, and the program may give access again: what is told already in [at, at + size) stays
+// as it is, and what lies beside it when that goes is told anew.
+void gr_range_add_mappings(CUdeviceptr at, size_t size);
 void gr_range_remove_mappings(CUdeviceptr at, size_t size);
 void gr_ranges_remove_of_module(const void *owner);
 void gr_ranges_remove_of_context(CUcontext ctx);
@@ -34,6 +36,12 @@ CUresult gr_placed_outside(CUresult rc);
 // the same `clock`. It yields `rc`; unless that is success the memory stays.
 CUdeviceptr gr_placed_leave(CUdeviceptr at, uint64_t *clock);
 CUresult gr_placed_left(CUresult rc, CUdeviceptr at, uint64_t clock, bool in_stream_order);
+// The memory that holds the address. False: none does; *inside: the address lies in an arena all the same.
+typedef struct GrPlaced {
+    CUdeviceptr at, ticket;
+    size_t size;
+} GrPlaced;
+bool gr_placed_at(CUdeviceptr at, GrPlaced *out, bool *inside);
 // Its memory and tickets have gone with the context.
 void gr_placed_context_ends(CUcontext context);
 

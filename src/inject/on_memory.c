@@ -9,9 +9,7 @@
 static CUresult came(CUresult rc, CUdeviceptr at, size_t size, GrRangeKind kind) {
     if (rc != CUDA_SUCCESS || !gr_ranges_are_told())
         return rc;
-    GrRange r = {.at = at, .size = size, .kind = kind};
-    if (kind != GR_RANGE_MAPPING)
-        r.context = gr_current_context();
+    GrRange r = {.at = at, .size = size, .kind = kind, .context = gr_current_context()};
     gr_session_lock();
     gr_range_add(&r);
     gr_session_unlock();
@@ -101,19 +99,26 @@ CUresult gr_on_mem_free_async(CUresult (*real)(CUdeviceptr, CUstream), CUdevicep
     return ticket ? gr_placed_left(real(ticket, stream), p, clock, true) : real(p, stream);
 }
 
-// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it unmaps.
+// A mapping can be reached when access was given. What CUDA takes is a range of whole mappings, here and when it unmaps, and not always
+// the same ones together.
 CUresult gr_on_mem_set_access(CUresult (*real)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t),
                               CUdeviceptr at, size_t size, const CUmemAccessDesc *desc, size_t n) {
     CUresult rc = real(at, size, desc, n);
     bool some = false;
     for (size_t i = 0; rc == CUDA_SUCCESS && i < n; i++)
         some = some || desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return some ? came(rc, at, size, GR_RANGE_MAPPING) : rc;
+    if (!some || !gr_ranges_are_told())
+        return rc;
+    gr_session_lock();
+    gr_range_add_mappings(at, size);
+    gr_session_unlock();
+    return rc;
 }
 
 CUresult gr_on_mem_unmap(CUresult (*real)(CUdeviceptr, size_t), CUdeviceptr at, size_t size) {
     gr_session_lock();
-    gr_range_remove_mappings(at, size);
+    if (gr_ranges_are_told())
+        gr_range_remove_mappings(at, size);
     gr_session_unlock();
     return real(at, size);
 }
@@ -172,6 +177,100 @@ CUresult gr_on_mem_host_register(CUresult (*real)(void *, size_t, unsigned), voi
 CUresult gr_on_mem_host_unregister(CUresult (*real)(void *), void *p) {
     host_goes(p);
     return real(p);
+}
+
+// ---- what the program asks of memory in an arena: the answer is that of its ticket, corrected ----------------------
+
+CUresult gr_on_mem_get_address_range(CUresult (*real)(CUdeviceptr *, size_t *, CUdeviceptr),
+                                     CUdeviceptr *base, size_t *size, CUdeviceptr at) {
+    GrPlaced b;
+    bool inside;
+    if (!gr_placed_at(at, &b, &inside))
+        return inside ? CUDA_ERROR_NOT_FOUND : real(base, size, at);
+    CUresult rc = real(NULL, NULL, b.ticket); // whether it may be asked at all
+    if (rc == CUDA_SUCCESS && base)
+        *base = b.at;
+    if (rc == CUDA_SUCCESS && size)
+        *size = b.size;
+    return rc;
+}
+
+// After the driver has answered for the ticket.
+static void correct(const GrPlaced *b, CUpointer_attribute attribute, void *data, CUdeviceptr at) {
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = at; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: *(CUdeviceptr *)data = b->at; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: *(size_t *)data = b->size; break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(bool *)data = false; break;
+    default: break;
+    }
+}
+
+CUresult gr_on_pointer_get_attribute(CUresult (*real)(void *, CUpointer_attribute, CUdeviceptr), void *data,
+                                     CUpointer_attribute attribute, CUdeviceptr at) {
+    GrPlaced b;
+    bool inside;
+    if (!gr_placed_at(at, &b, &inside))
+        return inside ? CUDA_ERROR_INVALID_VALUE : real(data, attribute, at);
+    CUresult rc = real(data, attribute, b.ticket);
+    if (rc == CUDA_SUCCESS)
+        correct(&b, attribute, data, at);
+    return rc;
+}
+
+CUresult gr_on_pointer_get_attributes(CUresult (*real)(unsigned, CUpointer_attribute *, void **, CUdeviceptr),
+                                      unsigned n, CUpointer_attribute *attributes, void **data,
+                                      CUdeviceptr at) {
+    GrPlaced b;
+    bool inside;
+    if (!gr_placed_at(at, &b, &inside)) // of a block that is gone nothing is known, as of the null pointer
+        return real(n, attributes, data, inside ? 0 : at);
+    CUresult rc = real(n, attributes, data, b.ticket);
+    for (unsigned i = 0; rc == CUDA_SUCCESS && i < n; i++)
+        correct(&b, attributes[i], data[i], at);
+    return rc;
+}
+
+// ---- What cannot be done with such memory --------------------------------------------------------------------------
+
+static CUresult refuse(const char *what) {
+    gr_session_notef("%s: this engine places the program's memory, and there it is not possible", what);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult gr_on_ipc_get(CUresult (*real)(CUipcMemHandle *, CUdeviceptr), CUipcMemHandle *out, CUdeviceptr at) {
+    GrPlaced b;
+    bool inside;
+    return gr_placed_at(at, &b, &inside) ? refuse("cuIpcGetMemHandle") : real(out, at);
+}
+
+CUresult gr_on_handle_for_range(CUresult (*real)(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
+                                                 unsigned long long),
+                                void *out, CUdeviceptr at, size_t size, CUmemRangeHandleType type,
+                                unsigned long long flags) {
+    GrPlaced b;
+    bool inside;
+    return gr_placed_at(at, &b, &inside) ? refuse("cuMemGetHandleForAddressRange")
+                                         : real(out, at, size, type, flags);
+}
+
+CUresult gr_on_pointer_set_attribute(CUresult (*real)(const void *, CUpointer_attribute, CUdeviceptr),
+                                     const void *value, CUpointer_attribute attribute, CUdeviceptr at) {
+    GrPlaced b;
+    bool inside;
+    return gr_placed_at(at, &b, &inside) ? refuse("cuPointerSetAttribute") : real(value, attribute, at);
+}
+
+// Memory of cuMemAlloc has no handle.
+CUresult gr_on_retain_handle(CUresult (*real)(CUmemGenericAllocationHandle *, void *),
+                             CUmemGenericAllocationHandle *out, void *at) {
+    GrPlaced b;
+    bool inside;
+    (void)gr_placed_at((CUdeviceptr)(uintptr_t)at, &b, &inside);
+    return inside ? CUDA_ERROR_INVALID_VALUE : real(out, at);
 }
 
 // ---- of other processes and APIs -------------------------------------------------------------------------------

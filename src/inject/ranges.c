@@ -45,8 +45,37 @@ void gr_range_remove(CUdeviceptr at) {
             gr_range_remove(r->at);                                                                          \
     }
 
+// The lowest mapping that has a byte in [at, end), NULL: none has.
+static const GrRange *mapping_in(CUdeviceptr at, CUdeviceptr end) {
+    const GrRange *first = NULL;
+    for (size_t i = 0; i < ranges.len; i++) {
+        const GrRange *r = ranges.entries[i].value;
+        if (ranges.entries[i].live && r->kind == GR_RANGE_MAPPING && r->at < end && at < r->at + r->size &&
+            (!first || r->at < first->at))
+            first = r;
+    }
+    return first;
+}
+
+static void add_mapping(CUdeviceptr at, CUdeviceptr end) {
+    if (at < end)
+        gr_range_add(&(GrRange){.at = at, .size = end - at, .kind = GR_RANGE_MAPPING});
+}
+
+void gr_range_add_mappings(CUdeviceptr at, size_t size) {
+    CUdeviceptr end = at + size;
+    for (const GrRange *r; (r = mapping_in(at, end)); at = r->at + r->size)
+        add_mapping(at, r->at);
+    add_mapping(at, end);
+}
+
 void gr_range_remove_mappings(CUdeviceptr at, size_t size) {
-    REMOVE_IF(r, r->kind == GR_RANGE_MAPPING && r->at >= at && r->at - at < size)
+    for (const GrRange *r; (r = mapping_in(at, at + size));) {
+        CUdeviceptr from = r->at, to = r->at + r->size;
+        gr_range_remove(from);
+        add_mapping(from, at);
+        add_mapping(at + size, to);
+    }
 }
 
 void gr_ranges_remove_of_module(const void *owner) { REMOVE_IF(r, r->owner && r->owner == owner) }

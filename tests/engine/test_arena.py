@@ -32,7 +32,7 @@ def complaints(done):
 
 
 def allocations(done):
-    found = re.findall(r"^arena: (\d+) allocations, (\d+) bytes at most, (\d+) left, (\d+) other ranges$", done.stdout, re.M)
+    found = re.findall(r"^arena: (\d+) allocations, (\d+) bytes at most, (\d+) left, (\d+) other ranges, (\d+) bytes mapped$", done.stdout, re.M)
     return [int(n) for n in found[0]] if found else None
 
 
@@ -44,9 +44,19 @@ def check_memory(program):
         check("PASS" in done.stdout.splitlines(), f"{device}: the program gets the same answers:\n{done.stdout}{done.stderr}")
         check(complaints(done) == [], f"{device}: all memory lies in the arena: {complaints(done)}")
         n = allocations(done)
-        check(n and n[0] > 4000 and n[1] > 15 << 30 and n[2] == 0 and n[3] == 8, f"{device}: what was told: {n}")
+        check(n and n[0] > 4000 and n[1] > 15 << 30 and n[2] == 0 and n[3] == 8 and n[4] == 4 << 20, f"{device}: what was told: {n}")
+    done = run(program, args=["share"])
+    check("PASS" in done.stdout.splitlines(), f"what cannot be shared:\n{done.stdout}{done.stderr}")
+    for name in ("cuIpcGetMemHandle", "cuPointerSetAttribute"):
+        check(f"because   {name}: this engine places the program's memory" in done.stderr, f"{name} is named")
+    done = run(program, args=["full"])
+    check("PASS" in done.stdout.splitlines(), f"all memory:\n{done.stdout}{done.stderr}")
+    check("remark    some device memory of the program lies outside of the range" in done.stderr, "the last bytes are a remark")
+    check(any("are not in the arena" in line for line in complaints(done)), f"the engine is told of them: {complaints(done)}")
     done = run(program, "devices=2,virtual=0")
     check("PASS" in done.stdout.splitlines(), f"without virtual memory management:\n{done.stdout}{done.stderr}")
+    n = allocations(done)
+    check(n and n[4] == 0, f"nor has the program mappings: {n}")
     check("device memory lies where the driver puts it" in done.stderr, "that is a remark")
     check(any("there is no arena" in line for line in complaints(done)), "the engine is told that there is no arena")
 

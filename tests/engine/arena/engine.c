@@ -16,7 +16,7 @@ typedef struct Looker {
     GrSession *session;
     GrRange ranges[MAX_RANGES];
     unsigned n_ranges, total, others;
-    size_t bytes, most;
+    size_t bytes, most, mapped;
 } Looker;
 
 static gr_status looker_begin(GrSession *s, const struct GrOptions *o, void **self, gr_error *err) {
@@ -47,23 +47,21 @@ static bool is_inside(const Looker *l, const GrRange *r) {
 static void looker_allocated(void *self, const GrRange *r) {
     Looker *l = self;
     bool inside = is_inside(l, r);
-    if (r->kind != GR_RANGE_DEVICE) {
-        if (inside)
-            complain(l, "are in the arena, though other memory than it is for", r);
-        l->others++;
-        return;
-    }
-    l->total++;
-    if (!inside)
-        complain(l, "are not in the arena", r);
-    if (r->at % ALIGN)
+    bool mine = r->kind == GR_RANGE_DEVICE;
+    if (inside != mine)
+        complain(l, mine ? "are not in the arena" : "are in the arena, though other memory than it is for",
+                 r);
+    if (mine && r->at % ALIGN)
         complain(l, "are not aligned", r);
     for (unsigned i = 0; i < l->n_ranges; i++)
         if (r->at < l->ranges[i].at + l->ranges[i].size && l->ranges[i].at < r->at + r->size)
             complain(l, "overlap other memory", r);
     if (l->n_ranges < MAX_RANGES)
         l->ranges[l->n_ranges++] = *r;
-    l->bytes += r->size;
+    l->total += mine;
+    l->others += !mine && r->kind != GR_RANGE_MAPPING;
+    l->mapped += r->kind == GR_RANGE_MAPPING ? r->size : 0;
+    l->bytes += mine ? r->size : 0;
     l->most = l->bytes > l->most ? l->bytes : l->most;
 }
 
@@ -71,7 +69,8 @@ static void looker_freed(void *self, const GrRange *r) {
     Looker *l = self;
     for (unsigned i = 0; i < l->n_ranges; i++)
         if (l->ranges[i].at == r->at) {
-            l->bytes -= l->ranges[i].size;
+            l->bytes -= r->kind == GR_RANGE_DEVICE ? r->size : 0;
+            l->mapped -= r->kind == GR_RANGE_MAPPING ? r->size : 0;
             l->ranges[i] = l->ranges[--l->n_ranges];
             return;
         }
@@ -79,8 +78,8 @@ static void looker_freed(void *self, const GrRange *r) {
 
 static void looker_finish(void *self) {
     const Looker *l = self;
-    printf("arena: %u allocations, %zu bytes at most, %u left, %u other ranges\n", l->total, l->most,
-           l->n_ranges, l->others);
+    printf("arena: %u allocations, %zu bytes at most, %zu left, %u other ranges, %zu bytes mapped\n",
+           l->total, l->most, l->bytes, l->others, l->mapped);
     free(self);
 }
 

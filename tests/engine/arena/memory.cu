@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that allocates and frees in all ways, and asks the driver about its memory. It gets the same answers when an engine places
 // the memory. Run it with two devices.
+// Arguments: none, or "share" or "full" for what differs.
 #include "../../programs/check.h"
 
 #include <cuda.h>
@@ -211,6 +212,44 @@ static void beside_a_capture() {
     EXPECT(free_bytes() == before);
 }
 
+// ---- The program's own mappings ------------------------------------------------------------------------------------
+
+// Access is given again and again to what grows, and the pieces go in another order. Two of them stay.
+static void mappings() {
+    const size_t piece = 2 * MIB;
+    int there = 0;
+    EXPECT(DRIVER(cuDeviceGetAttribute, &there, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0) == CUDA_SUCCESS);
+    if (!there)
+        return;
+    CUmemAllocationProp prop = {};
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAccessDesc access = {prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdeviceptr base = 0;
+    EXPECT(DRIVER(cuMemAddressReserve, &base, 8 * piece, 0, 0, 0) == CUDA_SUCCESS);
+    auto map = [&](size_t k) {
+        CUmemGenericAllocationHandle h;
+        EXPECT(DRIVER(cuMemCreate, &h, piece, &prop, 0) == CUDA_SUCCESS);
+        EXPECT(DRIVER(cuMemMap, base + k * piece, piece, 0, h, 0) == CUDA_SUCCESS);
+        EXPECT(DRIVER(cuMemRelease, h) == CUDA_SUCCESS);
+    };
+    for (size_t k = 0; k < 8; k++) {
+        map(k);
+        size_t from = k % 3 ? 0 : k; // all so far, or the new one alone
+        EXPECT(DRIVER(cuMemSetAccess, base + from * piece, (k + 1 - from) * piece, &access, 1) == CUDA_SUCCESS);
+    }
+    EXPECT(DRIVER(cuMemSetAccess, base, 8 * piece, &access, 1) == CUDA_SUCCESS);
+    fill<<<4, 128>>>((unsigned *)base, 8 * piece / 4, 1);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(DRIVER(cuMemUnmap, base + 2 * piece, 3 * piece) == CUDA_SUCCESS);
+    EXPECT(DRIVER(cuMemUnmap, base + 7 * piece, piece) == CUDA_SUCCESS);
+    EXPECT(DRIVER(cuMemUnmap, base, piece) == CUDA_SUCCESS);
+    map(3);
+    EXPECT(DRIVER(cuMemSetAccess, base + 3 * piece, piece, &access, 1) == CUDA_SUCCESS);
+    EXPECT(DRIVER(cuMemUnmap, base + 5 * piece, piece) == CUDA_SUCCESS);
+    EXPECT(DRIVER(cuMemUnmap, base + piece, piece) == CUDA_SUCCESS); // 3 and 6 are left
+}
+
 // ---- All of it -----------------------------------------------------------------------------------------------------
 
 static void out_of_memory() {
@@ -286,8 +325,36 @@ static void reset() {
     any_order(5, 40);
 }
 
-int main() {
+// ---- What an engine cannot give: alone, by the program's argument ---------------------------------------------------
+
+static int share() {
+    CUdeviceptr p;
+    CUipcMemHandle handle;
+    unsigned yes = 1;
+    EXPECT(DRIVER(cuMemAlloc, &p, 4096) == CUDA_SUCCESS);
+    EXPECT(DRIVER(cuIpcGetMemHandle, &handle, p) == CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT(DRIVER(cuPointerSetAttribute, &yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p) == CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT(attribute(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p) == 0);
+    return finish();
+}
+
+// Up to the last bytes, which are less than what can be mapped.
+static int fill_up() {
+    void *p;
+    unsigned n = 0;
+    for (size_t size = (size_t)1 << 30; size >= 256; size /= 2)
+        for (; cudaMalloc(&p, size) == cudaSuccess; n++)
+            fill<<<1, 32>>>((unsigned *)p, 64, n);
+    EXPECT(cudaGetLastError() == cudaErrorMemoryAllocation);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(free_bytes() < 64 << 10);
+    return finish();
+}
+
+int main(int argc, char **argv) {
     CHECK(cudaFree(nullptr));
+    if (argc > 1)
+        return strcmp(argv[1], "share") == 0 ? share() : fill_up();
     answers();
     any_order(1, 300);
     many_small();
@@ -298,5 +365,6 @@ int main() {
     threads();
     devices();
     reset();
+    mappings();
     return finish();
 }
