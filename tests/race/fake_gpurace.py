@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for gpurace in test_run_examples.py and test_corpus.py: reports what the file PROGRAM.answer (JSON) says, by seed;
+"""Stands in for gpurace in test_run_examples.py, test_corpus.py and test_versus.py: reports what the file PROGRAM.answer (JSON) says, by seed;
 of a twin what its member "twin" says, and of the Nth run with the same --coverage file what "Nth with file" says, if there. Its engines are
 those of ENGINES."""
 import json
@@ -14,6 +14,7 @@ ENGINES = (
     {"name": "collider", "can": [*EVERYWHERE, "checks", "rewrites", "windows"], "options": ["--coverage", "--aim", "--watchpoints"], "classes": ONE_SIDED},
     {"name": "exact", "can": ["cpu", "checks", "causality", "host"], "options": ["--volatile"], "classes": ["read-write race"]},
     {"name": "blind to the host", "can": [*EVERYWHERE, "checks", "rewrites", "causality"], "options": [], "classes": ["read-write race"]},
+    {"name": "keeper", "can": [*EVERYWHERE, "checks", "rewrites", "counters"], "options": [], "classes": ["read-write race"]},
     {"name": "unheard of", "can": [*EVERYWHERE, "checks", "reruns"], "options": [], "classes": ["another outcome"]},
     {"name": "reader", "can": ["checks", "static"], "options": [], "classes": []},
     {"name": "none", "can": [*EVERYWHERE, "rewrites"], "options": [], "classes": []},

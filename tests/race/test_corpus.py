@@ -309,9 +309,9 @@ class Labels(Tool):
             self.assertIn("clean program with 2.", read(at("corpus.md")))
             self.assertRegex(read(at("corpus.md")), re.escape("| `subtle` | 2 | 2 | 0 | 0 |"))
             columns = [f"`{name}`, {device}" for name, device in (("collider", "CPU device"), ("collider", "GPU"), ("exact", "CPU device"),
-                       ("blind to the host", "CPU device"), ("blind to the host", "GPU"))]
-            self.assertIn(" | ".join(["| family | labelled", *columns]) + " |\n|---|---|---|---|---|---|---|\n"
-                          "| `subtle` | 2 in 1 | 1 in 1 | 1 in 1 | 2 in 1 | 2 in 1 | 2 in 1 |\n", read(at("corpus.md")))
+                       ("blind to the host", "CPU device"), ("blind to the host", "GPU"), ("keeper", "CPU device"), ("keeper", "GPU"))]
+            self.assertIn(" | ".join(["| family | labelled", *columns]) + " |\n|---|---|---|---|---|---|---|---|---|\n"
+                          "| `subtle` | 2 in 1 | 1 in 1 | 1 in 1 | 2 in 1 | 2 in 1 | 2 in 1 | 1 in 1 | 1 in 1 |\n", read(at("corpus.md")))
             found = self.reports(seen("clobbered read", "shared", 6))
             answer = {"1": found, "default": self.reports(), "twin": self.reports()}
             self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder, "--seeds", "1..10")
@@ -371,6 +371,19 @@ class Derived(unittest.TestCase):
         self.assertEqual(findable.of_race(race_of("can-overlap"), pairs), findable.Findable("", ""))
         self.assertTrue(findable.of_race(race_of("missing-order"), pairs).by_watch)
         self.assertEqual(findable.of_race(race_of("can-overlap"), ()).by_watch, findable.UNKNOWN)
+
+    def test_beside_memory(self):
+        weak, launches = ("read-write race", "weak load", "weak store"), lambda *n: corpus.Race(1, 1, launches=n)
+        self.assertEqual(findable.beside_memory(launches(), [weak]), "")
+        self.assertEqual(findable.beside_memory(launches(2), [weak]), "")
+        self.assertEqual(findable.beside_memory(launches(1, 2), [weak]), findable.TWO_LAUNCHES)
+        self.assertEqual(findable.beside_memory(launches(), []), findable.UNKNOWN)
+        for sides, why in ((("copy", "weak load"), "copy and weak load"), (("memset", "weak load"), "memset"), (("free", "weak load"), "free"),
+                           (("host read", "weak store"), "host read"), (("asynchronous load", "weak store"), "asynchronous"),
+                           (("weak load discarded", "weak store"), "does not use")):
+            other = ("read-write race", *sides)
+            self.assertIn(why, findable.beside_memory(launches(), [other]))
+            self.assertEqual(findable.beside_memory(launches(), [other, weak]), "")  # one of the ways in which it shows
 
     def test_chance(self):
         self.assertEqual([detection.chance(h, 4, k) for h, k in ((0, 4), (4, 1), (1, 4), (1, 1), (2, 2))], [0, 1, 1, 0.25, 5 / 6])
