@@ -20,7 +20,6 @@ SAME = "both store the same value"
 UNSEEN = "the side that reads is no weak access of a kernel: {}"
 UNHEEDED = "the engine does not heed {}"
 TWO_LAUNCHES = "the accesses are of two launches"
-ASYNCHRONOUS = "an asynchronous operation is on one side"
 NO_KERNEL = "a side is no access of a kernel: {}"
 HOST = "the engine does not follow what the host does"
 UNKNOWN = "sides.tsv does not have its accesses; run --update-sides"
@@ -91,8 +90,6 @@ def beside_memory(race, pairs):
     def of_sides(sides):
         if any(s in ("copy", "memset", "free") or s.startswith("host ") for s in sides):
             return NO_KERNEL.format(" and ".join(sides))
-        if any(s.startswith("asynchronous") for s in sides):
-            return ASYNCHRONOUS
         return DISCARDED if any(s.endswith("discarded") for s in sides) else ""
     reasons = [of_sides(sides) for _, *sides in sorted(pairs)] or [UNKNOWN]
     return min(reasons, key=bool)
@@ -113,7 +110,7 @@ RULES = (
     Rule("causality", ("cpu", "gpu"), "every race, those with the host only if it follows what the host does", lambda race, pairs: ""),
     Rule("windows", ("cpu",), "races that can overlap and have a weak access of a kernel on one side", lambda race, pairs: of_race(race, pairs).by_watch),
     Rule("windows", ("gpu",), "the same, if the other side changes the value", lambda race, pairs: of_race(race, pairs).by_value),
-    Rule("counters", ("cpu", "gpu"), "races of two accesses of one launch, weak or strong, neither of them by an asynchronous operation", beside_memory),
+    Rule("counters", ("cpu", "gpu"), "races of two accesses of one launch, weak or strong", beside_memory),
 )
 
 

@@ -378,8 +378,9 @@ class Derived(unittest.TestCase):
         self.assertEqual(findable.beside_memory(launches(2), [weak]), "")
         self.assertEqual(findable.beside_memory(launches(1, 2), [weak]), findable.TWO_LAUNCHES)
         self.assertEqual(findable.beside_memory(launches(), []), findable.UNKNOWN)
+        self.assertEqual(findable.beside_memory(launches(), [("read-write race", "asynchronous load", "cta atomic")]), "")
         for sides, why in ((("copy", "weak load"), "copy and weak load"), (("memset", "weak load"), "memset"), (("free", "weak load"), "free"),
-                           (("host read", "weak store"), "host read"), (("asynchronous load", "weak store"), "asynchronous"),
+                           (("host read", "weak store"), "host read"),
                            (("weak load discarded", "weak store"), "does not use")):
             other = ("read-write race", *sides)
             self.assertIn(why, findable.beside_memory(launches(), [other]))

@@ -34,10 +34,8 @@ def sides(race, test):
 
 # Why an engine that keeps what it knows beside memory does not see a pair: (words, whether it is such a pair).
 REASONS = (
-    (findable.ASYNCHRONOUS, lambda race: sides(race, lambda a: a.get("asynchronous")) or "asynchronous operation" in race.get("missing_order", "")),
+    ("an asynchronous operation is on one side", lambda race: sides(race, lambda a: a.get("asynchronous"))),
     (findable.TWO_LAUNCHES, lambda race: len({a["launch"] for a in race["accesses"] if a.get("launch")}) == 2),
-    ("a block accesses the shared memory of another block of its cluster",
-     lambda race: race["space"] == "shared" and len({tuple(a["block"]) for a in race["accesses"]}) == 2),
     (findable.DISCARDED, lambda race: sides(race, lambda a: a.get("discarded"))),
 )
 
