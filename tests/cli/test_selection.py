@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 GPURACE, PROGRAM, SOURCES, SCHEMA = sys.argv[1:5]
-ENGINES = ("exact", "collider", "collider+exact")
+ENGINES = ("exact", "collider", "collider+exact", "tracker+exact")
 
 
 def line_of(label, file="main.cu"):
@@ -87,9 +87,10 @@ class Kernels(unittest.TestCase):
         for engine, found in (("collider", {RACE_IN_FUNCTION}), ("exact", set())):
             report = run(engine, ["--kernel", "caller_a"], "caller_b")
             self.assertEqual(places(report), found, engine)
-        report = run("collider+exact", ["--kernel", "caller_a"], "caller_b")
-        self.assertEqual(places(report), {RACE_IN_FUNCTION})
-        self.assertNotIn("not confirmed", "".join(report["reasons"]))
+        for engine in ("collider+exact", "tracker+exact"):
+            report = run(engine, ["--kernel", "caller_a"], "caller_b")
+            self.assertEqual(places(report), {RACE_IN_FUNCTION}, engine)
+            self.assertNotIn("not confirmed", "".join(report["reasons"]), engine)
 
 
 class Files(unittest.TestCase):

@@ -50,12 +50,13 @@ def run(options, first, count, seed, report):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.split("\n")[:-1]
     ran = [int(line) for line in lines if line.isdigit()]
-    if done.returncode not in (0, 66, 3) or not os.path.exists(report):
+    whole = len(lines) == len(ran)
+    if done.returncode not in (0, 66, 3) or not os.path.exists(report) or not (whole or ran):
         raise Failed(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
     with open(report, encoding="utf-8") as f:
         races = json.load(f)["races"]
     os.remove(report)
-    return races, ran, len(lines) == len(ran)
+    return races, ran, whole
 
 
 def run_chunk(options, chunk):
