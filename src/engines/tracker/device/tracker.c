@@ -34,9 +34,7 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     int same_block = e->block == (l->me.block & (GR_BLOCKS - 1));
     uint32_t mine = l->what >> GR_WHAT_STRENGTH & 7, theirs = e->strength;
     uint32_t class = l->mine.writes && e->writes ? CLASS_WRITE_WRITE : CLASS_READ_WRITE;
-    if (e->seen &&
-        !is_strong(
-            mine)) // whoever comes after the thread that saw it is ordered, and nobody knows who that is
+    if (e->seen) // whoever comes after the thread that saw it is ordered, and nobody knows who that is
         return 0;
     if (theirs == GR_ASYNC && pending(l, e))
         return class;

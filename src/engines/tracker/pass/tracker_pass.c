@@ -347,10 +347,10 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
         uint32_t order = gr_tracker_order(s->instr);
-        if (order)
-            GR_TRY(put_order(w, f, s, order));
         if (s->site && w->status[s->site] != GR_SITE_FILTERED)
             GR_TRY(check_site(w, s, &code));
+        if (order) // behind the access, which an access that releases passes on itself
+            GR_TRY(put_order(w, f, s, order));
     }
     if (f->is_entry)
         GR_TRY(put_begin(w, f));
