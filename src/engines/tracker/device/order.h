@@ -36,17 +36,28 @@ GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)l
 
 // ---- Counting ------------------------------------------------------------------------------------------------
 
+// What an earlier launch left of the block goes. Threads of other warps may have come before, and have counted already: what carries the
+// number of this launch stays, and where the first releases of phases are lost, they are not known.
+static void begin_block(const Me *m) {
+    GR_GLOBAL GrBlockState *b = gr_block_state(m->block);
+    for (unsigned k = 0; k < FIRST_IN_PHASE; k++) {
+        uint64_t old = gr_load64(&b->word[k]);
+        if ((uint32_t)(old >> 32) == m->launch)
+            continue;
+        for (unsigned n = FIRST_IN_PHASE; k == LAST_WIDE && n < FIRST_IN_PHASE + PHASES; n++)
+            gr_store64(&b->word[n], 0);
+        (void)gr_compare_swap64(&b->word[k], old, with_launch(m->launch, 0));
+    }
+}
+
 void __gr_begin(void) {
     if (!GR_CONTROL.area)
         return;
     Me m = gr_me();
     for (unsigned k = 0; k < 8; k++)
         gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
-    if (m.tid == 0) {
-        GR_GLOBAL GrBlockState *b = gr_block_state(m.block);
-        for (unsigned k = 0; k < FIRST_IN_PHASE + PHASES; k++)
-            gr_store64(&b->word[k], k < FIRST_IN_PHASE ? with_launch(m.launch, 0) : 0);
-    }
+    if (m.tid % 32 == 0)
+        begin_block(&m);
 }
 
 // Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order has the higher number:
