@@ -156,7 +156,8 @@ static int unordered_within(const Look *l, const GrEntry *e) {
     if (l->mine.barriers > e->barriers)
         return 0;
     uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
-    if ((uint32_t)acquired <= (uint32_t)(acquired >> 32)) // nothing but barriers, and they came before both
+    // Nothing but barriers, and they came before both.
+    if ((uint32_t)acquired <= (uint32_t)(acquired >> 32) && !(l->what & GR_WHAT_ACQUIRES))
         return 1;
     GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
     if (!s)
@@ -203,6 +204,8 @@ static uint32_t passed_on(const Look *l, const GrEntry *e) {
 // Of threads of two blocks: this block has acquired nothing from beyond it since then.
 GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
+    if (l->what & GR_WHAT_ACQUIRES) // by itself: of a release at any time before
+        acquired = ~1u;
     return acquired == 0 || acquired < passed_on(l, e);
 }
 

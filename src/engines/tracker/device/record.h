@@ -32,12 +32,13 @@ enum {
     GR_WHAT_STRENGTH = 8, // bits 8 to 10: GrStrength
     GR_WHAT_WRITES = 1 << 11,
     GR_WHAT_READS = 1 << 12,
-    GR_WHAT_ATOMIC = 1 << 13, // atom or red: GR_WHAT_WRITES and GR_WHAT_READS are set, too
-    GR_WHAT_SPACE = 14,       // bits 14 and 15: GrSpace, as written
-    GR_WHAT_CAS = 1 << 16,    // atom.cas: may take a lock
-    GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
-    GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
-    GR_WHAT_WIDE = 1 << 19,   // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
+    GR_WHAT_ATOMIC = 1 << 13,   // atom or red: GR_WHAT_WRITES and GR_WHAT_READS are set, too
+    GR_WHAT_SPACE = 14,         // bits 14 and 15: GrSpace, as written
+    GR_WHAT_CAS = 1 << 16,      // atom.cas: may take a lock
+    GR_WHAT_EXCH = 1 << 17,     // atom.exch: may release a lock
+    GR_WHAT_VALUE = 1 << 18,    // `value` is what a store of at most 8 bytes stores
+    GR_WHAT_WIDE = 1 << 19,     // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
+    GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
 };
 // `value` of a load: which of its bytes the program uses.
 typedef enum GrSpace {

@@ -57,7 +57,9 @@ static GrStrength strength_of(const PtxSite *site) {
 
 static uint32_t what_of(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size) {
     const PtxInstr *i = site->stmt->instr;
-    return size << GR_WHAT_SIZE | (uint32_t)strength_of(site) << GR_WHAT_STRENGTH |
+    return size << GR_WHAT_SIZE |
+           (gr_tracker_order(i) & GR_ORDER_ACQUIRES && site->strong ? GR_WHAT_ACQUIRES : 0) |
+           (uint32_t)strength_of(site) << GR_WHAT_STRENGTH |
            (access & PTX_ACCESS_WRITE ? GR_WHAT_WRITES : 0) | (access & PTX_ACCESS_READ ? GR_WHAT_READS : 0) |
            (access == PTX_ACCESS_RMW ? GR_WHAT_ATOMIC : 0) | space_of(space) << GR_WHAT_SPACE |
            (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_cas) ? GR_WHAT_CAS : 0) |
