@@ -85,6 +85,10 @@ uint64_t gr_cpu_device_unrepeatable(void);
 // Writes to memory of the device at once, whatever is queued: for the tool's own data. A CUresult.
 int gr_cpu_device_write(unsigned long long at, const void *bytes, size_t n);
 
+// Zeroed memory of the tool's own, which counts as none of the program's and stays until the process ends. Its address for kernels; 0: there is
+// none left.
+unsigned long long gr_cpu_device_take(size_t size);
+
 // How likely races of some depth are found by the schedule that the device has run by, a sentence without its end, or why that
 // is not known. -1 when its schedule promises nothing, or no kernel ran.
 int gr_cpu_device_bound(int device, char *text, unsigned size);

@@ -70,8 +70,11 @@ CUresult gr_aside_write(CUdeviceptr to, const void *from, size_t size) {
     return plain ? plain(to, from, size) : CUDA_ERROR_NOT_FOUND;
 }
 
-// What the CPU device hands out is zero, and takes no room until it is written.
 CUdeviceptr gr_aside_take(size_t size) {
+    unsigned long long (*own)(size_t) =
+        (unsigned long long (*)(size_t))gr_real_dlsym(gr_driver_library(), "gr_cpu_device_take");
+    if (own)
+        return own(size);
     CUresult (*alloc)(CUdeviceptr *, size_t) =
         (CUresult(*)(CUdeviceptr *, size_t))gr_driver_function("cuMemAlloc");
     CUresult (*release)(CUdeviceptr) = (CUresult(*)(CUdeviceptr))gr_driver_function("cuMemFree");
@@ -79,7 +82,7 @@ CUdeviceptr gr_aside_take(size_t size) {
     unsigned before = gr_aside_begin();
     if (!alloc || alloc(&at, size) != CUDA_SUCCESS)
         at = 0;
-    if (at && !cpu_device_write() && apart(clear, at, NULL, size) != CUDA_SUCCESS) {
+    if (at && apart(clear, at, NULL, size) != CUDA_SUCCESS) {
         if (release)
             (void)release(at);
         at = 0;

@@ -259,6 +259,15 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p) {
     return gr_cu_leave(CUDA_SUCCESS);
 }
 
+__attribute__((visibility("default"))) unsigned long long gr_cpu_device_take(size_t size) {
+    gr_cu_lock();
+    VmRange *r = NULL;
+    if (gr_cu.initialized && !gr_cu.forked)
+        (void)gr_vm_mem_alloc(gr_cu.mem, VM_MEM_INTERNAL, 0, size, 256, &r, NULL);
+    gr_cu_unlock();
+    return r ? r->addr : 0;
+}
+
 __attribute__((visibility("default"))) int gr_cpu_device_write(unsigned long long at, const void *bytes,
                                                                size_t n) {
     gr_cu_lock();

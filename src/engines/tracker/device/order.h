@@ -157,7 +157,7 @@ static int unordered_within(const Look *l, const GrEntry *e) {
         return 0;
     uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
     // Nothing but barriers, and they came before both.
-    if ((uint32_t)acquired <= (uint32_t)(acquired >> 32) && !(l->what & GR_WHAT_ACQUIRES))
+    if ((uint32_t)acquired <= (uint32_t)(acquired >> 32))
         return 1;
     GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
     if (!s)
@@ -204,8 +204,6 @@ static uint32_t passed_on(const Look *l, const GrEntry *e) {
 // Of threads of two blocks: this block has acquired nothing from beyond it since then.
 GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
-    if (l->what & GR_WHAT_ACQUIRES) // by itself: of a release at any time before
-        acquired = ~1u;
     return acquired == 0 || acquired < passed_on(l, e);
 }
 

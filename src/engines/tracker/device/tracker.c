@@ -34,7 +34,11 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     int same_block = e->block == (l->me.block & (GR_BLOCKS - 1));
     uint32_t mine = l->what >> GR_WHAT_STRENGTH & 7, theirs = e->strength;
     uint32_t class = l->mine.writes && e->writes ? CLASS_WRITE_WRITE : CLASS_READ_WRITE;
-    if (e->seen) // whoever comes after the thread that saw it is ordered, and nobody knows who that is
+    if (l->what & GR_WHAT_ACQUIRES) // it may be ordered by what it is about to see
+        return 0;
+    // Whoever comes after the thread that saw it is ordered, and nobody knows who that is. One that saw a write of its block's scope is in that
+    // block.
+    if (e->seen && (same_block || theirs != GR_STRONG_CTA || block_word(l, l->me.block, WIDE_ACQUIRE, 1)))
         return 0;
     if (theirs == GR_ASYNC && pending(l, e))
         return class;

@@ -20,7 +20,8 @@ static uint32_t of_barrier(const PtxInstr *i) {
     if (gr_ptx_instr_has(i, PTX_MOD_warp))
         return order(GR_ORDER_WARP, GR_STRONG_CTA, BOTH);
     if (gr_ptx_instr_has(i, PTX_MOD_cluster))
-        return gr_ptx_instr_has(i, PTX_MOD_wait)
+        return i->sem == PTX_RELAXED ? 0
+               : gr_ptx_instr_has(i, PTX_MOD_wait)
                    ? order(GR_ORDER_CLUSTER, GR_STRONG_CLUSTER, GR_ORDER_ACQUIRES)
                    : order(GR_ORDER_CLUSTER, GR_STRONG_CLUSTER, GR_ORDER_RELEASES);
     // barrier.red has a result and a predicate besides its number and count.
@@ -38,19 +39,26 @@ static uint32_t of_fence(const PtxInstr *i) {
     return order(GR_ORDER_FENCE, scope, BOTH);
 }
 
+// Without a semantics an arrival releases and a wait acquires, without a scope both do so for the block (PTX ISA 9.7.13.15).
+static uint32_t of_mbarrier(const PtxInstr *i) {
+    GrStrength scope = i->scope == PTX_SCOPE_NONE ? GR_STRONG_CTA : scope_of(i->scope);
+    if (i->sem == PTX_RELAXED)
+        return 0;
+    if (gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_arrive_drop) ||
+        gr_ptx_instr_has(i, PTX_MOD_complete_tx))
+        return order(GR_ORDER_SOME, scope, GR_ORDER_RELEASES);
+    if (gr_ptx_instr_has(i, PTX_MOD_test_wait) || gr_ptx_instr_has(i, PTX_MOD_try_wait))
+        return order(GR_ORDER_SOME, scope, GR_ORDER_ACQUIRES);
+    return 0;
+}
+
 uint32_t gr_tracker_order(const PtxInstr *i) {
     switch (i->op) {
     case PTX_OP_BAR:
     case PTX_OP_BARRIER: return of_barrier(i);
     case PTX_OP_FENCE:
     case PTX_OP_MEMBAR: return of_fence(i);
-    case PTX_OP_MBARRIER:
-        return gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_arrive_drop) ||
-                       gr_ptx_instr_has(i, PTX_MOD_complete_tx)
-                   ? order(GR_ORDER_SOME, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)
-               : gr_ptx_instr_has(i, PTX_MOD_test_wait) || gr_ptx_instr_has(i, PTX_MOD_try_wait)
-                   ? order(GR_ORDER_SOME, GR_STRONG_CLUSTER, GR_ORDER_ACQUIRES)
-                   : 0;
+    case PTX_OP_MBARRIER: return of_mbarrier(i);
     case PTX_OP_CP: // cp.async.mbarrier.arrive: others may learn of the thread's copies
         return gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive)
                    ? order(GR_ORDER_WAIT, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)

@@ -100,6 +100,20 @@ static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
     return st;
 }
 
+// Strong elements of one or two bytes are told one by one, since it matters how large they are.
+static gr_status put_elements(const Work *w, const Access *a, PtxStmt *at, uint32_t what, unsigned size,
+                              const PtxReg *address) {
+    gr_status st = GR_OK;
+    what = (what & ~((uint32_t)GR_WHAT_VALUE | 0xff)) | a->bytes;
+    for (unsigned from = 0; from < size; from += a->bytes) {
+        PtxReg *own = gr_ptx_new_reg(a->func, PTX_B64);
+        GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", own->name, address->name, from));
+        GR_TRY(put_call(w, a, at, what, own, "-1"));
+    }
+done:
+    return st;
+}
+
 // ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
 static gr_status put_access(const Work *w, Access *a, const Code *code) {
     gr_status st = GR_OK;
@@ -150,7 +164,10 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
     }
     PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
-    GR_TRY(put_call(w, a, at, what, address, value));
+    if (site->strong && a->bytes < 4 && a->bytes < size)
+        GR_TRY(put_elements(w, a, at, what, size, address));
+    else
+        GR_TRY(put_call(w, a, at, what, address, value));
     char guard[64];
     if (site->strong && site->access & PTX_ACCESS_READ)
         GR_TRY(gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
