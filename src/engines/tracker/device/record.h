@@ -25,6 +25,7 @@ typedef enum GrStrength {
     GR_STRONG_SYS,
     GR_VOLATILE, // relaxed, of system scope
     GR_ASYNC,    // weak, performed later: over when its thread has waited, or (wide) an mbarrier has told
+    GR_PENDING,  // in metadata: an atomic that acquires and may not have happened yet
 } GrStrength;
 
 enum {

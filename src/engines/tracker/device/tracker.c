@@ -40,6 +40,8 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     // block.
     if (e->seen && (same_block || theirs != GR_STRONG_CTA || block_word(l, l->me.block, WIDE_ACQUIRE, 1)))
         return 0;
+    if (theirs == GR_PENDING) // likewise
+        return 0;
     if (theirs == GR_ASYNC && pending(l, e))
         return class;
     if (theirs == GR_ASYNC &&
@@ -265,6 +267,8 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
         return;
     }
     l.mine.value = value;
+    if (what & GR_WHAT_ACQUIRES && l.mine.writes)
+        l.mine.strength = GR_PENDING; // until __gr_saw
     GR_ROLLED
     for (uint32_t done = 0; done < size;) {
         uint32_t within = (uint32_t)(at + done) & 3, n = 4 - within < size - done ? 4 - within : size - done;
@@ -282,6 +286,16 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
     }
 }
 
+// What was pending of the thread is so no more.
+static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
+    for (unsigned k = 0; k < 2; k++) {
+        uint64_t word = gr_load64(&cell->word[k]);
+        if (gr_word_strength(word) == GR_PENDING && same_thread(l, word))
+            (void)gr_compare_swap64(&cell->word[k], word,
+                                    (word & ~(uint64_t)GR_WORD_STRENGTH) | (uint64_t)l->mine.strength << 4);
+    }
+}
+
 // Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5, observation
 // order). The write was recorded before it happened.
 void __gr_saw(uint32_t what, uint64_t at) {
@@ -293,13 +307,15 @@ void __gr_saw(uint32_t what, uint64_t at) {
     GR_ROLLED
     for (uint32_t done = 0; done < (what & 0xff); done += 4) {
         GR_GLOBAL GrCell *cell = cell_at(&l, at + done);
+        if (cell && what & GR_WHAT_ACQUIRES)
+            happened(&l, cell);
         for (unsigned k = 0; cell && k < 2; k++) {
             uint64_t word = gr_load64(&cell->word[k]);
             uint32_t block = gr_word_block(word), theirs = gr_word_strength(word);
             if (word & GR_WORD_WRITES && !(word & GR_WORD_SEEN) &&
                 gr_word_launch(word) == gr_word_launch(own) && concerns(&l, word) && is_strong(theirs) &&
                 !same_thread(&l, word) && reaches(l.mine.strength, l.me.block, block) &&
-                reaches(theirs, l.me.block, block))
+                (theirs == GR_PENDING || reaches(theirs, l.me.block, block)))
                 (void)gr_compare_swap64(&cell->word[k], word, word | GR_WORD_SEEN);
         }
     }

@@ -17,7 +17,7 @@
 //          bits 34-40  barriers, the next 7 bits
 //          bits 41-47  other synchronization, the next 7 bits
 //          bits 48-55  what a store stored, hashed; 0: not known
-//          bits 56-63  a hash of `word` without bit 9: tells that both halves are of one access
+//          bits 56-63  a hash of `word` without bits 4 to 6 and 9, which may change: tells that both halves are of one access
 //
 // The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So
 // another thread may see the word of one access and the rest of another: the hash tells, but for one case in 256, and then the report
@@ -36,6 +36,7 @@ typedef struct GrEntry {
 enum {
     GR_WORD_WRITES = 1 << 8,
     GR_WORD_SEEN = 1 << 9,
+    GR_WORD_STRENGTH = 0x70,
     GR_WORD_LAUNCH_BITS = 24,
     GR_WORD_BARRIER_BITS = 18,
     GR_WORD_SYNC_BITS = 17,
@@ -50,7 +51,8 @@ static inline uint64_t gr_word_of(const GrEntry *e) {
 }
 
 static inline uint32_t gr_word_check(uint64_t word) {
-    return (uint32_t)((word & ~(uint64_t)GR_WORD_SEEN) * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+    return (uint32_t)((word & ~(uint64_t)(GR_WORD_SEEN | GR_WORD_STRENGTH)) * UINT64_C(0x9E3779B97F4A7C15) >>
+                      56);
 }
 
 static inline uint64_t gr_word_more(const GrEntry *e, uint64_t word) {

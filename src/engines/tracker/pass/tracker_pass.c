@@ -164,6 +164,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
     }
     PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
+    if (what & GR_WHAT_ACQUIRES && site->access == PTX_ACCESS_READ)
+        at = a->after; // what it has seen may order it
     if (site->strong && a->bytes < 4 && a->bytes < size)
         GR_TRY(put_elements(w, a, at, what, size, address));
     else
