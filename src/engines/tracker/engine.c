@@ -2,6 +2,7 @@
 // engine tracker — iGUARD's method: metadata beside the program's memory tells of each place who accessed it last and how that thread had
 // synchronized. Inserted code looks before every access; this hands it its memory.
 #include "engines/core/engine.h"
+#include "base/vec.h"
 #include "engines/core/selection.h"
 #include "engines/tracker/decode.h"
 #include "engines/tracker/device/record.h"
@@ -20,8 +21,34 @@ typedef struct Tracker {
     GrSession *session;
     GrSelection selection;
     TrackerMemory *memory;
+    VEC(const GrModule *) modules; // that are loaded
     bool stop, same_value;
 } Tracker;
+
+// What the device runtime could not do, if anything.
+static void look_at(const Tracker *t, const GrModule *m) {
+    const GrTrackedHeader *h = m->records;
+    char text[200];
+    if (!h)
+        return;
+    if (h->dropped) {
+        snprintf(text, sizeof text, "%llu races of module %llu found no room in the results",
+                 (unsigned long long)h->dropped, (unsigned long long)m->number);
+        t->session->note(t->session, "engine tracker", text);
+    }
+    if (h->unchecked) {
+        int n = snprintf(text, sizeof text, "module %llu: ", (unsigned long long)m->number);
+        if (h->unchecked == 1)
+            snprintf(text + n, sizeof text - (size_t)n,
+                     "threads that synchronized too often were not checked any more");
+        else
+            snprintf(
+                text + n, sizeof text - (size_t)n,
+                "accesses to memory that the host did not allocate were not checked, for example at 0x%llx",
+                (unsigned long long)h->unchecked);
+        t->session->note(t->session, "engine tracker", text);
+    }
+}
 
 static void mark(void *user, const PtxModule *m, bool *marked) {
     gr_selection_mark(&((Tracker *)user)->selection, m, marked);
@@ -33,6 +60,9 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
 
 static void tracker_finish(void *self) {
     Tracker *t = self;
+    for (size_t k = 0; k < t->modules.len; k++)
+        look_at(t, t->modules.data[k]);
+    gr_vec_free(&t->modules);
     gr_tracker_memory_free(t->memory);
     gr_selection_free(&t->selection);
     free(t);
@@ -99,8 +129,20 @@ static gr_status tracker_loaded(void *self, GrModule *m,
                                 .stop = t->stop};
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
+    if (!gr_vec_push(&t->modules, m))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     CUresult rc = t->session->write(t->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+static void tracker_unloaded(void *self, GrModule *m) {
+    Tracker *t = self;
+    for (size_t k = 0; k < t->modules.len; k++)
+        if (t->modules.data[k] == m) {
+            look_at(t, m);
+            t->modules.data[k] = t->modules.data[--t->modules.len];
+            return;
+        }
 }
 
 static void tracker_allocated(void *self, const GrRange *r) {
@@ -122,6 +164,7 @@ const GrEngine gr_engine_tracker = {
     .begin = tracker_begin,
     .rewrite = tracker_rewrite,
     .loaded = tracker_loaded,
+    .unloaded = tracker_unloaded,
     .allocated = tracker_allocated,
     .freed = tracker_freed,
     .finish = tracker_finish,

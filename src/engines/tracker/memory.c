@@ -27,6 +27,7 @@ typedef struct Part {
 
 typedef struct Tables {
     CUcontext context;
+    unsigned long long number;
     CUdeviceptr dir, threads, blocks, shared;
     Map parts;       // by address >> GR_DIR_SHIFT -> Part
     VEC(Run *) idle; // whose memory has gone
@@ -44,19 +45,30 @@ static CUcontext current(GrSession *s) {
     return get && get(&c) == CUDA_SUCCESS ? c : NULL;
 }
 
-// Of the context. NULL: out of memory, on the host or on the device.
-static Tables *tables_of(TrackerMemory *m, CUcontext context) {
+// Of the current context. A context that was made after another one's end may have its address, never its number. 0: the driver has none.
+static unsigned long long number_of(GrSession *s, CUcontext c) {
+    CUresult (*get)(CUcontext, unsigned long long *) =
+        (CUresult(*)(CUcontext, unsigned long long *))s->driver(s, "cuCtxGetId");
+    unsigned long long number = 0;
+    return get && get(c, &number) == CUDA_SUCCESS ? number : 0;
+}
+
+// Of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory, on the host or on the device.
+static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
+    CUcontext now = current(m->session);
+    if (context && context != now)
+        return NULL;
+    unsigned long long number = number_of(m->session, now);
     for (size_t i = 0; i < m->contexts.len; i++)
-        if (m->contexts.data[i]->context == context)
+        if (m->contexts.data[i]->context == now && m->contexts.data[i]->number == number)
             return m->contexts.data[i];
-    Tables *t = calloc(1, sizeof *t);
+    Tables *t = make ? calloc(1, sizeof *t) : NULL;
     if (!t || !gr_vec_push(&m->contexts, t)) {
         free(t);
         return NULL;
     }
-    t->context = context;
-    if (context != current(m->session)) // where memory is taken
-        return t;
+    t->context = now;
+    t->number = number;
     t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
     t->threads = m->session->take(m->session, sizeof(GrThreadState) * GR_THREADS);
     t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
@@ -67,7 +79,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context) {
 static bool complete(const Tables *t) { return t && t->dir && t->threads && t->blocks; }
 
 bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c) {
-    const Tables *t = tables_of(m, current(m->session));
+    const Tables *t = tables_of(m, NULL, true);
     if (!complete(t))
         return false;
     c->dir = t->dir;
@@ -170,7 +182,7 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
          g_ += end - first)
 
 void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
-    Tables *t = tables_of(m, r->context ? r->context : current(m->session));
+    Tables *t = tables_of(m, r->context, true);
     bool all = complete(t);
     if (all) {
         EACH_PIECE(r, top, first, end) {
@@ -199,8 +211,9 @@ static void leave(TrackerMemory *m, Tables *t, Part *p, Run *r) {
 }
 
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
-    Tables *t = tables_of(m, r->context ? r->context : current(m->session));
-    if (!complete(t))
+    Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
+    // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
+    if (!complete(t) || r->kind == GR_RANGE_POOL)
         return;
     EACH_PIECE(r, top, first, end) {
         Part *p = gr_map_get_u64(&t->parts, top);

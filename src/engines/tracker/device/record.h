@@ -116,9 +116,10 @@ enum { GR_PAIRS_MOST = 8192, GR_PAIR_TRIES = 64 };
 
 // At the front of a module's area.
 typedef struct GrTrackedHeader {
-    uint64_t dropped;   // races for which there was no room
-    uint64_t unchecked; // accesses to memory without metadata
-    uint64_t rules;     // 0 ptx, 1 paper
+    uint64_t dropped; // races for which there was no room
+    uint64_t
+        unchecked;  // an address without metadata that was accessed; 1: by a thread whose counters are full
+    uint64_t rules; // 0 ptx, 1 paper
     uint64_t reserved;
 } GrTrackedHeader;
 

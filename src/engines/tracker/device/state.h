@@ -126,21 +126,24 @@ GR_INLINE uint32_t gr_block_of_rank(uint32_t rank) {
 GR_INLINE int gr_same_cluster(uint32_t a, uint32_t b) { return 0 * (int)(a + b); }
 #endif
 
+// In a cluster the rank of the block stands above the offset; an own variable's address may have none.
+enum { GR_SHARED_OFFSET = 0xffffff };
+
 // Whether the address is of shared memory; *at is then the offset in that of the block *owner.
 GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint32_t *owner) {
     *owner = block;
     if (space == GR_SPACE_GLOBAL)
         return 0;
-    if (space == GR_SPACE_SHARED)
+    if (space == GR_SPACE_SHARED || (space == GR_SPACE_GENERIC && gr_is_shared(*at, at))) {
+        *at &= GR_SHARED_OFFSET;
         return 1;
-    if (space == GR_SPACE_GENERIC && gr_is_shared(*at, at))
-        return 1;
+    }
 #ifdef GR_CLUSTERS
     uint64_t in = *at;
     if (space == GR_SPACE_GENERIC && !gr_is_cluster_shared(*at, &in))
         return 0;
     *owner = gr_block_of_rank(gr_rank_of(in));
-    *at = in & 0xffffff; // the rank is above that; an own variable's address may have none
+    *at = in & GR_SHARED_OFFSET;
     return 1;
 #else
     return space == GR_SPACE_CLUSTER;
@@ -230,11 +233,12 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     gr_count(&head->dropped, 1);
 }
 
-// The program accessed memory that has no metadata.
-GR_INLINE void gr_put_unchecked(void) {
+// The program accessed memory that has no metadata. Of strong accesses nothing is said: they are of synchronization, often in memory of the
+// system's (cooperative groups), and race with weak ones alone.
+GR_INLINE void gr_put_unchecked(uint64_t at) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     if (!gr_load64(&head->unchecked))
-        gr_store64(&head->unchecked, 1);
+        gr_store64(&head->unchecked, at ? at : 1);
 }
 
 #endif

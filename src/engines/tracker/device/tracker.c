@@ -263,7 +263,7 @@ GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
 static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value) {
     Look l;
     if (!look(&l, site, what, &at)) {
-        gr_put_unchecked();
+        gr_put_unchecked(1);
         return;
     }
     l.mine.value = value;
@@ -281,8 +281,8 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
         if (cell)
             visit(&l, cell, where);
-        else
-            gr_put_unchecked();
+        else if (!is_strong(what >> GR_WHAT_STRENGTH & 7))
+            gr_put_unchecked(where);
     }
 }
 
