@@ -29,8 +29,9 @@ typedef struct Tables {
     CUcontext context;
     unsigned long long number;
     CUdeviceptr dir, threads, blocks, shared;
-    Map parts;       // by address >> GR_DIR_SHIFT -> Part
-    VEC(Run *) idle; // whose memory has gone
+    Map parts;          // by address >> GR_DIR_SHIFT -> Part
+    VEC(Run *) idle;    // whose memory has gone
+    VEC(Run *) leaving; // whose memory is about to go
 } Tables;
 
 struct TrackerMemory {
@@ -181,10 +182,29 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
          true);                                                                                              \
          g_ += end - first)
 
+// Runs whose memory had gone when the last call came: by now the driver has waited for the kernels that used it (cuMemFree does).
+static void clear_away(TrackerMemory *m, Tables *t) {
+    for (size_t i = 0; i < t->leaving.len; i++) {
+        Run *r = t->leaving.data[i];
+        if (r->users) // another range has come
+            continue;
+        Part *p = gr_map_get_u64(&t->parts, r->first >> (GR_DIR_SHIFT - GR_PART_SHIFT));
+        uint32_t first = (uint32_t)(r->first & (GR_PART_COUNT - 1));
+        if (!p || p->runs[first] != r) // it is on the list twice
+            continue;
+        for (uint32_t k = 0; k < r->n; k++)
+            p->runs[first + k] = NULL;
+        point(m, p, first, r->n, 0);
+        (void)gr_vec_push(&t->idle, r); // else it is lost until the program ends
+    }
+    t->leaving.len = 0;
+}
+
 void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, true);
     bool all = complete(t);
     if (all) {
+        clear_away(m, t);
         EACH_PIECE(r, top, first, end) {
             Part *p = part_of(m, t, top);
             all = p && cover(m, t, p, top, (uint32_t)first, (uint32_t)end) && all;
@@ -200,16 +220,6 @@ void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
     m->session->note(m->session, "memory without metadata", text);
 }
 
-static void leave(TrackerMemory *m, Tables *t, Part *p, Run *r) {
-    if (--r->users)
-        return;
-    uint32_t first = (uint32_t)(r->first & (GR_PART_COUNT - 1));
-    for (uint32_t k = 0; k < r->n; k++)
-        p->runs[first + k] = NULL;
-    point(m, p, first, r->n, 0);
-    (void)gr_vec_push(&t->idle, r); // else it is lost until the program ends
-}
-
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
     // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
@@ -223,7 +233,8 @@ void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
             if (!own || own == last)
                 continue;
             last = own;
-            leave(m, t, p, own);
+            if (!--own->users)
+                (void)gr_vec_push(&t->leaving, own); // else its cells stay
         }
     }
 }
@@ -257,6 +268,7 @@ void gr_tracker_memory_free(TrackerMemory *m) {
         for (size_t k = 0; k < t->idle.len; k++)
             free(t->idle.data[k]);
         gr_vec_free(&t->idle);
+        gr_vec_free(&t->leaving);
         gr_map_free(&t->parts);
         free(t);
     }
