@@ -16,13 +16,14 @@
 #include <string.h>
 
 extern const char gr_tracker_runtime_ptx[], gr_tracker_cluster_runtime_ptx[];
+extern const char gr_paper_runtime_ptx[], gr_paper_cluster_runtime_ptx[];
 
 typedef struct Tracker {
     GrSession *session;
     GrSelection selection;
     TrackerMemory *memory;
     VEC(const GrModule *) modules; // that are loaded
-    bool stop, same_value;
+    bool stop, same_value, paper, words;
 } Tracker;
 
 // What the device runtime could not do, if anything.
@@ -75,6 +76,9 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     t->session = s;
     t->stop = o->stop;
     t->same_value = o->same_value;
+    const TrackerWords *words = gr_options_of(o, &gr_tracker_options);
+    t->paper = !strcmp(words->rules, "paper");
+    t->words = !strcmp(words->granule, "4");
     gr_status st = gr_selection_init(&t->selection, o, err);
     if (st != GR_OK) {
         free(t);
@@ -99,8 +103,10 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
     Tracker *t = self;
     char suffix[24];
     TrackerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
-                        .runtime = gr_tracker_runtime_ptx,
-                        .cluster_runtime = gr_tracker_cluster_runtime_ptx,
+                        .runtime = t->paper ? gr_paper_runtime_ptx : gr_tracker_runtime_ptx,
+                        .cluster_runtime =
+                            t->paper ? gr_paper_cluster_runtime_ptx : gr_tracker_cluster_runtime_ptx,
+                        .release_first = t->paper,
                         .mark = mark,
                         .wanted = wanted,
                         .user = t};
@@ -126,7 +132,9 @@ static gr_status tracker_loaded(void *self, GrModule *m,
     GrTrackerControl control = {.area = m->records_device,
                                 .pairs = gr_tracker_pairs(m->n_sites),
                                 .same_value = t->same_value,
-                                .stop = t->stop};
+                                .stop = t->stop,
+                                .word_mode = t->words,
+                                .paper = t->paper};
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
     if (!gr_vec_push(&t->modules, m))

@@ -137,6 +137,7 @@ typedef struct GrTrackerControl {
     uint32_t same_value;
     uint32_t stop;
     uint32_t word_mode; // 4 bytes are one place
+    uint32_t paper;     // the rules of the iGUARD paper
 } GrTrackerControl;
 
 #endif

@@ -367,7 +367,11 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
         next = s->next;
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
-        uint32_t order = gr_tracker_order(s->instr);
+        uint32_t order = gr_tracker_order(s->instr), first = order & GR_ORDER_RELEASES;
+        if (w->o->release_first && s->site && first) {
+            GR_TRY(put_order(w, f, s, order & ~(uint32_t)GR_ORDER_ACQUIRES));
+            order = order & GR_ORDER_ACQUIRES ? order & ~first : 0;
+        }
         if (s->site && w->status[s->site] != GR_SITE_FILTERED)
             GR_TRY(check_site(w, s, &code));
         if (order) // behind the access, which an access that releases passes on itself

@@ -59,9 +59,10 @@ static VM_HANDLER(x_call) {
                   .delta = k->delta,
                   .warp = r->index,
                   .mask = w->mask};
+    const RuleSet *rules = k->control->paper ? &gr_tracker_paper_rules : &gr_tracker_ptx_rules;
     for (uint32_t m = w->mask & w->live; m; m &= m - 1) {
         l.lane = (uint32_t)__builtin_ctz(m);
-        if (call(k, &gr_tracker_ptx_rules, w, &l))
+        if (call(k, rules, w, &l))
             return gr_vm_fault(w, i, VM_FAULT_ILLEGAL_INSTRUCTION, (int)l.lane, 0, "raced (--stop)");
     }
     return i + 1;

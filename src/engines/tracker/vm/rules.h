@@ -27,6 +27,6 @@ typedef struct RuleSet {
     bool (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
 } RuleSet;
 
-extern const RuleSet gr_tracker_ptx_rules;
+extern const RuleSet gr_tracker_ptx_rules, gr_tracker_paper_rules;
 
 #endif
