@@ -68,7 +68,9 @@ static void count_up(GR_GLOBAL uint64_t *at, uint32_t tag) {
     }
 }
 
-GR_INLINE GR_GLOBAL GrThreadState *warp_state(const Me *m) { return gr_thread_state(m->block, m->tid & ~31u); }
+GR_INLINE GR_GLOBAL GrThreadState *warp_state(const Me *m) {
+    return gr_thread_state(m->block, m->tid & ~31u);
+}
 
 // Tells the warps apart that share a place.
 GR_INLINE uint32_t warp_tag(const Me *m) { return m->launch ^ (m->block + 1) * UINT32_C(0x9E3779B1); }
@@ -121,8 +123,7 @@ static void follow_locks(const Me *m, uint32_t what, uint64_t at, uint32_t activ
         put_locks(m, 0, warp);
     }
     uint64_t table = by_thread(warp) ? gr_load64(&m->state->word[LOCKS]) : warp;
-    uint64_t now =
-        what & GR_WHAT_CAS ? gr_lock_take(table, at, narrow) : gr_lock_give(table, at, narrow);
+    uint64_t now = what & GR_WHAT_CAS ? gr_lock_take(table, at, narrow) : gr_lock_give(table, at, narrow);
     if (now != table)
         put_locks(m, by_thread(warp), now);
 }

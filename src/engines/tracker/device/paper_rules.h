@@ -11,16 +11,16 @@
 
 // What table 2 speaks of. Counts are as they are stored: modulo their widths.
 typedef struct GrPaperCase {
-    GrPaperSide cur;             // the current access, with the synchronization metadata of its thread: curr and sm
-    GrPaperSide md;              // mm.LastWriter for a load, else mm.LastAccessor
-    int load, atomic;            // type of the current access
-    int valid, modified;         // mm: someone accessed it, someone wrote it,
-    int was_atomic, was_narrow;  // how it wrote: Atomic, Scope
-    uint32_t writer_block;       // and its block
-    int dev_shared, blk_shared;  // mm, with the current access
-    uint32_t dev_now, blk_now;   // counts of md's thread by now
-    int counts_known;            // 0: another thread has the place of these counts
-    uint32_t active;             // lanes that execute the current access together
+    GrPaperSide cur;     // the current access, with the synchronization metadata of its thread: curr and sm
+    GrPaperSide md;      // mm.LastWriter for a load, else mm.LastAccessor
+    int load, atomic;    // type of the current access
+    int valid, modified; // mm: someone accessed it, someone wrote it,
+    int was_atomic, was_narrow; // how it wrote: Atomic, Scope
+    uint32_t writer_block;      // and its block
+    int dev_shared, blk_shared; // mm, with the current access
+    uint32_t dev_now, blk_now;  // counts of md's thread by now
+    int counts_known;           // 0: another thread has the place of these counts
+    uint32_t active;            // lanes that execute the current access together
 } GrPaperCase;
 
 typedef struct GrPaperRule {

@@ -101,8 +101,8 @@ static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint
         s->atomic = (int)first;
         s->narrow = (int)second;
     }
-    if (gr_paper_check(word) == more >> 56 &&
-        s->launch == (launch & ((1u << GR_PAPER_LAUNCH_BITS) - 1)) && s->bytes)
+    if (gr_paper_check(word) == more >> 56 && s->launch == (launch & ((1u << GR_PAPER_LAUNCH_BITS) - 1)) &&
+        s->bytes)
         return 1;
     s->bytes = 0;
     return 0;

@@ -14,7 +14,8 @@ typedef struct TrackerOptions {
     void (*mark)(void *user, const PtxModule *m, bool *marked);          // functions; NULL: all
     bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site); // NULL: all
     void *user;
-    bool release_first; // what an access releases is told before the access, as in machine code; else behind it
+    bool
+        release_first; // what an access releases is told before the access, as in machine code; else behind it
 } TrackerOptions;
 
 // Rewrites `m` in place and says of each site what became of it: `status` has m->n_sites + 1 elements. Accesses that are not wanted are
