@@ -215,7 +215,7 @@ static void expect_number(const GrOptTable *t, const GrOptRow *r) {
 // Every row of the table, with what it takes and what it does not.
 static void test_every_row_refuses_nonsense(void **state) {
     (void)state;
-    static const char *const words[] = {"",       " ",        "|",   "no such word", "1",
+    static const char *const words[] = {"",       " ",        "|",   "no such word", "3",
                                         "yes|no", "auto|cpu", "YES", "yesno"};
     const GrOptRow *r;
     const GrOptTable *t;
