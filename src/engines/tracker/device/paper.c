@@ -11,8 +11,8 @@
 //   The paper's unit is a word of 4 bytes (--granule 4); by default bytes that do not overlap do not meet.
 // - Block barriers. The paper counts in one counter of the block, which one thread of the first warp increments on arrival; a second
 //   barrier that it inserts keeps the other warps from going on. What is inserted here must not order the program, so each thread counts
-//   its own barriers: between two barriers, these counts are the same for all threads of a block. A barrier includes a fence of block
-//   scope (section 3.1).
+//   its own barriers: between two barriers, these counts are the same for all threads of a block. A barrier includes the effect of a block
+//   fence (section 3.1); rule P5 is this effect. The fence is not counted (figure 5), and it makes no lock active.
 // - Other barriers. The paper knows syncthreads, syncwarp and threadfence. A barrier of some threads, an mbarrier and a cluster barrier are
 //   counted by a second counter, of the block, which every group of lanes increments on arrival (and after an mbarrier's wait).
 //   BlkBarID is the sum of both. So such a barrier counts as one of the whole block: races between threads that it does not order are
@@ -154,12 +154,9 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     Me m = gr_me();
     switch (kind) {
     case GR_ORDER_FENCE: fence(&m, scope == GR_STRONG_CTA); return;
-    case GR_ORDER_BARRIER: {
-        uint64_t count = gr_load64(&m.state->word[COUNTS]);
-        gr_store64(&m.state->word[COUNTS], count + (UINT64_C(1) << 32));
-        fence(&m, 1);
+    case GR_ORDER_BARRIER:
+        gr_store64(&m.state->word[COUNTS], gr_load64(&m.state->word[COUNTS]) + (UINT64_C(1) << 32));
         return;
-    }
     case GR_ORDER_WARP:
         if (leads(active))
             count_up(&warp_state(&m)->word[WARP_COUNT], warp_tag(&m));
@@ -172,7 +169,8 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     }
     if (leads(active))
         count_up(&gr_block_state(m.block)->word[OTHER_BARRIERS], m.launch);
-    fence(&m, scope == GR_STRONG_CTA || !releases);
+    if (releases && scope != GR_STRONG_CTA)
+        fence(&m, 0);
 }
 
 // ---- One cell ------------------------------------------------------------------------------------------------
