@@ -22,11 +22,11 @@
 //
 // Nothing here takes a lock or orders anything (the paper locks each entry), so of two updates of one cell at the same time this is lost:
 //   two loads: one of them is not remembered as the last accessor, and a Shared flag that only it would set is not set;
-//   a load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the load again if that
-//     came between; a load that stores its side later hides the store as the last accessor, not as the last writer;
-//   two stores: the second exchange sees the first store, and judges it. The sides of last writer and last accessor may then be of
-//     two threads, as if the accessor had only loaded.
-// A side whose halves are of two accesses is no entry: the next access is taken for the first one.
+//   a load and a store: the load may not see the store. The store puts itself in place by an exchange, and judges the load if that came
+//     between and has written both halves; a load that is entered later hides the store as the last accessor, not as the last writer;
+//   two stores: the second exchange judges the first store likewise. The sides of last writer and last accessor may then be of two
+//     threads; where the last accessor writes, it counts as the last writer.
+// Where the halves of a side stay of two accesses, nothing is judged: what is not certain is no race.
 #include "engines/tracker/device/paper_rules.h"
 #include "engines/tracker/device/state.h"
 
@@ -192,9 +192,26 @@ GR_INLINE int concerns(const Look *l, const GrPaperSide *s) {
     return !l->shared || s->block == low_block(l->owner) || gr_same_cluster(s->block, l->owner);
 }
 
-GR_INLINE void read_side(const Look *l, uint64_t word, uint64_t more, int accessor, GrPaperSide *s) {
-    if (!gr_paper_read(word, more, accessor, l->me.launch, s) || !concerns(l, s))
+// One side of a cell, as it was when `word` was loaded. 0: its halves are of two accesses, and stay so: nothing is known of it.
+static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *word, GrPaperSide *s) {
+    enum { LOOKS = 32 };
+    uint64_t more = 0;
+    int whole = 0;
+    GR_ROLLED
+    for (unsigned n = 0; n < LOOKS && !whole; n++) {
+        *word = gr_load64(&cell->word[k]);
+        more = gr_load64(&cell->more[k]);
+        whole = gr_paper_whole(*word, more);
+    }
+    if (!gr_paper_read(*word, more, k, l->me.launch, s) || !concerns(l, s))
         *s = (GrPaperSide){.bytes = 0};
+    return whole;
+}
+
+// The second half follows the first, unless another access has come in between, which writes its own.
+GR_INLINE void put_more(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t own) {
+    if (gr_load64(&cell->word[k]) == own)
+        gr_store64(&cell->more[k], gr_paper_more(&l->mine, own));
 }
 
 GR_INLINE uint32_t fences_of(const Look *l, const GrPaperSide *s, int *known) {
@@ -217,8 +234,10 @@ static void report(const Look *l, const GrPaperSide *md, uint32_t rule, uint64_t
 // Judges the access against an entry, and sets the flags that the access gives to its own.
 static void judge(Look *l, const GrPaperSide *writer, const GrPaperSide *last, uint64_t at) {
     GrPaperSide *me = &l->mine;
-    int load = !(l->what & GR_WHAT_WRITES), met = (last->bytes & me->bytes) != 0,
-        modified = (writer->bytes & me->bytes) != 0;
+    int load = !(l->what & GR_WHAT_WRITES), met = (last->bytes & me->bytes) != 0;
+    if (met && last->writes) // it may not yet be entered as the last writer
+        writer = last;
+    int modified = (writer->bytes & me->bytes) != 0;
     me->dev_shared = met && (last->dev_shared || last->block != me->block);
     me->blk_shared =
         met && (last->blk_shared || (last->block == me->block && last->tid / 32 != me->tid / 32));
@@ -245,30 +264,30 @@ static void judge(Look *l, const GrPaperSide *writer, const GrPaperSide *last, u
 
 static void visit(Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     GrPaperSide writer, last;
-    uint64_t writer_word = gr_load64(&cell->word[WRITER]), last_word = gr_load64(&cell->word[ACCESSOR]);
-    uint64_t last_more = gr_load64(&cell->more[ACCESSOR]);
-    int writes = (l->what & GR_WHAT_WRITES) != 0;
-    read_side(l, writer_word, gr_load64(&cell->more[WRITER]), 0, &writer);
-    read_side(l, last_word, last_more, 1, &last);
-    judge(l, &writer, &last, at);
-    uint64_t own = gr_paper_word_of(&l->mine, 1), more = gr_paper_more(&l->mine, own);
-    if (!writes) {
-        if (own != last_word)
+    uint64_t writer_word, last_word;
+    int known = read_side(l, cell, WRITER, &writer_word, &writer);
+    if (!read_side(l, cell, ACCESSOR, &last_word, &last))
+        known = 0;
+    if (known)
+        judge(l, &writer, &last, at);
+    uint64_t own = gr_paper_word_of(&l->mine, ACCESSOR);
+    if (!(l->what & GR_WHAT_WRITES)) {
+        if (own != last_word || l->mine.site != last.site || l->mine.locks != last.locks || !last.bytes) {
             gr_store64(&cell->word[ACCESSOR], own);
-        if (more != last_more)
-            gr_store64(&cell->more[ACCESSOR], more);
+            put_more(l, cell, ACCESSOR, own);
+        }
         return;
     }
-    uint64_t before = gr_exchange64(&cell->word[ACCESSOR], own);
-    uint64_t before_more = gr_load64(&cell->more[ACCESSOR]);
-    gr_store64(&cell->more[ACCESSOR], more);
-    uint64_t own_writer = gr_paper_word_of(&l->mine, 0);
+    uint64_t before = gr_exchange64(&cell->word[ACCESSOR], own), more = gr_load64(&cell->more[ACCESSOR]);
+    put_more(l, cell, ACCESSOR, own);
+    uint64_t own_writer = gr_paper_word_of(&l->mine, WRITER);
     gr_store64(&cell->word[WRITER], own_writer);
-    gr_store64(&cell->more[WRITER], gr_paper_more(&l->mine, own_writer));
-    if (before == last_word)
+    put_more(l, cell, WRITER, own_writer);
+    if (!known || before == last_word || !gr_paper_whole(before, more))
         return;
-    read_side(l, before, before_more, 1, &last); // it came in between
-    judge(l, &writer, &last, at);
+    if (gr_paper_read(before, more, ACCESSOR, l->me.launch, &last) &&
+        concerns(l, &last)) // it came in between
+        judge(l, &writer, &last, at);
 }
 
 // ---- What inserted code calls ----------------------------------------------------------------------------------

@@ -28,11 +28,11 @@
 #ifndef GR_TRACKER_PAPER_WORD_H
 #define GR_TRACKER_PAPER_WORD_H
 
-#include <stdint.h>
+#include "engines/tracker/device/record.h"
 
 enum {
     GR_PAPER_BLOCK_BITS = 21,
-    GR_PAPER_LAUNCH_BITS = 21,
+    GR_PAPER_LAUNCH_BITS = 20,
     GR_PAPER_FENCE_BITS = 6,
     GR_PAPER_BARRIER_BITS = 8,
     GR_PAPER_WARP_BITS = 6,
@@ -45,7 +45,7 @@ typedef struct GrPaperSide {
     uint32_t dev, blk, bar, warp_bar; // counters as they were at the access
     uint32_t locks;
     uint32_t site, strength, launch;
-    int atomic, narrow;         // side 0
+    int atomic, narrow;
     int dev_shared, blk_shared; // side 1
     int writes;
 } GrPaperSide;
@@ -75,9 +75,12 @@ static inline uint32_t gr_paper_check(uint64_t word) {
 
 static inline uint64_t gr_paper_more(const GrPaperSide *s, uint64_t word) {
     return gr_paper_field(s->locks, 0, 16) | gr_paper_field(s->site < GR_PAPER_SITES ? s->site : 0, 16, 16) |
-           gr_paper_field(s->strength, 32, 3) | gr_paper_field(s->launch, 35, GR_PAPER_LAUNCH_BITS) |
-           (uint64_t)gr_paper_check(word) << 56;
+           gr_paper_field(s->strength, 32, 3) | gr_paper_field(s->atomic != 0, 35, 1) |
+           gr_paper_field(s->launch, 36, GR_PAPER_LAUNCH_BITS) | (uint64_t)gr_paper_check(word) << 56;
 }
+
+// Whether both halves are of one access.
+static inline int gr_paper_whole(uint64_t word, uint64_t more) { return gr_paper_check(word) == more >> 56; }
 
 // Returns 0, and an entry without an access, if the halves are of two accesses, if there is no access, or if it is of another launch.
 static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint32_t launch, GrPaperSide *s) {
@@ -93,16 +96,12 @@ static inline int gr_paper_read(uint64_t word, uint64_t more, int accessor, uint
                        .locks = gr_paper_get(more, 0, 16),
                        .site = gr_paper_get(more, 16, 16),
                        .strength = gr_paper_get(more, 32, 3),
-                       .launch = gr_paper_get(more, 35, GR_PAPER_LAUNCH_BITS)};
-    if (accessor) {
-        s->dev_shared = (int)first;
-        s->blk_shared = (int)second;
-    } else {
-        s->atomic = (int)first;
-        s->narrow = (int)second;
-    }
-    if (gr_paper_check(word) == more >> 56 && s->launch == (launch & ((1u << GR_PAPER_LAUNCH_BITS) - 1)) &&
-        s->bytes)
+                       .atomic = (int)gr_paper_get(more, 35, 1),
+                       .launch = gr_paper_get(more, 36, GR_PAPER_LAUNCH_BITS)};
+    s->narrow = accessor ? s->atomic && s->strength == GR_STRONG_CTA : (int)second;
+    s->dev_shared = accessor && first;
+    s->blk_shared = accessor && second;
+    if (gr_paper_whole(word, more) && s->launch == (launch & ((1u << GR_PAPER_LAUNCH_BITS) - 1)) && s->bytes)
         return 1;
     s->bytes = 0;
     return 0;
