@@ -5,7 +5,9 @@
 
 #include "engines/tracker/device/record.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define GR_GLOBAL
 #define GR_INLINE     static inline
@@ -18,11 +20,20 @@ static struct Now {
     GrTrackerControl *control;
     uint32_t block, tid, mask, launch;
 } gr_now;
-static void (*between)(void); // happens before the next exchange
+static void (*between)(void);  // happens before the next exchange
+static void (*entering)(void); // happens before the next store to `entered`
+static const uint64_t *entered;
 
 static uint64_t gr_fetch64(const uint64_t *at) { return *at; }
 static uint64_t gr_load64(const uint64_t *at) { return *at; }
-static void gr_store64(uint64_t *at, uint64_t v) { *at = v; }
+static void gr_store64(uint64_t *at, uint64_t v) {
+    void (*other)(void) = entering;
+    if (other && at == entered) {
+        entering = NULL;
+        other();
+    }
+    *at = v;
+}
 static void gr_store32(uint32_t *at, uint32_t v) { *at = v; }
 static void gr_count(uint64_t *at, uint64_t n) { *at += n; }
 static uint64_t gr_compare_swap64(uint64_t *at, uint64_t expected, uint64_t desired) {
@@ -59,6 +70,56 @@ static uint32_t gr_total_smem(void) { return 1024; }
 static int gr_is_shared(uint64_t generic, uint64_t *at) {
     (void)generic, (void)at;
     return 0;
+}
+
+// ---- Memory of the engine ----------------------------------------------------------------------------------------
+
+enum { PAIRS = 256, WORDS = 1024 }; // words of the program that are used
+
+static GrTrackerControl control;
+static GrCell *word_cells; // of the program's first words
+static void *allocated[7];
+
+static void free_memory(void) {
+    for (unsigned k = 0; k < 7; k++)
+        free(allocated[k]);
+}
+
+static bool make_memory(void) {
+    const size_t sizes[7] = {GR_DIR_COUNT * sizeof(uint64_t),
+                             GR_PART_COUNT * sizeof(uint64_t),
+                             (1 << GR_PART_SHIFT) / 4 * sizeof(GrCell),
+                             GR_THREADS * sizeof(GrThreadState),
+                             GR_BLOCKS * sizeof(GrBlockState),
+                             SHARED_BYTES,
+                             sizeof(GrTrackedHeader) + PAIRS * sizeof(GrPair)};
+    uint64_t at[7];
+    for (unsigned k = 0; k < 7; k++) {
+        if (!(allocated[k] = calloc(1, sizes[k])))
+            return false;
+        at[k] = (uint64_t)(uintptr_t)allocated[k];
+    }
+    *(uint64_t *)allocated[0] = at[1];
+    *(uint64_t *)allocated[1] = at[2];
+    word_cells = allocated[2];
+    control = (GrTrackerControl){.dir = at[0],
+                                 .threads = at[3],
+                                 .blocks = at[4],
+                                 .shared = at[5],
+                                 .shared_bytes = SHARED_BYTES,
+                                 .area = at[6],
+                                 .pairs = PAIRS};
+    gr_now.control = &control;
+    return true;
+}
+
+static void new_memory(bool words) {
+    GrTrackedHeader *head = (GrTrackedHeader *)(uintptr_t)control.area;
+    memset(head, 0, sizeof *head + PAIRS * sizeof(GrPair));
+    memset(word_cells, 0, WORDS * sizeof *word_cells);
+    memset((void *)(uintptr_t)control.shared, 0, SHARED_BYTES);
+    control.word_mode = words;
+    between = entering = NULL;
 }
 
 #endif

@@ -28,28 +28,7 @@ static uint32_t without; // rules that do not count
 
 // ---- What threads do -------------------------------------------------------------------------------------------
 
-enum {
-    PAIRS = 256,
-    LOCK_WORDS = 64,
-    X = 256,
-    WORDS = 1024,
-    ATOMIC = GR_WHAT_WRITES | GR_WHAT_READS | GR_WHAT_ATOMIC
-};
-
-static GrTrackerControl control;
-static uint64_t *part;
-static GrCell *cells;
-
-static uint64_t address_of(const void *p) { return (uint64_t)(uintptr_t)p; }
-
-static void new_memory(bool words) {
-    GrTrackedHeader *head = (GrTrackedHeader *)(uintptr_t)control.area;
-    memset(head, 0, sizeof *head + PAIRS * sizeof(GrPair));
-    memset(cells, 0, WORDS * sizeof *cells);
-    memset((void *)(uintptr_t)control.shared, 0, SHARED_BYTES);
-    control.word_mode = words;
-    between = NULL;
-}
+enum { X = 256, ATOMIC = GR_WHAT_WRITES | GR_WHAT_READS | GR_WHAT_ATOMIC };
 
 static void as(uint32_t block, uint32_t tid, uint32_t mask) {
     gr_now.block = block;
@@ -330,20 +309,32 @@ static void test_arrival(void **state) {
     assert_string_equal(races(), "clean");
 }
 
-// Shared memory of two blocks is not the same memory; within a block it is checked as global memory is.
+// Shared memory of two blocks is not the same memory, whether or not they share word_cells; within a block it is checked as global memory is.
 static void test_shared(void **state) {
     (void)state;
-    enum { SHARED = GR_SPACE_SHARED << GR_WHAT_SPACE };
-    new_memory(false);
-    launch();
-    for (uint32_t block = 0; block < 2; block++) {
-        as(block, 0, 0);
-        touch('A', GR_WHAT_WRITES | SHARED, 4, 1024);
+    enum { SHARED = GR_SPACE_SHARED << GR_WHAT_SPACE, ONE_BLOCK = 2048 / 4 * sizeof(GrCell) };
+    for (int shared = 0; shared < 2; shared++) {
+        control.shared_bytes = shared ? ONE_BLOCK : SHARED_BYTES;
+        new_memory(false);
+        launch();
+        for (uint32_t block = 0; block < 2; block++) {
+            as(block, 0, 0);
+            touch('A', GR_WHAT_WRITES | SHARED, 4, 1024);
+        }
+        assert_string_equal(races(), "clean");
+        as(1, 64, 0);
+        touch('B', GR_WHAT_READS | SHARED, 4, 1024);
+        assert_string_equal(races(), "AB R3");
     }
-    assert_string_equal(races(), "clean");
-    as(1, 64, 0);
-    touch('B', GR_WHAT_READS | SHARED, 4, 1024);
-    assert_string_equal(races(), "AB R3");
+    control.shared_bytes = SHARED_BYTES;
+}
+
+// A group of lanes counts once: half as many barriers as would wrap do not.
+static void test_half_way(void **state) {
+    (void)state;
+    assert_string_equal(run("0.0:w.A 32*0.0:sw 0.1:r.B", false, 0), "clean");
+    assert_string_equal(run("0.0:w.A 32*0.0:f 1.0:r.B", false, 0), "clean");
+    assert_string_equal(run("0.0:w.A 128*0.0:bar 0.32:r.B", false, 0), "clean");
 }
 
 // What a launch left does not meet what comes later: not its accesses, and not its locks.
@@ -403,6 +394,44 @@ static void test_at_once(void **state) {
     assert_string_equal(races(), "AB R4");
 }
 
+static void atomic_of_another(void) {
+    struct Now was = gr_now;
+    as(1, 0, 0);
+    touch('B', ATOMIC | GR_STRONG_GPU << GR_WHAT_STRENGTH, 4, X * 4);
+    gr_now = was;
+}
+
+// An atomic that is entered as the last accessor, and not yet as the last writer, is known to be an atomic.
+static void test_half_entered(void **state) {
+    (void)state;
+    new_memory(false);
+    launch();
+    entering = atomic_of_another;
+    entered = &word_cells[X].word[0];
+    as(0, 0, 0);
+    touch('A', ATOMIC | GR_STRONG_GPU << GR_WHAT_STRENGTH, 4, X * 4);
+    assert_null(entering);
+    assert_string_equal(races(), "clean");
+    touch('C', GR_WHAT_WRITES, 4, X * 4); // the other one came last
+    assert_string_equal(races(), "BC R4");
+}
+
+// Where the halves of a side are of two accesses, nothing is judged, and the next access finds a whole one.
+static void test_torn(void **state) {
+    (void)state;
+    new_memory(false);
+    launch();
+    as(0, 0, 0);
+    touch('A', GR_WHAT_WRITES, 4, X * 4);
+    word_cells[X].more[1] ^= UINT64_C(1) << 56;
+    as(1, 0, 0);
+    touch('B', GR_WHAT_WRITES, 4, X * 4);
+    assert_string_equal(races(), "clean");
+    as(2, 0, 0);
+    touch('C', GR_WHAT_WRITES, 4, X * 4);
+    assert_string_equal(races(), "BC R4");
+}
+
 // A wide access, and one that is not aligned to a word, look into each cell.
 static void test_wide(void **state) {
     (void)state;
@@ -440,34 +469,18 @@ static void test_unchecked(void **state) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t *dir = calloc(GR_DIR_COUNT, sizeof *dir);
-    part = calloc(GR_PART_COUNT, sizeof *part);
-    cells = calloc((1 << GR_PART_SHIFT) / 4, sizeof *cells);
-    void *threads = calloc(GR_THREADS, sizeof(GrThreadState)),
-         *blocks = calloc(GR_BLOCKS, sizeof(GrBlockState));
-    void *shared = calloc(1, SHARED_BYTES),
-         *area = calloc(1, sizeof(GrTrackedHeader) + PAIRS * sizeof(GrPair));
-    if (argc < 2 || !dir || !part || !cells || !threads || !blocks || !shared || !area)
+    if (argc < 2 || !make_memory())
         return 2;
     table_path = argv[1];
-    dir[0] = address_of(part);
-    part[0] = address_of(cells);
-    control = (GrTrackerControl){.area = address_of(area),
-                                 .dir = address_of(dir),
-                                 .threads = address_of(threads),
-                                 .blocks = address_of(blocks),
-                                 .shared = address_of(shared),
-                                 .shared_bytes = SHARED_BYTES,
-                                 .pairs = PAIRS};
-    gr_now.control = &control;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),     cmocka_unit_test(test_other_barriers),
-        cmocka_unit_test(test_arrival),   cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_launches),  cmocka_unit_test(test_locks_of_lanes),
-        cmocka_unit_test(test_at_once),   cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_unchecked),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_other_barriers),
+        cmocka_unit_test(test_arrival),  cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_locks_of_lanes),
+        cmocka_unit_test(test_at_once),  cmocka_unit_test(test_half_entered),
+        cmocka_unit_test(test_half_way), cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_wide),     cmocka_unit_test(test_unchecked),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    free(dir), free(part), free(cells), free(threads), free(blocks), free(shared), free(area);
+    free_memory();
     return failed;
 }

@@ -167,6 +167,9 @@ static void test_three_locks(void **state) {
 
 static void test_hash(void **state) {
     (void)state;
+    // Bits 2 to 4 of the address choose one bit of the filter, bits 5 to 7 the other one.
+    assert_int_equal(gr_lock_bloom(gr_lock_fence(gr_lock_take(0, 7 << 2 | 4 << 5, 0), 0)),
+                     1u << 7 | 1u << 12);
     assert_int_equal(gr_lock_hash(0), gr_lock_hash(3)); // one word
     assert_int_not_equal(gr_lock_hash(0), gr_lock_hash(4));
     assert_int_equal(gr_lock_hash(4), gr_lock_hash(4 + (4u << GR_LOCK_HASH_BITS))); // 1 MiB apart
