@@ -125,7 +125,6 @@ GR_SREG32(gr_tid_z, "tid.z")
 GR_SREG32(gr_ctaid_x, "ctaid.x")
 GR_SREG32(gr_ctaid_y, "ctaid.y")
 GR_SREG32(gr_ctaid_z, "ctaid.z")
-#undef GR_SREG32
 
 GR_INLINE uint64_t gr_grid_id(void) {
     uint64_t v;

@@ -84,7 +84,7 @@ def of_race(race, pairs):
 
 
 def beside_memory(race, pairs):
-    """Why an engine that keeps beside memory who accessed it in this launch cannot find a race."""
+    """Why an engine that records the accesses of this launch beside memory cannot find a race."""
     if len(set(race.launches)) == 2:
         return TWO_LAUNCHES
     def of_sides(sides):

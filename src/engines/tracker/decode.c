@@ -73,7 +73,7 @@ static const char *missing(const GrTrackedSide *a, const GrTrackedSide *b) {
     return a->warp == b->warp ? MISSING_LANES : MISSING_WARPS;
 }
 
-// A record that was being written when the program ended is counted and no more.
+// A record that was being written when the program was killed is left out.
 static bool makes_sense(const GrModuleInfo *m, const GrPair *p) {
     return p->state == GR_PAIR_READY && p->side[0].site && p->side[0].site <= m->n_sites && p->side[1].site &&
            p->side[1].site <= m->n_sites;

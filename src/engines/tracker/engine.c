@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine tracker — iGUARD's method: metadata beside the program's memory tells of each place who accessed it last and how that thread had
+// engine tracker — iGUARD's method: metadata beside the program's memory names the threads of the last accesses to each place, and how they had
 // synchronized. Inserted code looks before every access; this hands it its memory.
 #include "engines/core/engine.h"
 #include "base/vec.h"
@@ -33,7 +33,9 @@ static void look_at(const Tracker *t, const GrModule *m) {
     if (!h)
         return;
     if (h->dropped) {
-        snprintf(text, sizeof text, "%llu races of module %llu found no room in the results",
+        snprintf(text, sizeof text,
+                 "%llu races of module %llu were not recorded: no room was left, or an instruction has too "
+                 "high a number",
                  (unsigned long long)h->dropped, (unsigned long long)m->number);
         t->session->note(t->session, "engine tracker", text);
     }
@@ -163,7 +165,7 @@ static void tracker_freed(void *self, const GrRange *r) {
 
 const GrEngine gr_engine_tracker = {
     .name = "tracker",
-    .summary = "keeps beside each place who accessed it last, and how that thread had synchronized",
+    .summary = "records beside each place the last accesses, and counts how their threads synchronized since",
     .evidence = "unordered by counters",
     .classes = gr_tracker_classes,
     .decoder = &gr_tracker_decoder,

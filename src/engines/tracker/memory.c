@@ -37,7 +37,6 @@ typedef struct Tables {
 struct TrackerMemory {
     GrSession *session;
     VEC(Tables *) contexts;
-    uint64_t unchecked; // bytes without metadata
 };
 
 static CUcontext current(GrSession *s) {
@@ -154,7 +153,6 @@ static bool cover(TrackerMemory *m, Tables *t, Part *p, uint64_t top, uint32_t f
                 n++;
             Run *r = run_for(m, t, n);
             if (!r) {
-                m->unchecked += (uint64_t)n * GRANULE;
                 all = false;
                 g += n - 1;
                 continue;

@@ -15,20 +15,13 @@ extern GR_GLOBAL GrTrackerControl __gr_control;
 #endif
 
 #ifndef GR_SEQUENTIAL
-#define GR_READ_SREG(name, reg)                                                                              \
-    GR_INLINE uint32_t name(void) {                                                                          \
-        uint32_t v;                                                                                          \
-        __asm__("mov.u32 %0, %%" reg ";" : "=r"(v));                                                         \
-        return v;                                                                                            \
-    }
-GR_READ_SREG(gr_ntid_x, "ntid.x")
-GR_READ_SREG(gr_ntid_y, "ntid.y")
-GR_READ_SREG(gr_ntid_z, "ntid.z")
-GR_READ_SREG(gr_nctaid_x, "nctaid.x")
-GR_READ_SREG(gr_nctaid_y, "nctaid.y")
-GR_READ_SREG(gr_nctaid_z, "nctaid.z")
-GR_READ_SREG(gr_total_smem, "total_smem_size")
-#undef GR_READ_SREG
+GR_SREG32(gr_ntid_x, "ntid.x")
+GR_SREG32(gr_ntid_y, "ntid.y")
+GR_SREG32(gr_ntid_z, "ntid.z")
+GR_SREG32(gr_nctaid_x, "nctaid.x")
+GR_SREG32(gr_nctaid_y, "nctaid.y")
+GR_SREG32(gr_nctaid_z, "nctaid.z")
+GR_SREG32(gr_total_smem, "total_smem_size")
 #endif
 
 // The thread that executes this.
@@ -67,17 +60,10 @@ GR_INLINE int gr_blocks_alias(void) {
 
 #ifdef GR_CLUSTERS
 #ifndef GR_SEQUENTIAL
-#define GR_READ_SREG(name, reg)                                                                              \
-    GR_INLINE uint32_t name(void) {                                                                          \
-        uint32_t v;                                                                                          \
-        __asm__("mov.u32 %0, %%" reg ";" : "=r"(v));                                                         \
-        return v;                                                                                            \
-    }
-GR_READ_SREG(gr_cluster_nctaid_x, "cluster_nctaid.x")
-GR_READ_SREG(gr_cluster_nctaid_y, "cluster_nctaid.y")
-GR_READ_SREG(gr_cluster_nctaid_z, "cluster_nctaid.z")
-GR_READ_SREG(gr_cluster_blocks, "cluster_nctarank")
-#undef GR_READ_SREG
+GR_SREG32(gr_cluster_nctaid_x, "cluster_nctaid.x")
+GR_SREG32(gr_cluster_nctaid_y, "cluster_nctaid.y")
+GR_SREG32(gr_cluster_nctaid_z, "cluster_nctaid.z")
+GR_SREG32(gr_cluster_blocks, "cluster_nctarank")
 
 GR_INLINE uint32_t gr_rank_of(uint64_t at) {
     uint32_t rank;
@@ -203,6 +189,10 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
                         const Side *mine, const Side *other) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     GR_GLOBAL GrPair *pairs = (GR_GLOBAL GrPair *)(head + 1);
+    if (!other->site) { // above the sites that a word can name
+        gr_count(&head->dropped, 1);
+        return;
+    }
     uint64_t key =
         (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | (other->site & 0xfffffff);
     key = key ? key : 1;

@@ -99,4 +99,16 @@ GR_INLINE int gr_is_shared(uint64_t generic, uint64_t *at) {
 }
 GR_INLINE uint32_t gr_rank_of(uint64_t at) { return (uint32_t)(at >> VM_SHARED_SHIFT); }
 
+// Each rules_*.c includes one runtime, whose functions are its own.
+#define __gr_begin  runtime_begin
+#define __gr_access runtime_access
+#define __gr_saw    runtime_saw
+#define __gr_range  runtime_range
+#define __gr_order  runtime_order
+static void runtime_begin(void);
+static void runtime_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value);
+static void runtime_saw(uint32_t what, uint64_t at);
+static void runtime_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
+static void runtime_order(uint32_t what, uint32_t lanes);
+
 #endif
