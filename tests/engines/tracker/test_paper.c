@@ -72,12 +72,15 @@ static char mark_of(uint32_t site) { return site && site < 27 ? (char)('A' + sit
 
 static int by_text(const void *a, const void *b) { return strcmp(a, b); }
 
-// The races that were recorded, as the table has them.
+// The races that were recorded, as the table has them; "dropped" for those whose other side has no site.
 static const char *races(void) {
     static char text[512];
-    char all[PAIRS][16];
+    char all[PAIRS + 1][16];
     unsigned n = 0;
-    const GrPair *p = (const GrPair *)((const GrTrackedHeader *)(uintptr_t)control.area + 1);
+    const GrTrackedHeader *head = (const GrTrackedHeader *)(uintptr_t)control.area;
+    const GrPair *p = (const GrPair *)(head + 1);
+    if (head->dropped)
+        snprintf(all[n++], sizeof *all, "dropped");
     for (unsigned k = 0; k < PAIRS; k++) {
         if (p[k].state != GR_PAIR_READY)
             continue;
