@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// launch — what is known of a launch of a kernel before it is made: from host code (LLVM IR), or from a run that was recorded.
+#ifndef GR_VERIFIER_LAUNCH_H
+#define GR_VERIFIER_LAUNCH_H
+
+#include "base/status.h"
+#include "base/vec.h"
+#include "engines/verifier/term/term.h"
+
+// HGRD's classes of facts (section 4); each can be switched off (docs: what each is worth).
+typedef enum GrFactClass {
+    GR_FACT_BRANCH = 1,     // 1: asserts and every branch on the way to the launch
+    GR_FACT_DIMENSIONS = 2, // 2: grid and block
+    GR_FACT_SHARED = 3,     // 3: parameters that share a host variable
+    GR_FACT_LOOP = 4,       // 4: bounds of the host's loops
+    GR_FACT_ALLOCATION = 5, // 5: sizes of allocations
+} GrFactClass;
+
+typedef struct GrFact {
+    const GrTerm *term; // 1 bit
+    GrFactClass class;
+    const char *file;
+    uint32_t line;
+    const char *text; // for people: "assert(rows == cols)", "grid is (n / 16, 1, 1)"
+} GrFact;
+
+typedef struct GrAllocation {
+    uint32_t id;
+    const char *call; // "cudaMalloc", "a parameter of launch()", "a variable"
+    const char *name; // of the host's variable, where known
+    const char *file;
+    uint32_t line;
+    const GrTerm *size; // bytes, 64 bits; NULL: not known
+    bool distinct;      // made by an allocating call: apart from every other allocation
+} GrAllocation;
+
+// A part of the launch's parameters that is known.
+typedef struct GrArgument {
+    uint32_t param, offset, bits;
+    const GrTerm *value;            // of a scalar; NULL: a pointer
+    const GrAllocation *allocation; // of a pointer; NULL: not known where
+    const GrTerm *at;               // bytes into the allocation, 64 bits
+} GrArgument;
+
+typedef struct GrHostLaunch {
+    const char *kernel;          // the entry's name in PTX
+    const char *file, *function; // where it is launched
+    uint32_t line;
+    const GrTerm *grid[3], *block[3], *shared_bytes; // 32 bits each
+    bool cooperative, recorded;                      // recorded: of a run, not of all
+    VEC(GrArgument) arguments;
+    VEC(GrFact) facts;
+    VEC(const char *)
+    gaps; // what could not be followed, a sentence each: facts are missing, so the launch is less known
+} GrHostLaunch;
+
+typedef struct GrHost {
+    Arena arena;
+    VEC(GrHostLaunch *) launches;
+    VEC(GrAllocation *) allocations;
+    VEC(const char *) remarks; // "compiled with -DNDEBUG: asserts are no facts"
+    VEC(const char *) reasons; // what is missing for a verdict
+} GrHost;
+
+void gr_host_init(GrHost *h);
+void gr_host_free(GrHost *h);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// model — what one thread of a kernel accesses, as terms: where, when, and between which barriers.
+//
+// Made from PTX of -O0 shape (nvcc -Xcicc -O0, or --Ofast-compile=max), where one access of the source is one of the PTX. Calls are inlined,
+// the local depot is forwarded, loops are summed up by counters. What cannot be followed becomes a free symbol, or a GrGap:
+// it is never left out. The model says more than can happen, never less: a proof that it has no race holds for the kernel.
+#ifndef GR_VERIFIER_MODEL_H
+#define GR_VERIFIER_MODEL_H
+
+#include "base/status.h"
+#include "base/vec.h"
+#include "engines/verifier/term/term.h"
+#include "ptx/ptx.h"
+
+// ---- Memory -----------------------------------------------------------------------------------------------------
+
+typedef enum GrObjectKind {
+    GR_OBJECT_PARAM,  // what a pointer parameter points to; the host says which allocation
+    GR_OBJECT_GLOBAL, // a variable of the module
+    GR_OBJECT_SHARED, // a shared variable, or dynamic shared memory: one for each block
+    GR_OBJECT_UNKNOWN, // a pointer that was loaded or computed from what is not a pointer: may be any global memory
+} GrObjectKind;
+
+typedef struct GrObject {
+    GrObjectKind kind;
+    uint32_t id;            // dense from 0, within the model
+    const PtxVar *var;      // GLOBAL, SHARED
+    uint32_t param, offset; // PARAM: parameter, and byte within it where the pointer stands
+    uint64_t size;          // bytes; 0 not known
+    bool written;           // by some access of the model, or by one that may be to any object
+    const char *name;       // for people: the variable, "parameter 2", "a pointer loaded at line 12"
+    GrSymbol *symbol;       // OBJECT: for READs
+} GrObject;
+
+// ---- Loops and barriers ------------------------------------------------------------------------------------------
+
+typedef struct GrLoop {
+    uint32_t id, line;
+    const struct GrLoop *parent;
+    GrSymbol *counter; // scope THREAD: how often the back edge was taken
+    bool has_barrier;  // some barrier of the block is in it
+    bool
+        uniform; // every thread of a block goes round equally often, because of its condition or of a barrier in each round
+} GrLoop;
+
+typedef enum GrBarrierKind {
+    GR_BARRIER_ENTRY, // the kernel's begin, as a barrier
+    GR_BARRIER_BLOCK, // bar.sync, barrier.sync of all threads
+    GR_BARRIER_WARP,  // bar.warp.sync
+    GR_BARRIER_GRID,  // a cooperative grid's barrier
+    GR_BARRIER_SOME,  // a barrier of some threads, or a named one: `number`, `count`
+} GrBarrierKind;
+
+typedef struct GrBarrier {
+    uint32_t id;
+    GrBarrierKind kind;
+    const PtxStmt *stmt;
+    const GrTerm *guard;          // when a thread comes to it
+    const GrTerm *mask;           // WARP: lanes; NULL: not known
+    const GrTerm *number, *count; // SOME
+    const GrLoop *loop;
+} GrBarrier;
+
+// How an access can come after a barrier with no other one of that kind between: `rounds` is how often the back edge of the innermost loop
+// around the barrier was taken since.
+typedef enum GrRounds {
+    GR_ROUNDS_SAME,
+    GR_ROUNDS_NEXT,
+    GR_ROUNDS_ANY,
+    GR_ROUNDS_LEFT /* the loop */
+} GrRounds;
+typedef struct GrAfter {
+    const GrBarrier *barrier;
+    GrRounds rounds;
+} GrAfter;
+
+// ---- Accesses ------------------------------------------------------------------------------------------------------
+
+typedef struct GrPlace {         // one position of the source, and the calls that led there
+    const char *file, *function; // function: NULL in the kernel itself
+    uint32_t line;
+    const struct GrPlace *inlined_at;
+} GrPlace;
+
+// A fence on every path to the access (`before`) or on every path from it to the kernel's end (`after`), or an atomic there that may take or
+// release a lock.
+typedef struct GrSync {
+    const PtxStmt *stmt;
+    PtxScope scope;
+    PtxSem sem;                                        // of a fence or an access with semantics
+    bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
+    bool spins;       // a loop repeats it until it has the value that it waits for
+    GrObject *object; // of an atomic or a strong access
+    const GrTerm *offset;
+    const GrPlace *place;
+} GrSync;
+
+typedef struct GrKernelAccess {
+    uint32_t id;
+    const PtxStmt *stmt; // in the original module
+    uint32_t site;       // PtxSite.id
+    const GrPlace *place;
+    bool reads, writes, atomic, strong;
+    PtxScope scope; // of strong ones
+    PtxSem sem;
+    bool async;    // performed later (cp.async)
+    uint32_t size; // bytes from offset on
+    GrObject *object;
+    const GrTerm *offset;         // 64 bits
+    const GrTerm *guard;          // 1 bit: when the thread makes it
+    const GrTerm *value;          // of a store, where known; else NULL
+    const GrLoop *loop;           // innermost; NULL: none
+    VEC(GrAfter) after;           // of block barriers (and the entry)
+    VEC(GrAfter) after_warp;      // of warp and block barriers
+    VEC(GrSync *) before, behind; // in program order, nearest last / first
+} GrKernelAccess;
+
+// What the model leaves open: it makes what it concerns `unknown`.
+typedef struct GrGap {
+    const char *why; // "indirect call", "texture", "recursion", "wmma", …
+    const GrPlace *place;
+    bool whole_kernel; // else only the accesses that are not there (their objects are named in `why`)
+} GrGap;
+
+typedef struct GrKernelModel {
+    Arena arena;
+    const PtxModule *module;
+    const PtxFunc *func;
+    VEC(GrObject *) objects;
+    VEC(GrKernelAccess *) accesses;
+    VEC(GrBarrier *) barriers;
+    VEC(GrLoop *) loops;
+    VEC(GrGap) gaps;
+    VEC(const GrTerm *)
+    facts; // that hold in every thread: tid < ntid, loop counters >= 0, what atomics return, uniform values
+    VEC(const GrTerm *)
+    no_wrap; // 32-bit operations on addresses that integers read as exact: for the check of the assumption
+    bool atomics_value_used;
+} GrKernelModel;
+
+// The model of kernel `f`. Terms are made in `t`, which must outlive the model, and so must the module. GR_ERR_UNSUPPORTED never: what is not
+// understood is in `gaps`. GR_ERR_LIMIT: more than `most_accesses` (0: 20000) or terms after inlining; also a gap in effect.
+gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+                          GrKernelModel *out, gr_error *err);
+void gr_kernel_model_free(GrKernelModel *m);
+
+// The symbol of `bits` bits at byte `offset` of parameter `param` of the kernel (made at need, one for each place). Special registers likewise:
+// "%tid.x", "%ntid.x", … (32 bits, with their ranges).
+const GrSymbol *gr_kernel_param(GrTerms *t, const PtxFunc *f, uint32_t param, uint32_t offset, uint32_t bits);
+const GrSymbol *gr_kernel_special(GrTerms *t, const char *name);
+
+// For people and tests: every access with its object, offset, guard and barriers, a line each.
+void gr_kernel_model_print(const GrKernelModel *m, StrBuf *out);
+
+#endif

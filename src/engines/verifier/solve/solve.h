@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// solve — whether terms can hold at once (Z3, in a child process with hard limits).
+//
+// Terms are read as integers first: additions and products of 32 and 64 bits are taken not to wrap (GrQuery.wrap: bit strings instead, which
+// is exact and slow). A difference of two addresses falls apart level by level (digit decomposition), products get hints. A
+// model is evaluated again in machine arithmetic: one that does not hold there is no answer.
+#ifndef GR_VERIFIER_SOLVE_H
+#define GR_VERIFIER_SOLVE_H
+
+#include "base/status.h"
+#include "engines/verifier/term/term.h"
+
+typedef enum GrAnswer {
+    GR_ANSWER_NO,      // they cannot hold at once
+    GR_ANSWER_YES,     // they can: the model says how
+    GR_ANSWER_UNKNOWN, // out of time or memory, or what a term says is more than the solver decides
+} GrAnswer;
+
+// Two ranges of bytes: do [a, a + a_size) and [b, b + b_size) meet? It is decomposed, so it is not among the terms.
+typedef struct GrOverlap {
+    const GrTerm *a, *b; // 64 bits
+    uint32_t a_size, b_size;
+} GrOverlap;
+
+typedef struct GrQuery {
+    const GrTerm *const *terms; // 1 bit each: all must hold
+    size_t n_terms;
+    const GrOverlap *overlap; // NULL: none
+    double seconds;           // 0: 5
+    bool wrap;                // bit strings: 32-bit arithmetic may wrap
+} GrQuery;
+
+typedef struct GrSolverModel {
+    uint64_t *values; // by GrSymbol.id, zero-extended; n_values of them
+    uint32_t n_values;
+    // What memory holds that is read (READ): object's id, offset, width, value.
+    struct GrSolverCell {
+        uint32_t object, bits;
+        uint64_t offset, value;
+    } * cells;
+    size_t n_cells;
+} GrSolverModel;
+
+typedef struct GrSolved {
+    GrAnswer answer;
+    GrSolverModel model; // of YES
+    const char *
+        how; // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Static text or in `text`
+    char text[256];
+    double seconds;
+} GrSolved;
+
+// A solver for many queries over one GrTerms. GR_ERR_UNSUPPORTED: this build has no Z3.
+typedef struct GrSolver GrSolver;
+gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err);
+void gr_solver_free(GrSolver *s);
+// GR_OK whatever the answer is; an error is one of ours (memory, fork).
+gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err);
+void gr_solved_free(GrSolved *s);
+
+// Values of the model, for gr_term_value; symbols it does not mention are 0 or the nearest end of their range.
+GrValues gr_solver_values(const GrSolverModel *m);
+
+#endif
