@@ -154,7 +154,7 @@ static void sweep(Exact *x) {
     for (size_t k = 0; k < x->freed.len; k++)
         gr_order_mark(&x->order, x->freed.data[k].stamp.at.launch, x->freed.data[k].stamp.at.id);
     gr_order_sweep(&x->order, &sweep);
-    gr_work_sweep(&x->work, &sweep);
+    gr_work_sweep(&x->work, &sweep.filter);
     gr_hosts_sweep(&x->hosts, &sweep);
     gr_order_sweep_end(&sweep);
     x->tidy_at = 2 * gr_order_bytes(&x->order) + TIDY_BYTES + gr_shadow_bytes(s) / 8;
@@ -360,6 +360,7 @@ void gr_exact_free(Exact *x) {
         forget_blocks(x, x->order.active.data[k]);
     gr_order_free(&x->order);
     gr_work_free(&x->work);
+    gr_map_free(&x->copies);
     gr_hosts_free(&x->hosts);
     gr_shadow_free(&x->shadow);
     for (size_t k = 0; k < x->races.len; k++)

@@ -10,7 +10,7 @@
 #include "engines/exact/dekker.h"
 #include "engines/exact/exact.h"
 #include "engines/exact/hosts.h"
-#include "engines/exact/order/work.h"
+#include "engines/core/work.h"
 #include "engines/exact/shadow.h"
 
 typedef struct Module {
@@ -91,6 +91,7 @@ struct Exact {
     Order order;
     Shadow shadow;
     Work work;
+    Map copies; // item -> Launch that stands for it
     Hosts hosts;
     VEC(Module) modules;
     Map modules_seen; // PtxModule.serial -> index of modules, and 1

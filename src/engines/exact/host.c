@@ -32,7 +32,7 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
         gr_clock_release(known);
         gr_clock_release(sure);
     }
-    if (!b || !gr_map_put_u64(&x->work.copies, w->item, l)) {
+    if (!b || !gr_map_put_u64(&x->copies, w->item, l)) {
         x->nomem = true;
         return;
     }
@@ -50,7 +50,7 @@ static void host_begins(Exact *x, const GrWork *w, Clock *known, Clock *sure) {
 static Launch *done_by(Exact *x, const GrWork *w) {
     if (w->type == GR_WORK_KERNEL)
         return gr_order_told(&x->order, w->launch);
-    Launch *l = gr_map_remove_u64(&x->work.copies, w->item);
+    Launch *l = gr_map_remove_u64(&x->copies, w->item);
     if (l) {
         gr_order_block_end(&x->order, gr_order_block(l, 0));
         gr_order_launch_end(&x->order, l, false);
@@ -64,7 +64,7 @@ static void host_frees(Exact *x, const GrWork *w) {
     host_begins(x, w, known, gr_clock_retain(known));
     Launch *l = done_by(x, w);
     if (l) {
-        gr_work_host_did(&x->work, l);
+        gr_order_had_turn(l, gr_work_host_did(&x->work));
         gr_clock_add(&x->hosts.besides, gr_stream_key(l->stream), l->turn);
     }
 }
@@ -108,7 +108,9 @@ static void ended(Exact *x, const GrWork *w) {
     if (w->type == GR_WORK_HOST)
         gr_exact_host_releases(x);
     Launch *done = done_by(x, w);
-    gr_work_ended(&x->work, w, done);
+    WorkTurn turn = gr_work_ended(&x->work, w, done != NULL, done ? done->end : NULL);
+    if (done && turn.turn)
+        gr_order_had_turn(done, turn);
     gr_hosts_ended(&x->hosts, w, done);
 }
 

@@ -55,7 +55,7 @@ void gr_hosts_sweep(Hosts *h, Sweep *s) {
     for (unsigned k = 0; k < HOST_WAITS; k++)
         gr_order_sweep_clock(s, &h->wait[k].known);
     gr_order_sweep_clock(s, &h->besides);
-    gr_work_sweep(&h->work, s);
+    gr_work_sweep(&h->work, &s->filter);
 }
 
 static HostThread *thread_of(Hosts *h, uint64_t id) {
@@ -230,7 +230,7 @@ void gr_hosts_launch_begins(Hosts *h, Launch *l) {
 
 void gr_hosts_ended(Hosts *h, const GrWork *e, Launch *done) {
     if (h->several)
-        gr_work_ended(&h->work, e, done);
+        (void)gr_work_ended(&h->work, e, done != NULL, NULL); // the turn is that of the other clock
     gr_clock_take(&h->work.host, NULL); // host functions: no thread is sure to learn what they know
 }
 

@@ -11,7 +11,7 @@
 
 #include "engines/exact/exact.h"
 #include "engines/exact/order/order_internal.h"
-#include "engines/exact/order/work.h"
+#include "engines/core/work.h"
 
 typedef struct HostThread {
     uint64_t id;

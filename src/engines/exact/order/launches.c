@@ -140,9 +140,9 @@ Launch *gr_order_told(Order *o, uint64_t number) {
     return l;
 }
 
-void gr_order_had_turn(Launch *l, uint64_t stream, uint32_t turn) {
-    l->stream = stream;
-    l->turn = turn;
+void gr_order_had_turn(Launch *l, WorkTurn turn) {
+    l->stream = turn.stream;
+    l->turn = turn.turn;
     gr_clock_take(&l->end, NULL); // its stream knows it
 }
 

@@ -7,15 +7,6 @@
 
 // ---- Clocks in place -----------------------------------------------------------------------------------------------
 
-void gr_clock_take(Clock **to, Clock *c) {
-    gr_clock_release(*to);
-    *to = c;
-}
-
-void gr_clock_add(Clock **to, uint64_t key, uint32_t v) { gr_clock_take(to, gr_clock_with(*to, key, v)); }
-
-void gr_clock_merge(Clock **to, Clock *c) { gr_clock_take(to, gr_clock_join(*to, c)); }
-
 // ---- What a thread knows -------------------------------------------------------------------------------------------
 
 Clock *gr_order_flush_waited(Block *b, Warp *w, uint32_t together) {

@@ -22,12 +22,12 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "engines/exact/order/clock.h"
+#include "engines/core/work.h"
 #include "vm/observer.h"
 
 enum { LANES = 32, BARRIERS = 16, WARP_GROUPS = 8, SCOPES = 4, ASKED = 16 };
 
-typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM } Level;
+typedef enum Level { BY_THREAD, BY_WARP, BY_BLOCK, BY_STREAM = GR_STREAM_LEVEL } Level;
 
 // How far apart two threads are: the narrowest scope that includes both (PTX_SCOPE_CTA and up, less 1).
 typedef enum Relation { SAME_BLOCK, SAME_CLUSTER, SAME_DEVICE, SAME_SYSTEM } Relation;
@@ -343,7 +343,7 @@ Launch *gr_order_launch(const Order *o, uint64_t number); // active; NULL when t
 // The launch of that number has ended, as far as the program's work goes. NULL: it never began.
 Launch *gr_order_told(Order *o, uint64_t number);
 // Its work has had that turn in its stream.
-void gr_order_had_turn(Launch *l, uint64_t stream, uint32_t turn);
+void gr_order_had_turn(Launch *l, WorkTurn turn);
 Block *gr_order_block_begin(Order *o, Launch *l, uint64_t linear);
 void gr_order_block_end(Order *o, Block *b);
 

@@ -5,11 +5,6 @@
 
 #include "engines/exact/order/order.h"
 
-// Clocks in a variable, which keeps its reference: take owns c, merge does not.
-void gr_clock_take(Clock **to, Clock *c);
-void gr_clock_add(Clock **to, uint64_t key, uint32_t v);
-void gr_clock_merge(Clock **to, Clock *c);
-
 // What the lane knows of others; with its own past; that of several lanes. References of the caller's own.
 Clock *gr_order_base(Block *b, Warp *w, uint32_t lane);
 // The same but for the lane's own cp.async.
@@ -27,7 +22,6 @@ void gr_order_learn(Order *o, Block *b, Warp *w, uint32_t mask, Clock *c);
 
 void gr_order_forget_lanes(Warp *w); // their own clocks
 void gr_order_forget_joined(Order *o);
-static inline uint64_t gr_stream_key(uint64_t stream) { return key_of(BY_STREAM, stream, 0, 0); }
 
 // launches.c
 // A new block instance's number; 0: out of memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_clock — clocks against a plain array, and that they share what they can.
-#include "engines/exact/order/clock.h"
+#include "engines/core/clock.h"
 
 #include "base/rng.h"
 

@@ -5,11 +5,22 @@
 // One clock per stream (what its next item comes after), per event's record, and one for the host: what it submits comes
 // after what it has waited for. Of a stream's work clocks name the last that is known: it comes after all the earlier. The host is one
 // thread here: what is between several of its threads is in hosts.h.
-#ifndef GR_EXACT_WORK_H
-#define GR_EXACT_WORK_H
+#ifndef GR_ENGINES_WORK_H
+#define GR_ENGINES_WORK_H
 
+#include "base/vec.h"
 #include "device_api/work.h"
-#include "engines/exact/order/order.h"
+#include "engines/core/clock.h"
+
+// In clocks: all work of a stream up to a turn. The lowest three bits of a key tell what it names, and an engine may have keys of other levels.
+enum { GR_STREAM_LEVEL = 3 };
+static inline uint64_t gr_stream_key(uint64_t stream) { return stream << 3 | GR_STREAM_LEVEL; }
+
+// The place of a piece of work that accesses memory, in the order of its stream. turn 0: none.
+typedef struct WorkTurn {
+    uint64_t stream; // WorkStream.number; 0: the host's own
+    uint32_t turn;
+} WorkTurn;
 
 typedef struct WorkStream {
     uint64_t id, context;
@@ -28,7 +39,6 @@ typedef struct Work {
     uint32_t host_turn; // of what the host did itself, which is stream 0
     Map marks;          // record of an event -> Clock
     Map submitted;      // item -> Clock of the host then
-    Map copies;         // item -> Launch that stands for it
     Clock *host;
     uint64_t pending;
     bool nomem;
@@ -41,15 +51,15 @@ void gr_work_submitted(Work *w, const GrWork *e);
 // *prior: of a kernel that may begin before the one before it has ended (GrWork.early), what it comes after once it has waited;
 // else NULL. Likewise.
 Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior);
-// `done` is what stands for it, NULL for items that access nothing.
-void gr_work_ended(Work *w, const GrWork *e, Launch *done);
+// `accesses`: the item accesses memory, and takes a turn; `end`: what its threads knew besides, or NULL.
+WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end);
 // The host itself did it, at once: what it submits from now on comes after.
-void gr_work_host_did(Work *w, Launch *done);
+WorkTurn gr_work_host_did(Work *w);
 // True when everything is over and known to the host, hence to all that comes.
 bool gr_work_waited(Work *w, const GrWork *e);
 // Then all of it can be forgotten.
 void gr_work_settle(Work *w);
 // Its clocks are filtered.
-void gr_work_sweep(Work *w, Sweep *s);
+void gr_work_sweep(Work *w, ClockFilter *f);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // clock — see clock.h.
-#include "engines/exact/order/clock.h"
+#include "engines/core/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -434,3 +434,14 @@ void gr_clock_each(const Clock *c, void (*f)(void *user, uint64_t key, uint32_t 
     for (uint32_t m = c->used ? 0 : leaf(c)->mask, k = 0; m; m &= m - 1, k++)
         f(user, key_of(leaf(c)->group, (unsigned)__builtin_ctz(m)), leaf(c)->value[k]);
 }
+
+// ---- In a variable -------------------------------------------------------------------------------------------------
+
+void gr_clock_take(Clock **to, Clock *c) {
+    gr_clock_release(*to);
+    *to = c;
+}
+
+void gr_clock_add(Clock **to, uint64_t key, uint32_t v) { gr_clock_take(to, gr_clock_with(*to, key, v)); }
+
+void gr_clock_merge(Clock **to, Clock *c) { gr_clock_take(to, gr_clock_join(*to, c)); }

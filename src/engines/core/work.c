@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // work — see work.h.
-#include "engines/exact/order/work.h"
-
-#include "engines/exact/order/order_internal.h"
+#include "engines/core/work.h"
 
 #include <stdlib.h>
 
@@ -21,7 +19,6 @@ void gr_work_free(Work *w) {
     gr_vec_free(&w->streams);
     clear_map(&w->marks);
     clear_map(&w->submitted);
-    gr_map_free(&w->copies);
     gr_clock_release(w->host);
 }
 
@@ -72,15 +69,16 @@ Clock *gr_work_begins(Work *w, const GrWork *e, Clock **prior) {
     return c;
 }
 
-void gr_work_ended(Work *w, const GrWork *e, Launch *done) {
+WorkTurn gr_work_ended(Work *w, const GrWork *e, bool accesses, Clock *end) {
+    WorkTurn turn = {0};
     w->pending -= w->pending != 0;
     WorkStream *mine = stream_of(w, e);
     if (!mine)
-        return;
+        return turn;
     uint64_t mark = (uint64_t)(uintptr_t)e->mark;
-    if (done) {
-        gr_clock_merge(&mine->clock, done->end);
-        gr_order_had_turn(done, mine->number, ++mine->turn);
+    if (accesses) {
+        gr_clock_merge(&mine->clock, end);
+        turn = (WorkTurn){mine->number, ++mine->turn};
         gr_clock_add(&mine->clock, gr_stream_key(mine->number), mine->turn);
         w->nomem |= mine->turn == UINT32_MAX;
     }
@@ -95,31 +93,32 @@ void gr_work_ended(Work *w, const GrWork *e, Launch *done) {
         gr_clock_merge(&w->host, mine->clock);
         gr_clock_merge(&mine->clock, w->host);
     }
+    return turn;
 }
 
-void gr_work_host_did(Work *w, Launch *done) {
-    gr_order_had_turn(done, 0, ++w->host_turn);
-    gr_clock_add(&w->host, gr_stream_key(0), w->host_turn);
+WorkTurn gr_work_host_did(Work *w) {
+    gr_clock_add(&w->host, gr_stream_key(0), ++w->host_turn);
+    return (WorkTurn){0, w->host_turn};
 }
 
-static void sweep_map(Sweep *s, Map *m) {
+static void sweep_map(ClockFilter *f, Map *m) {
     for (size_t k = 0; k < m->len; k++) {
         Clock *c = m->entries[k].live ? m->entries[k].value : NULL;
         if (!c)
             continue;
-        gr_order_sweep_clock(s, &c);
+        gr_clock_filter(f, &c);
         m->entries[k].value = c;
     }
 }
 
-void gr_work_sweep(Work *w, Sweep *s) {
+void gr_work_sweep(Work *w, ClockFilter *f) {
     for (size_t k = 0; k < w->streams.len; k++)
-        gr_order_sweep_clock(s, &w->streams.data[k].clock);
+        gr_clock_filter(f, &w->streams.data[k].clock);
     for (size_t k = 0; k < w->streams.len; k++)
-        gr_order_sweep_clock(s, &w->streams.data[k].before);
-    sweep_map(s, &w->marks);
-    sweep_map(s, &w->submitted);
-    gr_order_sweep_clock(s, &w->host);
+        gr_clock_filter(f, &w->streams.data[k].before);
+    sweep_map(f, &w->marks);
+    sweep_map(f, &w->submitted);
+    gr_clock_filter(f, &w->host);
 }
 
 bool gr_work_waited(Work *w, const GrWork *e) {

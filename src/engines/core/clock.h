@@ -5,8 +5,8 @@
 // clock costs what they differ in, and a join that adds nothing to one side is that side itself. A hash-array mapped trie of
 // 16-way nodes over the bijectively mixed key, so that equal maps have equal shapes. Keys that differ in nothing but the five bits above the
 // lowest three share a leaf, where their epochs lie side by side.
-#ifndef GR_EXACT_CLOCK_H
-#define GR_EXACT_CLOCK_H
+#ifndef GR_ENGINES_CLOCK_H
+#define GR_ENGINES_CLOCK_H
 
 #include "base/map.h"
 
@@ -24,6 +24,11 @@ uint32_t gr_clock_get(const Clock *c, uint64_t key);
 
 // c with key at no less than v. A reference of the caller's own.
 Clock *gr_clock_with(Clock *c, uint64_t key, uint32_t v);
+
+// Clocks in a variable, which keeps its reference: take owns c, merge does not.
+void gr_clock_take(Clock **to, Clock *c);
+void gr_clock_add(Clock **to, uint64_t key, uint32_t v);
+void gr_clock_merge(Clock **to, Clock *c);
 
 // Both together. A reference of the caller's own; to a or b itself when that says it all.
 Clock *gr_clock_join(Clock *a, Clock *b);
