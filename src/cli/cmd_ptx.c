@@ -69,7 +69,7 @@ static gr_status rewrite(GrOptions *o, const char *path, gr_error *err) {
                        o->engine);
     if (o->sample[0] && !(engine->caps & CAP_SAMPLES))
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s watches all accesses or none: --sample is for the engine %s",
+                       "the engine %s watches all accesses or none: --sample is for the engines %s",
                        engine->name, gr_engines_that(CAP_SAMPLES));
     GR_TRY(gr_file_read(path, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, path, &ptx, err));

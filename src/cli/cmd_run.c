@@ -98,7 +98,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
     const GrEngine *e = gr_engine_choose(o, r->on_gpu || part);
     if (part && e && !(e->caps & CAP_SAMPLES))
         return gr_fail(err, GR_ERR_ARGUMENT,
-                       "the engine %s watches all accesses or none, in every run: --%s is for the engine %s",
+                       "the engine %s watches all accesses or none, in every run: --%s is for the engines %s",
                        e->name, part, gr_engines_that(CAP_SAMPLES));
     if (r->on_gpu && !(o->caps & CAP_GPU))
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on the CPU device only: --device cpu",

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 GPURACE, PROGRAM, SOURCES, SCHEMA = sys.argv[1:5]
-ENGINES = ("exact", "collider", "collider+exact", "tracker+exact")
+ENGINES = ("exact", "collider", "collider+exact", "tracker", "tracker+exact")
 
 
 def line_of(label, file="main.cu"):
@@ -87,10 +87,16 @@ class Kernels(unittest.TestCase):
         for engine, found in (("collider", {RACE_IN_FUNCTION}), ("exact", set())):
             report = run(engine, ["--kernel", "caller_a"], "caller_b")
             self.assertEqual(places(report), found, engine)
-        for engine in ("collider+exact", "tracker+exact"):
+        for engine in ("collider+exact", "tracker", "tracker+exact"):
             report = run(engine, ["--kernel", "caller_a"], "caller_b")
             self.assertEqual(places(report), {RACE_IN_FUNCTION}, engine)
             self.assertNotIn("not confirmed", "".join(report["reasons"]), engine)
+
+    def test_barrier_of_another_kernel_counts(self):
+        for engine in ("tracker", "tracker+exact"):
+            for seed in "123":
+                report = run(engine, ["--kernel", "puts_once", "--seed", seed], "puts_once", "puts_twice")
+                self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), (engine, seed))
 
 
 class Files(unittest.TestCase):
@@ -116,10 +122,11 @@ class Files(unittest.TestCase):
             self.assertEqual(places(run("exact", ["--file", file], "two_files")), set(), file)
 
     def test_synchronization_still_counts(self):
-        for options in ([], ["--not-file", "header.h|cuda"], ["--file", "main.cu"]):
-            for seed in "123":
-                report = run("exact", [*options, "--seed", seed], "ordered")
-                self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), (options, seed))
+        for engine in ("exact", "tracker"):
+            for options in ([], ["--not-file", "header.h|cuda"], ["--file", "main.cu"]):
+                for seed in "123":
+                    report = run(engine, [*options, "--seed", seed], "ordered", *(["seen"] if engine == "tracker" else []))
+                    self.assertEqual((report["verdict"], report["reasons"]), ("clean", []), (engine, options, seed))
 
     def test_nothing_left(self):
         for engine in ENGINES:
@@ -168,21 +175,24 @@ class Ptx(unittest.TestCase):
 
 class Sample(unittest.TestCase):
     def test_verdict_says_how_much(self):
+        for engine in ("auto", "tracker"):
+            self.check_verdicts(engine, "tracker" if engine == "tracker" else "collider")
+
+    def check_verdicts(self, engine, name):
         clean = nothing = 0
         for seed in range(1, 13):
-            report = run("auto", ["--sample", "3", "--seed", str(seed)], "many")
+            report = run(engine, ["--sample", "3", "--seed", str(seed)], "many")
             sample, accesses = report["coverage"]["sample"], report["coverage"]["accesses"]
-            self.assertEqual((report["engine"], sample["spec"], sample["chosen"], accesses["checked"]),
-                             ("collider", "3", 3, 3))
+            self.assertEqual((report["engine"], sample["spec"], sample["chosen"], accesses["checked"]), (name, "3", 3, 3))
             self.assertEqual(sample["qualifying"], 3 + accesses["sampled_out"])
             self.assertLessEqual(sample["watched"], 3)
             self.assertEqual(report["verdict"], "clean" if sample["watched"] else "inconclusive")
             self.assertEqual("nothing was watched" in "".join(report["reasons"]), not sample["watched"])
             clean, nothing = clean + (sample["watched"] > 0), nothing + (sample["watched"] == 0)
         self.assertTrue(clean and nothing)
-        report = run("auto", ["--kernel", "many", "--sample", "2"], "many")
+        report = run(engine, ["--kernel", "many", "--sample", "2"], "many")
         self.assertEqual((report["verdict"], report["coverage"]["sample"]["watched"]), ("clean", 2))
-        done = call("run", "--device", "cpu", "--kernel", "many", "--sample", "2", "--", PROGRAM, "many")
+        done = call("run", "--device", "cpu", "--engine", engine, "--kernel", "many", "--sample", "2", "--", PROGRAM, "many")
         self.assertIn("verdict: clean (2 of 8 accesses were watched)", done.stderr)
 
     def test_only_what_was_chosen_reports(self):
@@ -191,6 +201,28 @@ class Sample(unittest.TestCase):
         self.assertTrue(all(len(r["races"]) <= 1 or {x["instructions"] for x in r["races"]} == {1} for r in found))
         self.assertGreater(sum(len(r["races"]) for r in found), 0)
         self.assertGreater(everything, 1)
+
+    def test_tracker_needs_both_sides(self):
+        """Two accesses race with each other and the store with itself; the instructions of a report are all among those chosen."""
+        everything = run("tracker", ["--kernel", "adds"], "adds")["races"]
+        qualifying = run("tracker", ["--kernel", "adds", "--sample", "1"], "adds")["coverage"]["sample"]["qualifying"]
+        found = set()
+        for seed in range(1, 9):
+            report = run("tracker+exact", ["--kernel", "adds", "--sample", "1", "--seed", str(seed)], "adds")
+            own = [race for race in report["races"] if race["engine"] == "tracker"]
+            found |= {race["class"] for race in own}
+            self.assertTrue(all({a["kind"] for a in race["accesses"]} == {"store"} for race in own))  # one instruction and itself
+            self.assertNotIn("not confirmed", "".join(report["reasons"]))
+        self.assertEqual(found, {"write-write race"})
+        self.assertEqual({race["class"] for race in everything}, {"read-write race", "write-write race"})
+        whole = run("tracker", ["--kernel", "adds", "--sample", str(qualifying)], "adds")
+        self.assertEqual(whole["races"], everything)
+
+    def test_tracker_sampled_is_silent_where_all_is_ordered(self):
+        for rules in (["--rules", "ptx"], ["--rules", "paper"]):
+            for seed in range(1, 9):
+                report = run("tracker", [*rules, "--sample", "50%", "--seed", str(seed)], "puts_twice", "many", *(["ordered", "seen"] if "ptx" in rules else []))
+                self.assertEqual(report["races"], [], (rules, seed))
 
     def test_as_ptx_does(self):
         with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder:
@@ -401,7 +433,7 @@ touched the same bytes and overlapped: 1 pair (and 1 more of the same lines did 
                                       (["run", "--coverage", "/no/such/folder/file", "--", PROGRAM], 2, "cannot be created"),
                                       (["run", "--coverage", self.folder, "--", PROGRAM], 2, "no ordinary file"),
                                       (["run", "--device", "cpu", "--engine", "exact", "--coverage", self.file, "--", PROGRAM], 2,
-                                       "--coverage is for the engine collider")):
+                                       "--coverage is for the engines collider, tracker")):
             done = call(*command)
             self.assertEqual(done.returncode, status, done.stderr)
             self.assertIn(text, done.stderr)

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
 #include "engines/core/engine.h"
-#include "coverage/aims.h"
-#include "coverage/coverage.h"
 #include "engines/collider/attribution.h"
 #include "engines/collider/collider_watch.h"
 #include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
+#include "engines/core/sampling.h"
 #include "engines/core/selection.h"
 #include "options/options.h"
-#include "passes/sample.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +19,7 @@ typedef struct Collider {
     GrSession *session;
     ColliderOptions options;
     GrSelection selection;
-    SampleSpec sample;
-    GrCoverage coverage; // what earlier runs watched
-    uint64_t seed;
-    char *aim; // --aim
+    GrSampling sampling;
     GrAttribution attribution;
     ColliderWatch *watch; // NULL: none
     bool stop;
@@ -38,23 +33,8 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Collider *)user)->selection, m, site);
 }
 
-// How often it was chosen. In a kernel that no run has launched there is nothing to be watched: as far as is known, since runs
-// see every launch but those of graphs. Such are chosen an eighth as often. Where the schedule makes threads wait, no thread
-// waits without a window. So with every other seed those accesses come first.
-static uint64_t level(const void *user, SampleSite site) {
-    const Collider *c = user;
-    if (c->seed % 2 && gr_aims_waits_at(c->aim, site.function, site.nth))
-        return 0;
-    const GrCoveredFunction *f = gr_map_get_u64(&c->coverage.by_id, site.function);
-    const GrCoveredSite *s = f ? gr_coverage_site(f, site.nth) : NULL;
-    uint64_t chosen = s ? s->chosen : 0;
-    return 1 + (f && !f->launched ? 8 * (chosen + 1) : chosen);
-}
-
 static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
-    const Collider *c = user;
-    return gr_sample_choose(&(SampleChoice){.spec = &c->sample, .seed = c->seed, .level = level, .user = c},
-                            m, status, err);
+    return gr_sampling_choose(&((Collider *)user)->sampling, m, status, err);
 }
 
 static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v; }
@@ -65,10 +45,8 @@ static void collider_finish(void *self) {
     if (c->watch) // which may still ask what is selected
         return;
     gr_selection_free(&c->selection);
-    gr_sample_free(&c->sample);
+    gr_sampling_free(&c->sampling);
     gr_attribution_free(&c->attribution);
-    gr_coverage_free(&c->coverage);
-    free(c->aim);
     free(c);
 }
 
@@ -79,8 +57,6 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     const ColliderWords *words = gr_options_of(o, &gr_collider_options);
     c->session = s;
     c->stop = o->stop;
-    c->seed = o->seed;
-    c->aim = strdup(o->aim);
     c->options = (ColliderOptions){.seed = (uint32_t)(o->seed ^ o->seed >> 32),
                                    .read_delay_ns = clamp32(words->read_delay),
                                    .write_delay_ns = clamp32(words->write_delay),
@@ -90,23 +66,14 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .mark = mark,
                                    .wanted = wanted,
                                    .user = c};
-    gr_coverage_init(&c->coverage);
-    gr_status st =
-        c->aim ? gr_selection_init(&c->selection, o, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    gr_status st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
-        st = gr_sample_parse(o->sample, &c->sample, err);
-    if (c->sample.kind != SAMPLE_ALL)
+        st = gr_sampling_init(&c->sampling, s, o, err);
+    if (gr_sampling_chooses(&c->sampling))
         c->options.choose = choose;
     gr_attribution_init(
         &c->attribution, s,
         clamp32(words->read_delay > words->write_delay ? words->read_delay : words->write_delay));
-    if (st == GR_OK && c->options.choose && o->coverage[0]) {
-        gr_error why = {0};
-        char where[800];
-        // The launcher has read it before: it was changed since.
-        if (gr_coverage_read(o->coverage, &c->coverage, &why) != GR_OK)
-            s->note(s, "the coverage file cannot be read", gr_error_text(&why, where, sizeof where));
-    }
     if (st == GR_OK)
         st = gr_collider_watch_begin(s, o, &c->selection, &c->watch, err);
     if (st == GR_OK)

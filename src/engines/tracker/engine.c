@@ -3,6 +3,7 @@
 // synchronized. Inserted code looks before every access; this hands it its memory.
 #include "engines/core/engine.h"
 #include "base/vec.h"
+#include "engines/core/sampling.h"
 #include "engines/core/selection.h"
 #include "engines/tracker/decode.h"
 #include "engines/tracker/device/record.h"
@@ -21,6 +22,7 @@ extern const char gr_paper_runtime_ptx[], gr_paper_cluster_runtime_ptx[];
 typedef struct Tracker {
     GrSession *session;
     GrSelection selection;
+    GrSampling sampling;
     TrackerMemory *memory;
     VEC(const GrModule *) modules; // that are loaded
     bool stop, same_value, paper, words;
@@ -61,6 +63,10 @@ static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
     return gr_selection_wants_site(&((Tracker *)user)->selection, m, site);
 }
 
+static gr_status choose(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err) {
+    return gr_sampling_choose(&((Tracker *)user)->sampling, m, status, err);
+}
+
 static void tracker_finish(void *self) {
     Tracker *t = self;
     for (size_t k = 0; k < t->modules.len; k++)
@@ -68,6 +74,7 @@ static void tracker_finish(void *self) {
     gr_vec_free(&t->modules);
     gr_tracker_memory_free(t->memory);
     gr_selection_free(&t->selection);
+    gr_sampling_free(&t->sampling);
     free(t);
 }
 
@@ -82,17 +89,15 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     t->paper = !strcmp(words->rules, "paper");
     t->words = !strcmp(words->granule, "4");
     gr_status st = gr_selection_init(&t->selection, o, err);
-    if (st != GR_OK) {
-        free(t);
-        return st;
-    }
-    *self = t;
-    if (s && !(t->memory = gr_tracker_memory_new(s))) {
+    if (st == GR_OK)
+        st = gr_sampling_init(&t->sampling, s, o, err);
+    if (st == GR_OK && s && !(t->memory = gr_tracker_memory_new(s)))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        *self = t;
+    else
         tracker_finish(t);
-        *self = NULL;
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    return GR_OK;
+    return st;
 }
 
 static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
@@ -111,6 +116,7 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
                         .release_first = t->paper,
                         .mark = mark,
                         .wanted = wanted,
+                        .choose = gr_sampling_chooses(&t->sampling) ? choose : NULL,
                         .user = t};
     m->record_bytes = gr_tracker_area_bytes(m->n_sites);
     m->record_tag = gr_tracker_decoder.tag;
@@ -169,7 +175,7 @@ const GrEngine gr_engine_tracker = {
     .evidence = "unordered by counters",
     .classes = gr_tracker_classes,
     .decoder = &gr_tracker_decoder,
-    .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_COUNTERS,
+    .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_COUNTERS | CAP_SAMPLES,
     .options = &gr_tracker_options,
     .begin = tracker_begin,
     .rewrite = tracker_rewrite,

@@ -376,8 +376,12 @@ void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
         access(site, what, at, bytes, ~UINT64_C(0), gr_active_mask());
 }
 
-// The rules of the paper know nothing of values that were seen.
+// The rules of the paper know nothing of values that were seen. An atomic that is not checked may be of a lock.
 void __gr_saw(uint32_t what, uint64_t at) {
-    (void)what;
-    (void)at;
+    if (!GR_CONTROL.area || !(what & GR_WHAT_LEFT) || !(what & (GR_WHAT_CAS | GR_WHAT_EXCH)))
+        return;
+    Me me = gr_me();
+    uint32_t owner;
+    (void)gr_shared_owner(what >> GR_WHAT_SPACE & 3, me.block, &at, &owner);
+    follow_locks(&me, what, at, gr_active_mask());
 }

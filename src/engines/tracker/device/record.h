@@ -40,6 +40,7 @@ enum {
     GR_WHAT_VALUE = 1 << 18,    // `value` is what a store of at most 8 bytes stores
     GR_WHAT_WIDE = 1 << 19,     // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
+    GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
 };
 // `value` of a load: which of its bytes the program uses.
 typedef enum GrSpace {

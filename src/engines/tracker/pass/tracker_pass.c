@@ -7,6 +7,7 @@
 #include "passes/emit.h"
 #include "passes/runtime.h"
 #include "ptx/cfg.h"
+#include "ptx/reach.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct Work {
     bool *marked;
     GrSiteStatus *status;
     gr_error *err;
+    bool classifies; // only says what each site is, and inserts nothing
 } Work;
 
 const char *gr_tracker_control_name(const char *suffix, char *buf, size_t size) {
@@ -115,6 +117,38 @@ done:
     return st;
 }
 
+static gr_status put_saw(const Work *w, const Access *a, uint32_t what, const PtxReg *address) {
+    char guard[64];
+    return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
+                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name);
+}
+
+// A register of its own for the guard: the instruction may change it, and its name may be shadowed.
+static gr_status keep_guard(Access *a, PtxStmt *at) {
+    if (!a->guard || a->guard != a->stmt->instr->guard)
+        return GR_OK;
+    PtxReg *own = gr_ptx_new_reg(a->func, PTX_PRED);
+    PtxOperand g = gr_ptx_reg_operand(a->guard);
+    a->guard = own;
+    return gr_access_put(a, at, &g, 1, "mov.pred %s, $0;", own->name);
+}
+
+// A strong read that is not checked: what it sees orders others all the same.
+static gr_status put_left_alone(const Work *w, Access *a) {
+    gr_status st = GR_OK;
+    const PtxSite *site = a->site;
+    unsigned size = a->n ? a->n * a->bytes : site->size;
+    uint32_t what = what_of(site, site->access, site->space, size) | GR_WHAT_LEFT;
+    PtxReg *address;
+    a->report = a->after;
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(keep_guard(a, a->before));
+    GR_TRY(gr_access_address64(a, a->before, &address));
+    GR_TRY(put_saw(w, a, what, address));
+done:
+    return st;
+}
+
 // ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
 static gr_status put_access(const Work *w, Access *a, const Code *code) {
     gr_status st = GR_OK;
@@ -128,6 +162,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
         w->status[site->id] = GR_SITE_HOISTED;
         return GR_OK;
     }
+    if (w->classifies)
+        return GR_OK;
     PtxStmt *at = speculated ? spec.last->next : a->before;
     char value[40] = "0";
     uint32_t what = what_of(site, site->access, site->space, size) | (a->bytes >= 8 ? GR_WHAT_WIDE : 0);
@@ -157,11 +193,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
             GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", kept->name));
         GR_TRY(gr_access_kept(a, at, &spec, kept));
         a->guard = kept;
-    } else if (a->guard && a->guard == a->stmt->instr->guard) { // its name may be shadowed
-        PtxReg *own = gr_ptx_new_reg(a->func, PTX_PRED);
-        PtxOperand g = gr_ptx_reg_operand(a->guard);
-        GR_TRY(gr_access_put(a, at, &g, 1, "mov.pred %s, $0;", own->name));
-        a->guard = own;
+    } else {
+        GR_TRY(keep_guard(a, at));
     }
     PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
@@ -171,10 +204,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
         GR_TRY(put_elements(w, a, at, what, size, address));
     else
         GR_TRY(put_call(w, a, at, what, address, value));
-    char guard[64];
     if (site->strong && site->access & PTX_ACCESS_READ)
-        GR_TRY(gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
-                             gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name));
+        GR_TRY(put_saw(w, a, what, address));
 done:
     return st;
 }
@@ -196,6 +227,8 @@ static gr_status put_operand(const Work *w, const Access *from, const Part *part
     PtxAccess access = part->access;
     PtxSpace space = part->space;
     gr_status st = GR_OK;
+    if (w->classifies)
+        return GR_OK;
     Access a = *from;
     PtxSite site = *from->site;
     site.space = space;
@@ -293,12 +326,22 @@ static bool is_plain(const PtxInstr *i, const PtxSite *site) {
            !site->async;
 }
 
+static bool is_left_alone(GrSiteStatus status) {
+    return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
+}
+
 static gr_status check_site(const Work *w, PtxStmt *s, const Code *code) {
     const PtxSite *site = &w->module->sites[s->site];
     GrSiteStatus *status = &w->status[s->site];
     Access a;
-    *status = gr_access_read_any(site, &a);
+    GrSiteStatus readable = gr_access_read_any(site, &a);
     a.err = w->err;
+    if (is_left_alone(*status)) {
+        bool sees = readable == GR_SITE_CHECKED && is_plain(s->instr, site) && site->strong &&
+                    site->access & PTX_ACCESS_READ;
+        return sees && !w->classifies ? put_left_alone(w, &a) : GR_OK;
+    }
+    *status = readable;
     if (*status == GR_SITE_PRIVATE)
         return GR_OK;
     if (!is_plain(s->instr, site))
@@ -368,17 +411,22 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
         next = s->next;
         if (s->kind != PTX_INSTR || s->tag.inserted)
             continue;
+        if (w->classifies) {
+            if (s->site)
+                GR_TRY(check_site(w, s, &code));
+            continue;
+        }
         uint32_t order = gr_tracker_order(s->instr), first = order & GR_ORDER_RELEASES;
         if (w->o->release_first && s->site && first) {
             GR_TRY(put_order(w, f, s, order & ~(uint32_t)GR_ORDER_ACQUIRES));
             order = order & GR_ORDER_ACQUIRES ? order & ~first : 0;
         }
-        if (s->site && w->status[s->site] != GR_SITE_FILTERED)
+        if (s->site)
             GR_TRY(check_site(w, s, &code));
         if (order) // behind the access, which an access that releases passes on itself
             GR_TRY(put_order(w, f, s, order));
     }
-    if (f->is_entry)
+    if (f->is_entry && !w->classifies)
         GR_TRY(put_begin(w, f));
 done:
     gr_defuse_free(&code.uses);
@@ -416,26 +464,63 @@ static gr_status limit_registers(PtxModule *m, gr_error *err) {
     return GR_OK;
 }
 
+// A kernel that is not wanted, but may call a function that is: what its threads do to synchronize counts there.
+static gr_status mark_callers(const Work *w, bool *marked) {
+    PtxModule *m = w->module;
+    bool *reached = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
+    if (!reached)
+        return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    for (uint32_t k = 0; k < m->n_funcs; k++) {
+        bool shares = false;
+        if (!m->funcs[k]->is_entry || w->marked[k])
+            continue;
+        memset(reached, 0, m->n_funcs * sizeof *reached);
+        gr_ptx_mark_reachable(m, m->funcs[k], reached);
+        for (uint32_t n = 0; n < m->n_funcs; n++)
+            shares |= reached[n] && w->marked[n];
+        for (uint32_t n = 0; shares && n < m->n_funcs; n++)
+            marked[n] |= reached[n];
+    }
+    return GR_OK;
+}
+
+static gr_status rewrite_functions(const Work *w, uint32_t n_funcs, const bool *marked) {
+    gr_status st = GR_OK;
+    for (uint32_t k = 0; k < n_funcs && st == GR_OK; k++) {
+        PtxFunc *f = w->module->funcs[k];
+        if (marked[f->index] && f->has_body && !f->tag.inserted)
+            st = rewrite_function(w, f);
+    }
+    return st;
+}
+
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    Work w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err};
-    if (!w.marked)
+    Work w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false};
+    bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
+    if (!w.marked || !followed)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (o->mark)
         o->mark(o->user, m, w.marked);
     else
         memset(w.marked, true, n_funcs * sizeof *w.marked);
+    memcpy(followed, w.marked, n_funcs * sizeof *followed);
+    GR_TRY(mark_callers(&w, followed));
     for (uint32_t k = 1; k <= m->n_sites; k++)
         status[k] = w.marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    if (o->choose) { // of those that would be checked
+        w.classifies = true;
+        GR_TRY(rewrite_functions(&w, n_funcs, w.marked));
+        w.classifies = false;
+        GR_TRY(o->choose(o->user, m, status, err));
+    }
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(limit_registers(m, err));
     GR_TRY(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
-    for (uint32_t k = 0; k < n_funcs; k++)
-        if (w.marked[m->funcs[k]->index] && m->funcs[k]->has_body && !m->funcs[k]->tag.inserted)
-            GR_TRY(rewrite_function(&w, m->funcs[k]));
+    GR_TRY(rewrite_functions(&w, n_funcs, followed));
     if (m->nomem)
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
 done:

@@ -13,13 +13,15 @@ typedef struct TrackerOptions {
         *cluster_runtime; // PTX of the rule set's device runtime; the second for sm_90 and later
     void (*mark)(void *user, const PtxModule *m, bool *marked);          // functions; NULL: all
     bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site); // NULL: all
+    // Of the sites that would be checked, leaves some out (passes/sample.h); NULL: all stay.
+    gr_status (*choose)(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err);
     void *user;
     bool
         release_first; // what an access releases is told before the access, as in machine code; else behind it
 } TrackerOptions;
 
-// Rewrites `m` in place and says of each site what became of it: `status` has m->n_sites + 1 elements. Accesses that are not wanted are
-// left alone; instructions that order never are. GR_ERR_UNSUPPORTED: the module cannot be raised to sm_70.
+// Rewrites `m` in place and says of each site what became of it: `status` has m->n_sites + 1 elements. Accesses that are not wanted or not
+// chosen are left alone, instructions that order never are; nor is what a strong read sees. GR_ERR_UNSUPPORTED: the module cannot be raised to sm_70.
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err);
 
 // The name of the module's GrTrackerControl.

@@ -20,3 +20,8 @@ __device__ __forceinline__ void take(int *flag) {
     while (!Flag(*flag).load(cuda::memory_order_acquire)) {
     }
 }
+
+__device__ __forceinline__ void look(int *p) {
+    while (!Flag(*p).load(cuda::memory_order_relaxed)) {
+    }
+}

@@ -49,6 +49,28 @@ __device__ __noinline__ void step(int *p)
 __global__ void caller_a(int *p) { step(p); }
 __global__ void caller_b(int *p) { step(p); }
 
+// A function of two kernels. In the second one a barrier keeps apart what the threads do there.
+__device__ __noinline__ void put(int *p, int i, int v) { p[i] = v; }
+
+__global__ void puts_once(int *p) { put(p, (int)threadIdx.x, 1); }
+__global__ void puts_twice(int *p)
+{
+    put(p, (int)threadIdx.x, 1);
+    __syncthreads();
+    put(p, 63 - (int)threadIdx.x, 2);
+}
+
+// Whoever has seen the store is ordered behind it. The look that sees it stands in the header.
+__global__ void seen(int *p)
+{
+    if (threadIdx.x == 0 && blockIdx.x == 0) {
+        Flag(p[1]).store(1, cuda::memory_order_relaxed); // STORED
+    } else if (threadIdx.x == 0) {
+        look(p + 1);
+        p[2] = p[1]; // BEHIND
+    }
+}
+
 // Plain accesses, each on a line of its own, that do not race.
 __global__ void many(int *p)
 {
@@ -99,6 +121,9 @@ int main(int argc, char **argv)
         LAUNCH(in_header, 1, in_header)
         LAUNCH(two_files, 1, two_files)
         LAUNCH(ordered, 2, ordered)
+        LAUNCH(puts_once, 1, puts_once)
+        LAUNCH(puts_twice, 1, puts_twice)
+        LAUNCH(seen, 2, seen)
         LAUNCH(mixed, 1, mixed)
         LAUNCH(rare, 2, rare)
         LAUNCH(caller_a, 1, caller_a)
