@@ -93,7 +93,8 @@ void gr_options_markdown(unsigned commands, StrBuf *out) {
 // The conditions that hang on the engine alone.
 bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine, unsigned caps) {
     GrOptions o = {.engine = engine, .caps = caps, .device = "cpu", .schedule = "auto"};
-    unsigned of_engine = OPT_ON_CHECKS | OPT_ON_SAMPLES | OPT_ON_WINDOWS | OPT_ON_UNHEARD | OPT_ON_ALONE;
+    unsigned of_engine =
+        OPT_ON_CHECKS | OPT_ON_ORDERS | OPT_ON_SAMPLES | OPT_ON_WINDOWS | OPT_ON_UNHEARD | OPT_ON_ALONE;
     if (t->engine)
         return gr_options_uses(&o, t->engine) && !gr_options_misses(&o, r->applies & of_engine);
     return !gr_options_misses(&o, r->applies & of_engine) && (caps & CAP_CPU || !(r->applies & OPT_ON_CPU));

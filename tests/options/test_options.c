@@ -285,8 +285,10 @@ static void test_options_without_effect(void **state) {
                     "--read-delay 1: it is for the engine collider\n"
                     "--poison-writes: it is for the engine collider\n");
     expect_unheeded("engine=collider device=cpu volatile=yes speculated=yes",
-                    "--volatile yes: it is for the engine exact\n"
+                    "--volatile yes: the engine does not look at what orders accesses\n"
                     "--speculated yes: it is for the engine exact\n");
+    expect_unheeded("engine=tracker device=gpu volatile=yes", "");
+    expect_unheeded("engine=collider+exact device=cpu volatile=yes", "");
     expect_unheeded("engine=collider+exact device=cpu speculated=yes",
                     "--speculated yes: beside a second engine they are always told\n");
     expect_unheeded("engine=none device=cpu kernel='a b' stop",

@@ -103,9 +103,9 @@ static gr_status exact_begin(GrSession *s, const GrOptions *given, void **self, 
                             .watch = watching,
                             .user = x,
                             .no_same_value = !o->same_value,
-                            .volatiles = !strcmp(words->volatiles, "yes")  ? EXACT_VOLATILE_ALL
-                                         : !strcmp(words->volatiles, "no") ? EXACT_VOLATILE_NONE
-                                                                           : EXACT_VOLATILE_LOCKSTEP,
+                            .volatiles = !strcmp(o->volatiles, "yes")  ? EXACT_VOLATILE_ALL
+                                         : !strcmp(o->volatiles, "no") ? EXACT_VOLATILE_NONE
+                                                                       : EXACT_VOLATILE_LOCKSTEP,
                             .speculated = words->speculated || explains,
                             .threads = s->threads};
     st = gr_exact_create(&options, &x->exact, err);

@@ -25,6 +25,7 @@ typedef struct Tracker {
     GrSampling sampling;
     TrackerMemory *memory;
     VEC(const GrModule *) modules; // that are loaded
+    GrVolatiles volatiles;
     bool stop, same_value, paper, words;
 } Tracker;
 
@@ -85,6 +86,9 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     t->session = s;
     t->stop = o->stop;
     t->same_value = o->same_value;
+    t->volatiles = !strcmp(o->volatiles, "yes")  ? GR_VOLATILES_ALL
+                   : !strcmp(o->volatiles, "no") ? GR_VOLATILES_NONE
+                                                 : GR_VOLATILES_LANES;
     const TrackerWords *words = gr_options_of(o, &gr_tracker_options);
     t->paper = !strcmp(words->rules, "paper");
     t->words = !strcmp(words->granule, "4");
@@ -139,6 +143,7 @@ static gr_status tracker_loaded(void *self, GrModule *m,
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
     GrTrackerControl control = {.area = m->records_device,
                                 .pairs = gr_tracker_pairs(m->n_sites),
+                                .volatiles = t->volatiles,
                                 .same_value = t->same_value,
                                 .stop = t->stop,
                                 .word_mode = t->words,

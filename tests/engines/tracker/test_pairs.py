@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels of programs/pairs.cu and compares what is reported with expected.tsv.
+"""Runs the kernels of programs/pairs.cu, or with --set others those of programs/others.cu, and compares what is reported with expected.tsv or
+others.tsv.
 
     test_pairs.py --reference GPURACE PROGRAM      the engine exact, column ptx
     test_pairs.py --rules ptx GPURACE PROGRAM      the engine tracker, between the columns tracker and ptx
@@ -20,6 +21,8 @@ Columns of expected.tsv:
     how       options of `gpurace run`; `together`: the lanes of a warp must not be parted by chance
     reason    why
     events    what the kernel does to the words that are not a thread's own (table2.py)
+
+others.tsv has kernels whose instructions the paper does not know: its columns are kernel, ptx, tracker, how and reason.
 """
 import argparse
 import csv
@@ -47,14 +50,14 @@ def fail(what, why):
     print(f"FAILED {what}: {why}")
 
 
-def read_table():
-    with open(HERE / "expected.tsv", encoding="utf-8", newline="") as f:
+def read_table(of):
+    with open(HERE / ("expected.tsv" if of == "pairs" else f"{of}.tsv"), encoding="utf-8", newline="") as f:
         return list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def read_source():
+def read_source(of):
     """The marks, {line: (kernel, letter)}, and the names of all kernels that `pairs all` runs."""
-    text = (HERE / "programs" / "pairs.cu").read_text(encoding="utf-8")
+    text = (HERE / "programs" / f"{of}.cu").read_text(encoding="utf-8")
     marks, kernel = {}, None
     for number, line in enumerate(text.split("\n"), 1):
         begins = re.match(r"(?:template <int N> )?__global__ void (\w+)\(", line)
@@ -196,13 +199,14 @@ def main():
     mode.add_argument("--reference", action="store_true")
     mode.add_argument("--rules", choices=("ptx", "paper"))
     mode.add_argument("--table", action="store_true")
+    parser.add_argument("--set", choices=("pairs", "others"), default="pairs")
     parser.add_argument("--granule", choices=("1", "4"), default="1")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("gpurace", nargs="?")
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
-    rows = read_table()
-    marks, names = read_source()
+    rows = read_table(args.set)
+    marks, names = read_source(args.set)
     if sorted(names) != sorted(row["kernel"] for row in rows):
         fail("the table", f"kernels and rows differ: {set(names) ^ {row['kernel'] for row in rows}}")
     if args.table:

@@ -40,6 +40,7 @@ enum {
     GR_WHAT_VALUE = 1 << 18,    // `value` is what a store of at most 8 bytes stores
     GR_WHAT_WIDE = 1 << 19,     // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
+    GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
 };
 // `value` of a load: which of its bytes the program uses.
@@ -124,6 +125,13 @@ typedef struct GrTrackedHeader {
     uint64_t reserved;
 } GrTrackedHeader;
 
+// Which strong pairs are reported because one of them is volatile.
+typedef enum GrVolatiles {
+    GR_VOLATILES_NONE,
+    GR_VOLATILES_LANES, // a lane loads from shared memory as data what another lane of its warp stores
+    GR_VOLATILES_ALL,
+} GrVolatiles;
+
 // Module-scope variable "__gr_control" of each rewritten module; the injection fills it after loading.
 typedef struct GrTrackerControl {
     uint64_t area;    // device address of GrTrackedHeader and `pairs` of GrPair; 0: nothing is tracked
@@ -134,7 +142,7 @@ typedef struct GrTrackerControl {
     uint64_t shared;  // cells of shared memory: a power of two of bytes
     uint64_t shared_bytes;
     uint32_t pairs;     // places for GrPair, a power of two
-    uint32_t volatiles; // report pairs of which one is volatile
+    uint32_t volatiles; // GrVolatiles
     uint32_t same_value;
     uint32_t stop;
     uint32_t word_mode; // 4 bytes are one place

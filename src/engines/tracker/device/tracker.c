@@ -29,6 +29,17 @@ GR_INLINE int reaches(uint32_t strength, uint32_t block, uint32_t other) {
            (strength == GR_STRONG_CLUSTER && gr_same_cluster(block, other));
 }
 
+// Two strong accesses that PTX does not call a race: whether one is told because it is volatile.
+GR_INLINE int volatile_told(const Look *l, const GrEntry *e, uint32_t mine, uint32_t theirs) {
+    int both = mine == GR_VOLATILE && theirs == GR_VOLATILE;
+    if (GR_CONTROL.volatiles != GR_VOLATILES_LANES)
+        return GR_CONTROL.volatiles && (mine == GR_VOLATILE || theirs == GR_VOLATILE);
+    // The loads of old code for warps in lockstep. Everything else works, if by chance.
+    return both && l->shared && e->block == (l->me.block & (GR_BLOCKS - 1)) &&
+           e->tid / 32 == l->mine.tid / 32 && l->mine.writes != e->writes &&
+           (l->mine.writes ? e->value != 0 : (l->what & GR_WHAT_DATA) != 0);
+}
+
 // The class of the two, 0: no race.
 static uint32_t judge(const Look *l, const GrEntry *e) {
     int same_block = e->block == (l->me.block & (GR_BLOCKS - 1));
@@ -52,7 +63,7 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
     if (is_strong(mine) && is_strong(theirs)) {
         int scope = reaches(mine, l->me.block, e->block) && reaches(theirs, l->me.block, e->block);
         int size = e->bytes == l->mine.bytes && e->wide == l->mine.wide;
-        if (scope && size && (!GR_CONTROL.volatiles || (mine != GR_VOLATILE && theirs != GR_VOLATILE)))
+        if (scope && size && !volatile_told(l, e, mine, theirs))
             return 0;
         class = !scope ? CLASS_SCOPE : !size ? CLASS_SIZE : CLASS_VOLATILE;
     }
@@ -330,7 +341,7 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
         lockstep(site, what, at, value);
 #endif
     access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value,
-           what & GR_WHAT_VALUE ? hash_of(value) : 0);
+           what & GR_WHAT_VALUE ? hash_of(value) : (what & GR_WHAT_DATA) != 0);
 }
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {

@@ -7,6 +7,7 @@
 #include "passes/emit.h"
 #include "passes/runtime.h"
 #include "ptx/cfg.h"
+#include "ptx/feeds.h"
 #include "ptx/reach.h"
 
 #include <stdio.h>
@@ -63,6 +64,10 @@ static uint32_t what_of(const PtxSite *site, PtxAccess access, PtxSpace space, u
     return size << GR_WHAT_SIZE |
            (gr_tracker_order(i) & GR_ORDER_ACQUIRES && site->strong ? GR_WHAT_ACQUIRES : 0) |
            (uint32_t)strength_of(site) << GR_WHAT_STRENGTH |
+           (strength_of(site) == GR_VOLATILE && access == PTX_ACCESS_READ &&
+                    gr_ptx_feeds_data(site->func, site->stmt)
+                ? GR_WHAT_DATA
+                : 0) |
            (access & PTX_ACCESS_WRITE ? GR_WHAT_WRITES : 0) | (access & PTX_ACCESS_READ ? GR_WHAT_READS : 0) |
            (access == PTX_ACCESS_RMW ? GR_WHAT_ATOMIC : 0) | space_of(space) << GR_WHAT_SPACE |
            (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_cas) ? GR_WHAT_CAS : 0) |
