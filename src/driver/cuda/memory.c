@@ -262,8 +262,12 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p) {
 __attribute__((visibility("default"))) unsigned long long gr_cpu_device_take(size_t size) {
     gr_cu_lock();
     VmRange *r = NULL;
-    if (gr_cu.initialized && !gr_cu.forked)
+    static uint64_t taken;
+    uint64_t most = gr_cu.config.tool;
+    bool room = !most || (size <= most && taken <= most - size);
+    if (room && gr_cu.initialized && !gr_cu.forked)
         (void)gr_vm_mem_alloc(gr_cu.mem, VM_MEM_INTERNAL, 0, size, 256, &r, NULL);
+    taken += r ? size : 0;
     gr_cu_unlock();
     return r ? r->addr : 0;
 }

@@ -32,7 +32,7 @@ typedef struct Tracker {
 // What the device runtime could not do, if anything.
 static void look_at(const Tracker *t, const GrModule *m) {
     const GrTrackedHeader *h = m->records;
-    char text[200];
+    char text[240];
     if (!h)
         return;
     if (h->dropped) {
@@ -48,10 +48,11 @@ static void look_at(const Tracker *t, const GrModule *m) {
             snprintf(text + n, sizeof text - (size_t)n,
                      "threads that synchronized too often were not checked any more");
         else
-            snprintf(
-                text + n, sizeof text - (size_t)n,
-                "accesses to memory that the host did not allocate were not checked, for example at 0x%llx",
-                (unsigned long long)h->unchecked);
+            snprintf(text + n, sizeof text - (size_t)n,
+                     "accesses to memory without metadata were not checked, for example at 0x%llx: no "
+                     "metadata has memory that this context "
+                     "did not allocate, or for which there was no room",
+                     (unsigned long long)h->unchecked);
         t->session->note(t->session, "engine tracker", text);
     }
 }
