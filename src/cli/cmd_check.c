@@ -121,8 +121,8 @@ static void describe(Check *c, char folder[PATH_MAX]) {
 }
 
 static void reproduce(Check *c, StrBuf *out) {
-    gr_str_addf(out, "gpurace check --engine %s --seed %llu", c->engine->name,
-                (unsigned long long)c->options.seed);
+    gr_str_add(out, "gpurace check");
+    gr_options_reproduce(&c->options, OPT_CHECK, out);
     for (size_t k = 0; k < c->files.len; k++) {
         gr_str_addc(out, ' ');
         gr_shell_quote(c->files.data[k], out);
@@ -187,7 +187,7 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
         fputs("gpurace: no file was given: gpurace check [options] FILE... [-- WORDS...]\n", stderr);
         return EXIT_USAGE;
     }
-    c->options.engine = c->engine->name;
+    c->options.engine = c->options.checker = c->engine->name;
     c->options.caps = c->engine->caps;
     if ((c->options.suppressions[0] &&
          gr_suppressions_read(c->options.suppressions, &c->suppressions, err) != GR_OK) ||

@@ -50,7 +50,7 @@ static json_t *as_json(const GrEngine *e) {
         if (e->caps >> c & 1)
             json_array_append_new(caps, word_of(can[c].id));
     for (size_t i = 0; (r = gr_options_row(i, &t)); i++)
-        if (r->commands & OPT_RUN && gr_options_heeds(t, r, e->name, e->caps))
+        if (gr_options_heeds(t, r, e->name, e->caps))
             json_array_append_new(options, json_sprintf("--%s", r->name));
     for (const GrClass *c = e->classes; c && c->number; c++)
         json_array_append_new(classes, json_string(c->name));

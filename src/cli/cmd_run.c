@@ -289,7 +289,7 @@ static const char *reproduce(const Run *r, const char *sample, StrBuf *out) {
     GrOptions o = r->options;
     o.sample = sample;
     gr_str_add(out, "gpurace run");
-    gr_options_reproduce(&o, out);
+    gr_options_reproduce(&o, OPT_RUN, out);
     gr_str_add(out, " --");
     for (char **a = r->argv; *a; a++) {
         gr_str_addc(out, ' ');

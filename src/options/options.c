@@ -312,14 +312,15 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out) {
     }
 }
 
-void gr_options_reproduce(const GrOptions *o, StrBuf *out) {
+void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out) {
     char buf[32];
     At a;
     for (size_t i = 0; (a = row_at(i)).row; i++) {
         const OptRow *r = a.row;
         const char *v = value_text(o, a, buf);
         bool always = !strcmp(r->name, "engine") || !strcmp(r->name, "device") || !strcmp(r->name, "seed");
-        if (!(r->commands & OPT_REPRODUCE) || (!always && !strcmp(v, r->deflt)))
+        if ((r->commands & (OPT_REPRODUCE | command)) != (OPT_REPRODUCE | command) ||
+            (!always && !strcmp(v, r->deflt)))
             continue;
         gr_str_addf(out, " --%s", r->name);
         if (r->type != OPT_FLAG) {

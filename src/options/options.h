@@ -123,9 +123,9 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
 // back.
 void gr_options_to_text(const GrOptions *o, StrBuf *out);
 
-// Appends ` --name value` for the options that repeat a run: the engine, device and seed always, others when
+// Appends ` --name value` for the options that repeat a run of `command`: the engine, device and seed always, others when
 // not at their defaults, quoted for a shell.
-void gr_options_reproduce(const GrOptions *o, StrBuf *out);
+void gr_options_reproduce(const GrOptions *o, unsigned command, StrBuf *out);
 
 // The engine `name` is the one that is chosen, or one of several ("collider+exact").
 bool gr_options_uses(const GrOptions *o, const char *name);

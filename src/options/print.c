@@ -95,6 +95,8 @@ bool gr_options_heeds(const GrOptTable *t, const GrOptRow *r, const char *engine
     GrOptions o = {.engine = engine, .caps = caps, .device = "cpu", .schedule = "auto"};
     unsigned of_engine =
         OPT_ON_CHECKS | OPT_ON_ORDERS | OPT_ON_SAMPLES | OPT_ON_WINDOWS | OPT_ON_UNHEARD | OPT_ON_ALONE;
+    if (!(r->commands & (caps & CAP_STATIC ? OPT_CHECK : OPT_RUN)))
+        return false;
     if (t->engine)
         return gr_options_uses(&o, t->engine) && !gr_options_misses(&o, r->applies & of_engine);
     return !gr_options_misses(&o, r->applies & of_engine) && (caps & CAP_CPU || !(r->applies & OPT_ON_CPU));
@@ -120,7 +122,7 @@ void gr_options_engines_markdown(const char *const *names, const unsigned *caps,
             gr_str_addf(out, " %s |", caps[k] >> c & 1 ? "yes" : "");
     }
     for (size_t i = 0; (r = gr_options_row(i, &t)); i++) {
-        if (!(r->commands & OPT_RUN))
+        if (!(r->commands & (OPT_RUN | OPT_CHECK)))
             continue;
         gr_str_addf(out, "\n| `--%s` |", r->name);
         for (size_t k = 0; k < n; k++)

@@ -89,9 +89,10 @@ class Check(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("checks files", done.stderr)
 
-    def test_a_build_without_such_engines_has_no_command(self):
-        self.assertNotIn("check ", call("help", gpurace=PRODUCT).stdout)
-        self.assertIn("check ", call("help").stdout)
+    def test_the_product_has_the_command_and_not_this_engine(self):
+        for gpurace, has in ((GPURACE, True), (PRODUCT, False)):
+            self.assertIn("check ", call("help", gpurace=gpurace).stdout)
+            self.assertEqual("still" in call("check", "--help", gpurace=gpurace).stdout, has)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ static void check_round_trip(const GrOptions *o) {
     gr_options_to_text(&again, &twice);
     if (once.len != twice.len || (once.len && memcmp(once.data, twice.data, once.len)))
         abort();
-    gr_options_reproduce(o, &shell);
+    gr_options_reproduce(o, OPT_RUN, &shell);
     SampleSpec sample;
     if (gr_sample_parse(o->sample, &sample, NULL) == GR_OK && sample.kind == SAMPLE_LIST && !sample.sites.len)
         abort();

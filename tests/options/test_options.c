@@ -97,7 +97,7 @@ static void test_text_round_trip(void **state) {
     assert_true(p.stop);
     assert_string_equal(p.device, "cpu");
     gr_str_free(&text);
-    gr_options_reproduce(&p, &text);
+    gr_options_reproduce(&p, OPT_RUN, &text);
     assert_string_equal(text.data, " --engine auto --device cpu --seed 9 --kernel 'it'\"'\"'s a' --stop");
     gr_str_free(&text);
     gr_options_free(&o);

@@ -85,8 +85,9 @@ static void describe(StrBuf *out) {
     names[n] = both->name;
     caps[n++] = both->caps;
     gr_str_add(
-        out, "\nWhat each can do, and which options of `gpurace run` it heeds. Some have conditions besides "
-             "(docs/options.md).\n\n");
+        out,
+        "\nWhat each can do, and which options of `gpurace run` it heeds, or of `gpurace check` if it needs "
+        "no run. Some have conditions besides (docs/options.md).\n\n");
     gr_options_engines_markdown(names, caps, n, out);
 }
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine verifier — decides about CUDA source and PTX without running it. This is only its row: what decides is libgpurace-verifier.so, which
+// has Z3 and LLVM in it and is loaded when files are checked. So neither the command nor what is injected into programs needs the two.
+#include "engines/core/engine.h"
+#include "engines/verifier/options.h"
+#include "engines/verifier/verifier.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libgpurace-verifier.so"
+
+static bool is_in(const char *folder, char file[PATH_MAX]) {
+    int n = snprintf(file, PATH_MAX, "%s/" LIBRARY, folder);
+    return n > 0 && n < PATH_MAX && access(file, R_OK) == 0;
+}
+
+// Where the library is: beside the command as it was built, or installed.
+static gr_status find(char command[PATH_MAX], char folder[PATH_MAX], gr_error *err) {
+    char file[PATH_MAX], self[PATH_MAX], built[PATH_MAX + 8], installed[2 * PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", command, PATH_MAX - 1);
+    if (n <= 0)
+        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
+    command[n] = 0;
+    snprintf(self, sizeof self, "%s", command);
+    *strrchr(self, '/') = 0;
+    snprintf(built, sizeof built, "%s/lib", self);
+    snprintf(installed, sizeof installed, "%s%s" GPURACE_INSTALLED, GPURACE_INSTALLED[0] == '/' ? "" : self,
+             GPURACE_INSTALLED[0] == '/' ? "" : "/");
+    const char *there = is_in(built, file) ? built : is_in(installed, file) ? installed : NULL;
+    if (!there)
+        return gr_fail(err, GR_ERR_UNSUPPORTED,
+                       LIBRARY " is neither in %s nor in %s. It is built only where Z3 and LLVM 19 are: "
+                               "apt-get install libz3-dev llvm-19-dev, then build gpurace again",
+                       built, installed);
+    snprintf(folder, PATH_MAX, "%s", there);
+    return GR_OK;
+}
+
+// Numbers with commas between.
+static gr_status read_facts(const char *list, bool facts[6], gr_error *err) {
+    for (const char *at = list; *at;) {
+        if (*at < '1' || *at > '5' || (at[1] && at[1] != ','))
+            return gr_fail(err, GR_ERR_ARGUMENT, "--facts %s: numbers from 1 to 5 with commas", list);
+        facts[*at - '0'] = true;
+        at += at[1] ? 2 : 1;
+    }
+    return GR_OK;
+}
+
+static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error *err) {
+    const VerifierWords *words = gr_options_of(in->options, &gr_verifier_options);
+    char command[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
+    GrVerifierSettings set = {.wrap = words->wrap,
+                              .replay = words->replay,
+                              .verbose = in->options->verbose,
+                              .solver_seconds = (double)words->solver_time,
+                              .command = command,
+                              .folder = folder};
+    gr_status st;
+    GR_TRY(read_facts(words->facts, set.facts, err));
+    GR_TRY(find(command, folder, err));
+    is_in(folder, file);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    GrVerifierCheck *go = library ? (GrVerifierCheck *)dlsym(library, GR_VERIFIER_CHECK) : NULL;
+    st = go ? go(in, &set, to, err) : gr_fail(err, GR_ERR_UNSUPPORTED, "%s", dlerror());
+    // It stays loaded: what it handed over may point into it.
+done:
+    return st;
+}
+
+static const GrStaticEngine table = {check};
+
+const GrEngine gr_engine_verifier = {
+    .name = "verifier",
+    .summary = "decides, without running a program, for each kernel and launch which accesses can race: "
+               "proofs, and races that were replayed",
+    .evidence = "solved for, and confirmed by replay",
+    .caps = CAP_CHECKS | CAP_STATIC,
+    .options = &gr_verifier_options,
+    .still = &table,
+};

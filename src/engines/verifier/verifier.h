@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// verifier — what libgpurace-verifier.so offers to the engine's row (engine.c), which loads it. Only that library has Z3 and LLVM in it.
+#ifndef GR_ENGINES_VERIFIER_VERIFIER_H
+#define GR_ENGINES_VERIFIER_VERIFIER_H
+
+#include "engines/core/static.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct GrVerifierSettings {
+    bool wrap, replay, verbose;
+    bool facts[6]; // by GrFactClass
+    double solver_seconds;
+    const char *command; // this gpurace, for replays
+    const char *folder;  // of the library, and of what it needs beside it
+} GrVerifierSettings;
+
+// Its name in the library is GR_VERIFIER_CHECK.
+#define GR_VERIFIER_CHECK "gr_verifier_check"
+typedef gr_status GrVerifierCheck(const GrStaticInput *in, const GrVerifierSettings *set,
+                                  const GrStaticSink *to, gr_error *err);
+__attribute__((visibility("default"))) GrVerifierCheck gr_verifier_check;
+
+#endif
