@@ -38,8 +38,9 @@ static gr_status find(char command[PATH_MAX], char folder[PATH_MAX], gr_error *e
                        LIBRARY " is neither in %s nor in %s. It is built only where Z3 and LLVM 19 are: "
                                "apt-get install libz3-dev llvm-19-dev, then build gpurace again",
                        built, installed);
-    snprintf(folder, PATH_MAX, "%s", there);
-    return GR_OK;
+    return snprintf(folder, PATH_MAX, "%s", there) < PATH_MAX
+               ? GR_OK
+               : gr_fail(err, GR_ERR_LIMIT, "%s: the name is too long", there);
 }
 
 // Numbers with commas between.
