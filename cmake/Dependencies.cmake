@@ -54,3 +54,12 @@ if(gr_missing_what)
   message(FATAL_ERROR "Not found: ${gr_missing_what}. Type: apt-get install ${gr_missing_packages}.${hint}")
 endif()
 find_package(Threads REQUIRED)
+
+# gr_may_have_library(NAME MODULE PACKAGE WHAT): a library that a build does without, and what is then missing.
+macro(gr_may_have_library name module package what)
+  pkg_check_modules(GR_${name} QUIET IMPORTED_TARGET GLOBAL ${module})
+  if(NOT GR_${name}_FOUND)
+    message(STATUS "Not found: ${module} (Debian package ${package}): ${what}")
+  endif()
+endmacro()
+gr_may_have_library(Z3 z3 libz3-dev "gpurace check will not work")

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// attempt — the child's side: readings in turn, and what it tells its parent.
+#include "engines/verifier/solve/attempt.h"
+
+#include "engines/verifier/solve/child.h"
+#include "engines/verifier/term/machine.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { EXIT_NOMEM = 3, EXIT_Z3 = 4 };
+
+void gr_attempt_nomem(void) { _exit(EXIT_NOMEM); }
+
+void *gr_attempt_alloc(GrAttempt *a, size_t n, size_t size) {
+    void *p = gr_arena_array(&a->arena, n ? n : 1, size);
+    if (!p)
+        gr_attempt_nomem();
+    return p;
+}
+
+static void broken(Z3_context z, Z3_error_code e) {
+    (void)z, (void)e;
+    _exit(EXIT_Z3);
+}
+
+// ---- To the parent -----------------------------------------------------------------------------------------------
+
+static void tell(int out, int kind, const void *data, size_t len) {
+    GrMessage m = {.kind = kind, .len = (uint32_t)len};
+    if (!gr_child_write(out, &m, sizeof m) || !gr_child_write(out, data, len))
+        _exit(EXIT_NOMEM);
+}
+
+void gr_attempt_why(GrAttempt *a, const char *fmt, ...) {
+    GR_FORMATTED(text, 256, fmt);
+    tell(a->out, GR_MESSAGE_WHY, text, strlen(text));
+}
+
+static void answer(GrAttempt *a, GrAnswer what, const char *how) {
+    if (what == GR_ANSWER_UNKNOWN)
+        return; // the last reason said why
+    tell(a->out, what == GR_ANSWER_NO ? GR_MESSAGE_NO : GR_MESSAGE_YES, how, strlen(how));
+    if (what == GR_ANSWER_NO)
+        return;
+    GrMessage m = {.kind = GR_MESSAGE_MODEL}; // goes to the end
+    if (!gr_child_write(a->out, &m, sizeof m) || !gr_model_write(&a->model, a->out))
+        _exit(EXIT_NOMEM);
+}
+
+// ---- For readings ------------------------------------------------------------------------------------------------
+
+Z3_lbool gr_attempt_check(GrAttempt *a, Z3_solver s, unsigned ms) {
+    double left = (a->deadline - gr_seconds_now()) * 1000;
+    if (left < 1)
+        return Z3_L_UNDEF;
+    Z3_params p = Z3_mk_params(a->z);
+    Z3_params_inc_ref(a->z, p);
+    Z3_params_set_uint(a->z, p, Z3_mk_string_symbol(a->z, "timeout"), left < ms ? (unsigned)left : ms);
+    Z3_solver_set_params(a->z, s, p);
+    Z3_lbool r = Z3_solver_check(a->z, s);
+    Z3_params_dec_ref(a->z, p);
+    return r;
+}
+
+bool gr_attempt_model(GrAttempt *a,
+                      bool (*value)(void *user, const GrTerm *of, const GrSymbol *s, uint64_t *out),
+                      void *user) {
+    uint64_t *reads = GR_ATTEMPT_NEW(a, uint64_t, a->n_reads), v;
+    if (!gr_model_init(&a->model, a->t))
+        gr_attempt_nomem();
+    for (uint32_t k = 0; k < a->t->n_symbols; k++)
+        if (a->t->symbols[k]->kind != GR_SYM_OBJECT && value(user, NULL, a->t->symbols[k], &v))
+            a->model.values[k] = v & gr_mask_bits(a->t->symbols[k]->bits);
+    for (size_t k = 0; k < a->n_reads; k++)
+        if (!value(user, a->reads[k], NULL, &reads[k]))
+            reads[k] = 0;
+    if (!gr_model_reads(&a->model, a->reads, reads, a->n_reads))
+        gr_attempt_nomem();
+    return gr_model_holds(&a->model, a->t, a->q) == GR_HOLDS_YES;
+}
+
+// ---- All of it ---------------------------------------------------------------------------------------------------
+
+static void find_reads(GrAttempt *a, bool *seen, const GrTerm *x) {
+    if (seen[x->id])
+        return;
+    seen[x->id] = true;
+    for (unsigned k = 0; k < 3 && x->arg[k]; k++)
+        find_reads(a, seen, x->arg[k]);
+    if (x->op == GR_TERM_READ)
+        a->reads[a->n_reads++] = x;
+}
+
+static void prepare(GrAttempt *a) {
+    bool *seen = GR_ATTEMPT_NEW(a, bool, a->t->n_terms);
+    a->reads = GR_ATTEMPT_NEW(a, const GrTerm *, a->t->n_terms);
+    for (size_t k = 0; k < a->q->n_terms; k++)
+        find_reads(a, seen, a->q->terms[k]);
+    if (a->q->overlap) {
+        find_reads(a, seen, a->q->overlap->a);
+        find_reads(a, seen, a->q->overlap->b);
+    }
+    Z3_config c = Z3_mk_config();
+    a->z = Z3_mk_context(c);
+    Z3_del_config(c);
+    Z3_set_error_handler(a->z, broken);
+}
+
+static unsigned ms_left(const GrAttempt *a) {
+    double left = (a->deadline - gr_seconds_now()) * 1000;
+    return left < 0 ? 0 : (unsigned)left;
+}
+
+static void try_bits(GrAttempt *a) {
+    gr_attempt_why(a, "the solver takes too long for bit strings");
+    if (gr_attempt_bits(a, ms_left(a) / 4, 64) == GR_ANSWER_YES) // readable
+        answer(a, GR_ANSWER_YES, "small scope");
+    else
+        answer(a, gr_attempt_bits(a, ms_left(a), 0), "bit strings");
+}
+
+void gr_attempt(GrTerms *t, const GrQuery *q, double deadline, int out) {
+    GrAttempt a = {.t = t, .q = q, .deadline = deadline, .out = out};
+    gr_arena_init(&a.arena);
+    prepare(&a);
+    try_bits(&a);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// attempt — what the child process does with a query: one reading of the terms after the other until one decides.
+#ifndef GR_VERIFIER_ATTEMPT_H
+#define GR_VERIFIER_ATTEMPT_H
+
+#include "engines/verifier/solve/model.h"
+
+#include <z3.h>
+
+// Nothing of it is freed: the child ends when it has answered.
+typedef struct GrAttempt {
+    GrTerms *t;
+    const GrQuery *q;
+    double deadline; // gr_seconds_now
+    int out;
+    Z3_context z;
+    Arena arena;
+    const GrTerm **reads; // the READs of the query, operands before users
+    size_t n_reads;
+    GrSolverModel model; // of YES
+} GrAttempt;
+
+// Begins every message of the child; `len` bytes follow.
+typedef struct GrMessage {
+    enum { GR_MESSAGE_WHY, GR_MESSAGE_NO, GR_MESSAGE_YES, GR_MESSAGE_MODEL } kind;
+    uint32_t len;
+} GrMessage;
+
+// The whole work of the child: answers are written to `out`.
+void gr_attempt(GrTerms *t, const GrQuery *q, double deadline, int out);
+
+// Says what is being tried, so that the parent knows what defeated it when it has to kill.
+void gr_attempt_why(GrAttempt *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Ends the child: memory is out.
+void gr_attempt_nomem(void) __attribute__((noreturn));
+// From the arena; ends the child when memory is out.
+void *gr_attempt_alloc(GrAttempt *a, size_t n, size_t size);
+#define GR_ATTEMPT_NEW(a, T, n) ((T *)gr_attempt_alloc((a), (n), sizeof(T)))
+
+// Checks with at most `ms` milliseconds, and never longer than is left.
+Z3_lbool gr_attempt_check(GrAttempt *a, Z3_solver s, unsigned ms);
+
+// The model with `value` for each symbol and each READ of a->reads: YES when it holds on a machine.
+// value() gives false where the solver's model has no such value.
+bool gr_attempt_model(GrAttempt *a,
+                      bool (*value)(void *user, const GrTerm *of, const GrSymbol *s, uint64_t *out),
+                      void *user);
+
+// ---- Readings ----------------------------------------------------------------------------------------------------
+
+// Bit strings: exact. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
+GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// solve — the parent's side: a child for each query, and a second look at what it says.
+#include "engines/verifier/solve/solve.h"
+
+#include "engines/verifier/solve/attempt.h"
+#include "engines/verifier/solve/child.h"
+
+#include <stdlib.h>
+
+// Of a child. Proofs take some 10 MB; what needs this much is not decided by more.
+static const size_t most_memory = (size_t)1 << 30;
+static const double usual_seconds = 5;
+// Z3 may be late for its own limit; the parent waits that much longer before it kills.
+static const double grace = 0.25;
+
+struct GrSolver {
+    GrTerms *t;
+};
+
+gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
+    GrSolver *s = calloc(1, sizeof *s);
+    *out = s;
+    if (!s)
+        return gr_fail(err, GR_ERR_NOMEM, "memory is out");
+    s->t = t;
+    return GR_OK;
+}
+
+void gr_solver_free(GrSolver *s) { free(s); }
+
+void gr_solved_free(GrSolved *s) {
+    gr_model_free(&s->model);
+    s->answer = GR_ANSWER_UNKNOWN;
+}
+
+typedef struct Job {
+    GrTerms *t;
+    const GrQuery *q;
+    double deadline;
+} Job;
+
+static void work(void *user, int out) {
+    Job *j = user;
+    gr_attempt(j->t, j->q, j->deadline, out);
+}
+
+static void say(GrSolved *out, const char *text, size_t len) {
+    snprintf(out->text, sizeof out->text, "%.*s", (int)len, text);
+    out->how = out->text;
+}
+
+// What the child said. False: it broke off.
+static void understand(const GrChildResult *r, GrSolved *out) {
+    size_t at = 0;
+    GrMessage m;
+    while (r->len - at >= sizeof m) {
+        memcpy(&m, r->data + at, sizeof m);
+        at += sizeof m;
+        if (m.kind == GR_MESSAGE_MODEL) {
+            if (gr_model_take(&out->model, r->data + at, r->len - at))
+                out->answer = GR_ANSWER_YES;
+            else
+                say(out, "the solver broke off", strlen("the solver broke off"));
+            return;
+        }
+        if (m.len > r->len - at)
+            return;
+        say(out, r->data + at, m.len);
+        if (m.kind == GR_MESSAGE_NO)
+            out->answer = GR_ANSWER_NO;
+        at += m.len;
+    }
+}
+
+// What a query is made of, as far as a caller can get it wrong.
+static gr_status checked(const GrQuery *q, gr_error *err) {
+    for (size_t k = 0; k < q->n_terms; k++)
+        if (!q->terms[k] || q->terms[k]->bits != 1)
+            return gr_fail(err, q->terms[k] ? GR_ERR_ARGUMENT : GR_ERR_NOMEM,
+                           "a query has a term that is not one bit");
+    const GrOverlap *o = q->overlap;
+    if (o && (!o->a || !o->b))
+        return gr_fail(err, GR_ERR_NOMEM, "an overlap has no term");
+    if (o && (o->a->bits != 64 || o->b->bits != 64 || !o->a_size || !o->b_size))
+        return gr_fail(err, GR_ERR_ARGUMENT, "an overlap needs offsets of 64 bits, and sizes");
+    return GR_OK;
+}
+
+gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) {
+    *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the solver died"};
+    gr_status st = checked(q, err);
+    if (st != GR_OK)
+        return st;
+    double begin = gr_seconds_now(), seconds = q->seconds > 0 ? q->seconds : usual_seconds;
+    Job j = {s->t, q, begin + seconds};
+    GrChildResult r;
+    st = gr_child_run(work, &j, seconds + grace, most_memory, &r, err);
+    out->seconds = gr_seconds_now() - begin;
+    if (st != GR_OK)
+        return st;
+    understand(&r, out);
+    free(r.data);
+    if (r.end == GR_CHILD_DIED && out->answer == GR_ANSWER_UNKNOWN) {
+        char doing[sizeof out->text];
+        snprintf(doing, sizeof doing, "%s", out->text);
+        snprintf(out->text, sizeof out->text, "the solver died, perhaps of its memory limit%s%.190s",
+                 *doing ? "; before that: " : "", doing);
+        out->how = out->text;
+    }
+    // The child looked as well. Whatever happened to its memory, what is told as a race holds.
+    if (out->answer == GR_ANSWER_YES && gr_model_holds(&out->model, s->t, q) != GR_HOLDS_YES) {
+        gr_model_free(&out->model);
+        out->answer = GR_ANSWER_UNKNOWN;
+        out->how = "the solver's model does not hold on a machine";
+    }
+    return GR_OK;
+}
