@@ -42,6 +42,14 @@ static void look_at(const Tracker *t, const GrModule *m) {
                  (unsigned long long)h->dropped, (unsigned long long)m->number);
         t->session->note(t->session, "engine tracker", text);
     }
+    if (h->stray) {
+        snprintf(text, sizeof text,
+                 "module %llu: a store left the allocation of the parameter that its address comes from, for "
+                 "example at 0x%llx: reads "
+                 "there may not have been checked",
+                 (unsigned long long)m->number, (unsigned long long)h->stray);
+        t->session->note(t->session, "engine tracker", text);
+    }
     if (h->unchecked) {
         int n = snprintf(text, sizeof text, "module %llu: ", (unsigned long long)m->number);
         if (h->unchecked == 1)
@@ -119,6 +127,7 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
                         .cluster_runtime =
                             t->paper ? gr_paper_cluster_runtime_ptx : gr_tracker_cluster_runtime_ptx,
                         .release_first = t->paper,
+                        .all = t->paper,
                         .mark = mark,
                         .wanted = wanted,
                         .choose = gr_sampling_chooses(&t->sampling) ? choose : NULL,

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "engines/tracker/extents.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ typedef struct Tables {
     CUcontext context;
     unsigned long long number;
     CUdeviceptr dir, threads, blocks, shared;
+    Extents *extents;   // NULL: there was no room
     Map parts;          // by address >> GR_DIR_SHIFT -> Part
     VEC(Run *) idle;    // whose memory has gone
     VEC(Run *) leaving; // whose memory is about to go
@@ -73,6 +75,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     t->threads = m->session->take(m->session, sizeof(GrThreadState) * GR_THREADS);
     t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
     t->shared = m->session->take(m->session, SHARED_BYTES);
+    t->extents = gr_extents_new(m->session);
     return t;
 }
 
@@ -87,6 +90,7 @@ bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c) {
     c->blocks = t->blocks;
     c->numbers = t->blocks + sizeof(GrBlockState) * GR_BLOCKS;
     c->shared = t->shared;
+    c->extents = gr_extents_table(t->extents);
     c->shared_bytes = t->shared ? SHARED_BYTES : 0;
     return true;
 }
@@ -201,6 +205,7 @@ static void clear_away(TrackerMemory *m, Tables *t) {
 void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, true);
     bool all = complete(t);
+    gr_extents_add(t ? t->extents : NULL, r);
     if (all) {
         clear_away(m, t);
         EACH_PIECE(r, top, first, end) {
@@ -220,6 +225,7 @@ void gr_tracker_memory_add(TrackerMemory *m, const GrRange *r) {
 
 void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
     Tables *t = tables_of(m, r->context, false); // of another context: its metadata goes with it
+    gr_extents_remove(t ? t->extents : NULL, r->at);
     // Stream-ordered memory is told as gone when the call comes; kernels before it in the stream may still have to run.
     if (!complete(t) || r->kind == GR_RANGE_POOL)
         return;
@@ -268,6 +274,7 @@ void gr_tracker_memory_free(TrackerMemory *m) {
         gr_vec_free(&t->idle);
         gr_vec_free(&t->leaving);
         gr_map_free(&t->parts);
+        gr_extents_free(t->extents);
         free(t);
     }
     gr_vec_free(&m->contexts);

@@ -8,6 +8,8 @@
 //   __gr_access(site, what, at, value)  before an access of the program, by the lanes that make it
 //   __gr_saw(what, at)                  behind a strong access that reads
 //   __gr_range(site, what, at, bytes)   the same for more bytes than an instruction of one thread accesses at once
+//   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
+//   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)
 //   __gr_order(what, lanes)             before a fence, a barrier and what releases; behind what acquires
 #ifndef GR_TRACKER_RECORD_H
 #define GR_TRACKER_RECORD_H
@@ -80,6 +82,16 @@ typedef struct GrCell {
     uint64_t more[2]; // of the same: instruction, launch, and what checks that both halves belong together
 } GrCell;
 
+// An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no entry is here nor behind;
+// `end` 0: it was freed.
+enum { GR_EXTENTS = 1 << 14, GR_EXTENT_TRIES = 16, GR_EXTENT_ALIGN = 32 };
+typedef struct GrExtent {
+    uint64_t begin, end;
+} GrExtent;
+static inline uint32_t gr_extent_slot(uint64_t begin) {
+    return (uint32_t)(begin * UINT64_C(0x9E3779B97F4A7C15) >> 50);
+}
+
 // Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
@@ -122,7 +134,7 @@ typedef struct GrTrackedHeader {
     uint64_t
         unchecked;  // an address without metadata that was accessed; 1: by a thread whose counters are full
     uint64_t rules; // 0 ptx, 1 paper
-    uint64_t reserved;
+    uint64_t stray; // an address that a store reached outside the allocation of its parameter
 } GrTrackedHeader;
 
 // Which strong pairs are reported because one of them is volatile.
@@ -141,6 +153,7 @@ typedef struct GrTrackerControl {
     uint64_t numbers; // of one uint32_t
     uint64_t shared;  // cells of shared memory: a power of two of bytes
     uint64_t shared_bytes;
+    uint64_t extents;   // of GrExtent[GR_EXTENTS]; 0: nothing is known of allocations
     uint32_t pairs;     // places for GrPair, a power of two
     uint32_t volatiles; // GrVolatiles
     uint32_t same_value;

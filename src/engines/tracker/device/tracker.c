@@ -8,6 +8,7 @@
 //
 // What is not certain is no race. A thread counts before it synchronizes, so whoever is ordered behind it sees the count: these
 // functions add no fence and no atomic that orders, and need none.
+#include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
 
 enum {

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/order.h"
+#include "engines/tracker/pass/phases.h"
+#include "engines/tracker/pass/quiet.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
 #include "ptx/cfg.h"
@@ -18,6 +20,8 @@ typedef struct Code {
     Arena arena;
     DefUse uses;
     Cfg cfg;
+    Quiet quiet;
+    bool *still; // by site: loads that barriers order (phases.h)
 } Code;
 
 typedef struct Work {
@@ -203,6 +207,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
     }
     PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
+    GR_TRY(gr_quiet_store(&code->quiet, a, at, address, w->o->suffix));
+    GR_TRY(gr_quiet_load(&code->quiet, a, at, address));
     if (what & GR_WHAT_ACQUIRES && site->access == PTX_ACCESS_READ)
         at = a->after; // what it has seen may order it
     if (site->strong && a->bytes < 4 && a->bytes < size)
@@ -346,8 +352,9 @@ static gr_status check_site(const Work *w, PtxStmt *s, const Code *code) {
                     site->access & PTX_ACCESS_READ;
         return sees && !w->classifies ? put_left_alone(w, &a) : GR_OK;
     }
-    *status = readable;
-    if (*status == GR_SITE_PRIVATE)
+    bool still = code->still[s->site] && (readable == GR_SITE_CHECKED || s->instr->op == PTX_OP_LDMATRIX);
+    *status = still ? GR_SITE_CHECKED : readable;
+    if (*status == GR_SITE_PRIVATE || still)
         return GR_OK;
     if (!is_plain(s->instr, site))
         return put_other(w, &a, status);
@@ -397,13 +404,14 @@ done:
     return st;
 }
 
-static gr_status put_begin(const Work *w, PtxFunc *f) {
+static gr_status put_begin(const Work *w, PtxFunc *f, Quiet *quiet) {
     char text[80];
     PtxStmt *at = f->first;
     while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
         at = at->next;
     snprintf(text, sizeof text, "call __gr%s_begin;", w->o->suffix);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    gr_status st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return st != GR_OK || !quiet->on ? st : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
 }
 
 static gr_status rewrite_function(const Work *w, PtxFunc *f) {
@@ -411,6 +419,13 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
     Code code = {0};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
+    code.still = GR_NEW_ARRAY(&code.arena, bool, (size_t)w->module->n_sites + 1);
+    if (!code.still || (!w->o->all && !gr_phases_find(f, &code.cfg, &code.arena, code.still)))
+        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+    if (!w->o->all && !w->classifies)
+        GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
+    if (f->is_entry && !w->classifies)
+        GR_TRY(put_begin(w, f, &code.quiet));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
@@ -431,8 +446,6 @@ static gr_status rewrite_function(const Work *w, PtxFunc *f) {
         if (order) // behind the access, which an access that releases passes on itself
             GR_TRY(put_order(w, f, s, order));
     }
-    if (f->is_entry && !w->classifies)
-        GR_TRY(put_begin(w, f));
 done:
     gr_defuse_free(&code.uses);
     gr_arena_free(&code.arena);

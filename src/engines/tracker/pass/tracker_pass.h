@@ -16,6 +16,7 @@ typedef struct TrackerOptions {
     // Of the sites that would be checked, leaves some out (passes/sample.h); NULL: all stay.
     gr_status (*choose)(void *user, const PtxModule *m, GrSiteStatus *status, gr_error *err);
     void *user;
+    bool all; // every access is told, even one that races with nothing
     bool
         release_first; // what an access releases is told before the access, as in machine code; else behind it
 } TrackerOptions;

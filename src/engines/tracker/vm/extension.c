@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, CALLEES } Callee;
+typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, EXTENT, STRAY, CALLEES } Callee;
 
 // Of one call.
 typedef struct Call {
@@ -34,6 +34,11 @@ static uint64_t argument(const VmWarp *w, const VmCallInfo *c, uint32_t k, unsig
     return v;
 }
 
+static void give(const VmWarp *w, const VmCallInfo *c, unsigned lane, uint64_t v) {
+    if (c->n_rets && c->rets[0].offset != VM_NO_SLOT)
+        memcpy(w->frame + c->rets[0].offset + (size_t)lane * c->rets[0].stride, &v, sizeof v);
+}
+
 static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const RuleLane *l) {
     uint64_t arg[4];
     for (uint32_t n = 0; n < 4; n++)
@@ -43,6 +48,8 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3]);
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1]);
     case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3]);
+    case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
+    case STRAY: return rules->stray(l, arg[0]);
     case ORDER: return rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1]);
     default: return false;
     }
@@ -70,7 +77,8 @@ static VM_HANDLER(x_call) {
 
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
-    static const char *const names[CALLEES] = {"_begin", "_access", "_saw", "_range", "_order"};
+    static const char *const names[CALLEES] = {"_begin", "_access", "_saw",  "_range",
+                                               "_order", "_extent", "_stray"};
     if (strncmp(name, "__gr", 4))
         return CALLEES;
     name += 4 + strspn(name + 4, "0123456789");

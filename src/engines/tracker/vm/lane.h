@@ -105,6 +105,8 @@ GR_INLINE uint32_t gr_rank_of(uint64_t at) { return (uint32_t)(at >> VM_SHARED_S
 #define __gr_saw    runtime_saw
 #define __gr_range  runtime_range
 #define __gr_order  runtime_order
+#define __gr_extent runtime_extent
+#define __gr_stray  runtime_stray
 static void runtime_begin(void);
 static void runtime_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value);
 static void runtime_saw(uint32_t what, uint64_t at);

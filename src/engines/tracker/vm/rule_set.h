@@ -31,4 +31,21 @@ static bool order(const RuleLane *l, uint32_t what, uint32_t lanes) {
     return gr_now.trap;
 }
 
-const RuleSet GR_RULES = {begin, run, saw, range, order};
+#ifdef GR_TRACKER_DEVICE_EXTENT_H
+static uint64_t extent(const RuleLane *l, uint64_t base) {
+    gr_now = *l;
+    return __gr_extent(base);
+}
+
+static bool stray(const RuleLane *l, uint64_t at) {
+    gr_now = *l;
+    __gr_stray(at);
+    return gr_now.trap;
+}
+
+#else // its pass inserts no such calls
+#define extent NULL
+#define stray  NULL
+#endif
+
+const RuleSet GR_RULES = {begin, run, saw, range, order, extent, stray};

@@ -25,6 +25,8 @@ typedef struct RuleSet {
     bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at);
     bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
     bool (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
+    uint64_t (*extent)(const RuleLane *l, uint64_t base);
+    bool (*stray)(const RuleLane *l, uint64_t at);
 } RuleSet;
 
 extern const RuleSet gr_tracker_ptx_rules, gr_tracker_paper_rules;
