@@ -26,7 +26,8 @@ typedef struct Tracker {
     TrackerMemory *memory;
     VEC(const GrModule *) modules; // that are loaded
     GrVolatiles volatiles;
-    bool stop, same_value, paper, words;
+    bool stop, same_value, paper, calls_only;
+    GrWords words;
 } Tracker;
 
 // What the device runtime could not do, if anything.
@@ -100,7 +101,12 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
                                                  : GR_VOLATILES_LANES;
     const TrackerWords *words = gr_options_of(o, &gr_tracker_options);
     t->paper = !strcmp(words->rules, "paper");
-    t->words = !strcmp(words->granule, "4");
+    t->words = !strcmp(words->granule, "4") ? GR_WORDS_WHOLE : GR_WORDS_BYTES;
+    t->calls_only = !strcmp(words->measure, "calls");
+    if (!strcmp(words->measure, "lookups"))
+        t->words = GR_WORDS_LOOKED_UP;
+    if (s && strcmp(words->measure, "all"))
+        s->note(s, "engine tracker", "nothing was checked, because of --measure");
     gr_status st = gr_selection_init(&t->selection, o, err);
     if (st == GR_OK)
         st = gr_sampling_init(&t->sampling, s, o, err);
@@ -151,7 +157,7 @@ static gr_status tracker_loaded(void *self, GrModule *m,
         return gr_fail(err, st, "the driver does not find %s", name);
     if (size != sizeof(GrTrackerControl) || !m->records_device)
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
-    GrTrackerControl control = {.area = m->records_device,
+    GrTrackerControl control = {.area = t->calls_only ? 0 : m->records_device,
                                 .pairs = gr_tracker_pairs(m->n_sites),
                                 .volatiles = t->volatiles,
                                 .same_value = t->same_value,

@@ -111,6 +111,15 @@ class Amounts(unittest.TestCase):
         self.assertEqual((r.verdict, r.reasons, r.lines), ("races", "", {line_of("FAR"): 63}), r.stdout)
 
 
+class Measure(unittest.TestCase):
+    def test_nothing_is_checked_and_that_is_said(self):
+        for how in ("calls", "lookups"):
+            for rules in RULES:
+                r = Run("racy", options=["--measure", how, "--rules", rules])
+                self.assertEqual((r.verdict, r.lines), ("inconclusive", {}))
+                self.assertIn("nothing was checked, because of --measure", r.reasons)
+
+
 class Suppressions(unittest.TestCase):
     def test_of_each_kind(self):
         whole = Run("racy", "traps")

@@ -144,6 +144,12 @@ typedef enum GrVolatiles {
     GR_VOLATILES_ALL,
 } GrVolatiles;
 
+typedef enum GrWords {
+    GR_WORDS_BYTES,
+    GR_WORDS_WHOLE,     // 4 bytes are one place
+    GR_WORDS_LOOKED_UP, // for measurements: metadata is found and loaded, and nothing is done with it
+} GrWords;
+
 // Module-scope variable "__gr_control" of each rewritten module; the injection fills it after loading.
 typedef struct GrTrackerControl {
     uint64_t area;    // device address of GrTrackedHeader and `pairs` of GrPair; 0: nothing is tracked
@@ -158,7 +164,7 @@ typedef struct GrTrackerControl {
     uint32_t volatiles; // GrVolatiles
     uint32_t same_value;
     uint32_t stop;
-    uint32_t word_mode; // 4 bytes are one place
+    uint32_t word_mode; // GrWords
     uint32_t paper;     // the rules of the iGUARD paper
 } GrTrackerControl;
 

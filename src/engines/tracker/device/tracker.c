@@ -291,7 +291,9 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
             continue;
         GR_GLOBAL GrCell *cell = cell_at(&l, where);
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
-        if (cell)
+        if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
+            (void)(gr_load64(&cell->word[0]) | gr_load64(&cell->word[1]));
+        else if (cell)
             visit(&l, cell, where);
         else if (!is_strong(what >> GR_WHAT_STRENGTH & 7))
             gr_put_unchecked(where);
