@@ -50,7 +50,10 @@ static const struct {
     {"mbarrier.try_wait.acquire.cluster.shared.b64 %p1, [%rd1], %rd2;", ORDER(SOME, CLUSTER, ACQ)},
     {"cp.async.wait_group 0;", ORDER(WAIT, CTA, 0)},
     {"cp.async.wait_all;", ORDER(WAIT, CTA, 0)},
-    {"cp.async.commit_group;", 0},
+    {"cp.async.commit_group;", ORDER(COMMIT, CTA, 0)},
+    {"cp.async.bulk.commit_group;", ORDER(COMMIT, CTA, GR_ORDER_BULK)},
+    {"cp.async.bulk.wait_group 1;", ORDER(WAIT, CTA, GR_ORDER_BULK)},
+    {"cp.async.bulk.wait_group.read 0;", ORDER(WAIT, CTA, GR_ORDER_BULK | GR_ORDER_READ)},
     {"cp.async.mbarrier.arrive.shared.b64 [%rd1];", ORDER(WAIT, CLUSTER, REL)},
     {"shfl.sync.idx.b32 %r1, %r1, 0, 31, -1;", 0},
 };

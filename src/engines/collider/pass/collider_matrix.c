@@ -19,6 +19,7 @@
 #include "engines/collider/pass/collider_matrix.h"
 
 #include "base/str.h"
+#include "passes/matrix.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -356,48 +357,8 @@ done:
 
 // ---- wmma ----------------------------------------------------------------------------------------------------
 
-// A matrix in memory: `lines` rows or columns of `length` elements of `bits` bits, one `stride` elements after the other.
-typedef struct Matrix {
-    unsigned lines, length, bits;
-} Matrix;
-
-static bool read_shape(const Access *a, Matrix *m) {
-    static const struct {
-        PtxMod mod;
-        uint8_t m, n, k;
-    } shapes[] = {{PTX_MOD_m16n16k16, 16, 16, 16}, {PTX_MOD_m8n32k16, 8, 32, 16},
-                  {PTX_MOD_m32n8k16, 32, 8, 16},   {PTX_MOD_m16n16k8, 16, 16, 8},
-                  {PTX_MOD_m8n8k4, 8, 8, 4},       {PTX_MOD_m8n8k32, 8, 8, 32},
-                  {PTX_MOD_m8n8k128, 8, 8, 128}};
-    static const struct {
-        PtxMod mod;
-        uint8_t bits;
-    } types[] = {{PTX_MOD_f16, 16}, {PTX_MOD_bf16, 16}, {PTX_MOD_tf32, 32}, {PTX_MOD_f32, 32},
-                 {PTX_MOD_f64, 64}, {PTX_MOD_s32, 32},  {PTX_MOD_u8, 8},    {PTX_MOD_s8, 8},
-                 {PTX_MOD_u4, 4},   {PTX_MOD_s4, 4},    {PTX_MOD_b1, 1}};
-    const PtxInstr *i = a->stmt->instr;
-    *m = (Matrix){0};
-    if (i->n_mods < 6)
-        return false;
-    PtxMod which = i->mods[1].id;
-    for (unsigned k = 0; k < sizeof shapes / sizeof *shapes; k++)
-        if (has(a, shapes[k].mod)) {
-            m->lines = which == PTX_MOD_b ? shapes[k].k : shapes[k].m;
-            m->length = which == PTX_MOD_a ? shapes[k].k : shapes[k].n;
-        }
-    for (unsigned k = 0; k < sizeof types / sizeof *types; k++)
-        if (i->mods[i->n_mods - 1].id == types[k].mod)
-            m->bits = types[k].bits;
-    if (has(a, PTX_MOD_col)) {
-        unsigned t = m->lines;
-        m->lines = m->length;
-        m->length = t;
-    }
-    return m->lines && m->bits;
-}
-
 // a->address becomes that of this lane's thirty-second: a part of a line.
-static gr_status put_part(Access *a, const Matrix *m, unsigned part) {
+static gr_status put_part(Access *a, const PtxMatrix *m, unsigned part) {
     gr_status st = GR_OK;
     const PtxInstr *i = a->stmt->instr;
     const PtxOperand base = a->address.sub[0];
@@ -435,8 +396,8 @@ done:
 
 static gr_status wmma_load(ColliderWork *w, Access *a, GrSiteStatus *status) {
     gr_status st = GR_OK;
-    Matrix m;
-    if (!start(a, 1, 0) || !read_shape(a, &m))
+    PtxMatrix m;
+    if (!start(a, 1, 0) || !gr_ptx_matrix(a->stmt->instr, &m))
         return GR_OK;
     unsigned part = m.lines * m.length * m.bits / 8 / 32, line = m.length * m.bits / 8;
     if (part < 4 || part > 32 || line % part || (line / part & (line / part - 1)))
@@ -457,10 +418,10 @@ done:
 
 static gr_status wmma_store(ColliderWork *w, Access *a, GrSiteStatus *status) {
     gr_status st = GR_OK;
-    Matrix m;
+    PtxMatrix m;
     StrBuf text = {0};
     const PtxInstr *i = a->stmt->instr;
-    if (!start(a, 0, 1) || !read_shape(a, &m) || i->mods[1].id != PTX_MOD_d)
+    if (!start(a, 0, 1) || !gr_ptx_matrix(a->stmt->instr, &m) || i->mods[1].id != PTX_MOD_d)
         return GR_OK;
     unsigned bits = m.bits < 32 ? 32 : m.bits; // of a register
     for (unsigned k = 0; k < a->n; k++)

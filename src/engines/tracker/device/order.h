@@ -20,8 +20,16 @@ enum {
     MET,      // lanes of the warp that it met at bar.warp.sync since the last barrier, before that one << 32
     WIDE,     // number of the last release beyond the block, its sync << 32
     WIDE_BEFORE, // likewise, of the one before
-    WAITED,      // sync of the last wait for its own asynchronous operations
+    WAITED, // for its own asynchronous operations: 21 bits each: those up to that sync are over, of cp.async, of the bulk groups, and of
+            // reading in the bulk groups; FURTHER: the words behind this one are of this launch
+    COMMITS,          // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
+    COMMITS_BULK,     // likewise
+    THREAD_WORDS = 8, // that begin at 0
+    SYNC_BITS = 21,
+    COMMITS_KEPT = 3,
 };
+#define FURTHER   (UINT64_C(1) << 63)
+#define SYNC_MASK ((UINT64_C(1) << SYNC_BITS) - 1)
 
 // GrBlockState.word. Phases are counted from 1; 0 none.
 enum {
@@ -54,7 +62,7 @@ void __gr_begin(void) {
     if (!GR_CONTROL.area)
         return;
     Me m = gr_me();
-    for (unsigned k = 0; k < 8; k++)
+    for (unsigned k = 0; k < THREAD_WORDS; k++)
         gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
     if (m.tid % 32 == 0)
         begin_block(&m);
@@ -84,7 +92,46 @@ GR_INLINE void release(const Me *m, uint32_t syncs, uint32_t phase, int wide) {
     gr_max64(&b->word[LAST_WIDE], with_launch(m->launch, phase));
 }
 
-// `lanes`: of the warp that meet, GR_ORDER_WARP only.
+// ---- Groups of asynchronous operations ---------------------------------------------------------------------
+
+static void begin_further(GR_GLOBAL GrThreadState *s) {
+    uint64_t waited = gr_load64(&s->word[WAITED]);
+    if (waited & FURTHER)
+        return;
+    gr_store64(&s->word[COMMITS], 0);
+    gr_store64(&s->word[COMMITS_BULK], 0);
+    gr_store64(&s->word[WAITED], waited | FURTHER);
+}
+
+static void commit(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t syncs) {
+    begin_further(s);
+    GR_GLOBAL uint64_t *commits = &s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS];
+    gr_store64(commits, (gr_load64(commits) << SYNC_BITS | syncs) & ~FURTHER);
+}
+
+GR_INLINE uint64_t later(uint64_t words, unsigned k, uint64_t sync) {
+    uint64_t now = words >> k * SYNC_BITS & SYNC_MASK;
+    return now >= sync ? words : words + ((sync - now) << k * SYNC_BITS);
+}
+
+// But for the last `groups`, all are over. Where that goes too far back, all are.
+static void wait(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t groups, uint64_t sync) {
+    uint64_t waited = gr_load64(&s->word[WAITED]);
+    if (groups < COMMITS_KEPT) {
+        uint64_t commits =
+            waited & FURTHER ? gr_load64(&s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS]) : 0;
+        sync = commits >> groups * SYNC_BITS & SYNC_MASK;
+    }
+    if (!(what & GR_ORDER_BULK))
+        waited = later(waited, 0, sync);
+    else if (!(what & GR_ORDER_READ))
+        waited = later(waited, 1, sync);
+    if (what & GR_ORDER_BULK)
+        waited = later(waited, 2, sync);
+    gr_store64(&s->word[WAITED], waited);
+}
+
+// `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
 void __gr_order(uint32_t what, uint32_t lanes) {
     if (!GR_CONTROL.area)
         return;
@@ -105,7 +152,9 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     if (kind == GR_ORDER_WARP)
         gr_store64(&s->word[MET], gr_load64(&s->word[MET]) | lanes);
     if (kind == GR_ORDER_WAIT)
-        gr_store64(&s->word[WAITED], syncs);
+        wait(s, what, lanes, syncs);
+    if (kind == GR_ORDER_COMMIT)
+        commit(s, what, syncs);
     if (what & GR_ORDER_ACQUIRES)
         acquire(&m, syncs, wide);
     if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
@@ -212,7 +261,8 @@ GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
 static int pending(const Look *l, const GrEntry *e) {
     if (!e->wide) {
         GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
-        return s && (uint32_t)gr_load64(&s->word[WAITED]) <= e->syncs;
+        unsigned which = !e->value ? 0 : e->writes ? 1 : 2;
+        return s && (gr_load64(&s->word[WAITED]) >> which * SYNC_BITS & SYNC_MASK) <= e->syncs;
     }
     if (l->mine.barriers > e->barriers || e->block != (l->me.block & (GR_BLOCKS - 1)))
         return 0;

@@ -10,7 +10,7 @@
 //   __gr_range(site, what, at, bytes)   the same for more bytes than an instruction of one thread accesses at once
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
 //   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)
-//   __gr_order(what, lanes)             before a fence, a barrier and what releases; behind what acquires
+//   __gr_order(what, lanes)             `lanes`: of the warp that meet, or how many groups; before a fence, a barrier and what releases; behind what acquires
 #ifndef GR_TRACKER_RECORD_H
 #define GR_TRACKER_RECORD_H
 
@@ -35,14 +35,18 @@ enum {
     GR_WHAT_STRENGTH = 8, // bits 8 to 10: GrStrength
     GR_WHAT_WRITES = 1 << 11,
     GR_WHAT_READS = 1 << 12,
-    GR_WHAT_ATOMIC = 1 << 13,   // atom or red: GR_WHAT_WRITES and GR_WHAT_READS are set, too
-    GR_WHAT_SPACE = 14,         // bits 14 and 15: GrSpace, as written
-    GR_WHAT_CAS = 1 << 16,      // atom.cas: may take a lock
-    GR_WHAT_EXCH = 1 << 17,     // atom.exch: may release a lock
-    GR_WHAT_VALUE = 1 << 18,    // `value` is what a store of at most 8 bytes stores
-    GR_WHAT_WIDE = 1 << 19,     // an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier
+    GR_WHAT_ATOMIC = 1 << 13, // atom or red: GR_WHAT_WRITES and GR_WHAT_READS are set, too
+    GR_WHAT_SPACE = 14,       // bits 14 and 15: GrSpace, as written
+    GR_WHAT_CAS = 1 << 16,    // atom.cas: may take a lock
+    GR_WHAT_EXCH = 1 << 17,   // atom.exch: may release a lock
+    GR_WHAT_VALUE = 1 << 18,  // `value` is what a store of at most 8 bytes stores
+    GR_WHAT_WIDE =
+        1
+        << 19, // of a strong access: an element has 8 bytes or more; of GR_ASYNC: it completes on an mbarrier;
+               // of a weak one: a warp performs it (wmma)
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
     GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
+    GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
 };
 // `value` of a load: which of its bytes the program uses.
@@ -60,6 +64,8 @@ enum {
     GR_ORDER_SCOPE = 4, // bits 4 to 6: GrStrength, of CTA to SYS
     GR_ORDER_RELEASES = 1 << 7,
     GR_ORDER_ACQUIRES = 1 << 8,
+    GR_ORDER_BULK = 1 << 9,  // of GR_ORDER_WAIT and GR_ORDER_COMMIT: the bulk groups
+    GR_ORDER_READ = 1 << 10, // of GR_ORDER_WAIT: only until the sources have been read
 };
 typedef enum GrOrder {
     GR_ORDER_FENCE,   // fence, membar; or the release or acquire of an access
@@ -67,7 +73,8 @@ typedef enum GrOrder {
     GR_ORDER_SOME,    // a barrier of some threads, an mbarrier, an asynchronous copy
     GR_ORDER_WARP,    // bar.warp.sync
     GR_ORDER_CLUSTER, // barrier.cluster
-    GR_ORDER_WAIT,    // the thread waits for asynchronous operations of its own
+    GR_ORDER_WAIT, // the thread waits for its own asynchronous operations, but for those of the last `lanes` groups
+    GR_ORDER_COMMIT, // its asynchronous operations so far make a group
 } GrOrder;
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------
@@ -95,7 +102,7 @@ static inline uint32_t gr_extent_slot(uint64_t begin) {
 // Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
-    uint64_t word[8]; // as the rule set packs them
+    uint64_t word[12]; // as the rule set packs them
 } GrThreadState;
 
 // Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.

@@ -61,6 +61,12 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
         return 0;
     if (same_block && e->tid == l->mine.tid)
         return 0;
+#ifndef GR_SEQUENTIAL
+    // Which lane accesses which bytes of a matrix is the device's secret: this one may be the lane itself.
+    if (same_block && e->tid / 32 == l->mine.tid / 32 &&
+        ((theirs == GR_WEAK && e->wide) || (mine == GR_WEAK && l->mine.wide)))
+        return 0;
+#endif
     if (is_strong(mine) && is_strong(theirs)) {
         int scope = reaches(mine, l->me.block, e->block) && reaches(theirs, l->me.block, e->block);
         int size = e->bytes == l->mine.bytes && e->wide == l->mine.wide;
@@ -344,10 +350,10 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
         lockstep(site, what, at, value);
 #endif
     access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value,
-           what & GR_WHAT_VALUE ? hash_of(value) : (what & GR_WHAT_DATA) != 0);
+           what & GR_WHAT_VALUE ? hash_of(value) : (what & (GR_WHAT_DATA | GR_WHAT_BULK)) != 0);
 }
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
     if (GR_CONTROL.area)
-        access(site, what, at, bytes, ~UINT64_C(0), 0);
+        access(site, what, at, bytes, ~UINT64_C(0), (what & GR_WHAT_BULK) != 0);
 }

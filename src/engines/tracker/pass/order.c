@@ -52,6 +52,19 @@ static uint32_t of_mbarrier(const PtxInstr *i) {
     return 0;
 }
 
+static uint32_t of_copy(const PtxInstr *i) {
+    uint32_t bulk = gr_ptx_instr_has(i, PTX_MOD_bulk) ? GR_ORDER_BULK : 0;
+    if (gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive))
+        return order(GR_ORDER_WAIT, GR_STRONG_CLUSTER,
+                     GR_ORDER_RELEASES); // others may learn of the thread's copies
+    if (gr_ptx_instr_has(i, PTX_MOD_commit_group))
+        return order(GR_ORDER_COMMIT, GR_STRONG_CTA, bulk);
+    if (gr_ptx_instr_has(i, PTX_MOD_wait_group) || gr_ptx_instr_has(i, PTX_MOD_wait_all))
+        return order(GR_ORDER_WAIT, GR_STRONG_CTA,
+                     bulk | (gr_ptx_instr_has(i, PTX_MOD_read) ? GR_ORDER_READ : 0));
+    return 0;
+}
+
 uint32_t gr_tracker_order(const PtxInstr *i) {
     switch (i->op) {
     case PTX_OP_BAR:
@@ -59,12 +72,7 @@ uint32_t gr_tracker_order(const PtxInstr *i) {
     case PTX_OP_FENCE:
     case PTX_OP_MEMBAR: return of_fence(i);
     case PTX_OP_MBARRIER: return of_mbarrier(i);
-    case PTX_OP_CP: // cp.async.mbarrier.arrive: others may learn of the thread's copies
-        return gr_ptx_instr_has(i, PTX_MOD_mbarrier) && gr_ptx_instr_has(i, PTX_MOD_arrive)
-                   ? order(GR_ORDER_WAIT, GR_STRONG_CLUSTER, GR_ORDER_RELEASES)
-               : gr_ptx_instr_has(i, PTX_MOD_wait_group) || gr_ptx_instr_has(i, PTX_MOD_wait_all)
-                   ? order(GR_ORDER_WAIT, GR_STRONG_CTA, 0)
-                   : 0;
+    case PTX_OP_CP: return of_copy(i);
     default: break;
     }
     switch (i->sem) {

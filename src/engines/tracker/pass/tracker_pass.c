@@ -6,6 +6,7 @@
 #include "engines/tracker/pass/order.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
+#include "engines/tracker/pass/work.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
 #include "ptx/cfg.h"
@@ -23,15 +24,6 @@ typedef struct Code {
     Quiet quiet;
     bool *still; // by site: loads that barriers order (phases.h)
 } Code;
-
-typedef struct Work {
-    PtxModule *module;
-    const TrackerOptions *o;
-    bool *marked;
-    GrSiteStatus *status;
-    gr_error *err;
-    bool classifies; // only says what each site is, and inserts nothing
-} Work;
 
 const char *gr_tracker_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
@@ -63,7 +55,7 @@ static GrStrength strength_of(const PtxSite *site) {
     }
 }
 
-static uint32_t what_of(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size) {
+uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size) {
     const PtxInstr *i = site->stmt->instr;
     return size << GR_WHAT_SIZE |
            (gr_tracker_order(i) & GR_ORDER_ACQUIRES && site->strong ? GR_WHAT_ACQUIRES : 0) |
@@ -78,8 +70,8 @@ static uint32_t what_of(const PtxSite *site, PtxAccess access, PtxSpace space, u
            (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_exch) ? GR_WHAT_EXCH : 0);
 }
 
-static gr_status put_call(const Work *w, const Access *a, PtxStmt *at, uint32_t what, const PtxReg *address,
-                          const char *value) {
+gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
+                              const PtxReg *address, const char *value) {
     char guard[64];
     return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s);",
                          gr_access_guard(a, guard, sizeof guard), w->o->suffix, a->site->id, what,
@@ -113,20 +105,20 @@ static gr_status stored_value(const Access *a, PtxStmt *at, PtxReg **value) {
 }
 
 // Strong elements of one or two bytes are told one by one, since it matters how large they are.
-static gr_status put_elements(const Work *w, const Access *a, PtxStmt *at, uint32_t what, unsigned size,
-                              const PtxReg *address) {
+static gr_status put_elements(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
+                              unsigned size, const PtxReg *address) {
     gr_status st = GR_OK;
     what = (what & ~((uint32_t)GR_WHAT_VALUE | 0xff)) | a->bytes;
     for (unsigned from = 0; from < size; from += a->bytes) {
         PtxReg *own = gr_ptx_new_reg(a->func, PTX_B64);
         GR_TRY(gr_access_put(a, at, NULL, 0, "add.s64 %s, %s, %u;", own->name, address->name, from));
-        GR_TRY(put_call(w, a, at, what, own, "-1"));
+        GR_TRY(gr_tracker_put_call(w, a, at, what, own, "-1"));
     }
 done:
     return st;
 }
 
-static gr_status put_saw(const Work *w, const Access *a, uint32_t what, const PtxReg *address) {
+static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, const PtxReg *address) {
     char guard[64];
     return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
                          gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name);
@@ -143,11 +135,11 @@ static gr_status keep_guard(Access *a, PtxStmt *at) {
 }
 
 // A strong read that is not checked: what it sees orders others all the same.
-static gr_status put_left_alone(const Work *w, Access *a) {
+static gr_status put_left_alone(const TrackerWork *w, Access *a) {
     gr_status st = GR_OK;
     const PtxSite *site = a->site;
     unsigned size = a->n ? a->n * a->bytes : site->size;
-    uint32_t what = what_of(site, site->access, site->space, size) | GR_WHAT_LEFT;
+    uint32_t what = gr_tracker_what(site, site->access, site->space, size) | GR_WHAT_LEFT;
     PtxReg *address;
     a->report = a->after;
     GR_TRY(gr_access_prepare(a));
@@ -159,7 +151,7 @@ done:
 }
 
 // ld, st, atom, red, weak or strong: the call stands before the access, or behind the choice that makes a speculated load one.
-static gr_status put_access(const Work *w, Access *a, const Code *code) {
+static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     gr_status st = GR_OK;
     const PtxSite *site = a->site;
     Speculation spec;
@@ -175,7 +167,8 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
         return GR_OK;
     PtxStmt *at = speculated ? spec.last->next : a->before;
     char value[40] = "0";
-    uint32_t what = what_of(site, site->access, site->space, size) | (a->bytes >= 8 ? GR_WHAT_WIDE : 0);
+    uint32_t what = gr_tracker_what(site, site->access, site->space, size) |
+                    (a->bytes >= 8 && site->strong ? GR_WHAT_WIDE : 0);
     if (speculated)
         a->report = at;
     else
@@ -214,122 +207,14 @@ static gr_status put_access(const Work *w, Access *a, const Code *code) {
     if (site->strong && a->bytes < 4 && a->bytes < size)
         GR_TRY(put_elements(w, a, at, what, size, address));
     else
-        GR_TRY(put_call(w, a, at, what, address, value));
+        GR_TRY(gr_tracker_put_call(w, a, at, what, address, value));
     if (site->strong && site->access & PTX_ACCESS_READ)
         GR_TRY(put_saw(w, a, what, address));
 done:
     return st;
 }
 
-// ---- Accesses of other shapes ----------------------------------------------------------------------------------
-
-// An access at an address operand of the instruction, by the lanes below `lanes`.
-typedef struct Part {
-    unsigned operand; // where its address is
-    PtxAccess access;
-    PtxSpace space;
-    unsigned size, lanes; // size 0: the operand `bytes` says it
-    const PtxOperand *bytes;
-    uint32_t how; // bits besides
-} Part;
-
-static gr_status put_operand(const Work *w, const Access *from, const Part *part) {
-    unsigned operand = part->operand, size = part->size, lanes = part->lanes;
-    PtxAccess access = part->access;
-    PtxSpace space = part->space;
-    gr_status st = GR_OK;
-    if (w->classifies)
-        return GR_OK;
-    Access a = *from;
-    PtxSite site = *from->site;
-    site.space = space;
-    site.access = access;
-    a.site = &site;
-    a.before = a.after = a.report = a.stmt;
-    a.address = a.stmt->instr->operands[operand];
-    a.n = 0;
-    a.guard = NULL;
-    if (a.address.kind != PTX_O_ADDRESS || a.address.n_sub != 1)
-        return gr_fail(w->err, GR_ERR_INTERNAL, "site %u has no address", site.id);
-    GR_TRY(gr_access_prepare(&a));
-    PtxReg *own = gr_ptx_new_reg(a.func, PTX_PRED), *address;
-    PtxReg *lane = gr_ptx_new_reg(a.func, PTX_U32);
-    GR_TRY(gr_access_put(&a, a.before, NULL, 0, "mov.u32 %s, %%laneid; setp.lt.u32 %s, %s, %u;", lane->name,
-                         own->name, lane->name, lanes));
-    if (a.guard) {
-        PtxOperand g = gr_ptx_reg_operand(a.guard);
-        GR_TRY(gr_access_put(&a, a.before, &g, 1, "and.pred %s, %s, $0;", own->name, own->name));
-    }
-    a.guard = own;
-    GR_TRY(gr_access_address64(&a, a.before, &address));
-    uint32_t what = what_of(&site, access, space, size) | part->how;
-    if (size)
-        GR_TRY(put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
-    else
-        GR_TRY(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0);",
-                             own->name, w->o->suffix, site.id, what, address->name));
-done:
-    return st;
-}
-
-static unsigned matrices(const PtxInstr *i) {
-    return gr_ptx_instr_has(i, PTX_MOD_x4) ? 4 : gr_ptx_instr_has(i, PTX_MOD_x2) ? 2 : 1;
-}
-
-enum {
-    BY_THREAD = GR_ASYNC << GR_WHAT_STRENGTH,         // over when its thread has waited
-    BY_MBARRIER = BY_THREAD | (uint32_t)GR_WHAT_WIDE, // over when an mbarrier has told
-};
-
-// cp.async and cp.async.bulk. The bytes may be read and written at any time from here on.
-static gr_status put_copy(const Work *w, const Access *a, GrSiteStatus *status) {
-    const PtxInstr *i = a->stmt->instr;
-    if (i->n_operands < 3 || gr_ptx_instr_has(i, PTX_MOD_tensor) || gr_ptx_instr_has(i, PTX_MOD_reduce) ||
-        gr_ptx_instr_has(i, PTX_MOD_multicast__cluster) || gr_ptx_instr_has(i, PTX_MOD_cp_mask) ||
-        i->operands[1].kind != PTX_O_ADDRESS)
-        return GR_OK;
-    bool bulk = gr_ptx_instr_has(i, PTX_MOD_bulk);
-    uint32_t how = bulk && !gr_ptx_instr_has(i, PTX_MOD_bulk_group) ? BY_MBARRIER : BY_THREAD;
-    unsigned size = bulk ? 0 : a->site->size;
-    if (bulk ? i->operands[2].kind != PTX_O_REG && i->operands[2].kind != PTX_O_INT : !size || size > 16)
-        return GR_OK;
-    *status = GR_SITE_CHECKED;
-    Part to = {0, PTX_ACCESS_WRITE, a->site->space, size, 32, &i->operands[2], how};
-    Part from = {1, PTX_ACCESS_READ, a->site->src_space, size, 32, &i->operands[2], how};
-    gr_status st = put_operand(w, a, &to);
-    // A fourth operand of cp.async: fewer bytes may be read.
-    return st != GR_OK || (!bulk && i->n_operands > 3) ? st : put_operand(w, a, &from);
-}
-
-// Sites that are no ld, st, atom or red. *status says what became of one.
-static gr_status put_other(const Work *w, const Access *a, GrSiteStatus *status) {
-    const PtxInstr *i = a->stmt->instr;
-    *status = GR_SITE_NOT_UNDERSTOOD;
-    switch (i->op) {
-    case PTX_OP_LDMATRIX:
-        if (i->n_operands < 2)
-            return GR_OK;
-        *status = GR_SITE_CHECKED;
-        return put_operand(w, a, &(Part){1, PTX_ACCESS_READ, a->site->space, 16, 8 * matrices(i), NULL, 0});
-    case PTX_OP_STMATRIX:
-        if (i->n_operands < 2)
-            return GR_OK;
-        *status = GR_SITE_CHECKED;
-        return put_operand(w, a, &(Part){0, PTX_ACCESS_WRITE, a->site->space, 16, 8 * matrices(i), NULL, 0});
-    case PTX_OP_CP: return put_copy(w, a, status);
-    case PTX_OP_WGMMA:
-    case PTX_OP_TCGEN05: *status = GR_SITE_DESCRIPTOR; return GR_OK;
-    case PTX_OP_MULTIMEM: *status = GR_SITE_MULTIMEM; return GR_OK;
-    case PTX_OP_TENSORMAP:
-    case PTX_OP_CLUSTERLAUNCHCONTROL: *status = GR_SITE_OPAQUE; return GR_OK;
-    case PTX_OP_TEX:
-    case PTX_OP_TLD4:
-    case PTX_OP_SULD:
-    case PTX_OP_SUST:
-    case PTX_OP_SURED: *status = GR_SITE_TEXTURE; return GR_OK;
-    default: return GR_OK;
-    }
-}
+// ---- A site ----------------------------------------------------------------------------------------------------
 
 static bool is_plain(const PtxInstr *i, const PtxSite *site) {
     return (i->op == PTX_OP_LD || i->op == PTX_OP_LDU || i->op == PTX_OP_ST || i->op == PTX_OP_ATOM ||
@@ -341,7 +226,7 @@ static bool is_left_alone(GrSiteStatus status) {
     return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
 }
 
-static gr_status check_site(const Work *w, PtxStmt *s, const Code *code) {
+static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) {
     const PtxSite *site = &w->module->sites[s->site];
     GrSiteStatus *status = &w->status[s->site];
     Access a;
@@ -357,17 +242,18 @@ static gr_status check_site(const Work *w, PtxStmt *s, const Code *code) {
     if (*status == GR_SITE_PRIVATE || still)
         return GR_OK;
     if (!is_plain(s->instr, site))
-        return put_other(w, &a, status);
+        return gr_tracker_put_other(w, &a, status);
     return *status == GR_SITE_CHECKED ? put_access(w, &a, code) : GR_OK;
 }
 
 // ---- A function ------------------------------------------------------------------------------------------------
 
-static gr_status put_order_at(const Work *w, PtxFunc *f, const PtxStmt *s, PtxStmt *at, uint32_t what,
+static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s, PtxStmt *at, uint32_t what,
                               const PtxReg *guard) {
     char text[160];
     const PtxInstr *i = s->instr;
-    bool warp = (what & 0xf) == GR_ORDER_WARP && i->n_operands;
+    bool groups = (what & 0xf) == GR_ORDER_WAIT && i->n_operands && i->operands[0].kind == PTX_O_INT;
+    bool warp = groups || ((what & 0xf) == GR_ORDER_WARP && i->n_operands);
     PtxReg *lanes = warp ? gr_ptx_new_reg(f, PTX_B32) : NULL;
     if (warp) {
         snprintf(text, sizeof text, "mov.b32 %s, $0;", lanes->name);
@@ -381,7 +267,7 @@ static gr_status put_order_at(const Work *w, PtxFunc *f, const PtxStmt *s, PtxSt
 }
 
 // Under the guard of the instruction: before it, except for what an instruction other than a fence or a barrier acquires.
-static gr_status put_order(const Work *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
+static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
     gr_status st = GR_OK;
     const PtxInstr *i = s->instr;
     bool later = what & GR_ORDER_ACQUIRES && i->op != PTX_OP_FENCE && i->op != PTX_OP_MEMBAR &&
@@ -404,7 +290,7 @@ done:
     return st;
 }
 
-static gr_status put_begin(const Work *w, PtxFunc *f, Quiet *quiet) {
+static gr_status put_begin(const TrackerWork *w, PtxFunc *f, Quiet *quiet) {
     char text[80];
     PtxStmt *at = f->first;
     while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
@@ -414,7 +300,7 @@ static gr_status put_begin(const Work *w, PtxFunc *f, Quiet *quiet) {
     return st != GR_OK || !quiet->on ? st : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
 }
 
-static gr_status rewrite_function(const Work *w, PtxFunc *f) {
+static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
     gr_status st = GR_OK;
     Code code = {0};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
@@ -483,7 +369,7 @@ static gr_status limit_registers(PtxModule *m, gr_error *err) {
 }
 
 // A kernel that is not wanted, but may call a function that is: what its threads do to synchronize counts there.
-static gr_status mark_callers(const Work *w, bool *marked) {
+static gr_status mark_callers(const TrackerWork *w, bool *marked) {
     PtxModule *m = w->module;
     bool *reached = GR_NEW_ARRAY(&m->arena, bool, (size_t)m->n_funcs + 1);
     if (!reached)
@@ -502,7 +388,7 @@ static gr_status mark_callers(const Work *w, bool *marked) {
     return GR_OK;
 }
 
-static gr_status rewrite_functions(const Work *w, uint32_t n_funcs, const bool *marked) {
+static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const bool *marked) {
     gr_status st = GR_OK;
     for (uint32_t k = 0; k < n_funcs && st == GR_OK; k++) {
         PtxFunc *f = w->module->funcs[k];
@@ -515,7 +401,7 @@ static gr_status rewrite_functions(const Work *w, uint32_t n_funcs, const bool *
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    Work w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false};
+    TrackerWork w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false};
     bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
     if (!w.marked || !followed)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

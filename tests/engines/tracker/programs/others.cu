@@ -2,6 +2,24 @@
 // Small kernels as in pairs.cu, with accesses that the iGUARD paper does not know. ../others.tsv says what PTX calls them.
 #include "meet.h"
 
+#include <cuda_fp16.h>
+#include <mma.h>
+
+using namespace nvcuda;
+
+#define SHARED(pointer) static_cast<unsigned>(__cvta_generic_to_shared(pointer))
+#define COPY(to, from)                                                                                       \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SHARED(to)), "l"(from) : "memory")
+#define COMMIT       asm volatile("cp.async.commit_group;" ::: "memory")
+#define WAIT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+#define BULK_STORE(to, from)                                                                                 \
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;" ::"l"(to), "r"(SHARED(from))  \
+                 : "memory")
+#define BULK_COMMIT          asm volatile("cp.async.bulk.commit_group;" ::: "memory")
+#define BULK_WAIT(groups)    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(groups) : "memory")
+#define BULK_WAIT_READ(groups) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory")
+#define ASYNC_FENCE          asm volatile("fence.proxy.async;" ::: "memory")
+
 // ---- volatile ----------------------------------------------------------------------------------------------
 
 __global__ void volatile_lanes(Memory *m)
@@ -105,6 +123,183 @@ __global__ void volatile_and_atomic_told(Memory *m) // run with --volatile yes
         atomicAdd(&m->x, 1); // B
     }
 }
+
+// ---- groups of asynchronous copies -------------------------------------------------------------------------
+
+__global__ void groups_wait_all(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    COPY(&word[1], &m->pad[1]); // C
+    COMMIT;
+    WAIT(0);
+    KEEP(word[0]); // B
+    KEEP(word[1]); // D
+}
+__global__ void groups_wait_one(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    COPY(&word[1], &m->pad[1]); // C
+    COMMIT;
+    WAIT(1);
+    KEEP(word[0]); // B
+    KEEP(word[1]); // D
+}
+__global__ void groups_wait_two(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    COPY(&word[1], &m->pad[1]); // C
+    COMMIT;
+    COMMIT;
+    WAIT(2);
+    KEEP(word[0]); // B
+    KEEP(word[1]); // D
+}
+__global__ void groups_wait_many(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    COPY(&word[1], &m->pad[1]); // C
+    COMMIT;
+    COMMIT;
+    COMMIT;
+    WAIT(3);
+    KEEP(word[0]); // B
+    KEEP(word[1]); // D
+}
+__global__ void group_not_committed(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    COPY(&word[1], &m->pad[1]); // C
+    WAIT(0);
+    KEEP(word[0]); // B
+    KEEP(word[1]); // D
+}
+__global__ void group_none_committed(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    WAIT(0);
+    KEEP(word[0]); // B
+}
+__global__ void groups_of_others(Memory *m)
+{
+    __shared__ int word[4];
+    COPY(&word[0], &m->pad[0]); // A
+    COMMIT;
+    BULK_COMMIT;
+    BULK_WAIT(0);
+    KEEP(word[0]); // B
+}
+__global__ void bulk_wait_read(Memory *m)
+{
+    __shared__ alignas(16) int word[4];
+    word[0] = 1;
+    ASYNC_FENCE;
+    BULK_STORE(m->lock, word); // A
+    BULK_COMMIT;
+    BULK_WAIT_READ(0);
+    word[0] = 2;       // B
+    KEEP(m->lock[0]); // C
+}
+__global__ void bulk_wait(Memory *m)
+{
+    __shared__ alignas(16) int word[4];
+    word[0] = 1;
+    ASYNC_FENCE;
+    BULK_STORE(m->lock, word); // A
+    BULK_COMMIT;
+    BULK_WAIT(0);
+    word[0] = 2;       // B
+    KEEP(m->lock[0]); // C
+}
+__global__ void bulk_wait_one(Memory *m)
+{
+    __shared__ alignas(16) int word[4];
+    word[0] = 1;
+    ASYNC_FENCE;
+    BULK_STORE(m->lock, word); // A
+    BULK_COMMIT;
+    BULK_STORE(m->lock + 4, word); // B
+    BULK_COMMIT;
+    BULK_WAIT(1);
+    KEEP(m->lock[0]); // C
+    KEEP(m->lock[4]); // D
+}
+
+// ---- matrices of a warp ------------------------------------------------------------------------------------
+
+using Sum = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
+
+__global__ void wmma_store_then_load(Memory *m)
+{
+    __shared__ alignas(32) float tile[256];
+    Sum sum;
+    wmma::fill_fragment(sum, 1.0f);
+    wmma::store_matrix_sync(tile, sum, 16, wmma::mem_row_major); // A
+    KEEP(tile[255 - 8 * THREAD]);                                // B
+}
+__global__ void wmma_store_syncwarp(Memory *m)
+{
+    __shared__ alignas(32) float tile[256];
+    Sum sum;
+    wmma::fill_fragment(sum, 1.0f);
+    wmma::store_matrix_sync(tile, sum, 16, wmma::mem_row_major); // A
+    __syncwarp();
+    KEEP(tile[255 - 8 * THREAD]); // B
+}
+__global__ void wmma_rows_of_lanes(Memory *m) // as the CPU device gives them to lanes
+{
+    __shared__ alignas(32) float tile[256];
+    Sum sum;
+    wmma::fill_fragment(sum, 1.0f);
+    wmma::store_matrix_sync(tile, sum, 16, wmma::mem_row_major); // A
+    for (int i = 0; i < 8; i++)
+        KEEP(tile[8 * THREAD + i]); // B
+}
+__global__ void wmma_columns_of_lanes(Memory *m) // likewise
+{
+    __shared__ alignas(32) float tile[256];
+    Sum sum;
+    wmma::fill_fragment(sum, 1.0f);
+    wmma::store_matrix_sync(tile, sum, 16, wmma::mem_col_major); // A
+    for (int i = 0; i < 8; i++)
+        KEEP(tile[(THREAD % 2 * 8 + i) * 16 + THREAD / 2]); // B
+}
+__global__ void wmma_stride(Memory *m) // the last column of each line is no part of the matrix
+{
+    __shared__ alignas(32) float tile[16 * 20];
+    Sum sum;
+    if (THREAD < 32) {
+        wmma::fill_fragment(sum, 1.0f);
+        wmma::store_matrix_sync(tile, sum, 20, wmma::mem_row_major); // A
+    } else {
+        LATER;
+        tile[20 * (THREAD % 16) + 16 + THREAD % 32 / 16] = 1; // B
+        if (THREAD < 48)
+            tile[20 * (THREAD % 16) + 15] = 2; // C
+    }
+}
+__global__ void wmma_load_overwritten(Memory *m)
+{
+    __shared__ alignas(32) half tile[256];
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> a;
+    if (THREAD < 32) {
+        wmma::load_matrix_sync(a, tile, 16); // A
+        KEEP(static_cast<int>(__half2float(a.x[0])));
+    } else {
+        LATER;
+        tile[THREAD] = __float2half(1.0f); // B
+    }
+}
 // ---- main --------------------------------------------------------------------------------------------------
 
 // clang-format off
@@ -112,6 +307,10 @@ static const Case cases[] = {
     CASE(volatile_lanes, 1, 2), CASE(volatile_lanes_hidden, 1, 2), CASE(volatile_lanes_war, 1, 2), CASE(volatile_lanes_syncwarp, 1, 2),
     CASE(volatile_lanes_poll, 1, 2), CASE(volatile_lanes_poll_told, 1, 2), CASE(volatile_lanes_global, 1, 2), CASE(volatile_warps, 1, 64),
     CASE(volatile_warps_told, 1, 64), CASE(volatile_and_atomic_told, 2, 1),
+    CASE(groups_wait_all, 1, 1), CASE(groups_wait_one, 1, 1), CASE(groups_wait_two, 1, 1), CASE(groups_wait_many, 1, 1),
+    CASE(group_not_committed, 1, 1), CASE(group_none_committed, 1, 1), CASE(groups_of_others, 1, 1), CASE(bulk_wait_read, 1, 1),
+    CASE(bulk_wait, 1, 1), CASE(bulk_wait_one, 1, 1), CASE(wmma_store_then_load, 1, 32), CASE(wmma_store_syncwarp, 1, 32),
+    CASE(wmma_rows_of_lanes, 1, 32), CASE(wmma_columns_of_lanes, 1, 32), CASE(wmma_stride, 1, 64), CASE(wmma_load_overwritten, 1, 64),
 };
 // clang-format on
 

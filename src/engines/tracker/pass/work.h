@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// work — what the parts of the tracker's pass share. Internal to pass/.
+#ifndef GR_TRACKER_PASS_WORK_H
+#define GR_TRACKER_PASS_WORK_H
+
+#include "engines/tracker/pass/tracker_pass.h"
+#include "passes/emit.h"
+
+typedef struct TrackerWork {
+    PtxModule *module;
+    const TrackerOptions *o;
+    bool *marked;
+    GrSiteStatus *status;
+    gr_error *err;
+    bool classifies; // only says what each site is, and inserts nothing
+} TrackerWork;
+
+// `what` of an access of the site's strength (device/record.h).
+uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, unsigned size);
+
+// Inserts a call of __gr_access before `at`, under the access's guard.
+gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
+                              const PtxReg *address, const char *value);
+
+// Sites that are no ld, st, atom or red. *status says what became of one.
+gr_status gr_tracker_put_other(const TrackerWork *w, const Access *a, GrSiteStatus *status);
+
+#endif
