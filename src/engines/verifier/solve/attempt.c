@@ -112,6 +112,14 @@ static unsigned ms_left(const GrAttempt *a) {
     return left < 0 ? 0 : (unsigned)left;
 }
 
+static bool try_integers(GrAttempt *a) {
+    const char *how;
+    gr_attempt_why(a, "the solver takes too long for integers");
+    GrAnswer is = gr_attempt_integers(a, &how);
+    answer(a, is, how);
+    return is != GR_ANSWER_UNKNOWN;
+}
+
 static void try_bits(GrAttempt *a) {
     gr_attempt_why(a, "the solver takes too long for bit strings");
     if (gr_attempt_bits(a, ms_left(a) / 4, 64) == GR_ANSWER_YES) // readable
@@ -124,5 +132,6 @@ void gr_attempt(GrTerms *t, const GrQuery *q, double deadline, int out) {
     GrAttempt a = {.t = t, .q = q, .deadline = deadline, .out = out};
     gr_arena_init(&a.arena);
     prepare(&a);
-    try_bits(&a);
+    if (q->wrap || !try_integers(&a))
+        try_bits(&a);
 }

@@ -51,4 +51,8 @@ bool gr_attempt_model(GrAttempt *a,
 
 // Bit strings: exact. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
 GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
+
+// Integers: NO means unless something wraps, YES is final. *how: static text.
+GrAnswer gr_attempt_integers(GrAttempt *a, const char **how);
+
 #endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// integers — a query over the integers, from the digits of its overlap to a model of a readable size.
+#include "engines/verifier/solve/ints.h"
+
+#include "engines/verifier/solve/child.h"
+
+#include <stdlib.h>
+
+// Symbols of the launch in a witness that people read.
+static const int64_t readable[] = {64, 8};
+
+typedef struct Model {
+    GrInts *s;
+    Z3_model z;
+} Model;
+
+static bool atom_value(const Model *m, uint32_t atom, GrWide *out) {
+    GrRange range = m->s->r.ranges.data[atom];
+    *out = range.low > 0 ? range.low : range.high < 0 ? range.high : 0;
+    if (atom >= m->s->vars.len)
+        return true;
+    Z3_ast v;
+    int64_t small;
+    if (!Z3_model_eval(m->s->z, m->z, m->s->vars.data[atom], false, &v))
+        return false;
+    if (!Z3_is_numeral_ast(m->s->z, v)) // any value will do
+        return true;
+    if (!Z3_get_numeral_int64(m->s->z, v, &small))
+        return false;
+    *out = small;
+    return true;
+}
+
+static bool poly_value(const Model *m, const GrPoly *p, uint64_t *out) {
+    uint64_t sum = 0; // the machine's values are cut to 64 bits all the same
+    for (uint32_t k = 0; k < p->n; k++) {
+        uint64_t product = (uint64_t)p->m[k].c;
+        for (uint32_t j = 0; j < p->m[k].n; j++) {
+            GrWide v;
+            if (!atom_value(m, p->m[k].v[j], &v))
+                return false;
+            product *= (uint64_t)v;
+        }
+        sum += product;
+    }
+    *out = sum;
+    return true;
+}
+
+static bool value_of(void *user, const GrTerm *read, const GrSymbol *sym, uint64_t *out) {
+    Model *m = user;
+    if (read)
+        return poly_value(m, gr_read(&m->s->r, read), out);
+    uint32_t atom = m->s->r.of_symbol[sym->id];
+    if (!atom)
+        return false;
+    const GrPoly *is = m->s->r.atoms.data[atom - 1].is;
+    return poly_value(m, is ? is : gr_poly_atom(&m->s->r.p, atom - 1), out);
+}
+
+// ---- The overlap -------------------------------------------------------------------------------------------------
+
+static GrWide up(GrWide a, GrWide b) { return -gr_wide_floor(-a, b); }
+
+// -a_size < a - b < b_size as an equation. False: it cannot hold.
+static bool equation(GrInts *s, const GrOverlap *o, const GrPoly **out) {
+    GrPolys *p = &s->r.p;
+    const GrPoly *e = gr_poly_sub(p, gr_read(&s->r, o->a), gr_read(&s->r, o->b));
+    GrWide c = gr_poly_constant(e), g = gr_poly_gcd(e);
+    if (!g) {
+        *out = gr_poly_const(p, 0);
+        return c > -(GrWide)o->a_size && c < o->b_size;
+    }
+    // e = g * x + c: x is one of a few numbers, with equal sizes and alignments of one.
+    GrRange x = {up(1 - (GrWide)o->a_size - c, g), gr_wide_floor((GrWide)o->b_size - 1 - c, g)};
+    if (x.low > x.high)
+        return false;
+    const GrPoly *whole = gr_poly_over(p, gr_poly_plus(p, e, -c), g);
+    if (x.low == x.high)
+        *out = gr_poly_plus(p, whole, -x.low);
+    else // another digit
+        *out = gr_poly_sub(p, whole,
+                           gr_poly_atom(p, gr_reading_atom(&s->r, (GrAtom){.kind = GR_ATOM_OPAQUE}, x)));
+    return true;
+}
+
+// ---- All of it ---------------------------------------------------------------------------------------------------
+
+static unsigned ms_of(const GrAttempt *a, double part) {
+    double left = (a->deadline - gr_seconds_now()) * 1000 * part;
+    return left < 1 ? 1 : (unsigned)left;
+}
+
+static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned ms) {
+    GrAsts all = {0};
+    Model m = {.s = s};
+    for (size_t k = 0; k < equations->len; k++)
+        if (!gr_vec_push(&all, equations->data[k]))
+            gr_attempt_nomem();
+    for (uint32_t k = 0; k < s->r.atoms.len; k++) {
+        const GrAtom *x = &s->r.atoms.data[k];
+        if (x->kind != GR_ATOM_SYMBOL || x->sym->scope != GR_SYM_LAUNCH || x->sym->low > cap)
+            continue;
+        const GrPoly *v = x->is ? x->is : gr_poly_atom(&s->r.p, k);
+        if (!gr_vec_push(&all, gr_ints_relation(s, GR_RELATION_AT_MOST_0, gr_poly_plus(&s->r.p, v, -cap))))
+            gr_attempt_nomem();
+    }
+    bool found =
+        gr_ints_check(s, all.data, all.len, ms, &m.z) == Z3_L_TRUE && gr_attempt_model(s->a, value_of, &m);
+    gr_vec_free(&all);
+    return found;
+}
+
+GrAnswer gr_attempt_integers(GrAttempt *a, const char **how) {
+    GrInts *s = GR_ATTEMPT_NEW(a, GrInts, 1);
+    GrPolyList digits = {0};
+    GrAsts equations = {0};
+    Model m = {.s = s};
+    *how = "integers";
+    gr_ints_init(s, a);
+    s->lemmas_until = gr_seconds_now() + ms_of(a, 0.4) / 1000.0;
+    if (a->q->overlap) {
+        const GrPoly *e;
+        if (!equation(s, a->q->overlap, &e))
+            return s->r.p.lost ? GR_ANSWER_UNKNOWN : GR_ANSWER_NO;
+        gr_ints_define(s);
+        if (!gr_ints_digits(s, e, &digits))
+            return s->r.p.lost ? GR_ANSWER_UNKNOWN : GR_ANSWER_NO;
+    }
+    for (size_t k = 0; k < digits.len; k++)
+        if (!gr_vec_push(&equations, gr_ints_relation(s, GR_RELATION_0, digits.data[k])))
+            gr_attempt_nomem();
+    Z3_lbool r = gr_ints_check(s, equations.data, equations.len, ms_of(a, 0.4), &m.z);
+    if (s->r.p.lost)
+        return GR_ANSWER_UNKNOWN;
+    if (r == Z3_L_FALSE)
+        return GR_ANSWER_NO;
+    for (unsigned k = 0; k < sizeof readable / sizeof *readable; k++)
+        if (try_small(s, &equations, readable[k], ms_of(a, 0.15))) {
+            *how = "small scope";
+            return GR_ANSWER_YES;
+        }
+    if (r == Z3_L_TRUE && gr_attempt_model(a, value_of, &m))
+        return GR_ANSWER_YES;
+    return GR_ANSWER_UNKNOWN;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// ints — a query over the integers: what is asserted, lemmas, and the digits of an overlap.
+#ifndef GR_VERIFIER_INTS_H
+#define GR_VERIFIER_INTS_H
+
+#include "engines/verifier/solve/reading.h"
+
+typedef VEC(Z3_ast) GrAsts;
+typedef VEC(const GrPoly *) GrPolyList;
+
+typedef struct GrInts {
+    GrAttempt *a;
+    GrReading r;
+    Z3_context z;
+    GrAsts vars;          // by atom
+    Z3_ast *bools;        // by term id
+    GrAsts facts;         // the query's terms, what atoms are, and their ranges
+    size_t defined;       // atoms whose definition is among the facts
+    VEC(GrMono) products; // of two atoms and more that some formula has, without coefficients
+    double lemmas_until;  // no lemma is tried after that
+    uint32_t n_lemmas, n_proved;
+} GrInts;
+
+void gr_ints_init(GrInts *s, GrAttempt *a);
+
+// ---- Formulas (formula.c) ----------------------------------------------------------------------------------------
+
+Z3_ast gr_ints_poly(GrInts *s, const GrPoly *p);
+// p == 0, p <= 0, p < 0.
+Z3_ast gr_ints_relation(GrInts *s, GrRelation what, const GrPoly *p);
+Z3_ast gr_ints_bool(GrInts *s, const GrTerm *x);
+Z3_ast gr_ints_or(GrInts *s, Z3_ast a, Z3_ast b);
+// Brings the facts up to date with atoms that were made since.
+void gr_ints_define(GrInts *s);
+
+// Checks the facts and `more` at once; *model is set for Z3_L_TRUE unless it is NULL.
+Z3_lbool gr_ints_check(GrInts *s, const Z3_ast *more, size_t n, unsigned ms, Z3_model *model);
+
+// ---- Digits (digits.c) -------------------------------------------------------------------------------------------
+
+// Whether the facts prove -size < p < size, or p >= 1: by ranges, else by the solver in a short time.
+bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size);
+bool gr_ints_proves_positive(GrInts *s, const GrPoly *p);
+
+// What p == 0 means, as equations of which all must hold: the digits of p. False: it cannot hold.
+bool gr_ints_digits(GrInts *s, const GrPoly *p, GrPolyList *out);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// reading — one term after the other.
+#include "engines/verifier/solve/reading.h"
+
+#include "engines/verifier/term/machine.h"
+
+GrRange gr_reading_range(const GrReading *r, const GrPoly *p) { return gr_poly_range(p, r->ranges.data); }
+
+bool gr_reading_uniform(const GrReading *r, const GrPoly *p) {
+    for (uint32_t k = 0; k < p->n; k++)
+        for (uint32_t j = 0; j < p->m[k].n; j++)
+            if (!r->atoms.data[p->m[k].v[j]].uniform)
+                return false;
+    return true;
+}
+
+static const GrPoly *number(GrReading *r, GrWide c) { return gr_poly_const(&r->p, c); }
+
+static const GrPoly *atom_value(GrReading *r, uint32_t atom) {
+    const GrPoly *is = r->atoms.data[atom].is;
+    return is ? is : gr_poly_atom(&r->p, atom);
+}
+
+// ---- Atoms -------------------------------------------------------------------------------------------------------
+
+static GrRange signed_range(uint32_t bits) {
+    GrWide half = (GrWide)1 << (bits - 1);
+    return bits == 1 ? (GrRange){0, 1} : (GrRange){-half, half - 1};
+}
+
+static const GrPoly *symbol(GrReading *r, const GrSymbol *s) {
+    uint32_t *there = &r->of_symbol[s->id];
+    if (!*there)
+        *there = 1 + gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_SYMBOL, .sym = s, .uniform = !s->thread},
+                                     (GrRange){s->low, s->high});
+    return atom_value(r, *there - 1);
+}
+
+static void look_for_thread(void *user, const GrSymbol *s) { *(bool *)user |= s->thread != 0; }
+
+static const GrPoly *of_term(GrReading *r, GrAtomKind kind, const GrTerm *x, GrRange range) {
+    uint32_t *there = &r->of_term[x->id];
+    if (!*there) {
+        bool threads = false;
+        if (!gr_term_symbols(x, look_for_thread, &threads))
+            gr_attempt_nomem();
+        *there = 1 + gr_reading_atom(r, (GrAtom){.kind = kind, .term = x, .uniform = !threads}, range);
+    }
+    return atom_value(r, *there - 1);
+}
+
+static const GrPoly *opaque(GrReading *r, const GrTerm *x) {
+    GrRange range = signed_range(x->bits);
+    if (!r->opaque)
+        r->opaque = x;
+    if (x->bits > 1 && x->op >= GR_TERM_LSHR && x->op <= GR_TERM_XOR) {
+        GrRange a = gr_reading_range(r, gr_read(r, x->arg[0])),
+                b = gr_reading_range(r, gr_read(r, x->arg[1]));
+        bool shifts = x->op == GR_TERM_LSHR || x->op == GR_TERM_ASHR;
+        if (a.low >= 0 && (shifts || x->op == GR_TERM_AND))
+            range = (GrRange){0, a.high};
+        if (b.low >= 0 && x->op == GR_TERM_AND && (a.low < 0 || b.high < a.high))
+            range = (GrRange){0, b.high};
+        if (a.low >= 0 && b.low >= 0 && (x->op == GR_TERM_OR || x->op == GR_TERM_XOR)) {
+            GrWide high = 1;
+            while (high <= a.high || high <= b.high)
+                high *= 2;
+            range = (GrRange){0, high - 1};
+        }
+    }
+    return of_term(r, GR_ATOM_OPAQUE, x, range);
+}
+
+// 1 where a term of one bit holds.
+static const GrPoly *as_number(GrReading *r, const GrTerm *x) {
+    GrRange range = {0, 1};
+    switch (x->op) {
+    case GR_TERM_CONST: return number(r, (GrWide)x->value);
+    case GR_TERM_SYM: return symbol(r, x->sym);
+    case GR_TERM_READ: return of_term(r, GR_ATOM_READ, x, range);
+    case GR_TERM_AND:
+    case GR_TERM_OR:
+    case GR_TERM_XOR:
+    case GR_TERM_NOT:
+    case GR_TERM_EQ:
+    case GR_TERM_SLT:
+    case GR_TERM_SLE:
+    case GR_TERM_ULT:
+    case GR_TERM_ULE:
+    case GR_TERM_ITE: return of_term(r, GR_ATOM_BOOL, x, range);
+    default: return opaque(r, x);
+    }
+}
+
+// What a means without a sign.
+static const GrPoly *without_sign(GrReading *r, const GrPoly *a, uint32_t bits) {
+    GrRange range = gr_reading_range(r, a);
+    GrWide whole = (GrWide)1 << bits;
+    if (range.low >= 0)
+        return a;
+    if (range.high < 0)
+        return gr_poly_plus(&r->p, a, whole);
+    uint32_t sign = 0;
+    while (sign < r->atoms.len &&
+           (r->atoms.data[sign].kind != GR_ATOM_NEGATIVE || !gr_poly_same(r->atoms.data[sign].a, a)))
+        sign++;
+    if (sign == r->atoms.len)
+        gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_NEGATIVE, .a = a, .uniform = gr_reading_uniform(r, a)},
+                        (GrRange){0, 1});
+    return gr_poly_sum(&r->p, 1, a, whole, atom_value(r, sign));
+}
+
+// ---- Bit operations ----------------------------------------------------------------------------------------------
+
+static bool power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
+
+static const GrPoly *rest_of(GrReading *r, const GrPoly *a, GrWide by) {
+    const GrPoly *rem;
+    gr_read_division(r, a, number(r, by), false, NULL, &rem);
+    return rem;
+}
+static const GrPoly *quotient(GrReading *r, const GrPoly *a, GrWide by) {
+    const GrPoly *q;
+    gr_read_division(r, a, number(r, by), false, &q, NULL);
+    return q;
+}
+
+// With a mask of neighbouring bits: a remainder, a multiple, or both.
+static const GrPoly *masked(GrReading *r, const GrTerm *x) {
+    if (x->arg[1]->op != GR_TERM_CONST)
+        return opaque(r, x);
+    uint64_t mask = x->arg[1]->value;
+    uint64_t low = mask & (0 - mask),
+             above = mask + low; // of the lowest bit, and the first above the highest
+    const GrPoly *a = gr_read(r, x->arg[0]);
+    if ((above & gr_mask_bits(x->bits)) == 0) // up to the sign
+        return gr_poly_scale(&r->p, quotient(r, a, (GrWide)low), (GrWide)low);
+    if (!power_of_two(above))
+        return opaque(r, x);
+    return gr_poly_scale(&r->p, rest_of(r, quotient(r, a, (GrWide)low), (GrWide)(above / low)), (GrWide)low);
+}
+
+// Whether no bit is set in both: a is a multiple of a power of two above b.
+static bool apart(GrReading *r, const GrPoly *a, const GrPoly *b) {
+    GrRange range = gr_reading_range(r, b);
+    GrWide common = 1;
+    if (range.low < 0 || range.high >= GR_ENDLESS)
+        return false;
+    while (common <= range.high)
+        common *= 2;
+    return gr_poly_gcd(a) % common == 0 && gr_poly_constant(a) % common == 0;
+}
+
+static const GrPoly *joined(GrReading *r, const GrTerm *x) {
+    const GrPoly *a = gr_read(r, x->arg[0]), *b = gr_read(r, x->arg[1]);
+    if (apart(r, a, b) || apart(r, b, a))
+        return gr_poly_add(&r->p, a, b);
+    return opaque(r, x);
+}
+
+static const GrPoly *shifted(GrReading *r, const GrTerm *x) {
+    uint64_t by = x->arg[1]->op == GR_TERM_CONST ? x->arg[1]->value : 0;
+    if (x->arg[1]->op != GR_TERM_CONST)
+        return opaque(r, x);
+    if (by >= x->bits) {
+        if (x->op != GR_TERM_ASHR)
+            return number(r, 0);
+        by = x->bits - 1;
+    }
+    GrWide factor = (GrWide)1 << by;
+    if (x->op == GR_TERM_SHL)
+        return gr_poly_scale(&r->p, gr_read(r, x->arg[0]), factor);
+    return quotient(r, x->op == GR_TERM_ASHR ? gr_read(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]),
+                    factor);
+}
+
+// ---- Any operation -----------------------------------------------------------------------------------------------
+
+static const GrPoly *arithmetic(GrReading *r, const GrTerm *x) {
+    const GrPoly *a = gr_read(r, x->arg[0]), *b = gr_read(r, x->arg[1]);
+    switch (x->op) {
+    case GR_TERM_ADD: return gr_poly_add(&r->p, a, b);
+    case GR_TERM_SUB: return gr_poly_sub(&r->p, a, b);
+    default: return gr_poly_mul(&r->p, a, b);
+    }
+}
+
+static const GrPoly *division(GrReading *r, const GrTerm *x) {
+    bool is_signed = x->op == GR_TERM_SDIV || x->op == GR_TERM_SREM;
+    const GrPoly *a = is_signed ? gr_read(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]);
+    const GrPoly *b = is_signed ? gr_read(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
+    const GrPoly *q, *rem;
+    gr_read_division(r, a, b, is_signed, &q, &rem);
+    return x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
+}
+
+static const GrPoly *choice(GrReading *r, const GrTerm *x) {
+    GrRange a = gr_reading_range(r, gr_read(r, x->arg[1])), b = gr_reading_range(r, gr_read(r, x->arg[2]));
+    return of_term(r, GR_ATOM_CHOICE, x,
+                   (GrRange){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high});
+}
+
+static const GrPoly *read_new(GrReading *r, const GrTerm *x) {
+    if (x->bits == 1)
+        return as_number(r, x);
+    switch (x->op) {
+    case GR_TERM_CONST: return number(r, gr_term_signed(x));
+    case GR_TERM_SYM: return symbol(r, x->sym);
+    case GR_TERM_READ: return of_term(r, GR_ATOM_READ, x, signed_range(x->bits));
+    case GR_TERM_ADD:
+    case GR_TERM_SUB:
+    case GR_TERM_MUL: {
+        const GrPoly *p = arithmetic(r, x);
+        return x->bits < 32 ? gr_read_cut(r, p, x->bits) : p;
+    }
+    case GR_TERM_SHL: {
+        const GrPoly *p = shifted(r, x);
+        return x->bits < 32 ? gr_read_cut(r, p, x->bits) : p;
+    }
+    case GR_TERM_LSHR:
+    case GR_TERM_ASHR: return shifted(r, x);
+    case GR_TERM_SDIV:
+    case GR_TERM_SREM:
+    case GR_TERM_UDIV:
+    case GR_TERM_UREM: {
+        const GrPoly *p = division(r, x);
+        return x->bits < 32 ? gr_read_cut(r, p, x->bits) : p;
+    }
+    case GR_TERM_AND: return masked(r, x);
+    case GR_TERM_OR:
+    case GR_TERM_XOR: return joined(r, x);
+    case GR_TERM_NOT: return gr_poly_plus(&r->p, gr_poly_scale(&r->p, gr_read(r, x->arg[0]), -1), -1);
+    case GR_TERM_SEXT:
+        return x->arg[0]->bits == 1 ? gr_poly_scale(&r->p, gr_read(r, x->arg[0]), -1) : gr_read(r, x->arg[0]);
+    case GR_TERM_ZEXT: return gr_read_unsigned(r, x->arg[0]);
+    case GR_TERM_TRUNC: return gr_read_cut(r, gr_read(r, x->arg[0]), x->bits);
+    case GR_TERM_ITE: return choice(r, x);
+    default: return opaque(r, x);
+    }
+}
+
+const GrPoly *gr_read(GrReading *r, const GrTerm *x) {
+    if (!r->polys[x->id])
+        r->polys[x->id] = read_new(r, x);
+    return r->polys[x->id];
+}
+
+const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x) {
+    return x->bits == 1 ? gr_read(r, x) : without_sign(r, gr_read(r, x), x->bits);
+}
+
+// ---- Comparisons -------------------------------------------------------------------------------------------------
+
+bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p) {
+    bool negated = x->op == GR_TERM_NOT;
+    if (negated)
+        x = x->arg[0];
+    if (x->op < GR_TERM_EQ || x->op > GR_TERM_ULE || x->arg[0]->bits == 1 || (negated && x->op == GR_TERM_EQ))
+        return false;
+    const GrPoly *a = gr_read(r, x->arg[0]), *b = gr_read(r, x->arg[1]);
+    if ((x->op == GR_TERM_ULT || x->op == GR_TERM_ULE) &&
+        (gr_reading_range(r, a).low < 0 || gr_reading_range(r, b).low < 0))
+        return false;
+    bool strict = x->op == GR_TERM_SLT || x->op == GR_TERM_ULT;
+    *p = negated ? gr_poly_sub(&r->p, b, a) : gr_poly_sub(&r->p, a, b);
+    *what = x->op == GR_TERM_EQ ? GR_RELATION_0
+            : strict != negated ? GR_RELATION_NEGATIVE
+                                : GR_RELATION_AT_MOST_0;
+    return true;
+}
