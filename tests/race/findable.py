@@ -83,16 +83,27 @@ def of_race(race, pairs):
     return Findable(best(0), best(1))
 
 
-def beside_memory(race, pairs):
-    """Why an engine that records the accesses of this launch beside memory cannot find a race."""
-    if len(set(race.launches)) == 2:
-        return TWO_LAUNCHES
+def by_api(side):
+    return side in ("copy", "memset", "free")
+
+
+def in_kernel(side):
+    return not by_api(side) and not side.startswith("host ")
+
+
+def beside_memory(race, pairs, api=by_api):
+    """Why an engine that records accesses beside memory, and hears of the work of streams, cannot find a race: a kernel must be on one side."""
     def of_sides(sides):
-        if any(s in ("copy", "memset", "free") or s.startswith("host ") for s in sides):
+        if not any(map(in_kernel, sides)) or not all(in_kernel(s) or api(s) for s in sides):
             return NO_KERNEL.format(" and ".join(sides))
         return DISCARDED if any(s.endswith("discarded") for s in sides) else ""
     reasons = [of_sides(sides) for _, *sides in sorted(pairs)] or [UNKNOWN]
     return min(reasons, key=bool)
+
+
+def of_one_launch(race, pairs):
+    """The same where it hears of no streams."""
+    return TWO_LAUNCHES if len(set(race.launches)) == 2 else beside_memory(race, pairs, api=lambda side: False)
 
 
 @dataclass(frozen=True)
@@ -110,7 +121,8 @@ RULES = (
     Rule("causality", ("cpu", "gpu"), "every race, those with the host only if it follows what the host does", lambda race, pairs: ""),
     Rule("windows", ("cpu",), "races that can overlap and have a weak access of a kernel on one side", lambda race, pairs: of_race(race, pairs).by_watch),
     Rule("windows", ("gpu",), "the same, if the other side changes the value", lambda race, pairs: of_race(race, pairs).by_value),
-    Rule("counters", ("cpu", "gpu"), "races of two accesses of one launch, weak or strong", beside_memory),
+    Rule("counters", ("cpu",), "races of two accesses of kernels, weak or strong, and of one with a copy, memset or free", beside_memory),
+    Rule("counters", ("gpu",), "races of two accesses of one launch, weak or strong", of_one_launch),
 )
 
 

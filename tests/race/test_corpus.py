@@ -311,7 +311,7 @@ class Labels(Tool):
             columns = [f"`{name}`, {device}" for name, device in (("collider", "CPU device"), ("collider", "GPU"), ("exact", "CPU device"),
                        ("blind to the host", "CPU device"), ("blind to the host", "GPU"), ("keeper", "CPU device"), ("keeper", "GPU"))]
             self.assertIn(" | ".join(["| family | labelled", *columns]) + " |\n|---|---|---|---|---|---|---|---|---|\n"
-                          "| `subtle` | 2 in 1 | 1 in 1 | 1 in 1 | 2 in 1 | 2 in 1 | 2 in 1 | 1 in 1 | 1 in 1 |\n", read(at("corpus.md")))
+                          "| `subtle` | 2 in 1 | 1 in 1 | 1 in 1 | 2 in 1 | 2 in 1 | 2 in 1 | 2 in 1 | 1 in 1 |\n", read(at("corpus.md")))
             found = self.reports(seen("clobbered read", "shared", 6))
             answer = {"1": found, "default": self.reports(), "twin": self.reports()}
             self.expect(0, "wrote detection.md", RACY, answer, "--update-detection", "--docs", folder, "--seeds", "1..10")
@@ -376,10 +376,15 @@ class Derived(unittest.TestCase):
         weak, launches = ("read-write race", "weak load", "weak store"), lambda *n: corpus.Race(1, 1, launches=n)
         self.assertEqual(findable.beside_memory(launches(), [weak]), "")
         self.assertEqual(findable.beside_memory(launches(2), [weak]), "")
-        self.assertEqual(findable.beside_memory(launches(1, 2), [weak]), findable.TWO_LAUNCHES)
+        self.assertEqual(findable.beside_memory(launches(1, 2), [weak]), "")
+        self.assertEqual(findable.of_one_launch(launches(1, 2), [weak]), findable.TWO_LAUNCHES)
         self.assertEqual(findable.beside_memory(launches(), []), findable.UNKNOWN)
         self.assertEqual(findable.beside_memory(launches(), [("read-write race", "asynchronous load", "cta atomic")]), "")
-        for sides, why in ((("copy", "weak load"), "copy and weak load"), (("memset", "weak load"), "memset"), (("free", "weak load"), "free"),
+        for side in ("copy", "memset", "free"):
+            pairs = [("read-write race", side, "weak load")]
+            self.assertEqual(findable.beside_memory(launches(), pairs), "")
+            self.assertIn(f"{side} and weak load", findable.of_one_launch(launches(), pairs))
+        for sides, why in ((("copy", "copy"), "copy and copy"), (("free", "memset"), "free and memset"),
                            (("host read", "weak store"), "host read"),
                            (("weak load discarded", "weak store"), "does not use")):
             other = ("read-write race", *sides)

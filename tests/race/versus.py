@@ -3,7 +3,7 @@
 """Runs an engine beside exact over the corpus, both in one execution, and says which pairs of places each of the two reported.
 
 A pair is two lines, the space and the class. What both report is *found*. What the engine alone reports is *false*. What exact alone
-reports was missed, for one of these causes: *host*: a side is no access of a kernel; *design*: a row of REASONS says why; *history*: the engine
+reports was missed, for one of these causes: *host*: no side is an access of a kernel, or one is the host's own; *design*: a row of REASONS says why; *history*: the engine
 reported another pair at one of the two lines in the same run; *unexplained*: none of these. A pair counts once for each program: as found if one of the
 seeds found it, else with the least explained of its causes. A program is findable if exact saw a pair there that has not the cause host or
 design. Whatever is reported of a twin is false.
@@ -35,7 +35,6 @@ def sides(race, test):
 # Why an engine that keeps what it knows beside memory does not see a pair: (words, whether it is such a pair).
 REASONS = (
     ("an asynchronous operation is on one side", lambda race: sides(race, lambda a: a.get("asynchronous"))),
-    (findable.TWO_LAUNCHES, lambda race: len({a["launch"] for a in race["accesses"] if a.get("launch")}) == 2),
     (findable.DISCARDED, lambda race: sides(race, lambda a: a.get("discarded"))),
 )
 
@@ -99,13 +98,15 @@ def pair_of(race):
     return Pair(race["class"], race["space"], tuple(sorted(map(place_of, race["accesses"]))))
 
 
-def in_kernel(access):
-    return not of_host(access) and access["kind"] != "free"
+def followed(accesses):
+    """Whether one side is an access of a kernel, and neither is one of the host's own."""
+    kinds = [access["kind"] for access in accesses]
+    return any(map(findable.in_kernel, kinds)) and all(findable.in_kernel(k) or findable.by_api(k) for k in kinds)
 
 
 def cause_of(race, reported):
     """Why the engine did not report a pair of exact's: the cause, and the words of the row. reported: (space, place) of what it did report."""
-    if not all(map(in_kernel, race["accesses"])):
+    if not followed(race["accesses"]):
         return HOST, ""
     for words, fits in REASONS:
         if fits(race):

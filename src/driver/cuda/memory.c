@@ -281,3 +281,7 @@ __attribute__((visibility("default"))) int gr_cpu_device_write(unsigned long lon
     gr_cu_unlock();
     return view ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
+
+__attribute__((visibility("default"))) void *gr_cpu_device_view(unsigned long long at, size_t n) {
+    return gr_cu.initialized && !gr_cu.forked ? gr_vm_mem_view(gr_cu.mem, at, n) : NULL;
+}

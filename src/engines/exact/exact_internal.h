@@ -7,10 +7,10 @@
 #ifndef GR_EXACT_EXACT_INTERNAL_H
 #define GR_EXACT_EXACT_INTERNAL_H
 
+#include "engines/core/work.h"
 #include "engines/exact/dekker.h"
 #include "engines/exact/exact.h"
 #include "engines/exact/hosts.h"
-#include "engines/core/work.h"
 #include "engines/exact/shadow.h"
 
 typedef struct Module {

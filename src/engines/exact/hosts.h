@@ -9,9 +9,9 @@
 #ifndef GR_EXACT_HOSTS_H
 #define GR_EXACT_HOSTS_H
 
+#include "engines/core/work.h"
 #include "engines/exact/exact.h"
 #include "engines/exact/order/order_internal.h"
-#include "engines/core/work.h"
 
 typedef struct HostThread {
     uint64_t id;

@@ -43,8 +43,22 @@ static const char *scope_text(uint32_t what) {
     }
 }
 
+// Whose site that is; NULL: not known.
+static const GrModuleInfo *module_of(const GrArea *area, const GrTrackedSide *s) {
+    return s->module ? area->module_of(area->user, s->module) : area->module;
+}
+
 static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSide *s) {
-    const GrSiteInfo *site = &area->module->sites[s->site];
+    uint32_t by = s->what >> GR_WHAT_BY;
+    if (by)
+        return (GrAccess){.kind = by == GR_BY_FREE   ? "free"
+                                  : by == GR_BY_FILL ? "memset"
+                                                     : "copy",
+                          .address = p->address,
+                          .did = by == GR_BY_FREE           ? "freed the memory"
+                                 : s->what & GR_WHAT_WRITES ? "wrote"
+                                                            : "read"};
+    const GrSiteInfo *site = &module_of(area, s)->sites[s->site];
     GrAccess a = gr_access_at(site, site->size);
     a.site = s->site;
     a.has_thread = true;
@@ -68,15 +82,26 @@ static GrAccess access_of(const GrArea *area, const GrPair *p, const GrTrackedSi
 }
 
 static const char *missing(const GrTrackedSide *a, const GrTrackedSide *b) {
+    if (a->what >> GR_WHAT_BY || b->what >> GR_WHAT_BY)
+        return MISSING_STREAM;
+    if (a->launch != b->launch)
+        return MISSING_LAUNCHES;
     if (memcmp(a->block, b->block, sizeof a->block))
         return MISSING_BLOCKS;
     return a->warp == b->warp ? MISSING_LANES : MISSING_WARPS;
 }
 
 // A record that was being written when the program was killed is left out.
-static bool makes_sense(const GrModuleInfo *m, const GrPair *p) {
-    return p->state == GR_PAIR_READY && p->side[0].site && p->side[0].site <= m->n_sites && p->side[1].site &&
-           p->side[1].site <= m->n_sites;
+static bool makes_sense(const GrArea *area, const GrPair *p) {
+    if (p->state != GR_PAIR_READY || p->side[0].what >> GR_WHAT_BY)
+        return false;
+    for (unsigned k = 0; k < 2; k++) {
+        const GrTrackedSide *s = &p->side[k];
+        const GrModuleInfo *m = module_of(area, s);
+        if (!(s->what >> GR_WHAT_BY) && (!m || !s->site || s->site > m->n_sites))
+            return false;
+    }
+    return true;
 }
 
 static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
@@ -87,7 +112,7 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
     for (uint32_t k = 0; k < n; k++) {
         GrPair p;
         memcpy(&p, area->bytes + sizeof(GrTrackedHeader) + k * sizeof p, sizeof p);
-        if (!makes_sense(m, &p))
+        if (!makes_sense(area, &p))
             continue;
         GrFinding f = {.class = p.class,
                        .module = m->name,
@@ -106,4 +131,4 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
     return GR_OK;
 }
 
-const GrDecoder gr_tracker_decoder = {.tag = {"tracker", 1, 1}, .decode = decode};
+const GrDecoder gr_tracker_decoder = {.tag = {"tracker", 1, 2}, .decode = decode};

@@ -7,11 +7,13 @@
 #include "engines/core/selection.h"
 #include "engines/tracker/decode.h"
 #include "engines/tracker/device/record.h"
+#include "engines/tracker/launches.h"
 #include "engines/tracker/memory.h"
 #include "engines/tracker/options.h"
 #include "engines/tracker/pass/tracker_pass.h"
 #include "options/options.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ typedef struct Tracker {
     GrSelection selection;
     GrSampling sampling;
     TrackerMemory *memory;
+    TrackerLaunches *launches;     // NULL: the rules of the paper, which are for one launch
     VEC(const GrModule *) modules; // that are loaded
     GrVolatiles volatiles;
     bool stop, same_value, paper, calls_only;
@@ -49,6 +52,19 @@ static void look_at(const Tracker *t, const GrModule *m) {
                  "example at 0x%llx: reads "
                  "there may not have been checked",
                  (unsigned long long)m->number, (unsigned long long)h->stray);
+        t->session->note(t->session, "engine tracker", text);
+    }
+    if (h->unknown) {
+        snprintf(text, sizeof text,
+                 "module %llu: of %llu pairs of accesses of two launches the order was not known any more",
+                 (unsigned long long)m->number, (unsigned long long)h->unknown);
+        t->session->note(t->session, "engine tracker", text);
+    }
+    if (h->crowded) {
+        snprintf(
+            text, sizeof text,
+            "module %llu: %llu accesses were not checked: more threads ran at once than there are counts for",
+            (unsigned long long)m->number, (unsigned long long)h->crowded);
         t->session->note(t->session, "engine tracker", text);
     }
     if (h->unchecked) {
@@ -83,6 +99,8 @@ static void tracker_finish(void *self) {
     for (size_t k = 0; k < t->modules.len; k++)
         look_at(t, t->modules.data[k]);
     gr_vec_free(&t->modules);
+    if (t->launches)
+        gr_tracker_launches_finish(t->launches);
     gr_tracker_memory_free(t->memory);
     gr_selection_free(&t->selection);
     gr_sampling_free(&t->sampling);
@@ -112,6 +130,10 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
         st = gr_sampling_init(&t->sampling, s, o, err);
     if (st == GR_OK && s && !(t->memory = gr_tracker_memory_new(s)))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK && s && !t->paper && !(t->launches = gr_tracker_launches_new(s)))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK && t->launches)
+        st = gr_tracker_launches_listen(t->launches, err);
     if (st == GR_OK)
         *self = t;
     else
@@ -163,9 +185,19 @@ static gr_status tracker_loaded(void *self, GrModule *m,
                                 .same_value = t->same_value,
                                 .stop = t->stop,
                                 .word_mode = t->words,
-                                .paper = t->paper};
+                                .paper = t->paper,
+                                .module = (uint32_t)m->number};
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
+    if (t->launches) {
+        gr_status st_listen = gr_tracker_launches_listen(t->launches, err);
+        if (st_listen != GR_OK)
+            return st_listen;
+        gr_tracker_launches_metadata(t->launches, control.dir);
+        control.launches = gr_tracker_launches_at(t->launches);
+        if (control.launches)
+            control.numbers = control.launches + offsetof(GrLaunches, numbers);
+    }
     if (!gr_vec_push(&t->modules, m))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     CUresult rc = t->session->write(t->session, at, &control, sizeof control);

@@ -26,6 +26,7 @@ static const uint64_t *entered;
 
 static uint64_t gr_fetch64(const uint64_t *at) { return *at; }
 static uint64_t gr_load64(const uint64_t *at) { return *at; }
+static uint32_t gr_load32(const uint32_t *at) { return *at; }
 static void gr_store64(uint64_t *at, uint64_t v) {
     void (*other)(void) = entering;
     if (other && at == entered) {

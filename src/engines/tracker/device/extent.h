@@ -13,6 +13,9 @@ static void __gr_stray(uint64_t at);
 uint64_t __gr_extent(uint64_t base) {
     GR_GLOBAL GrExtent *all = (GR_GLOBAL GrExtent *)GR_CONTROL.extents;
     uint32_t slot = gr_extent_slot(base);
+    GR_GLOBAL GrLaunches *launches = (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+    if (launches && gr_load64(&launches->several)) // another launch may write what this one only reads
+        return 0;
     GR_ROLLED
     for (uint32_t n = 0; all && n < GR_EXTENT_TRIES; n++) {
         GR_GLOBAL GrExtent *e = &all[(slot + n) % GR_EXTENTS];

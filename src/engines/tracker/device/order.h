@@ -58,10 +58,27 @@ static void begin_block(const Me *m) {
     }
 }
 
+// For launches that find what this one has left.
+static void tell_launch(const Me *m) {
+    GR_GLOBAL GrLaunchState *l = gr_launch_state(m->launch);
+    if (!l || gr_load32(&l->module))
+        return;
+    gr_store64(&l->area, GR_CONTROL.area);
+    gr_store32(&l->pairs, GR_CONTROL.pairs);
+    gr_store32(&l->block[0], gr_ntid_x());
+    gr_store32(&l->block[1], gr_ntid_y());
+    gr_store32(&l->block[2], gr_ntid_z());
+    gr_store32(&l->grid[0], gr_nctaid_x());
+    gr_store32(&l->grid[1], gr_nctaid_y());
+    gr_store32(&l->grid[2], gr_nctaid_z());
+    gr_store32(&l->module, GR_CONTROL.module);
+}
+
 void __gr_begin(void) {
     if (!GR_CONTROL.area)
         return;
     Me m = gr_me();
+    tell_launch(&m);
     for (unsigned k = 0; k < THREAD_WORDS; k++)
         gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
     if (m.tid % 32 == 0)
@@ -137,6 +154,8 @@ void __gr_order(uint32_t what, uint32_t lanes) {
         return;
     Me m = gr_me();
     GR_GLOBAL GrThreadState *s = m.state;
+    if (gr_load64(&s->word[OWNER]) != with_launch(m.launch, m.block)) // another thread has its place
+        return;
     uint64_t count = gr_load64(&s->word[COUNTS]);
     uint32_t syncs = (uint32_t)count, phase = (uint32_t)(count >> 32) + 1;
     uint32_t kind = what & 0xf, scope = what >> GR_ORDER_SCOPE & 7;
@@ -169,18 +188,28 @@ typedef struct Look {
     Me me;
     uint32_t site, what, shared, owner; // owner: the block whose shared memory it is
     GrEntry mine;
+    GR_GLOBAL GrLaunchState *of; // of its launch; 0: not known
+    uint32_t apart;              // GrLaunchState.apart
 } Look;
 
-// What is kept of a block, of this launch; `none`: another launch has the place.
-GR_INLINE uint32_t block_word(const Look *l, uint32_t block, unsigned k, uint32_t none) {
-    uint64_t w = gr_load64(&gr_block_state(block)->word[k]);
-    return (uint32_t)(w >> 32) == l->me.launch ? (uint32_t)w : none;
+// What is kept of a block of a launch; `none`: another launch has the place.
+GR_INLINE uint32_t word_of_block(uint32_t launch, uint32_t block, unsigned k, uint32_t none) {
+    uint64_t w = gr_load64(&gr_block_place(gr_places_of(launch), block)->word[k]);
+    return (uint32_t)(w >> 32) == launch ? (uint32_t)w : none;
 }
 
-// The state of the thread that made the access; 0: another thread's is there.
+GR_INLINE uint32_t block_word(const Look *l, uint32_t block, unsigned k, uint32_t none) {
+    return word_of_block(l->me.launch, block, k, none);
+}
+
+// The state of the thread that made the access, of a launch whose blocks have `threads`; 0: another thread's is there.
+GR_INLINE GR_GLOBAL GrThreadState *maker_of(uint32_t launch, uint32_t threads, uint32_t block, uint32_t tid) {
+    GR_GLOBAL GrThreadState *s = gr_thread_place(gr_places_of(launch), block * threads + tid);
+    return gr_load64(&s->word[OWNER]) == with_launch(launch, block) ? s : 0;
+}
+
 GR_INLINE GR_GLOBAL GrThreadState *maker(const Look *l, uint32_t block, uint32_t tid) {
-    GR_GLOBAL GrThreadState *s = gr_thread_state(block, tid);
-    return gr_load64(&s->word[OWNER]) == with_launch(l->me.launch, block) ? s : 0;
+    return maker_of(l->me.launch, gr_ntid_x() * gr_ntid_y() * gr_ntid_z(), block, tid);
 }
 
 // Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through other lanes.
@@ -222,9 +251,9 @@ static int unordered_within(const Look *l, const GrEntry *e) {
     return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
 }
 
-// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none.
-static uint32_t passed_on(const Look *l, const GrEntry *e) {
-    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `s`: of the thread that made
+// it, 0: not known.
+static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadState *s) {
     uint32_t own = ~0u, phase = e->barriers + 1;
     if (s) {
         uint64_t last = gr_load64(&s->word[WIDE]);
@@ -233,12 +262,12 @@ static uint32_t passed_on(const Look *l, const GrEntry *e) {
         // A thread that did nothing but wait at barriers passed its access on at the next one.
         phase += (uint32_t)gr_load64(&s->word[COUNTS]) == e->syncs;
     }
-    uint32_t last = block_word(l, e->block, LAST_WIDE, ~0u);
+    uint32_t last = word_of_block(launch, e->block, LAST_WIDE, ~0u);
     if (!own || last < phase)
         return own;
     if (last - phase >= PHASES)
         return 0;
-    GR_GLOBAL GrBlockState *b = gr_block_state(e->block);
+    GR_GLOBAL GrBlockState *b = gr_block_place(gr_places_of(launch), e->block);
     GR_ROLLED
     for (; phase <= last; phase++) {
         uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]);
@@ -253,7 +282,7 @@ static uint32_t passed_on(const Look *l, const GrEntry *e) {
 // Of threads of two blocks: this block has acquired nothing from beyond it since then.
 GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
     uint32_t acquired = block_word(l, l->me.block, WIDE_ACQUIRE, ~0u);
-    return acquired == 0 || acquired < passed_on(l, e);
+    return acquired == 0 || acquired < passed_on(e, l->me.launch, maker(l, e->block, e->tid));
 }
 
 // An asynchronous operation is over when its thread has waited for it; where it completes on an mbarrier, when the thread that asks

@@ -223,9 +223,9 @@ GR_INLINE uint32_t fences_of(const Look *l, const GrPaperSide *s, int *known) {
 }
 
 static void report(const Look *l, const GrPaperSide *md, uint32_t rule, uint64_t at) {
-    Side mine = {l->mine.site, l->what, l->me.block, l->me.tid};
+    Side mine = {l->mine.site, l->what, l->me.block, l->me.tid, 0};
     Side other = {md->site, (md->writes ? GR_WHAT_WRITES : 0) | md->strength << GR_WHAT_STRENGTH, md->block,
-                  md->tid};
+                  md->tid, 0};
     uint32_t both = md->bytes & l->mine.bytes ? md->bytes & l->mine.bytes : l->mine.bytes;
     uint32_t first = (uint32_t)__builtin_ctz(both);
     gr_put_pair(CLASS_R1 + rule - 1, rule, l->shared, (at & ~UINT64_C(3)) + first,

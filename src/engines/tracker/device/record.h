@@ -48,8 +48,11 @@ enum {
     GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
     GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
+    GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
 };
 // `value` of a load: which of its bytes the program uses.
+// Who made an access.
+typedef enum GrBy { GR_BY_KERNEL, GR_BY_COPY, GR_BY_FILL, GR_BY_FREE } GrBy;
 typedef enum GrSpace {
     GR_SPACE_GLOBAL,
     GR_SPACE_SHARED,
@@ -111,14 +114,61 @@ typedef struct GrBlockState {
     uint64_t word[8];
 } GrBlockState;
 
+// ---- Launches and copies --------------------------------------------------------------------------------------
+
+// Of a launch, by its number modulo GR_LAUNCHES. The host writes it as the launch begins.
+enum { GR_LAUNCHES = 1 << 13 };
+#define GR_PLACES 0x9E3779B1u
+typedef struct GrLaunchState {
+    uint64_t number;       // 0: none
+    uint32_t stream, turn; // its place in the order of its stream
+    uint32_t begun,
+        ended; // the number of the last release or acquire then (GrTrackerControl.numbers); ended ~0: it runs
+    uint32_t apart; // not all that has left accesses in metadata comes before it
+    uint32_t
+        places; // where the states of its threads begin: its number times GR_PLACES, or 0 where nothing can run beside it
+    // By its own threads as they begin, the module's number last.
+    uint32_t module, pairs; // GrTrackerControl; module 0: no thread has begun
+    uint32_t block[3], grid[3];
+    uint64_t area;
+} GrLaunchState;
+
+// A side of a copy, a fill, or a free.
+typedef struct GrCopyState {
+    uint64_t at, end;                            // of the bytes in between some are touched
+    uint64_t width, height, depth, pitch, slice; // GrBox
+    uint32_t begun, what; // as in GrLaunchState; GR_WHAT_WRITES or GR_WHAT_READS, GrBy << GR_WHAT_BY
+} GrCopyState;
+
+// What a launch that is `apart` knows of others; by its number modulo GR_VIEWS.
+enum { GR_VIEWS = 128, GR_STREAMS = 64, GR_COPIES = 64 };
+typedef struct GrView {
+    uint64_t number; // 0: none
+    uint64_t known
+        [GR_STREAMS]; // by the stream's number modulo GR_STREAMS: stream << 32 | the last turn that comes before the launch
+    uint32_t copies, unused; // of `copy`, that do not come before the launch
+    GrCopyState copy[GR_COPIES];
+} GrView;
+
+enum { GR_CONTEXTS = 16 };
+typedef struct GrLaunches {
+    uint64_t dir[GR_CONTEXTS], contexts; // GrTrackerControl.dir of each; for the host
+    uint64_t numbers;                    // GrTrackerControl.numbers is the address of this
+    uint64_t several; // not all work so far is of one stream: launches may run side by side
+    uint64_t settled; // launches up to that number come before all that begins from now on
+    GrLaunchState of[GR_LAUNCHES];
+    GrView view[GR_VIEWS];
+} GrLaunches;
+
 // ---- Races -----------------------------------------------------------------------------------------------------
 
 enum { GR_PAIR_EMPTY = 0, GR_PAIR_CLAIMED = 1, GR_PAIR_READY = 2 };
 
 typedef struct GrTrackedSide {
-    uint64_t launch; // %gridid
+    uint64_t launch; // %gridid; 0: of no kernel
     uint32_t site, what, thread[3], block[3];
-    uint32_t warp, unused; // within the block
+    uint32_t warp;   // within the block
+    uint32_t module; // whose site that is; 0: of the module whose area this is
 } GrTrackedSide;
 
 // A pair of instructions of one module that raced. Which slot: of the hash of `key`, the next free one.
@@ -139,9 +189,11 @@ enum { GR_PAIRS_MOST = 8192, GR_PAIR_TRIES = 64 };
 typedef struct GrTrackedHeader {
     uint64_t dropped; // races for which there was no room
     uint64_t
-        unchecked;  // an address without metadata that was accessed; 1: by a thread whose counters are full
-    uint64_t rules; // 0 ptx, 1 paper
-    uint64_t stray; // an address that a store reached outside the allocation of its parameter
+        unchecked;    // an address without metadata that was accessed; 1: by a thread whose counters are full
+    uint64_t rules;   // 0 ptx, 1 paper
+    uint64_t stray;   // an address that a store reached outside the allocation of its parameter
+    uint64_t unknown; // pairs of accesses of two launches whose order is not known
+    uint64_t crowded; // accesses by threads whose place another thread has taken
 } GrTrackedHeader;
 
 // Which strong pairs are reported because one of them is volatile.
@@ -173,6 +225,9 @@ typedef struct GrTrackerControl {
     uint32_t stop;
     uint32_t word_mode; // GrWords
     uint32_t paper;     // the rules of the iGUARD paper
+    uint32_t module;    // its number, from 1
+    uint32_t unused;
+    uint64_t launches; // of GrLaunches; 0: only accesses of one launch are compared
 } GrTrackerControl;
 
 #endif

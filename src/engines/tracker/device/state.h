@@ -24,6 +24,8 @@ GR_SREG32(gr_nctaid_z, "nctaid.z")
 GR_SREG32(gr_total_smem, "total_smem_size")
 #endif
 
+#include "engines/tracker/device/launches.h"
+
 // The thread that executes this.
 typedef struct Me {
     uint32_t launch; // of %gridid
@@ -34,12 +36,11 @@ typedef struct Me {
 
 GR_INLINE GR_GLOBAL GrThreadState *gr_thread_state(uint32_t block, uint32_t tid) {
     uint32_t n = gr_ntid_x() * gr_ntid_y() * gr_ntid_z();
-    GR_GLOBAL GrThreadState *all = (GR_GLOBAL GrThreadState *)GR_CONTROL.threads;
-    return &all[(block * n + tid) & (GR_THREADS - 1)];
+    return gr_thread_place(gr_places_of((uint32_t)gr_grid_id()), block * n + tid);
 }
 
 GR_INLINE GR_GLOBAL GrBlockState *gr_block_state(uint32_t block) {
-    return &((GR_GLOBAL GrBlockState *)GR_CONTROL.blocks)[block & (GR_BLOCKS - 1)];
+    return gr_block_place(gr_places_of((uint32_t)gr_grid_id()), block);
 }
 
 GR_INLINE Me gr_me(void) {
@@ -169,11 +170,17 @@ GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
 
 typedef struct Side {
     uint32_t site, what, block, tid;
+    GR_GLOBAL GrLaunchState *of; // of another launch; 0: of this one, or of no kernel
 } Side;
 
 GR_INLINE void gr_put_side(GR_GLOBAL GrTrackedSide *to, const Side *s) {
     uint32_t nx = gr_ntid_x(), ny = gr_ntid_y(), gx = gr_nctaid_x(), gy = gr_nctaid_y();
-    gr_store64(&to->launch, gr_grid_id());
+    if (s->of) {
+        nx = gr_load32(&s->of->block[0]), ny = gr_load32(&s->of->block[1]);
+        gx = gr_load32(&s->of->grid[0]), gy = gr_load32(&s->of->grid[1]);
+        gr_store32(&to->module, gr_load32(&s->of->module));
+    }
+    gr_store64(&to->launch, s->what >> GR_WHAT_BY ? 0 : s->of ? gr_load64(&s->of->number) : gr_grid_id());
     gr_store32(&to->site, s->site);
     gr_store32(&to->what, s->what);
     gr_store32(&to->warp, s->tid / 32);
@@ -189,12 +196,15 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
                         const Side *mine, const Side *other) {
     GR_GLOBAL GrTrackedHeader *head = (GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area;
     GR_GLOBAL GrPair *pairs = (GR_GLOBAL GrPair *)(head + 1);
-    if (!other->site) { // above the sites that a word can name
+    if (!other->site && !(other->what >> GR_WHAT_BY)) { // above the sites that a word can name
         gr_count(&head->dropped, 1);
         return;
     }
+    // A site of another module, or none, has a number that this module's sites hardly have.
+    uint32_t far = (other->of ? gr_load32(&other->of->module) ^ GR_CONTROL.module : 0) * 0x9E3779B1u ^
+                   other->what >> GR_WHAT_BY << 24;
     uint64_t key =
-        (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | (other->site & 0xfffffff);
+        (uint64_t) class << 56 | (uint64_t)(mine->site & 0xfffffff) << 28 | ((other->site ^ far) & 0xfffffff);
     key = key ? key : 1;
     uint32_t at = (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 40);
     GR_ROLLED
@@ -222,6 +232,9 @@ static void gr_put_pair(uint32_t class, uint32_t rule, uint32_t shared, uint64_t
     }
     gr_count(&head->dropped, 1);
 }
+
+// The thread's place has been taken by a thread of another launch, or of a later block.
+GR_INLINE void gr_put_crowded(void) { gr_count(&((GR_GLOBAL GrTrackedHeader *)GR_CONTROL.area)->crowded, 1); }
 
 // The program accessed memory that has no metadata. Of strong accesses nothing is said: they are of synchronization, often in memory of the
 // system's (cooperative groups), and race with weak ones alone.

@@ -11,15 +11,6 @@
 #include "engines/tracker/device/extent.h"
 #include "engines/tracker/device/order.h"
 
-enum {
-    CLASS_WRITE_WRITE = 20,
-    CLASS_READ_WRITE = 21,
-    CLASS_SCOPE = 22,
-    CLASS_SIZE = 23,
-    CLASS_SAME_VALUE = 25,
-    CLASS_VOLATILE = 26,
-};
-
 // ---- Judging -----------------------------------------------------------------------------------------------
 
 GR_INLINE int is_strong(uint32_t strength) { return strength != GR_WEAK && strength != GR_ASYNC; }
@@ -39,6 +30,21 @@ GR_INLINE int volatile_told(const Look *l, const GrEntry *e, uint32_t mine, uint
     return both && l->shared && e->block == (l->me.block & (GR_BLOCKS - 1)) &&
            e->tid / 32 == l->mine.tid / 32 && l->mine.writes != e->writes &&
            (l->mine.writes ? e->value != 0 : (l->what & GR_WHAT_DATA) != 0);
+}
+
+GR_INLINE uint32_t with_values(const Look *l, const GrEntry *e, uint32_t class) {
+    if (class == CLASS_WRITE_WRITE && l->mine.value && l->mine.value == e->value)
+        class = CLASS_SAME_VALUE;
+    return class == CLASS_SAME_VALUE && !GR_CONTROL.same_value ? 0 : class;
+}
+
+// Of two strong ones, unordered; 0: no race.
+static uint32_t class_of_strong(const Look *l, const GrEntry *e, int scope) {
+    uint32_t mine = l->what >> GR_WHAT_STRENGTH & 7, theirs = e->strength;
+    int size = e->bytes == l->mine.bytes && e->wide == l->mine.wide;
+    if (scope && size && !volatile_told(l, e, mine, theirs))
+        return 0;
+    return !scope ? CLASS_SCOPE : !size ? CLASS_SIZE : CLASS_VOLATILE;
 }
 
 // The class of the two, 0: no race.
@@ -69,32 +75,37 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
 #endif
     if (is_strong(mine) && is_strong(theirs)) {
         int scope = reaches(mine, l->me.block, e->block) && reaches(theirs, l->me.block, e->block);
-        int size = e->bytes == l->mine.bytes && e->wide == l->mine.wide;
-        if (scope && size && !volatile_told(l, e, mine, theirs))
+        if (!(class = class_of_strong(l, e, scope)))
             return 0;
-        class = !scope ? CLASS_SCOPE : !size ? CLASS_SIZE : CLASS_VOLATILE;
     }
     if (same_block && !unordered_within(l, e))
         return 0;
     if ((!same_block || gr_blocks_alias()) && !unordered_between(l, e))
         return 0;
-    if (class == CLASS_WRITE_WRITE && l->mine.value && l->mine.value == e->value)
-        class = CLASS_SAME_VALUE;
-    return class == CLASS_SAME_VALUE && !GR_CONTROL.same_value ? 0 : class;
+    return with_values(l, e, class);
+}
+
+GR_INLINE int same_launch(const Look *l, uint64_t word) {
+    return gr_word_launch(word) == (l->mine.launch & 0x3f);
 }
 
 GR_INLINE int same_thread(const Look *l, uint64_t word) {
-    return gr_word_block(word) == (l->me.block & (GR_BLOCKS - 1)) && gr_word_tid(word) == l->mine.tid;
+    return same_launch(l, word) && gr_word_block(word) == (l->me.block & (GR_BLOCKS - 1)) &&
+           gr_word_tid(word) == l->mine.tid;
 }
 
-static void report(const Look *l, const GrEntry *e, uint32_t class, uint64_t at) {
-    Side mine = {l->site, l->what, l->me.block, l->me.tid};
+// `of`: e's launch; 0: this one.
+static void report(const Look *l, const GrEntry *e, uint32_t class, uint64_t at,
+                   GR_GLOBAL GrLaunchState *of) {
+    Side mine = {l->site, l->what, l->me.block, l->me.tid, 0};
     Side other = {e->site, (e->writes ? GR_WHAT_WRITES : 0) | e->strength << GR_WHAT_STRENGTH, e->block,
-                  e->tid};
+                  e->tid, of};
     uint32_t both = e->bytes & l->mine.bytes, first = (uint32_t)__builtin_ctz(both);
     gr_put_pair(class, 0, l->shared, (at & ~UINT64_C(3)) + first, (uint32_t)__builtin_popcount(both), &mine,
                 &other);
 }
+
+#include "engines/tracker/device/apart.h"
 
 // An access that came while this one was on its way: its second half may come later.
 static int read_fresh(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, GrEntry *e) {
@@ -111,11 +122,14 @@ static void compare(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t 
     GrEntry e;
     if (!gr_word_read(word, gr_load64(&cell->more[k]), &e) && (!fresh || !read_fresh(cell, k, word, &e)))
         return;
-    if (e.launch != l->mine.launch)
+    if (e.launch != l->mine.launch) {
+        if (l->apart && !l->shared)
+            compare_apart(l, &e, at);
         return;
+    }
     uint32_t class = judge(l, &e);
     if (class)
-        report(l, &e, class, at);
+        report(l, &e, class, at, 0);
 }
 
 // ---- What is kept ------------------------------------------------------------------------------------------
@@ -126,10 +140,20 @@ GR_INLINE int concerns(const Look *l, uint64_t word) {
            gr_same_cluster(gr_word_block(word), l->owner);
 }
 
+// Of a launch that comes before this one, or that may not concern it.
+GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word) {
+    GrEntry e;
+    GR_GLOBAL GrLaunchState *of;
+    return !same_launch(l, word) && gr_word_read(word, gr_load64(&cell->more[k]), &e) &&
+           gr_stands(l->me.launch, full_number(l, &e), &of) == STANDS_BEFORE;
+}
+
 // Whether the access in `word` need not be kept, because whoever races with it races with this one, or is behind a barrier.
 GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
-    if (!word || gr_word_launch(word) != gr_word_launch(own))
+    if (!word)
         return 1;
+    if (!same_launch(l, word)) // visit() has left out those that are over
+        return !l->apart || l->shared;
     int same_block = gr_word_block(word) == gr_word_block(own);
     int behind = same_block && gr_word_barriers(word) != gr_word_barriers(own);
     if (gr_word_strength(word) == GR_ASYNC && same_block)
@@ -185,9 +209,8 @@ static unsigned place(const Look *l, const uint64_t word[2], uint64_t own) {
     return l->mine.writes ? place_write(l, word, own) : place_read(l, word, own);
 }
 
-static void meet(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint64_t own, uint64_t at,
-                 int fresh) {
-    if (!word || gr_word_launch(word) != gr_word_launch(own) || !concerns(l, word) ||
+static void meet(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint64_t at, int fresh) {
+    if (!word || (!same_launch(l, word) && (!l->apart || l->shared)) || !concerns(l, word) ||
         (same_thread(l, word) && gr_word_strength(word) != GR_ASYNC) ||
         !(l->mine.writes || word & GR_WORD_WRITES) || !(gr_word_bytes(word) & l->mine.bytes))
         return;
@@ -207,14 +230,17 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     if (!changed(word[0], own) || word[1] == own)
         return;
     for (unsigned k = 0; k < 2; k++)
-        meet(l, cell, k, word[k], own, at, 0);
-    unsigned k = place(l, word, own);
+        meet(l, cell, k, word[k], at, 0);
+    uint64_t kept[2] = {word[0], word[1]};
+    for (unsigned k = 0; l->apart && !l->shared && k < 2; k++)
+        kept[k] = is_over(l, cell, k, word[k]) ? 0 : word[k];
+    unsigned k = place(l, kept, own);
     if (k == 2)
         return;
     if (l->mine.writes) {
         uint64_t before = gr_exchange64(&cell->word[k], own);
         if (changed(before, word[k]))
-            meet(l, cell, k, before, own, at, 1);
+            meet(l, cell, k, before, at, 1);
     } else if (k == 1) {
         gr_store64(&cell->word[1], own);
     } else if (gr_compare_swap64(&cell->word[0], word[0], own) != word[0]) {
@@ -224,7 +250,7 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
         gr_store64(&cell->more[k], gr_word_more(&l->mine, own));
     uint64_t other = gr_load64(&cell->word[1 - k]);
     if (changed(other, word[1 - k]))
-        meet(l, cell, 1 - k, other, own, at, 1);
+        meet(l, cell, 1 - k, other, at, 1);
 }
 
 #ifndef GR_SEQUENTIAL
@@ -241,7 +267,7 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
         return;
     Me me = gr_me();
     uint32_t owner, shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, me.block, &at, &owner);
-    Side mine = {site, what, me.block, me.tid}, other = {site, what, me.block, me.tid - first + second};
+    Side mine = {site, what, me.block, me.tid, 0}, other = {site, what, me.block, me.tid - first + second, 0};
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
 #endif
@@ -266,7 +292,16 @@ static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at) {
                         .site = site,
                         .wide = (what & GR_WHAT_WIDE) != 0,
                         .writes = (what & GR_WHAT_WRITES) != 0};
-    return gr_word_room(l->mine.barriers, l->mine.syncs);
+    l->of = gr_launch_state(l->me.launch);
+    l->apart = l->of ? gr_load32(&l->of->apart) : 0;
+    if (gr_load64(&l->me.state->word[OWNER]) != with_launch(l->me.launch, l->me.block)) {
+        gr_put_crowded();
+        return 0;
+    }
+    if (gr_word_room(l->mine.barriers, l->mine.syncs))
+        return 1;
+    gr_put_unchecked(1);
+    return 0;
 }
 
 GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
@@ -280,10 +315,8 @@ GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
 // `used`: of the first 64 bytes those that count.
 static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value) {
     Look l;
-    if (!look(&l, site, what, &at)) {
-        gr_put_unchecked(1);
+    if (!look(&l, site, what, &at))
         return;
-    }
     l.mine.value = value;
     if (what & GR_WHAT_ACQUIRES && l.mine.writes)
         l.mine.strength = GR_PENDING; // until __gr_saw
@@ -297,6 +330,8 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
             continue;
         GR_GLOBAL GrCell *cell = cell_at(&l, where);
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
+        if (l.apart && !l.shared)
+            meet_copies(&l, where & ~UINT64_C(3));
         if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
             (void)(gr_load64(&cell->word[0]) | gr_load64(&cell->word[1]));
         else if (cell)
@@ -322,8 +357,8 @@ void __gr_saw(uint32_t what, uint64_t at) {
     if (!GR_CONTROL.area)
         return;
     Look l;
-    (void)look(&l, 0, what, &at);
-    uint64_t own = gr_word_of(&l.mine);
+    if (!look(&l, 0, what, &at))
+        return;
     GR_ROLLED
     for (uint32_t done = 0; done < (what & 0xff); done += 4) {
         GR_GLOBAL GrCell *cell = cell_at(&l, at + done);
@@ -332,10 +367,13 @@ void __gr_saw(uint32_t what, uint64_t at) {
         for (unsigned k = 0; cell && k < 2; k++) {
             uint64_t word = gr_load64(&cell->word[k]);
             uint32_t block = gr_word_block(word), theirs = gr_word_strength(word);
-            if (word & GR_WORD_WRITES && !(word & GR_WORD_SEEN) &&
-                gr_word_launch(word) == gr_word_launch(own) && concerns(&l, word) && is_strong(theirs) &&
-                !same_thread(&l, word) && reaches(l.mine.strength, l.me.block, block) &&
-                (theirs == GR_PENDING || reaches(theirs, l.me.block, block)))
+            if (!same_launch(&l, word)) {
+                if (l.apart && !l.shared)
+                    saw_apart(&l, &cell->word[k], word);
+            } else if (word & GR_WORD_WRITES && !(word & GR_WORD_SEEN) && concerns(&l, word) &&
+                       is_strong(theirs) && !same_thread(&l, word) &&
+                       reaches(l.mine.strength, l.me.block, block) &&
+                       (theirs == GR_PENDING || reaches(theirs, l.me.block, block)))
                 (void)gr_compare_swap64(&cell->word[k], word, word | GR_WORD_SEEN);
         }
     }

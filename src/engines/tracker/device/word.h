@@ -28,6 +28,17 @@
 
 #include "engines/tracker/device/record.h"
 
+// Classes of exact (GrClass.number).
+enum {
+    CLASS_WRITE_WRITE = 20,
+    CLASS_READ_WRITE = 21,
+    CLASS_SCOPE = 22,
+    CLASS_SIZE = 23,
+    CLASS_SAME_VALUE = 25,
+    CLASS_VOLATILE = 26,
+    CLASS_FREED = 28,
+};
+
 typedef struct GrEntry {
     uint32_t bytes, strength, launch, block, tid, barriers, syncs, site, value;
     int wide, writes, seen;
