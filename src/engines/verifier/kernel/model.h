@@ -15,10 +15,10 @@
 // ---- Memory -----------------------------------------------------------------------------------------------------
 
 typedef enum GrObjectKind {
-    GR_OBJECT_PARAM,  // what a pointer parameter points to; the host says which allocation
-    GR_OBJECT_GLOBAL, // a variable of the module
-    GR_OBJECT_SHARED, // a shared variable, or dynamic shared memory: one for each block
-    GR_OBJECT_UNKNOWN, // a pointer that was loaded or computed from what is not a pointer: may be any global memory
+    GR_OBJECT_PARAM,   // what a pointer parameter points to; the host says which allocation
+    GR_OBJECT_GLOBAL,  // a variable of the module
+    GR_OBJECT_SHARED,  // a shared variable, or dynamic shared memory: one for each block
+    GR_OBJECT_UNKNOWN, // a pointer that was loaded or computed from what is not a pointer: may be any global memory. Offsets are addresses
 } GrObjectKind;
 
 typedef struct GrObject {
@@ -31,6 +31,14 @@ typedef struct GrObject {
     const char *name;       // for people: the variable, "parameter 2", "a pointer loaded at line 12"
     GrSymbol *symbol;       // OBJECT: for READs
 } GrObject;
+
+// ---- Places ------------------------------------------------------------------------------------------------------
+
+typedef struct GrPlace {         // one position of the source, and the calls that led there
+    const char *file, *function; // function: NULL in the kernel itself
+    uint32_t line;
+    const struct GrPlace *inlined_at;
+} GrPlace;
 
 // ---- Loops and barriers ------------------------------------------------------------------------------------------
 
@@ -59,6 +67,8 @@ typedef struct GrBarrier {
     const GrTerm *mask;           // WARP: lanes; NULL: not known
     const GrTerm *number, *count; // SOME
     const GrLoop *loop;
+    const GrPlace *place;
+    const void *flat; // the model's own
 } GrBarrier;
 
 // How an access can come after a barrier with no other one of that kind between: `rounds` is how often the back edge of the innermost loop
@@ -76,12 +86,6 @@ typedef struct GrAfter {
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------
 
-typedef struct GrPlace {         // one position of the source, and the calls that led there
-    const char *file, *function; // function: NULL in the kernel itself
-    uint32_t line;
-    const struct GrPlace *inlined_at;
-} GrPlace;
-
 // A fence on every path to the access (`before`) or on every path from it to the kernel's end (`after`), or an atomic there that may take or
 // release a lock.
 typedef struct GrSync {
@@ -92,6 +96,8 @@ typedef struct GrSync {
     bool spins;       // a loop repeats it until it has the value that it waits for
     GrObject *object; // of an atomic or a strong access
     const GrTerm *offset;
+    const GrTerm *result; // what it returned; NULL: not known
+    const GrTerm *until;  // of one that spins: what holds when its loop is left
     const GrPlace *place;
 } GrSync;
 
@@ -113,6 +119,7 @@ typedef struct GrKernelAccess {
     VEC(GrAfter) after;           // of block barriers (and the entry)
     VEC(GrAfter) after_warp;      // of warp and block barriers
     VEC(GrSync *) before, behind; // in program order, nearest last / first
+    const void *flat;             // the model's own
 } GrKernelAccess;
 
 // What the model leaves open: it makes what it concerns `unknown`.
@@ -136,6 +143,9 @@ typedef struct GrKernelModel {
     VEC(const GrTerm *)
     no_wrap; // 32-bit operations on addresses that integers read as exact: for the check of the assumption
     bool atomics_value_used;
+    bool shared_escapes; // what is UNKNOWN may be shared memory, too
+    struct KFlat *flat;  // the model's own
+    unsigned walks;
 } GrKernelModel;
 
 // The model of kernel `f`. Terms are made in `t`, which must outlive the model, and so must the module. GR_ERR_UNSUPPORTED never: what is not

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// induction — what a loop does to a value, as a function of how often it has gone round.
+//
+// start + step * rounds where each round adds the same. A value that each round makes of uniform values alone (a stride that is halved) is a
+// function of the rounds: a READ of an object of its own, so that threads in the same round have the same.
+#include "engines/verifier/kernel/values.h"
+
+// ---- What a term depends on -------------------------------------------------------------------------------------
+
+typedef struct Depends {
+    KWalk *w;
+    const KLoop *loop;
+    const KPhi *phi; // may be in it; NULL
+    bool varies, is_thread, deep;
+} Depends;
+
+static const KPhi *phi_of_symbol(KWalk *w, const GrSymbol *s) {
+    for (size_t k = 0; k < w->phi_list.len; k++)
+        if (w->phi_list.data[k]->sym == s || w->phi_list.data[k]->function == s)
+            return w->phi_list.data[k];
+    return NULL;
+}
+
+static const KLoop *loop_of_counter(const KWalk *w, const GrSymbol *s) {
+    for (size_t k = 0; k < w->f->loops.len; k++)
+        if (w->f->loops.data[k]->loop == s->owner)
+            return w->f->loops.data[k];
+    return NULL;
+}
+
+static bool is_inside(const KLoop *inner, const KLoop *outer) {
+    while (inner && inner != outer)
+        inner = inner->parent;
+    return inner != NULL;
+}
+
+static void see_variance(void *user, const GrSymbol *s) {
+    Depends *d = user;
+    if (s->kind == GR_SYM_COUNTER) {
+        d->varies |= is_inside(loop_of_counter(d->w, s), d->loop);
+    } else if (s->kind == GR_SYM_FREE && s->owner) {
+        if (!d->phi || s != d->phi->sym)
+            d->varies |= gr_flat_in_loop(d->w->f, d->loop, ((const KStmt *)s->owner)->block);
+    }
+}
+
+bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a) {
+    Depends d = {.w = w, .loop = l};
+    return a && gr_term_symbols(a, see_variance, &d) && !d.varies;
+}
+
+// Counters of this loop and of one around it may be in a function of the rounds.
+static const KLoop *counted_outside(const KLoop *l) { return l->parent; }
+
+static void see_uniformity(void *user, const GrSymbol *s) {
+    Depends *d = user;
+    if (s->scope != GR_SYM_THREAD || (d->phi && s == d->phi->sym))
+        return;
+    if (s->kind == GR_SYM_COUNTER) {
+        const KLoop *l = loop_of_counter(d->w, s);
+        d->is_thread |= l != d->loop && l != counted_outside(d->loop);
+    } else {
+        d->is_thread = true;
+    }
+}
+
+static bool same_in_block(KWalk *w, const KPhi *p, const GrTerm *a) {
+    Depends d = {.w = w, .loop = p->loop, .phi = p};
+    return a && gr_term_symbols(a, see_uniformity, &d) && !d.is_thread;
+}
+
+// ---- Values ------------------------------------------------------------------------------------------------------
+
+static const GrTerm *now_of(void *user, GrTerms *t, const GrSymbol *s) {
+    (void)t;
+    const KPhi *p = s->kind == GR_SYM_FREE ? phi_of_symbol(user, s) : NULL;
+    KWalk *w = user;
+    return p && p->sym == s && p->walk == w->walk ? p->now : NULL;
+}
+
+const GrTerm *gr_phi_value(KWalk *w, KPhi *p) {
+    const GrTerm *rounds = gr_term_sym(w->t, p->loop->loop->counter);
+    switch (p->kind) {
+    case KPHI_OPEN: break;
+    case KPHI_SAME: return p->start;
+    case KPHI_STEP: {
+        if (p->bits < 8)
+            break;
+        const GrTerm *step = gr_term_replace(w->t, p->step, &(GrReplace){now_of, NULL, w});
+        rounds = gr_term_resize(w->t, p->bits, false, rounds);
+        return gr_term_2(w->t, GR_TERM_ADD, p->start, gr_term_2(w->t, GR_TERM_MUL, rounds, step));
+    }
+    case KPHI_FUNCTION: {
+        const GrTerm *at = gr_term_resize(w->t, 64, false, rounds);
+        if (p->loop->parent) {
+            const GrTerm *outer =
+                gr_term_resize(w->t, 64, false, gr_term_sym(w->t, p->loop->parent->loop->counter));
+            at = gr_term_2(w->t, GR_TERM_ADD, at,
+                           gr_term_2(w->t, GR_TERM_SHL, outer, gr_term_const(w->t, 64, 32)));
+        }
+        return gr_term_read(w->t, p->bits, p->function, at);
+    }
+    }
+    return gr_term_sym(w->t, p->sym);
+}
+
+// ---- What each round adds ------------------------------------------------------------------------------------------
+
+typedef struct Rest {
+    GrTerms *t;
+    const GrSymbol *phi;
+    const GrTerm *sum;
+    unsigned found;
+} Rest;
+
+// Adds all addends of `a` but the phi itself.
+static void gather(Rest *r, const GrTerm *a, unsigned depth) {
+    if (a->op == GR_TERM_SYM && a->sym == r->phi) {
+        r->found++;
+    } else if (a->op == GR_TERM_ADD && depth < 30) {
+        gather(r, a->arg[0], depth + 1);
+        gather(r, a->arg[1], depth + 1);
+    } else if (a->op == GR_TERM_SUB && depth < 30) {
+        gather(r, a->arg[0], depth + 1);
+        r->sum = gr_term_2(r->t, GR_TERM_SUB, r->sum, a->arg[1]);
+    } else {
+        r->sum = gr_term_2(r->t, GR_TERM_ADD, r->sum, a);
+    }
+}
+
+static void see_phi(void *user, const GrSymbol *s) {
+    Depends *d = user;
+    d->varies |= s == d->phi->sym;
+}
+
+static bool mentions(KWalk *w, const KPhi *p, const GrTerm *a) {
+    Depends d = {.w = w, .phi = p};
+    return !gr_term_symbols(a, see_phi, &d) || d.varies;
+}
+
+static bool is_step(KWalk *w, KPhi *p) {
+    Rest r = {.t = w->t, .phi = p->sym, .sum = gr_term_const(w->t, p->bits, 0)};
+    gather(&r, p->next, 0);
+    if (r.found != 1 || !r.sum || mentions(w, p, r.sum) || !gr_term_invariant(w, p->loop, r.sum))
+        return false;
+    p->step = r.sum;
+    return true;
+}
+
+// ---- Halving and doubling ------------------------------------------------------------------------------------------
+
+static bool fact(KWalk *w, const GrTerm *a) {
+    bool ok = a && gr_vec_push(&w->out->facts, a);
+    w->nomem |= !ok;
+    return ok;
+}
+
+static const GrTerm *implies(GrTerms *t, const GrTerm *a, const GrTerm *b) {
+    return gr_bool_or(t, gr_bool_not(t, a), b);
+}
+
+// Facts of a value that each round divides or multiplies; after the last walk, so in its terms.
+void gr_phi_facts(KWalk *w) {
+    GrTerms *t = w->t;
+    for (size_t k = 0; k < w->phi_list.len; k++) {
+        KPhi *p = w->phi_list.data[k];
+        if (p->walk != w->walk || !p->now || !p->next || !p->start || p->now == p->start || p->bits < 8 ||
+            p->kind == KPHI_STEP)
+            continue;
+        const GrTerm *zero = gr_term_const(t, p->bits, 0), *n = p->next, *by = n->arg[1];
+        if (!n->arg[0] || n->arg[0] != p->now || !by || by->op != GR_TERM_CONST)
+            continue;
+        bool shrinks = (n->op == GR_TERM_SDIV && gr_term_signed(by) > 0) || n->op == GR_TERM_ASHR ||
+                       n->op == GR_TERM_LSHR || (n->op == GR_TERM_UDIV && by->value);
+        bool is_unsigned = n->op == GR_TERM_UDIV || n->op == GR_TERM_LSHR;
+        bool grows = (n->op == GR_TERM_MUL && gr_term_signed(by) > 0) || n->op == GR_TERM_SHL;
+        const GrTerm *positive = gr_term_2(t, GR_TERM_SLE, zero, p->start);
+        if (shrinks) {
+            if (is_unsigned)
+                fact(w, gr_term_2(t, GR_TERM_ULE, p->now, p->start));
+            fact(w, implies(t, positive,
+                            gr_bool_and(t, gr_term_2(t, GR_TERM_SLE, zero, p->now),
+                                        gr_term_2(t, GR_TERM_SLE, p->now, p->start))));
+        } else if (grows && gr_vec_push(&w->out->no_wrap, p->next)) {
+            fact(w, implies(t, positive, gr_term_2(t, GR_TERM_SLE, p->start, p->now)));
+        }
+    }
+}
+
+// ---- After a walk --------------------------------------------------------------------------------------------------
+
+static bool classify(KWalk *w, KPhi *p) {
+    const GrTerm *next = NULL;
+    for (size_t k = 0; k < p->loop->latches.len; k++) {
+        const GrTerm *v = gr_walk_at_end(w, p->loop->latches.data[k], p->var, p->off, p->size, p->bits);
+        if (v && next && v != next) { // rounds end differently
+            gr_walk_escape(w, v);
+            gr_walk_escape(w, next);
+            gr_walk_escape(w, p->start);
+        }
+        if (!v || (next && v != next))
+            return false;
+        next = v;
+    }
+    p->next = next;
+    if (p->kind != KPHI_OPEN || !next)
+        return false;
+    if (next == p->now) {
+        p->kind = KPHI_SAME;
+    } else if (is_step(w, p)) {
+        p->kind = KPHI_STEP;
+    } else if (same_in_block(w, p, next) && same_in_block(w, p, p->start) &&
+               (!p->loop->parent || !p->loop->parent->parent)) {
+        p->kind = KPHI_FUNCTION;
+        p->function = gr_symbol(w->t, GR_SYM_OBJECT, GR_SYM_BLOCK, p->bits, p->sym->name);
+        if (!p->function)
+            w->nomem = true;
+    } else {
+        // Whoever follows the value from round to round has lost it here.
+        gr_walk_escape(w, p->start);
+        gr_walk_escape(w, next);
+        return false;
+    }
+    return true;
+}
+
+bool gr_phi_classify(KWalk *w) {
+    bool found = false;
+    // Looking up may make new ones.
+    for (size_t k = 0; k < w->phi_list.len && !w->nomem; k++)
+        if (w->phi_list.data[k]->walk == w->walk && w->phi_list.data[k]->loop->latches.len)
+            found |= classify(w, w->phi_list.data[k]);
+    return found;
+}

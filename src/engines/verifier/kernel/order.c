@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — what orders accesses: which barrier may be the last one before each, and which fences, atomics and strong accesses stand on every path to
+// it or from it.
+#include "engines/verifier/kernel/exec.h"
+
+#include <stdlib.h>
+
+// ---- Barriers, as a walk comes to them --------------------------------------------------------------------------
+
+static GrBarrier *new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
+    GrBarrier *b = GR_NEW(w->f->arena, GrBarrier);
+    if (!b || !gr_vec_push(&w->out->barriers, b)) {
+        w->nomem = true;
+        return NULL;
+    }
+    b->id = (uint32_t)w->out->barriers.len - 1;
+    b->kind = kind;
+    b->guard = gr_term_true(w->t);
+    if (!s)
+        return b;
+    b->stmt = s->origin;
+    b->flat = s;
+    b->place = s->place;
+    b->guard = gr_bool_and(w->t, w->guard[s->block], gr_predicate(w, s));
+    b->loop = w->f->loop_of[s->block] ? w->f->loop_of[s->block]->loop : NULL;
+    if (!b->guard || !gr_map_put_u64(&w->barriers, s->id + 1, b))
+        w->nomem = true;
+    return b;
+}
+
+void gr_exec_barrier(KWalk *w, const KStmt *s) {
+    const PtxInstr *i = s->stmt.instr;
+    if (!w->out->barriers.len)
+        new_barrier(w, NULL, GR_BARRIER_ENTRY);
+    if (i->op == PTX_OP_MBARRIER || gr_ptx_instr_has(i, PTX_MOD_cluster)) {
+        gr_gap(w, s, true, i->op == PTX_OP_MBARRIER ? "mbarrier" : "a barrier of a cluster");
+        if (i->op == PTX_OP_MBARRIER && i->n_operands && i->operands[0].kind == PTX_O_REG)
+            gr_assign_free(w, s, &i->operands[0], "mbarrier");
+        return;
+    }
+    if (gr_ptx_instr_has(i, PTX_MOD_warp)) {
+        GrBarrier *b = new_barrier(w, s, GR_BARRIER_WARP);
+        if (b)
+            b->mask = i->n_operands ? gr_operand(w, s, &i->operands[0], 32) : NULL;
+        return;
+    }
+    bool red = gr_ptx_instr_has(i, PTX_MOD_red), arrive = gr_ptx_instr_has(i, PTX_MOD_arrive);
+    unsigned first = red ? 1 : 0, most = first + (red ? 2 : 1);
+    const GrTerm *number = i->n_operands > first ? gr_operand(w, s, &i->operands[first], 32) : NULL;
+    bool counted = i->n_operands > most;
+    bool all = !counted && !arrive && number && number->op == GR_TERM_CONST;
+    GrBarrier *b = new_barrier(w, s, all ? GR_BARRIER_BLOCK : GR_BARRIER_SOME);
+    if (b && !all) {
+        b->number = number;
+        b->count = counted ? gr_operand(w, s, &i->operands[first + 1], 32) : NULL;
+    }
+    if (red)
+        gr_assign_free(w, s, &i->operands[0], "bar.red");
+}
+
+// ---- The last barrier before an access ---------------------------------------------------------------------------
+
+typedef struct Event {
+    const KStmt *stmt;
+    GrBarrier *barrier;
+    uint32_t access; // else
+} Event;
+
+typedef struct Events {
+    VEC(Event) list;
+} Events;
+
+typedef struct Search {
+    KWalk *w;
+    Events *events; // by block
+    bool warp;
+    const GrBarrier *from;
+    const KLoop *loop;  // around it
+    uint8_t *seen;      // by block: bit of crossings
+    uint8_t *hit;       // by access
+    VEC(uint32_t) todo; // block * 3 + crossings
+} Search;
+
+// A barrier that every thread which comes by takes part in.
+static bool stops(const Search *s, const GrBarrier *b) {
+    const PtxInstr *i = b->stmt ? b->stmt->instr : NULL;
+    if (i && i->guard)
+        return false;
+    return b->kind == GR_BARRIER_BLOCK || b->kind == GR_BARRIER_GRID ||
+           (s->warp && b->kind == GR_BARRIER_WARP);
+}
+
+// Accesses of a block behind event `from`. False: a barrier stops the way.
+static bool scan(Search *s, uint32_t block, size_t from, unsigned crossings) {
+    for (size_t k = from; k < s->events[block].list.len; k++) {
+        const Event *e = &s->events[block].list.data[k];
+        if (!e->barrier)
+            s->hit[e->access] |= (uint8_t)(1u << crossings);
+        else if (stops(s, e->barrier))
+            return false;
+    }
+    return true;
+}
+
+static bool follow(Search *s, uint32_t block, unsigned crossings) {
+    const CfgBlock *b = &s->w->f->cfg.blocks[block];
+    for (uint32_t k = 0; k < b->n_succs; k++) {
+        uint32_t to = b->succs[k];
+        bool back = s->loop && to == s->loop->header && gr_flat_in_loop(s->w->f, s->loop, block);
+        unsigned now = back && crossings < 2 ? crossings + 1 : crossings;
+        if (s->seen[to] & 1u << now)
+            continue;
+        s->seen[to] |= (uint8_t)(1u << now);
+        if (!gr_vec_push(&s->todo, to * 3 + now))
+            return false;
+    }
+    return true;
+}
+
+static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit) {
+    const KStmt *at = a->flat;
+    GrRounds r = GR_ROUNDS_SAME;
+    if (s->loop)
+        r = !gr_flat_in_loop(s->w->f, s->loop, at->block) ? GR_ROUNDS_LEFT
+            : hit & 4 || (hit & 3) == 3                   ? GR_ROUNDS_ANY
+            : hit & 2                                     ? GR_ROUNDS_NEXT
+                                                          : GR_ROUNDS_SAME;
+    GrAfter after = {s->from, r};
+    return s->warp ? gr_vec_push(&a->after_warp, after) : gr_vec_push(&a->after, after);
+}
+
+static bool search(Search *s, const GrBarrier *from, uint32_t block, size_t event) {
+    GrKernelModel *m = s->w->out;
+    s->from = from;
+    s->loop = from->stmt ? s->w->f->loop_of[block] : NULL;
+    memset(s->seen, 0, s->w->f->cfg.n_blocks);
+    memset(s->hit, 0, m->accesses.len);
+    s->todo.len = 0;
+    if (scan(s, block, event, 0) && !follow(s, block, 0))
+        return false;
+    while (s->todo.len) {
+        uint32_t t = s->todo.data[--s->todo.len];
+        if (scan(s, t / 3, 0, t % 3) && !follow(s, t / 3, t % 3))
+            return false;
+    }
+    for (size_t k = 0; k < m->accesses.len; k++)
+        if (s->hit[k] && !add_after(s, m->accesses.data[k], s->hit[k]))
+            return false;
+    return true;
+}
+
+static bool gather(KWalk *w, Events *events) {
+    GrKernelModel *m = w->out;
+    size_t next = 0;
+    // Accesses come in the order of the walk, statement by statement.
+    for (uint32_t k = 0; k < w->f->cfg.n_order; k++) {
+        uint32_t b = w->f->cfg.order[k];
+        const CfgBlock *blk = &w->f->cfg.blocks[b];
+        for (const PtxStmt *s = blk->first; s; s = s == blk->last ? NULL : s->next) {
+            if (s->kind != PTX_INSTR)
+                continue;
+            const KStmt *at = (const KStmt *)s;
+            GrBarrier *barrier = gr_map_get_u64(&w->barriers, at->id + 1);
+            if (barrier && !gr_vec_push(&events[b].list, ((Event){at, barrier, 0})))
+                return false;
+            for (; next < m->accesses.len && m->accesses.data[next]->flat == at; next++)
+                if (!gr_vec_push(&events[b].list, ((Event){at, NULL, (uint32_t)next})))
+                    return false;
+        }
+    }
+    return true;
+}
+
+static bool search_all(Search *s) {
+    GrKernelModel *m = s->w->out;
+    for (unsigned warp = 0; warp < 2; warp++) {
+        s->warp = warp;
+        if (!search(s, m->barriers.data[0], s->w->f->cfg.order[0], 0))
+            return false;
+        for (uint32_t b = 0; b < s->w->f->cfg.n_blocks; b++)
+            for (size_t k = 0; k < s->events[b].list.len; k++) {
+                const GrBarrier *from = s->events[b].list.data[k].barrier;
+                if (from && (from->kind != GR_BARRIER_WARP || warp) && from->kind != GR_BARRIER_SOME &&
+                    !search(s, from, b, k + 1))
+                    return false;
+            }
+    }
+    return true;
+}
+
+// ---- Fences, atomics, strong accesses -------------------------------------------------------------------------
+
+typedef struct Sync {
+    GrSync *sync;
+    const KStmt *at;
+    uint32_t rpo;
+} Sync;
+
+typedef struct Syncs {
+    VEC(Sync) list;
+} Syncs;
+
+static void see_owner(void *user, const GrSymbol *s) {
+    const void **want = user;
+    if (s->kind == GR_SYM_FREE && s->owner == want[0])
+        want[1] = want;
+}
+
+static bool mentions(const GrTerm *a, const KStmt *s) {
+    const void *want[2] = {s, NULL};
+    return a && gr_term_symbols(a, see_owner, want) && want[1];
+}
+
+static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, const GrKernelAccess *a) {
+    const PtxInstr *i = s->stmt.instr;
+    GrSync *y = GR_NEW(w->f->arena, GrSync);
+    if (!y || !gr_vec_push(&all->list, ((Sync){y, s, w->f->cfg.blocks[s->block].rpo})))
+        return false;
+    bool fence = gr_ptx_op_flags(i->op) & PTX_F_FENCE;
+    *y = (GrSync){.stmt = s->origin, .scope = i->scope, .sem = i->sem, .is_fence = fence, .place = s->place};
+    y->is_cas = gr_ptx_instr_has(i, PTX_MOD_cas);
+    y->is_exch = gr_ptx_instr_has(i, PTX_MOD_exch);
+    if (fence && i->op == PTX_OP_MEMBAR)
+        y->scope = gr_ptx_instr_has(i, PTX_MOD_cta)  ? PTX_SCOPE_CTA
+                   : gr_ptx_instr_has(i, PTX_MOD_gl) ? PTX_SCOPE_GPU
+                                                     : PTX_SCOPE_SYS;
+    if (!a)
+        return true;
+    y->scope = a->scope;
+    y->is_read = a->reads;
+    y->is_write = a->writes;
+    y->object = a->object;
+    y->offset = a->offset;
+    const PtxOperand *dst = &i->operands[0];
+    if (a->reads && !(gr_ptx_instr_flags(i) & PTX_F_NO_DST) && dst->kind == PTX_O_REG)
+        y->result = gr_walk_reg(w, s, dst->reg);
+    for (const KLoop *l = w->f->loop_of[s->block]; l && !y->spins; l = l->parent) {
+        const GrTerm *left = gr_walk_left(w, l);
+        if (mentions(left, s)) {
+            y->spins = true;
+            y->until = left;
+        }
+    }
+    return true;
+}
+
+static bool gather_syncs(KWalk *w, Syncs *all) {
+    GrKernelModel *m = w->out;
+    for (size_t k = 0; k < w->f->stmts.len; k++) {
+        const KStmt *s = w->f->stmts.data[k];
+        if ((gr_ptx_op_flags(s->stmt.instr->op) & PTX_F_FENCE) &&
+            w->f->cfg.blocks[s->block].rpo != UINT32_MAX && !add_sync(w, all, s, NULL))
+            return false;
+    }
+    for (size_t k = 0; k < m->accesses.len; k++)
+        if (m->accesses.data[k]->strong && !add_sync(w, all, m->accesses.data[k]->flat, m->accesses.data[k]))
+            return false;
+    return true;
+}
+
+static int by_place(const void *a, const void *b) {
+    const Sync *x = a, *y = b;
+    return x->rpo != y->rpo ? (x->rpo > y->rpo) - (x->rpo < y->rpo)
+                            : (x->at->id > y->at->id) - (x->at->id < y->at->id);
+}
+
+// The list is in program order, so what is attached is.
+static bool attach(const KWalk *w, const Syncs *all, GrKernelAccess *a) {
+    const KStmt *at = a->flat;
+    for (size_t k = 0; k < all->list.len; k++) {
+        const Sync *s = &all->list.data[k];
+        if (s->at == at || s->at->stmt.instr->guard)
+            continue;
+        bool same = s->at->block == at->block;
+        if (same ? s->at->id < at->id : gr_flat_dominates(w->f, s->at->block, at->block)) {
+            if (!gr_vec_push(&a->before, s->sync))
+                return false;
+        } else if (same || gr_cfg_postdominates(&w->f->cfg, s->at->block, at->block)) {
+            if (!gr_vec_push(&a->behind, s->sync))
+                return false;
+        }
+    }
+    return true;
+}
+
+// ---- All ---------------------------------------------------------------------------------------------------------------
+
+// A loop is uniform if only what is the same in a block decides when it ends, or if a barrier of the block is in each round.
+static void see_thread(void *user, const GrSymbol *s) {
+    const GrLoop *l = ((void **)user)[0];
+    bool own = s->kind == GR_SYM_COUNTER &&
+               (s->owner == l || (l->parent && s->owner == l->parent && l->parent->uniform));
+    if (s->scope == GR_SYM_THREAD && !own)
+        ((void **)user)[1] = user;
+}
+
+static void describe_loops(KWalk *w) {
+    for (size_t k = 0; k < w->f->loops.len; k++) { // outer ones first
+        KLoop *l = w->f->loops.data[k];
+        bool each_round = false;
+        for (size_t b = 0; b < w->out->barriers.len; b++) {
+            const GrBarrier *bar = w->out->barriers.data[b];
+            if (!bar->flat || (bar->kind != GR_BARRIER_BLOCK && bar->kind != GR_BARRIER_GRID))
+                continue;
+            const KStmt *at = bar->flat;
+            if (!gr_flat_in_loop(w->f, l, at->block))
+                continue;
+            l->loop->has_barrier = true;
+            bool all = !at->stmt.instr->guard;
+            for (size_t e = 0; e < l->latches.len; e++)
+                all = all && gr_flat_dominates(w->f, at->block, l->latches.data[e]);
+            each_round |= all;
+        }
+        void *user[2] = {l->loop, NULL};
+        const GrTerm *left = gr_walk_left(w, l);
+        bool same = left && gr_term_symbols(left, see_thread, user) && !user[1];
+        l->loop->uniform = same || each_round;
+    }
+}
+
+gr_status gr_order(KWalk *w) {
+    if (!w->out->barriers.len)
+        new_barrier(w, NULL, GR_BARRIER_ENTRY);
+    describe_loops(w);
+    size_t n = w->f->cfg.n_blocks, accesses = w->out->accesses.len + 1;
+    Search s = {
+        .w = w, .events = calloc(n, sizeof(Events)), .seen = calloc(n, 1), .hit = calloc(accesses, 1)};
+    Syncs all = {0};
+    bool ok = !w->nomem && s.events && s.seen && s.hit && gather(w, s.events) && search_all(&s) &&
+              gather_syncs(w, &all);
+    if (ok && all.list.len)
+        qsort(all.list.data, all.list.len, sizeof *all.list.data, by_place);
+    for (size_t k = 0; ok && k < w->out->accesses.len; k++)
+        ok = attach(w, &all, w->out->accesses.data[k]);
+    for (size_t k = 0; s.events && k < n; k++)
+        gr_vec_free(&s.events[k].list);
+    free(s.events);
+    free(s.seen);
+    free(s.hit);
+    gr_vec_free(&s.todo);
+    gr_vec_free(&all.list);
+    return ok ? GR_OK : GR_ERR_NOMEM;
+}

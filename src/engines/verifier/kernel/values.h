@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// values — what registers and local memory hold, as terms, at any point of a flat kernel.
+//
+// A walk executes every statement once, in reverse post-order. A register with one assignment has one term. Other registers and local memory are
+// looked up backwards from where they are read: through the assignments of a block, then through its predecessors, which meet by ITE. What a
+// loop changes is a symbol at its header (KPhi). When a walk is over, some of these symbols turn out to be start + step * rounds; the next walk
+// uses that. Each walk begins with what the walk before has proved, and the first with nothing, so every one of them is right.
+//
+// A FREE symbol may always stand for a value: the model then says more than can happen. One FREE symbol has one name over all walks.
+#ifndef GR_VERIFIER_VALUES_H
+#define GR_VERIFIER_VALUES_H
+
+#include "engines/verifier/kernel/flat.h"
+
+enum { GR_VAR_ESCAPED = -2 };
+
+typedef struct KDef { // an assignment
+    uint32_t var; // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED: all whose address may be elsewhere
+    bool all;     // of the variable, at an unknown place
+    int64_t off;
+    uint32_t size;
+    const GrTerm *value; // NULL: anything
+    const KStmt *stmt;
+} KDef;
+
+typedef struct KDefs {
+    VEC(KDef) list;
+} KDefs;
+
+typedef enum KPhiKind {
+    KPHI_OPEN,     // anything
+    KPHI_SAME,     // as before the loop
+    KPHI_STEP,     // start + step * rounds
+    KPHI_FUNCTION, // a function of the rounds, the same in every thread of a block
+} KPhiKind;
+
+typedef struct KPhi { // what a loop changes
+    const KLoop *loop;
+    uint32_t var, size, bits;
+    int64_t off;
+    KPhiKind kind;
+    GrSymbol *sym;                    // OPEN
+    GrSymbol *function;               // FUNCTION: the object that is read
+    const GrTerm *step;               // STEP, in terms of the walk that found it
+    const GrTerm *start, *now, *next; // in this walk; next: as a round leaves it
+    unsigned walk;                    // the last one that asked
+} KPhi;
+
+typedef struct KNote { // an assignment of local memory in the walk before
+    uint32_t block, size;
+    int64_t off;
+    bool all;
+} KNote;
+
+typedef struct KNotes {
+    VEC(KNote) list;
+} KNotes;
+
+typedef struct KWalk {
+    KFlat *f;
+    GrTerms *t;
+    GrKernelModel *out;
+    unsigned walk; // 0: the first
+    // Registers.
+    const GrTerm **reg;   // of those with one assignment
+    uint32_t *n_assigns;  // by register
+    const KStmt **assign; // the last of them
+    KNotes *assigns;      // by register with several: blocks
+    // This walk.
+    KDefs *defs;                  // by block
+    KNotes *notes, *notes_before; // by KVar; the last one: GR_VAR_ESCAPED
+    size_t n_vars;
+    bool *escaped, *escaped_before; // by KVar: its address was kept
+    bool shared_escaped;
+    VEC(bool) written; // by object: in this walk
+    bool unknown_written, unknown_written_before;
+    Map barriers; // KStmt.id + 1 to GrBarrier *
+    uint32_t most_accesses;
+    const GrTerm **cond, **guard,
+        **branch; // by block: from its dominator; from the entry; of its last statement
+    Map memo, frees, phis;
+    VEC(KPhi *) phi_list;
+    unsigned depth;
+    const KStmt *at; // being executed
+    bool nomem;
+    const char *limit;
+} KWalk;
+
+gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out);
+gr_status gr_walk_begin(KWalk *w); // the next walk
+void gr_walk_free(KWalk *w);
+
+// A FREE symbol for value number `slot` of a statement; the same in every walk. `why`: for people.
+const GrTerm *gr_walk_free_value(KWalk *w, const KStmt *s, uint64_t slot, uint32_t bits, const char *why);
+
+void gr_walk_set_reg(KWalk *w, const KStmt *s, const PtxReg *r, const GrTerm *value); // of any width: resized
+const GrTerm *gr_walk_reg(KWalk *w, const KStmt *s, const PtxReg *r);
+void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size, const GrTerm *value);
+void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v); // NULL: all that escaped
+const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size);
+// The address of what is in the term may be known elsewhere from here on.
+void gr_walk_escape(KWalk *w, const GrTerm *value);
+uint32_t gr_walk_reg_bits(const PtxReg *r);
+
+// ---- Conditions (cond.c) -----------------------------------------------------------------------------------------
+
+const GrTerm *gr_bool_and(GrTerms *t, const GrTerm *a, const GrTerm *b);
+const GrTerm *gr_bool_or(GrTerms *t, const GrTerm *a, const GrTerm *b);
+const GrTerm *gr_bool_not(GrTerms *t, const GrTerm *a);
+const GrTerm *gr_bool_equal(GrTerms *t, const GrTerm *a, const GrTerm *b);                // of any width
+const GrTerm *gr_bool_ite(GrTerms *t, const GrTerm *c, const GrTerm *a, const GrTerm *b); // of any width
+void gr_walk_enter(KWalk *w, uint32_t block); // its condition, when all before are known
+const GrTerm *gr_walk_edge(KWalk *w, uint32_t from, uint32_t to);
+// That `block` is reached from `dominator`, which dominates it, in the same rounds of all loops around both.
+const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block);
+bool gr_walk_is_forward(const KWalk *w, uint32_t from, uint32_t to);
+// That a loop was left in this round.
+const GrTerm *gr_walk_left(KWalk *w, const KLoop *l);
+
+gr_status gr_walk_all(KWalk *w, gr_error *err); // walk.c
+gr_status gr_order(KWalk *w);                   // order.c, after the last walk
+
+// ---- Recurrences (induction.c) -------------------------------------------------------------------------------------
+
+// What a phi is in this walk, from its start value.
+const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
+// When a walk is over: what its phis are. True: something new was found.
+bool gr_phi_classify(KWalk *w);
+void gr_phi_facts(KWalk *w); // of the last walk, to the model's facts
+// Whether a term has one value for all rounds of a loop.
+bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a);
+const GrTerm *gr_walk_at_end(KWalk *w, uint32_t block, uint32_t var, int64_t off, uint32_t size,
+                             uint32_t bits);
+
+#endif
