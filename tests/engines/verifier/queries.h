@@ -9,11 +9,11 @@
 
 typedef const GrTerm *T;
 
-// One query under construction. `own_block`: the threads are of two blocks.
+// One query under construction. Terms and solver stay from query to query.
 typedef struct Q {
     GrTerms t;
     GrSolver *solver;
-    T terms[64];
+    T terms[96];
     size_t n;
     GrOverlap overlap;
     bool has_overlap, wrap;
@@ -23,8 +23,17 @@ typedef struct Q {
 static Q q;
 
 static inline void begin(void) {
-    memset(&q, 0, sizeof q);
-    gr_terms_init(&q.t);
+    gr_error err;
+    if (!q.solver) {
+        gr_terms_init(&q.t);
+        if (gr_solver_create(&q.t, &q.solver, &err) != GR_OK) {
+            fprintf(stderr, "%s\n", err.msg);
+            abort();
+        }
+    }
+    q.n = 0;
+    q.has_overlap = q.wrap = false;
+    q.seconds = 0;
 }
 
 static inline T num(int64_t v) { return gr_term_const(&q.t, 32, (uint64_t)v); }
@@ -92,12 +101,10 @@ static inline GrSolved solved(void) {
                      .wrap = q.wrap};
     GrSolved out;
     gr_error err;
-    GrSolver *s;
-    if (gr_solver_create(&q.t, &s, &err) != GR_OK || gr_solve(s, &query, &out, &err) != GR_OK) {
+    if (gr_solve(q.solver, &query, &out, &err) != GR_OK) {
         fprintf(stderr, "%s\n", err.msg);
         abort();
     }
-    gr_solver_free(s);
     return out;
 }
 
@@ -119,6 +126,10 @@ static inline bool model_is_right(const GrSolved *s) {
     return false;
 }
 
-static inline void end(void) { gr_terms_free(&q.t); }
+static inline void end(void) {
+    gr_solver_free(q.solver);
+    gr_terms_free(&q.t);
+    q.solver = NULL;
+}
 
 #endif

@@ -20,8 +20,8 @@ static void test_kernels(void **state) {
         assert_int_equal(s.answer, kernels[k].answer);
         assert_true(s.answer == GR_ANSWER_NO || model_is_right(&s));
         gr_solved_free(&s);
-        end();
     }
+    end();
 }
 
 // Two accesses that meet by 32-bit overflow only.
@@ -39,8 +39,8 @@ static void test_wrap(void **state) {
         assert_int_equal(s.answer, wrap ? GR_ANSWER_YES : GR_ANSWER_NO);
         assert_true(!wrap || model_is_right(&s));
         gr_solved_free(&s);
-        end();
     }
+    end();
 }
 
 int main(void) {

@@ -101,9 +101,6 @@ static void prepare(GrAttempt *a) {
         find_reads(a, seen, a->q->overlap->a);
         find_reads(a, seen, a->q->overlap->b);
     }
-    Z3_config c = Z3_mk_config();
-    a->z = Z3_mk_context(c);
-    Z3_del_config(c);
     Z3_set_error_handler(a->z, broken);
 }
 
@@ -128,8 +125,8 @@ static void try_bits(GrAttempt *a) {
         answer(a, gr_attempt_bits(a, ms_left(a), 0), "bit strings");
 }
 
-void gr_attempt(GrTerms *t, const GrQuery *q, double deadline, int out) {
-    GrAttempt a = {.t = t, .q = q, .deadline = deadline, .out = out};
+void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out) {
+    GrAttempt a = {.z = z, .t = t, .q = q, .deadline = deadline, .out = out};
     gr_arena_init(&a.arena);
     prepare(&a);
     if (q->wrap || !try_integers(&a))

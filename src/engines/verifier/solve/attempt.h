@@ -27,7 +27,7 @@ typedef struct GrMessage {
 } GrMessage;
 
 // The whole work of the child: answers are written to `out`.
-void gr_attempt(GrTerms *t, const GrQuery *q, double deadline, int out);
+void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out);
 
 // Says what is being tried, so that the parent knows what defeated it when it has to kill.
 void gr_attempt_why(GrAttempt *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

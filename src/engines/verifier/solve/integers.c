@@ -2,12 +2,14 @@
 // integers — a query over the integers, from the digits of its overlap to a model of a readable size.
 #include "engines/verifier/solve/ints.h"
 
+#include "base/rng.h"
 #include "engines/verifier/solve/child.h"
 
 #include <stdlib.h>
 
 // Symbols of the launch in a witness that people read.
-static const int64_t readable[] = {64, 8};
+static const int64_t readable[] = {8, 64};
+enum { FIRST_MS = 300 };
 
 typedef struct Model {
     GrInts *s;
@@ -91,23 +93,69 @@ static unsigned ms_of(const GrAttempt *a, double part) {
     return left < 1 ? 1 : (unsigned)left;
 }
 
-static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned ms) {
+static void push(GrAsts *to, Z3_ast x) {
+    if (!gr_vec_push(to, x))
+        gr_attempt_nomem();
+}
+
+// The equations and `more`, which limits what is tried: only a model is an answer.
+static bool try_some(GrInts *s, const GrAsts *equations, const GrAsts *more, unsigned ms) {
     GrAsts all = {0};
     Model m = {.s = s};
     for (size_t k = 0; k < equations->len; k++)
-        if (!gr_vec_push(&all, equations->data[k]))
-            gr_attempt_nomem();
+        push(&all, equations->data[k]);
+    for (size_t k = 0; k < more->len; k++)
+        push(&all, more->data[k]);
+    bool found =
+        gr_ints_check(s, all.data, all.len, ms, &m.z) == Z3_L_TRUE && gr_attempt_model(s->a, value_of, &m);
+    gr_vec_free(&all);
+    return found;
+}
+
+// Symbols of the launch are at most `cap`.
+static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned ms) {
+    GrAsts caps = {0};
     for (uint32_t k = 0; k < s->r.atoms.len; k++) {
         const GrAtom *x = &s->r.atoms.data[k];
         if (x->kind != GR_ATOM_SYMBOL || x->sym->scope != GR_SYM_LAUNCH || x->sym->low > cap)
             continue;
         const GrPoly *v = x->is ? x->is : gr_poly_atom(&s->r.p, k);
-        if (!gr_vec_push(&all, gr_ints_relation(s, GR_RELATION_AT_MOST_0, gr_poly_plus(&s->r.p, v, -cap))))
-            gr_attempt_nomem();
+        push(&caps, gr_ints_relation(s, GR_RELATION_AT_MOST_0, gr_poly_plus(&s->r.p, v, -cap)));
     }
-    bool found =
-        gr_ints_check(s, all.data, all.len, ms, &m.z) == Z3_L_TRUE && gr_attempt_model(s->a, value_of, &m);
-    gr_vec_free(&all);
+    bool found = try_some(s, equations, &caps, ms);
+    gr_vec_free(&caps);
+    return found;
+}
+
+// Gives symbols of the launch in products a value, so that what is left is linear. Most guesses contradict something at once, and in
+// those that do not a race that has nothing to do with special sizes is found in milliseconds.
+static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms) {
+    static const int64_t sizes[] = {2, 4, 3, 1, 5, 8, 7, 16, 32};
+    enum { SIZES = sizeof sizes / sizeof *sizes, GUESSES = 24, GUESS_MS = 50 };
+    double until = gr_seconds_now() + ms / 1000.0;
+    size_t n = s->products.len;
+    bool found = false;
+    Rng chance = gr_rng(1); // the same on every run
+    for (unsigned g = 0; g < GUESSES && !found && gr_seconds_now() < until; g++) {
+        GrAsts guess = {0};
+        for (uint32_t k = 0; k < s->r.atoms.len; k++) {
+            const GrAtom *x = &s->r.atoms.data[k];
+            bool in_product = false;
+            for (size_t j = 0; j < n; j++)
+                in_product |= gr_mono_has(&s->products.data[j], k);
+            if (!in_product || x->is || !x->uniform || x->kind != GR_ATOM_SYMBOL)
+                continue;
+            GrWide v = sizes[gr_rng_below(&chance, g < SIZES ? g + 1 : SIZES)];
+            GrRange range = s->r.ranges.data[k];
+            v = v < range.low ? range.low : v > range.high ? range.high : v;
+            Z3_ast is = gr_ints_poly(s, gr_poly_plus(&s->r.p, gr_poly_atom(&s->r.p, k), -v));
+            push(&guess, Z3_mk_eq(s->z, is, gr_ints_poly(s, gr_poly_const(&s->r.p, 0))));
+        }
+        if (!guess.len)
+            g = GUESSES; // nothing to guess
+        found = guess.len && try_some(s, equations, &guess, GUESS_MS);
+        gr_vec_free(&guess);
+    }
     return found;
 }
 
@@ -130,17 +178,26 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how) {
     for (size_t k = 0; k < digits.len; k++)
         if (!gr_vec_push(&equations, gr_ints_relation(s, GR_RELATION_0, digits.data[k])))
             gr_attempt_nomem();
-    Z3_lbool r = gr_ints_check(s, equations.data, equations.len, ms_of(a, 0.4), &m.z);
-    if (s->r.p.lost)
-        return GR_ANSWER_UNKNOWN;
-    if (r == Z3_L_FALSE)
-        return GR_ANSWER_NO;
-    for (unsigned k = 0; k < sizeof readable / sizeof *readable; k++)
-        if (try_small(s, &equations, readable[k], ms_of(a, 0.15))) {
-            *how = "small scope";
+    // In turn, and for longer each time: proofs and witnesses are found soon or hardly ever, and which it will be is not known.
+    Z3_lbool r = Z3_L_UNDEF;
+    for (unsigned round = 0; round < 2; round++) {
+        if (r == Z3_L_UNDEF)
+            r = gr_ints_check(s, equations.data, equations.len, round ? ms_of(a, 0.5) : FIRST_MS, &m.z);
+        if (s->r.p.lost)
+            return GR_ANSWER_UNKNOWN;
+        if (r == Z3_L_FALSE)
+            return GR_ANSWER_NO;
+        *how = "small scope";
+        if (!round && try_guesses(s, &equations, FIRST_MS))
             return GR_ANSWER_YES;
-        }
-    if (r == Z3_L_TRUE && gr_attempt_model(a, value_of, &m))
-        return GR_ANSWER_YES;
+        for (unsigned k = 0; k < sizeof readable / sizeof *readable; k++)
+            if (try_small(s, &equations, readable[k], round ? ms_of(a, 0.2) : FIRST_MS))
+                return GR_ANSWER_YES;
+        *how = "integers";
+        if (r == Z3_L_TRUE && gr_attempt_model(a, value_of, &m))
+            return GR_ANSWER_YES;
+        if (r == Z3_L_TRUE) // its numbers do not hold on a machine
+            break;
+    }
     return GR_ANSWER_UNKNOWN;
 }

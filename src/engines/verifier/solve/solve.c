@@ -13,8 +13,10 @@ static const double usual_seconds = 5;
 // Z3 may be late for its own limit; the parent waits that much longer before it kills.
 static const double grace = 0.25;
 
+// The context is made once and inherited by every child: to make it takes longer than most proofs. The parent never solves with it.
 struct GrSolver {
     GrTerms *t;
+    Z3_context z;
 };
 
 gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
@@ -23,10 +25,21 @@ gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
     if (!s)
         return gr_fail(err, GR_ERR_NOMEM, "memory is out");
     s->t = t;
-    return GR_OK;
+    Z3_config c = Z3_mk_config();
+    s->z = Z3_mk_context(c);
+    Z3_del_config(c);
+    if (s->z)
+        return GR_OK;
+    free(s);
+    *out = NULL;
+    return gr_fail(err, GR_ERR_NOMEM, "Z3 cannot start");
 }
 
-void gr_solver_free(GrSolver *s) { free(s); }
+void gr_solver_free(GrSolver *s) {
+    if (s)
+        Z3_del_context(s->z);
+    free(s);
+}
 
 void gr_solved_free(GrSolved *s) {
     gr_model_free(&s->model);
@@ -34,14 +47,14 @@ void gr_solved_free(GrSolved *s) {
 }
 
 typedef struct Job {
-    GrTerms *t;
+    const GrSolver *s;
     const GrQuery *q;
     double deadline;
 } Job;
 
 static void work(void *user, int out) {
     Job *j = user;
-    gr_attempt(j->t, j->q, j->deadline, out);
+    gr_attempt(j->s->z, j->s->t, j->q, j->deadline, out);
 }
 
 static void say(GrSolved *out, const char *text, size_t len) {
@@ -92,7 +105,7 @@ gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) 
     if (st != GR_OK)
         return st;
     double begin = gr_seconds_now(), seconds = q->seconds > 0 ? q->seconds : usual_seconds;
-    Job j = {s->t, q, begin + seconds};
+    Job j = {s, q, begin + seconds};
     GrChildResult r;
     st = gr_child_run(work, &j, seconds + grace, most_memory, &r, err);
     out->seconds = gr_seconds_now() - begin;
