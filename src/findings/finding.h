@@ -63,7 +63,8 @@ typedef struct GrFinding {
     bool stored_first; // the first access stored `expected`; else it read it
     // Of lanes of one warp that raced among themselves: all of them, those that stored `expected`, and those that stored `seen`.
     uint32_t lanes, stored[2];
-    const char *detail; // of a misuse: which thread did what, a sentence without its end
+    // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs.
+    const char *detail;
 } GrFinding;
 
 // What takes findings. `f` is read during the call; what it points to must outlive the taker's use. False: out of memory.

@@ -308,6 +308,12 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     if (race->watched)
         add_values(r, race, out);
     add_kernels(race, arena, out);
+    if (race->found.detail) {
+        gr_str_addf(out, "    with: %s\n    evidence: %s (engine %s)\n", race->found.detail,
+                    race->found.evidence ? race->found.evidence : r->evidence,
+                    race->found.engine ? race->found.engine : r->engine);
+        return;
+    }
     gr_str_addf(out, "    occurred %llu time%s%s", (unsigned long long)race->found.count,
                 race->found.count == 1 ? "" : "s",
                 race->found.count == 1
