@@ -1,36 +1,255 @@
 // SPDX-License-Identifier: Apache-2.0
-// check — the verifier's way through the files: which kernels are in them, and what is said of each.
+// check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
-#include "base/str.h"
-#include "ptx/ptx.h"
+#include "engines/verifier/decide/tell.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-// Each kernel of the module is open: nothing decides about accesses yet.
-static gr_status leave_open(const PtxModule *m, const char *file, const GrStaticSink *to) {
+static const double kernel_seconds = 60; // for one kernel and launch
+
+typedef struct Check {
+    const GrVerifierSettings *set;
+    const GrStaticSink *to;
+    GrTerms terms;
+    GrSolver *solver;
+} Check;
+
+// A module of one file.
+typedef struct Unit {
+    const char *file, *ptx; // the user's name; where the PTX is
+    const PtxModule *module;
+    const GrHost *host; // NULL: nothing is known of launches
+} Unit;
+
+// One kernel under one launch.
+typedef struct Job {
+    Check *c;
+    const Unit *unit;
+    GrBound bound;
+    GrReplays replays;
+    GrTold told;
+} Job;
+
+// ---- Pairs ---------------------------------------------------------------------------------------------------------------
+
+static void hosts(void *user, const GrSymbol *s) {
+    if (s->kind == GR_SYM_HOST)
+        *(bool *)user = true;
+}
+
+// Whether the witness hangs on a value of the host's.
+static bool hangs_on_host(const GrBound *b, const GrVerdict *v) {
+    bool yes = false;
+    for (unsigned k = 0; k < 2; k++)
+        if (!gr_term_symbols(v->sides[k]->guard, hosts, &yes) ||
+            !gr_term_symbols(v->sides[k]->offset, hosts, &yes))
+            return true;
+    for (unsigned d = 0; d < 3; d++)
+        if (!gr_term_symbols(b->grid[d], hosts, &yes) || !gr_term_symbols(b->block[d], hosts, &yes))
+            return true;
+    return yes;
+}
+
+// Why a race that the solver has found is not called one. NULL: it is to be replayed.
+static const char *doubt(const Job *j, const GrVerdict *v) {
+    const GrHostLaunch *l = j->bound.launch;
+    if (!j->c->set->replay)
+        return "the solver has a witness, and --replay no asks for no replay";
+    if (j->unit->host && !l)
+        return "the solver has a witness, but no launch of the kernel was found";
+    if (l && l->gaps.len && hangs_on_host(&j->bound, v))
+        return l->gaps.data[0];
+    return NULL;
+}
+
+static gr_status see(void *user, GrVerdict *v, bool *settled, gr_error *err) {
+    Job *j = user;
+    if (v->decision == GR_SHOWN) {
+        const GrSeenRace *race = NULL;
+        const char *why = doubt(j, v);
+        if (!why) {
+            gr_status st = gr_replay(&j->replays, &j->bound, v, &race, err);
+            if (st != GR_OK)
+                return st;
+        }
+        if (race) {
+            *settled = true;
+            return gr_tell_race(&j->told, v, race, err);
+        }
+        v->decision = GR_POSSIBLE;
+        if (why)
+            gr_str_add(&v->why, why);
+        else {
+            gr_str_addf(&v->why, "%s; the witness ", v->missing);
+            gr_witness_text(&j->bound, &v->witness, &v->why);
+            gr_str_addf(&v->why, " was not replayed: %s", j->replays.why_not);
+        }
+    }
+    return gr_tell_open(&j->told, v, err);
+}
+
+static gr_status check_pairs(Job *j, gr_error *err) {
     gr_status st = GR_OK;
-    for (uint32_t k = 0; k < m->n_funcs && st == GR_OK; k++) {
-        const PtxFunc *f = m->funcs[k];
-        if (!f->is_entry || !f->has_body)
-            continue;
-        StrBuf text = {0};
-        gr_str_addf(&text, "unknown: kernel %s of %s: this build decides nothing about accesses", f->name,
-                    file);
-        st = text.oom ? GR_ERR_NOMEM : to->reason(to->user, text.data);
-        gr_str_free(&text);
+    size_t n = j->bound.accesses.len;
+    for (size_t i = 0; i < n && st == GR_OK; i++)
+        for (size_t k = i; k < n && st == GR_OK; k++) {
+            bool proved;
+            if (!j->bound.accesses.data[i].a->writes && !j->bound.accesses.data[k].a->writes)
+                continue;
+            st = gr_pair_decide(&j->bound, i, k, &(GrPairUser){j, see}, &proved, err);
+            j->told.pairs[GR_PROVED] += proved;
+        }
+    return st;
+}
+
+// ---- Launches --------------------------------------------------------------------------------------------------------------
+
+// Facts that contradict each other prove nothing: the launch is never reached, or they are wrong.
+static gr_status is_reached(Job *j, bool *yes, gr_error *err) {
+    GrSolved s = {0};
+    gr_status st = gr_pair_solve(&j->bound, &j->bound.same, NULL, &s, err);
+    *yes = s.answer != GR_ANSWER_NO;
+    gr_solved_free(&s);
+    return st;
+}
+
+static gr_status tell_gaps(Job *j) {
+    gr_status st = GR_OK;
+    const GrKernelModel *m = j->bound.model;
+    for (size_t k = 0; k < m->gaps.len && st == GR_OK; k++) {
+        const GrGap *g = &m->gaps.data[k];
+        StrBuf why = {0};
+        if (g->place && g->place->file)
+            gr_str_addf(&why, "%s:%u: ", g->place->file, g->place->line);
+        gr_str_addf(&why, "%s: not understood", g->why);
+        st = why.oom ? GR_ERR_NOMEM : gr_tell_kernel(&j->told, "unknown", why.data);
+        gr_str_free(&why);
     }
     return st;
 }
 
-static gr_status check_ptx(const char *file, const GrStaticSink *to, gr_error *err) {
+static bool is_open(const Job *j) {
+    return j->bound.model->gaps.len || j->told.pairs[GR_POSSIBLE] || j->told.pairs[GR_UNKNOWN];
+}
+
+static bool is_all_unknown(const GrKernelModel *m) {
+    for (size_t k = 0; k < m->gaps.len; k++)
+        if (m->gaps.data[k].whole_kernel)
+            return true;
+    return false;
+}
+
+// *open: something of it is not decided.
+static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
+                              bool *open, gr_error *err) {
     gr_status st;
-    char *text = NULL;
+    Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->ptx}};
+    bool reached;
+    char where[600] = "";
+    if (l)
+        snprintf(where, sizeof where, ", launched at %s:%u",
+                 l->file && strrchr(l->file, '/') ? strrchr(l->file, '/') + 1
+                 : l->file                        ? l->file
+                                                  : "?",
+                 l->line);
+    j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m};
+    GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
+    j.bound.seconds_left = kernel_seconds;
+    GR_TRY(is_reached(&j, &reached, err));
+    if (!reached) {
+        *open = true;
+        GR_TRY(gr_tell_kernel(&j.told, "unknown",
+                              "what is known of the launch contradicts itself: it is never reached"));
+        goto done;
+    }
+    GR_TRY(tell_gaps(&j));
+    if (!is_all_unknown(m)) {
+        GR_TRY(check_pairs(&j, err));
+        GR_TRY(gr_tell_end(&j.told));
+    }
+    *open |= is_open(&j);
+done:
+    gr_told_free(&j.told);
+    gr_replays_free(&j.replays);
+    gr_bound_free(&j.bound);
+    return st;
+}
+
+// ---- Kernels ---------------------------------------------------------------------------------------------------------------
+
+static gr_status say_overflow(const Check *c, const Unit *u, const GrKernelModel *m) {
+    StrBuf text = {0};
+    if (c->set->wrap || !m->no_wrap.len)
+        return GR_OK;
+    gr_str_addf(&text,
+                "kernel %s of %s: decided on the assumption that 32-bit arithmetic on addresses does not "
+                "overflow (--wrap "
+                "decides without)",
+                m->func->name, u->file);
+    gr_status st = text.oom ? GR_ERR_NOMEM : c->to->remark(c->to->user, text.data);
+    gr_str_free(&text);
+    return st;
+}
+
+static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_error *err) {
+    GrKernelModel m = {0};
+    bool open = false, launched = false;
+    gr_error why = {0};
+    gr_status st = gr_kernel_model(&c->terms, u->module, f, 0, &m, &why);
+    if (st == GR_ERR_LIMIT) {
+        StrBuf text = {0};
+        gr_str_addf(&text, "unknown: kernel %s of %s: it is too large: %s", f->name, u->file, why.msg);
+        st = text.oom ? GR_ERR_NOMEM : c->to->reason(c->to->user, text.data);
+        gr_str_free(&text);
+        goto done;
+    }
+    if (st != GR_OK) {
+        if (err)
+            *err = why;
+        goto done;
+    }
+    for (size_t k = 0; u->host && k < u->host->launches.len; k++) {
+        const GrHostLaunch *l = u->host->launches.data[k];
+        if (!strcmp(l->kernel, f->name)) {
+            launched = true;
+            GR_TRY(check_launch(c, u, &m, l, &open, err));
+        }
+    }
+    if (!launched)
+        GR_TRY(check_launch(c, u, &m, NULL, &open, err));
+    if (!open)
+        GR_TRY(c->to->kernel(c->to->user, f->name, u->file));
+    GR_TRY(say_overflow(c, u, &m));
+done:
+    gr_kernel_model_free(&m);
+    return st;
+}
+
+static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
+    gr_status st = GR_OK;
+    for (uint32_t k = 0; k < u->module->n_funcs && st == GR_OK; k++) {
+        const PtxFunc *f = u->module->funcs[k];
+        if (f->is_entry && f->has_body)
+            st = check_kernel(c, u, f, err);
+    }
+    return st;
+}
+
+// ---- Files -------------------------------------------------------------------------------------------------------------------
+
+static gr_status check_ptx(Check *c, const char *file, gr_error *err) {
+    gr_status st;
+    char *text = NULL, path[PATH_MAX];
     size_t len;
     PtxModule *m = NULL;
     GR_TRY(gr_file_read(file, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, file, &m, err));
-    GR_TRY(leave_open(m, file, to));
+    Unit u = {file, realpath(file, path) ? path : file, m, NULL};
+    GR_TRY(check_unit(c, &u, err));
 done:
     gr_ptx_free(m);
     free(text);
@@ -44,17 +263,24 @@ static bool ends_with(const char *text, const char *end) {
 
 gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *set, const GrStaticSink *to,
                             gr_error *err) {
-    gr_status st = GR_OK;
-    (void)set;
-    for (size_t k = 0; k < in->n && st == GR_OK; k++) {
+    gr_status st;
+    Check c = {.set = set, .to = to};
+    gr_terms_init(&c.terms);
+    GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
+    for (size_t k = 0; k < in->n; k++) {
         StrBuf text = {0};
         if (ends_with(in->files[k], ".ptx")) {
-            st = check_ptx(in->files[k], to, err);
+            GR_TRY(check_ptx(&c, in->files[k], err));
             continue;
         }
         gr_str_addf(&text, "unknown: %s: this build reads PTX only", in->files[k]);
         st = text.oom ? GR_ERR_NOMEM : to->reason(to->user, text.data);
         gr_str_free(&text);
+        if (st != GR_OK)
+            goto done;
     }
+done:
+    gr_solver_free(c.solver);
+    gr_terms_free(&c.terms);
     return st;
 }

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// bound — puts the launch's arguments and dimensions into the model's terms.
+#include "engines/verifier/decide/bound.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const GrTerm *gr_not(GrTerms *t, const GrTerm *a) { return gr_term_1(t, GR_TERM_NOT, 1, a); }
+const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b) { return gr_term_2(t, GR_TERM_AND, a, b); }
+const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b) { return gr_term_2(t, GR_TERM_OR, a, b); }
+
+// ---- What stands for a symbol --------------------------------------------------------------------------------------
+
+static bool is_const(const GrTerm *a) { return a->op == GR_TERM_CONST; }
+
+// Whether the value of a parameter may be used: constants always, else if facts about what parameters share are wanted.
+static bool is_wanted(const GrBound *b, const GrArgument *a) {
+    return a->value && (b->set->facts[GR_FACT_SHARED] || is_const(a->value));
+}
+
+static const GrTerm *argument(GrBound *b, const GrSymbol *s) {
+    for (size_t k = 0; b->launch && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        if (a->param != s->param || !is_wanted(b, a) || s->offset < a->offset ||
+            s->offset + s->bits / 8 > a->offset + a->bits / 8)
+            continue;
+        uint32_t shift = (s->offset - a->offset) * 8;
+        const GrTerm *v = gr_term_resize(b->t, a->bits, false, a->value);
+        if (shift)
+            v = gr_term_2(b->t, GR_TERM_LSHR, v, gr_term_const(b->t, a->bits, shift));
+        return gr_term_resize(b->t, s->bits, false, v);
+    }
+    return NULL;
+}
+
+static const GrTerm *special(GrBound *b, const char *name) {
+    static const char *const axis = "xyz";
+    const struct {
+        const char *name;
+        const GrTerm *const *of;
+    } rows[] = {{"%tid.", b->thread}, {"%ctaid.", b->place}, {"%ntid.", b->block}, {"%nctaid.", b->grid}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        size_t n = strlen(rows[k].name);
+        const char *d = !strncmp(name, rows[k].name, n) && name[n] ? strchr(axis, name[n]) : NULL;
+        if (d)
+            return rows[k].of[d - axis];
+    }
+    if (!strcmp(name, "%laneid"))
+        return gr_term_2(b->t, GR_TERM_UREM, b->linear, gr_term_const(b->t, 32, 32));
+    return NULL;
+}
+
+static const GrTerm *stands_for(void *user, GrTerms *t, const GrSymbol *s) {
+    GrBound *b = user;
+    (void)t;
+    if (s->of)
+        return NULL;
+    const GrTerm *v = s->kind == GR_SYM_PARAM     ? argument(b, s)
+                      : s->kind == GR_SYM_SPECIAL ? special(b, s->name)
+                                                  : NULL;
+    return v && v->op == GR_TERM_SYM && v->sym == s ? NULL : v;
+}
+
+const GrTerm *gr_bound_term(GrBound *b, const GrTerm *a) {
+    return a ? gr_term_replace(b->t, a, &(GrReplace){stands_for, NULL, b}) : NULL;
+}
+
+// ---- Facts -----------------------------------------------------------------------------------------------------------
+
+static bool add(GrTermVec *to, const GrTerm *fact) {
+    if (!fact)
+        return false;
+    for (size_t k = 0; k < to->len; k++)
+        if (to->data[k] == fact)
+            return true;
+    return gr_term_is_const(fact, 1) || gr_vec_push(to, fact);
+}
+
+static const GrTerm *number(GrBound *b, uint64_t v) { return gr_term_const(b->t, 32, v); }
+static const GrTerm *at_most(GrBound *b, const GrTerm *a, const GrTerm *c) {
+    return gr_term_2(b->t, GR_TERM_SLE, a, c);
+}
+
+// Every dimension is what a device takes; a launch with another one fails, and has no threads.
+static bool add_dimensions(GrBound *b) {
+    static const uint32_t most_block[3] = {1024, 1024, 64}, most_grid[3] = {INT32_MAX, 65535, 65535};
+    bool ok = true;
+    for (unsigned d = 0; d < 3; d++)
+        ok = ok && add(&b->same, at_most(b, number(b, 1), b->block[d])) &&
+             add(&b->same, at_most(b, b->block[d], number(b, most_block[d]))) &&
+             add(&b->same, at_most(b, number(b, 1), b->grid[d])) &&
+             add(&b->same, at_most(b, b->grid[d], number(b, most_grid[d])));
+    const GrTerm *all =
+        gr_term_2(b->t, GR_TERM_MUL, b->block[0], gr_term_2(b->t, GR_TERM_MUL, b->block[1], b->block[2]));
+    ok = ok && add(&b->same, at_most(b, all, number(b, 1024)));
+    const PtxFunc *f = b->model->func;
+    uint64_t most = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        if (f->reqntid[0])
+            ok = ok && add(&b->same, gr_term_2(b->t, GR_TERM_EQ, b->block[d],
+                                               number(b, f->reqntid[d] ? f->reqntid[d] : 1)));
+        most *= f->maxntid[d] ? f->maxntid[d] : 1;
+    }
+    return ok && (!f->maxntid[0] || add(&b->same, at_most(b, all, number(b, most))));
+}
+
+static bool add_threads(GrBound *b) {
+    bool ok = true;
+    for (unsigned d = 0; d < 3; d++)
+        ok = ok && add(&b->each, at_most(b, number(b, 0), b->thread[d])) &&
+             add(&b->each, gr_term_2(b->t, GR_TERM_SLT, b->thread[d], b->block[d])) &&
+             add(&b->each, at_most(b, number(b, 0), b->place[d])) &&
+             add(&b->each, gr_term_2(b->t, GR_TERM_SLT, b->place[d], b->grid[d]));
+    for (size_t k = 0; ok && k < b->model->facts.len; k++)
+        ok = add(&b->each, gr_bound_term(b, b->model->facts.data[k]));
+    return ok;
+}
+
+static bool add_host(GrBound *b) {
+    bool ok = true;
+    for (size_t k = 0; ok && b->launch && k < b->launch->facts.len; k++)
+        if (b->set->facts[b->launch->facts.data[k].class])
+            ok = add(&b->same, b->launch->facts.data[k].term);
+    return ok;
+}
+
+// ---- The launch's dimensions -----------------------------------------------------------------------------------------
+
+static const GrTerm *register_of(GrBound *b, const char *name, unsigned d) {
+    char text[16];
+    snprintf(text, sizeof text, "%s%c", name, "xyz"[d]);
+    return gr_term_sym(b->t, gr_kernel_special(b->t, text));
+}
+
+static bool take_dimensions(GrBound *b) {
+    bool known = b->launch && b->set->facts[GR_FACT_DIMENSIONS], ok = true;
+    for (unsigned d = 0; d < 3; d++) {
+        b->grid[d] = known && b->launch->grid[d] ? b->launch->grid[d] : register_of(b, "%nctaid.", d);
+        b->block[d] = known && b->launch->block[d] ? b->launch->block[d] : register_of(b, "%ntid.", d);
+        if (!b->grid[d] || !b->block[d])
+            return false;
+        b->thread[d] = gr_term_is_const(b->block[d], 1) ? number(b, 0) : register_of(b, "%tid.", d);
+        b->place[d] = gr_term_is_const(b->grid[d], 1) ? number(b, 0) : register_of(b, "%ctaid.", d);
+        ok = ok && b->thread[d] && b->place[d];
+    }
+    // x + nx * (y + ny * z)
+    const GrTerm *yz =
+        gr_term_2(b->t, GR_TERM_ADD, b->thread[1], gr_term_2(b->t, GR_TERM_MUL, b->block[1], b->thread[2]));
+    b->linear = gr_term_2(b->t, GR_TERM_ADD, b->thread[0], gr_term_2(b->t, GR_TERM_MUL, b->block[0], yz));
+    return ok && b->linear;
+}
+
+// ---- Memory ----------------------------------------------------------------------------------------------------------
+
+static GrMemory memory_of(GrBound *b, const GrObject *o) {
+    GrMemory m = {.object = o};
+    for (size_t k = 0; o->kind == GR_OBJECT_PARAM && b->launch && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        if (a->param == o->param && a->offset == o->offset && !a->value && a->allocation) {
+            m.allocation = a->allocation;
+            m.at = a->at;
+        }
+    }
+    return m;
+}
+
+static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
+
+// Dynamic shared memory is one, whatever it is called.
+static bool is_dynamic(const GrObject *o) { return is_shared(o) && o->size == 0; }
+
+// What is UNKNOWN has addresses for offsets.
+static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
+
+static bool is_own(const GrMemory *m) {
+    return m->object->kind == GR_OBJECT_GLOBAL || (m->allocation && m->allocation->distinct);
+}
+
+GrAlias gr_bound_alias(const GrKernelModel *m, const GrMemory *a, const GrMemory *b, StrBuf *why) {
+    const GrObject *x = a->object, *y = b->object;
+    if (x == y || (is_unknown(x) && is_unknown(y)))
+        return GR_ALIAS_SAME;
+    if (is_shared(x) && is_shared(y))
+        return is_dynamic(x) && is_dynamic(y) ? GR_ALIAS_SAME : GR_ALIAS_APART;
+    bool unknown = is_unknown(x) || is_unknown(y), escapes = m->shared_escapes;
+    if (is_shared(x) != is_shared(y) && (!unknown || !escapes))
+        return GR_ALIAS_APART;
+    if (!unknown) {
+        if (a->allocation && a->allocation == b->allocation && a->at && b->at)
+            return GR_ALIAS_SAME;
+        if (a->allocation != b->allocation && is_own(a) && is_own(b))
+            return GR_ALIAS_APART;
+        if (x->kind == GR_OBJECT_GLOBAL && y->kind == GR_OBJECT_GLOBAL)
+            return GR_ALIAS_APART; // two variables
+    }
+    gr_str_addf(why, "%s and %s may be the same memory", x->name, y->name);
+    return GR_ALIAS_MAYBE;
+}
+
+static bool take_accesses(GrBound *b) {
+    for (size_t k = 0; k < b->model->accesses.len; k++) {
+        const GrKernelAccess *a = b->model->accesses.data[k];
+        GrBoundAccess x = {.a = a, .memory = memory_of(b, a->object)};
+        x.guard = gr_bound_term(b, a->guard);
+        x.offset = gr_bound_term(b, a->offset);
+        if (x.memory.at)
+            x.offset = gr_term_2(b->t, GR_TERM_ADD, x.memory.at, x.offset);
+        if (!x.guard || !x.offset || !gr_vec_push(&b->accesses, x))
+            return false;
+    }
+    for (size_t k = 0; k < b->model->barriers.len; k++) {
+        const GrBarrier *r = b->model->barriers.data[k];
+        GrBoundBarrier x = {.b = r, .guard = r->guard ? gr_bound_term(b, r->guard) : gr_term_true(b->t)};
+        if (!x.guard || !gr_vec_push(&b->barriers, x))
+            return false;
+    }
+    return true;
+}
+
+gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const GrHostLaunch *l,
+                        const GrVerifierSettings *set, GrSolver *solver, gr_error *err) {
+    *b = (GrBound){.t = t, .model = m, .launch = l, .set = set, .solver = solver};
+    bool ok = take_dimensions(b) && add_dimensions(b) && add_threads(b) && add_host(b) && take_accesses(b);
+    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+void gr_bound_free(GrBound *b) {
+    gr_vec_free(&b->same);
+    gr_vec_free(&b->each);
+    gr_vec_free(&b->accesses);
+    gr_vec_free(&b->barriers);
+}

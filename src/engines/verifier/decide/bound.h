@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// bound — a kernel's model with what one launch says put in for parameters, grid and block: what is asked of the solver.
+#ifndef GR_VERIFIER_BOUND_H
+#define GR_VERIFIER_BOUND_H
+
+#include "engines/verifier/host/launch.h"
+#include "engines/verifier/kernel/model.h"
+#include "engines/verifier/solve/solve.h"
+#include "engines/verifier/verifier.h"
+
+typedef VEC(const GrTerm *) GrTermVec;
+
+// What the bytes of an access belong to.
+typedef struct GrMemory {
+    const GrObject *object;
+    const GrAllocation *allocation; // of a pointer of the host's, where known
+    const GrTerm *at;               // bytes from the allocation's begin to the object's; NULL: 0
+} GrMemory;
+
+typedef struct GrBoundAccess {
+    const GrKernelAccess *a;
+    GrMemory memory;
+    const GrTerm *offset, *guard; // the offset from the begin of the allocation, or else of the object
+} GrBoundAccess;
+
+// Whether threads may come to a barrier unequally: then it orders only those that come.
+typedef struct GrBoundBarrier {
+    const GrBarrier *b;
+    const GrTerm *guard;
+    bool asked, solid;
+} GrBoundBarrier;
+
+typedef struct GrBound {
+    GrTerms *t;
+    const GrKernelModel *model;
+    const GrHostLaunch *launch; // NULL: any launch
+    const GrVerifierSettings *set;
+    GrSolver *solver;
+    double seconds_left;                // for this kernel and launch
+    const GrTerm *grid[3], *block[3];   // 32 bits
+    const GrTerm *thread[3], *place[3]; // %tid and %ctaid; 0 in a dimension of one
+    const GrTerm *linear;               // the thread's number in its block
+    GrTermVec same, each;               // facts of the launch, and of every thread
+    VEC(GrBoundAccess) accesses;
+    VEC(GrBoundBarrier) barriers; // as in the model
+} GrBound;
+
+gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const GrHostLaunch *l,
+                        const GrVerifierSettings *set, GrSolver *solver, gr_error *err);
+void gr_bound_free(GrBound *b);
+
+// A term of the model under this launch.
+const GrTerm *gr_bound_term(GrBound *b, const GrTerm *a);
+
+// ---- Building, of terms of width 1 -------------------------------------------------------------------------------
+
+const GrTerm *gr_not(GrTerms *t, const GrTerm *a);
+const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b);
+const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b);
+
+// Whether the bytes of two accesses can be the same ones.
+typedef enum GrAlias {
+    GR_ALIAS_SAME,  // offsets say
+    GR_ALIAS_APART, // never
+    GR_ALIAS_MAYBE, // nothing says: `why`
+} GrAlias;
+GrAlias gr_bound_alias(const GrKernelModel *m, const GrMemory *a, const GrMemory *b, StrBuf *why);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — barrier intervals. Two accesses can be unordered only if one instance of a barrier can be the last one that both threads passed. An
+// instance is a barrier and, for each loop around it, which round.
+//
+// This takes all threads to come to a barrier, or none. Where the barrier's guard says otherwise, the barrier counts only for two
+// threads that both come to it.
+#include "engines/verifier/decide/order.h"
+
+#include "engines/verifier/decide/pair.h"
+
+#include <stdlib.h>
+
+static const GrTerm *counter(GrBound *b, const GrLoop *l, uint32_t thread) {
+    return gr_term_of_thread(b->t, gr_term_sym(b->t, l->counter), thread, false);
+}
+
+static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
+    return a ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, 1)) : NULL;
+}
+
+static bool is_near(GrRounds r) { return r == GR_ROUNDS_SAME || r == GR_ROUNDS_NEXT; }
+
+// Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
+static const GrTerm *same_instance(GrBound *b, const GrAfter *x, const GrAfter *y) {
+    const GrTerm *all = gr_term_true(b->t);
+    const GrLoop *l = x->barrier->loop;
+    if (!l || !is_near(x->rounds) || !is_near(y->rounds))
+        return all;
+    const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
+    // At the barrier the counter was one less than where the back edge was taken since.
+    if (x->rounds == GR_ROUNDS_SAME && y->rounds == GR_ROUNDS_NEXT)
+        mine = one_more(b, mine);
+    if (y->rounds == GR_ROUNDS_SAME && x->rounds == GR_ROUNDS_NEXT)
+        other = one_more(b, other);
+    all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, mine, other));
+    for (l = l->parent; l; l = l->parent)
+        all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
+    return all;
+}
+
+// ---- Barriers that not all may reach -----------------------------------------------------------------------------------
+
+typedef struct Varies {
+    const GrBarrier *of;
+    bool by_thread, by_value;
+} Varies;
+
+static bool is_around(const GrBarrier *r, const GrSymbol *counter) {
+    for (const GrLoop *l = r->loop; l; l = l->parent)
+        if (l->counter == counter && l->uniform)
+            return true;
+    return false;
+}
+
+static void look(void *user, const GrSymbol *s) {
+    Varies *v = user;
+    if (s->scope != GR_SYM_THREAD || is_around(v->of, s))
+        return;
+    if (s->kind == GR_SYM_FREE)
+        v->by_value = true;
+    else
+        v->by_thread = true;
+}
+
+// Two threads of the block (the warp) of which one comes to the barrier and the other does not, in one round?
+static gr_status ask(GrBound *b, GrBoundBarrier *r, bool in_warp, gr_error *err) {
+    gr_status st;
+    GrTermVec terms = {0};
+    GrSolved s = {0};
+    const GrTerm *round = gr_term_true(b->t);
+    for (const GrLoop *l = r->b->loop; l; l = l->parent)
+        round = gr_and(b->t, round, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
+    GR_TRY(gr_pair_facts(b, in_warp ? GR_LEVEL_WARP : GR_LEVEL_ANY_WARP, &terms, err));
+    if (!gr_vec_push(&terms, round) || !gr_vec_push(&terms, gr_term_of_thread(b->t, r->guard, 1, false)) ||
+        !gr_vec_push(&terms, gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false)))) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    GR_TRY(gr_pair_solve(b, &terms, NULL, &s, err));
+    r->solid = s.answer == GR_ANSWER_NO;
+done:
+    gr_solved_free(&s);
+    gr_vec_free(&terms);
+    return st;
+}
+
+// A loop that has a barrier in each round goes round equally often for all: what its condition reads is then the same for all.
+static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {
+    Varies v = {.of = r->b};
+    if (r->asked)
+        return GR_OK;
+    r->asked = true;
+    if (!gr_term_symbols(r->guard, look, &v))
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    r->solid = !v.by_thread && (!v.by_value || (r->b->loop && r->b->loop->uniform));
+    return r->solid ? GR_OK : ask(b, r, r->b->kind == GR_BARRIER_WARP, err);
+}
+
+// ---- Both ----------------------------------------------------------------------------------------------------------------
+
+static bool is_whole_warp(const GrBarrier *r) {
+    return r->mask && r->mask->op == GR_TERM_CONST && (uint32_t)r->mask->value == UINT32_MAX;
+}
+
+// What lets two threads pass a barrier without order: one of them does not come to it, or is not in its mask.
+static const GrTerm *not_both(GrBound *b, const GrBoundBarrier *r, const char **doubt) {
+    if (r->b->kind == GR_BARRIER_WARP && !is_whole_warp(r->b)) {
+        *doubt = "a warp barrier may not be for both lanes";
+        return gr_term_true(b->t);
+    }
+    if (r->solid)
+        return gr_term_false(b->t);
+    *doubt = "a barrier may be reached by some of its threads only";
+    if (r->b->loop)
+        return gr_term_true(b->t);
+    return gr_or(b->t, gr_not(b->t, gr_term_of_thread(b->t, r->guard, 1, false)),
+                 gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false)));
+}
+
+const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
+                                 bool in_warp, const char **doubt, gr_error *err) {
+    const GrTerm *any = gr_term_false(b->t);
+    *doubt = NULL;
+    const GrKernelAccess *x = first->a, *y = second->a;
+    size_t nx = in_warp ? x->after_warp.len : x->after.len, ny = in_warp ? y->after_warp.len : y->after.len;
+    const GrAfter *xs = in_warp ? x->after_warp.data : x->after.data,
+                  *ys = in_warp ? y->after_warp.data : y->after.data;
+    for (size_t i = 0; i < nx; i++)
+        for (size_t j = 0; j < ny; j++)
+            if (xs[i].barrier == ys[j].barrier)
+                any = gr_or(b->t, any, same_instance(b, &xs[i], &ys[j]));
+    for (size_t k = 0; k < b->barriers.len && any && !gr_term_is_const(any, 1); k++) {
+        GrBoundBarrier *r = &b->barriers.data[k];
+        bool counts = r->b->kind == GR_BARRIER_BLOCK || r->b->kind == GR_BARRIER_GRID ||
+                      (in_warp && r->b->kind == GR_BARRIER_WARP);
+        if (!counts)
+            continue;
+        if (learn(b, r, err) != GR_OK)
+            return NULL;
+        const GrTerm *loose = not_both(b, r, doubt);
+        any = gr_or(b->t, any, loose);
+    }
+    if (!any)
+        gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return any;
+}

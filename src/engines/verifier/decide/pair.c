@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// pair — two accesses, class of threads by class: trivial answers, then the solver, then what its model is worth.
+#include "engines/verifier/decide/pair.h"
+
+#include "engines/verifier/decide/locks.h"
+#include "engines/verifier/decide/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gr_verdict_free(GrVerdict *v) {
+    gr_str_free(&v->why);
+    gr_solved_free(&v->witness.solved);
+}
+
+// ---- What holds of two threads -------------------------------------------------------------------------------------------
+
+static const GrTerm *as(GrBound *b, const GrTerm *a, uint32_t thread, bool own) {
+    return a ? gr_term_of_thread(b->t, a, thread, own) : NULL;
+}
+
+static const GrTerm *differ(GrBound *b, const GrTerm *const of[3], bool own) {
+    const GrTerm *any = gr_term_false(b->t);
+    for (unsigned d = 0; d < 3; d++)
+        if (of[d]->op != GR_TERM_CONST)
+            any =
+                gr_or(b->t, any,
+                      gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, as(b, of[d], 1, own), as(b, of[d], 2, own))));
+    return any;
+}
+
+static const GrTerm *same_warp(GrBound *b) {
+    const GrTerm *lanes = gr_term_const(b->t, 32, 32);
+    return gr_term_2(b->t, GR_TERM_EQ, gr_term_2(b->t, GR_TERM_UDIV, as(b, b->linear, 1, false), lanes),
+                     gr_term_2(b->t, GR_TERM_UDIV, as(b, b->linear, 2, false), lanes));
+}
+
+static bool is_one_warp(const GrBound *b) {
+    uint64_t all = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        if (b->block[d]->op != GR_TERM_CONST)
+            return false;
+        all *= b->block[d]->value;
+    }
+    return all <= 32;
+}
+
+static const GrTerm *threads_of(GrBound *b, GrLevel level) {
+    switch (level) {
+    case GR_LEVEL_BLOCKS: return differ(b, b->place, true);
+    case GR_LEVEL_ANY_WARP: return differ(b, b->thread, false);
+    case GR_LEVEL_WARPS: return is_one_warp(b) ? gr_term_false(b->t) : gr_not(b->t, same_warp(b));
+    case GR_LEVEL_WARP:
+        return is_one_warp(b) ? differ(b, b->thread, false)
+                              : gr_and(b->t, differ(b, b->thread, false), same_warp(b));
+    case GR_LEVEL_ALONE: return gr_not(b->t, differ(b, b->thread, false));
+    }
+    return NULL;
+}
+
+gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err) {
+    bool own = level == GR_LEVEL_BLOCKS, ok = true;
+    for (size_t k = 0; ok && k < b->same.len; k++)
+        ok = gr_vec_push(out, b->same.data[k]);
+    for (uint32_t thread = 1; thread <= 2; thread++)
+        for (size_t k = 0; ok && k < b->each.len; k++) {
+            const GrTerm *f = as(b, b->each.data[k], thread, own);
+            ok = f && gr_vec_push(out, f);
+        }
+    const GrTerm *two = threads_of(b, level);
+    ok = ok && two && gr_vec_push(out, two);
+    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrSolved *out,
+                        gr_error *err) {
+    *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the kernel's time is over"};
+    for (size_t k = 0; k < terms->len; k++)
+        if (gr_term_is_const(terms->data[k], 0)) {
+            out->answer = GR_ANSWER_NO;
+            return GR_OK;
+        }
+    if (b->seconds_left <= 0)
+        return GR_OK;
+    double most = b->set->solver_seconds < b->seconds_left ? b->set->solver_seconds : b->seconds_left;
+    GrQuery q = {terms->data, terms->len, o, most, b->set->wrap};
+    gr_status st = gr_solve(b->solver, &q, out, err);
+    b->seconds_left -= out->seconds;
+    return st;
+}
+
+// ---- Trivial answers -----------------------------------------------------------------------------------------------------
+
+static bool covers(PtxScope s, GrLevel level) {
+    return level == GR_LEVEL_BLOCKS ? s == PTX_SCOPE_GPU || s == PTX_SCOPE_SYS : s != PTX_SCOPE_NONE;
+}
+
+static bool is_volatile(const GrKernelAccess *a) { return a->sem == PTX_VOLATILE; }
+
+// The class of race that two such accesses would be. False: they may meet.
+static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel level, GrRaceKind *kind) {
+    if (!x->writes && !y->writes)
+        return false;
+    *kind = x->writes && y->writes ? GR_RACE_WRITES : GR_RACE_READ;
+    if (!(x->strong || x->atomic) || !(y->strong || y->atomic))
+        return true;
+    if (is_volatile(x) || is_volatile(y)) {
+        // Lanes of one warp that hand data over by volatile accesses to shared memory: CUDA C++ has no order there (--volatile auto).
+        *kind = GR_RACE_VOLATILE;
+        return level == GR_LEVEL_WARP && x->object->kind == GR_OBJECT_SHARED;
+    }
+    if (!covers(x->scope, level) || !covers(y->scope, level)) {
+        *kind = GR_RACE_SCOPE;
+        return true;
+    }
+    *kind = GR_RACE_SIZE;
+    return x->size != y->size;
+}
+
+// ---- What an answer hangs on ---------------------------------------------------------------------------------------------
+
+typedef struct Needs {
+    const GrBound *b;
+    StrBuf *text;
+    unsigned n;
+    const GrSymbol *seen[4];
+    const GrObject *changed, *by; // a READ's object that the kernel may write through another pointer
+} Needs;
+
+static const GrObject *object_of(const GrKernelModel *m, const GrSymbol *s) {
+    for (size_t k = 0; k < m->objects.len; k++)
+        if (m->objects.data[k]->symbol == s)
+            return m->objects.data[k];
+    return NULL;
+}
+
+static const GrMemory *memory_of(const GrBound *b, const GrObject *o) {
+    for (size_t k = 0; k < b->accesses.len; k++)
+        if (b->accesses.data[k].memory.object == o)
+            return &b->accesses.data[k].memory;
+    return NULL;
+}
+
+static void find_writer(Needs *n, const GrObject *o) {
+    const GrMemory own = {.object = o}, *m = memory_of(n->b, o);
+    for (size_t k = 0; k < n->b->accesses.len; k++) {
+        const GrBoundAccess *x = &n->b->accesses.data[k];
+        StrBuf why = {0};
+        if (x->a->writes && gr_bound_alias(n->b->model, m ? m : &own, &x->memory, &why) != GR_ALIAS_APART) {
+            n->changed = o;
+            n->by = x->memory.object;
+        }
+        gr_str_free(&why);
+    }
+}
+
+static void need(void *user, const GrSymbol *s) {
+    Needs *n = user;
+    const GrSymbol *first = s->of ? s->of : s;
+    if (s->kind != GR_SYM_FREE && s->kind != GR_SYM_OBJECT)
+        return;
+    if (s->kind == GR_SYM_OBJECT) {
+        const GrObject *o = object_of(n->b->model, first);
+        if (o)
+            find_writer(n, o);
+    }
+    for (unsigned k = 0; k < n->n; k++)
+        if (n->seen[k] == first)
+            return;
+    if (n->n < sizeof n->seen / sizeof *n->seen) {
+        gr_str_addf(n->text, "%s%s%s", n->n ? ", " : "", s->kind == GR_SYM_OBJECT ? "what is in " : "",
+                    first->name);
+        n->seen[n->n] = first;
+    }
+    n->n++;
+}
+
+// ---- A witness -------------------------------------------------------------------------------------------------------------
+
+static bool eval(const GrTerm *a, const GrValues *v, uint32_t *out) {
+    uint64_t value = 0;
+    bool ok = a && gr_term_value(a, v, &value);
+    *out = (uint32_t)value;
+    return ok;
+}
+
+// Everything again in machine arithmetic: false when some of it does not hold there.
+static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrVerdict *v) {
+    GrWitness *w = &v->witness;
+    GrValues values = gr_solver_values(&w->solved.model);
+    bool own = v->level == GR_LEVEL_BLOCKS, ok = true;
+    uint64_t value;
+    for (size_t k = 0; ok && k < terms->len; k++)
+        ok = gr_term_value(terms->data[k], &values, &value) && value == 1;
+    for (unsigned d = 0; d < 3 && ok; d++) {
+        ok = eval(b->grid[d], &values, &w->grid[d]) && eval(b->block[d], &values, &w->block[d]);
+        for (uint32_t k = 0; k < 2 && ok; k++)
+            ok = eval(as(b, b->thread[d], k + 1, own), &values, &w->thread[k][d]) &&
+                 eval(as(b, b->place[d], k + 1, own), &values, &w->place[k][d]);
+    }
+    ok = ok && gr_term_value(o->a, &values, &w->offset[0]) && gr_term_value(o->b, &values, &w->offset[1]);
+    int64_t x = (int64_t)w->offset[0], y = (int64_t)w->offset[1];
+    int64_t from = x > y ? x : y, to = x + o->a_size < y + o->b_size ? x + o->a_size : y + o->b_size;
+    w->overlap = (uint64_t)from;
+    w->bytes = to > from ? (uint32_t)(to - from) : 0;
+    return ok && w->bytes;
+}
+
+// ---- One level ---------------------------------------------------------------------------------------------------------------
+
+static const char *missing_at(GrLevel level) {
+    switch (level) {
+    case GR_LEVEL_BLOCKS:
+        return "nothing orders the two blocks: no lock, flag or other synchronization of gpu scope between";
+    case GR_LEVEL_WARP: return "no __syncwarp() or other barrier of both lanes between";
+    default: return "no __syncthreads() or other barrier of both warps between";
+    }
+}
+
+// What guards and offsets of both sides hang on.
+static gr_status find_needs(const GrVerdict *v, Needs *n, gr_error *err) {
+    bool ok = true;
+    for (unsigned k = 0; k < 2; k++)
+        ok = ok && gr_term_symbols(v->sides[k]->guard, need, n) &&
+             gr_term_symbols(v->sides[k]->offset, need, n);
+    return ok && !n->text->oom ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *terms, const GrOverlap *o,
+                       const Needs *n, const char *doubt, gr_error *err) {
+    if (s->answer == GR_ANSWER_NO) {
+        v->decision = GR_PROVED;
+    } else if (s->answer == GR_ANSWER_UNKNOWN) {
+        v->decision = GR_UNKNOWN;
+        gr_str_addf(&v->why, "the solver gave up: %s", s->how);
+    } else if (n->n) {
+        v->decision = GR_POSSIBLE;
+        gr_str_addf(&v->why, "it hangs on %s", n->text->data);
+    } else if (doubt) {
+        v->decision = GR_POSSIBLE;
+        gr_str_add(&v->why, doubt);
+    } else {
+        v->decision = GR_SHOWN;
+        v->witness.solved = *s;
+        *s = (GrSolved){.how = ""};
+        if (!take_witness(b, terms, o, v)) {
+            v->decision = GR_UNKNOWN;
+            gr_str_add(&v->why, "the solver's answer does not hold in machine arithmetic");
+        }
+    }
+    return v->why.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : GR_OK;
+}
+
+// What must hold of the pair besides the bytes.
+static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char **doubt, gr_error *err) {
+    bool own = v->level == GR_LEVEL_BLOCKS;
+    const GrTerm *order = gr_term_true(b->t);
+    bool async = v->sides[0]->a->async || v->sides[1]->a->async;
+    gr_status st = gr_pair_facts(b, v->level, terms, err);
+    if (st != GR_OK)
+        return st;
+    if (!own && !async)
+        order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level == GR_LEVEL_WARP, doubt, err);
+    if (!order)
+        return err->code ? err->code : GR_ERR_NOMEM;
+    const GrTerm *more[] = {as(b, v->sides[0]->guard, 1, own), as(b, v->sides[1]->guard, 2, own), order};
+    for (size_t k = 0; k < sizeof more / sizeof *more; k++)
+        if (!more[k] || !gr_vec_push(terms, more[k]))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    return GR_OK;
+}
+
+// Nothing says whether the two are of the same memory: only guards and order may keep them apart.
+static gr_status decide_apart(GrBound *b, GrVerdict *v, const GrTermVec *terms, const char *why,
+                              gr_error *err) {
+    GrSolved s = {0};
+    gr_status st = gr_pair_solve(b, terms, NULL, &s, err);
+    v->decision = s.answer == GR_ANSWER_NO ? GR_PROVED : GR_POSSIBLE;
+    if (s.answer != GR_ANSWER_NO)
+        gr_str_add(&v->why, why);
+    gr_solved_free(&s);
+    return st;
+}
+
+static bool has_grid_barrier(const GrBound *b) {
+    for (size_t k = 0; k < b->barriers.len; k++)
+        if (b->barriers.data[k].b->kind == GR_BARRIER_GRID)
+            return true;
+    return false;
+}
+
+static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const char *why, gr_error *err) {
+    gr_status st;
+    GrTermVec terms = {0};
+    GrSolved s = {0};
+    const char *doubt = NULL;
+    bool own = v->level == GR_LEVEL_BLOCKS;
+    StrBuf values = {0};
+    Needs n = {.b = b, .text = &values};
+    GR_TRY(find_needs(v, &n, err));
+    if (n.changed) {
+        // Its READs would stand for one value each, which is not so: no answer would count.
+        v->decision = GR_UNKNOWN;
+        gr_str_addf(&v->why, "the kernel may change what it reads from %s: %s may be the same memory",
+                    n.changed->name, n.by->name);
+        goto done;
+    }
+    GR_TRY(gather(b, v, &terms, &doubt, err));
+    if (alias == GR_ALIAS_MAYBE) {
+        GR_TRY(decide_apart(b, v, &terms, why, err));
+        goto done;
+    }
+    GrOverlap o = {as(b, v->sides[0]->offset, 1, own), as(b, v->sides[1]->offset, 2, own),
+                   v->sides[0]->a->size, v->sides[1]->a->size};
+    if (!o.a || !o.b) {
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        goto done;
+    }
+    if (!o.a_size || !o.b_size) {
+        v->decision = GR_UNKNOWN;
+        gr_str_add(&v->why, "the size of an access is not known");
+        goto done;
+    }
+    GR_TRY(gr_pair_solve(b, &terms, &o, &s, err));
+    GR_TRY(judge(b, v, &s, &terms, &o, &n, doubt, err));
+    if (v->decision == GR_SHOWN || v->decision == GR_POSSIBLE) {
+        if (v->sides[0]->a->async || v->sides[1]->a->async) {
+            v->decision = GR_UNKNOWN;
+            gr_str_free(&v->why);
+            gr_str_add(&v->why, "what orders an asynchronous copy is not followed");
+        } else if (own && has_grid_barrier(b)) {
+            v->decision = GR_UNKNOWN;
+            gr_str_free(&v->why);
+            gr_str_add(&v->why, "what a barrier of the whole grid orders is not followed");
+        } else
+            GR_TRY(gr_locks_decide(b, v, &terms, &o, err));
+    }
+done:
+    gr_str_free(&values);
+    gr_solved_free(&s);
+    gr_vec_free(&terms);
+    return st;
+}
+
+// ---- All levels --------------------------------------------------------------------------------------------------------------
+
+// Two warps and one warp are one question where nothing but barriers of the block counts.
+static bool warps_alike(const GrBound *b, const GrKernelAccess *x, const GrKernelAccess *y) {
+    for (size_t k = 0; k < b->barriers.len; k++)
+        if (b->barriers.data[k].b->kind == GR_BARRIER_WARP)
+            return false;
+    return !is_volatile(x) && !is_volatile(y);
+}
+
+static bool is_empty(const GrBound *b, const GrTerm *const of[3]) {
+    (void)b;
+    return of[0]->op == GR_TERM_CONST && of[1]->op == GR_TERM_CONST && of[2]->op == GR_TERM_CONST;
+}
+
+static void choose_levels(const GrBound *b, const GrBoundAccess *x, const GrBoundAccess *y, bool use[5]) {
+    bool shared = x->memory.object->kind == GR_OBJECT_SHARED || y->memory.object->kind == GR_OBJECT_SHARED;
+    bool threads = !is_empty(b, b->thread), alike = warps_alike(b, x->a, y->a);
+    use[GR_LEVEL_ANY_WARP] = threads && alike;
+    use[GR_LEVEL_WARPS] = threads && !alike && !is_one_warp(b);
+    use[GR_LEVEL_WARP] = threads && !alike;
+    use[GR_LEVEL_BLOCKS] = !shared && !is_empty(b, b->place);
+    use[GR_LEVEL_ALONE] = x->a->async || y->a->async;
+}
+
+gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, bool *proved, gr_error *err) {
+    const GrBoundAccess *x = &b->accesses.data[i], *y = &b->accesses.data[j];
+    bool use[5], settled = false;
+    gr_status st = GR_OK;
+    StrBuf why = {0};
+    *proved = true;
+    GrAlias alias = gr_bound_alias(b->model, &x->memory, &y->memory, &why);
+    choose_levels(b, x, y, use);
+    for (unsigned level = 0; level < 5 && alias != GR_ALIAS_APART && !settled && st == GR_OK; level++) {
+        GrVerdict v = {.level = (GrLevel)level, .sides = {x, y}, .missing = missing_at((GrLevel)level)};
+        if (!use[level] || !would_race(x->a, y->a, v.level, &v.kind))
+            continue;
+        st = decide_level(b, &v, alias, why.data, err);
+        if (st == GR_OK && v.decision != GR_PROVED) {
+            *proved = false;
+            st = to->see(to->user, &v, &settled, err);
+        }
+        gr_verdict_free(&v);
+    }
+    gr_str_free(&why);
+    return st;
+}

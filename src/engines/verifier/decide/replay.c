@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// replay — from a witness to a launch (gpurace-launch), to a report of exact, to the races in it.
+#include "engines/verifier/decide/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MOST_RUNS = 16,         // of one kernel and launch
+    MOST_THREADS = 1 << 17, // of a launch that is replayed
+    FRONT = 1 << 16,        // bytes before and behind each buffer: what is beside an array is no fault here
+};
+static const uint64_t most_bytes = (uint64_t)1 << 28;
+
+void gr_replays_free(GrReplays *r) { gr_vec_free(&r->seen); }
+
+// ---- The launch --------------------------------------------------------------------------------------------------------------
+
+static uint64_t value_of(const GrTerm *a, const GrWitness *w, uint64_t otherwise) {
+    GrValues v = gr_solver_values(&w->solved.model);
+    uint64_t out;
+    return a && gr_term_value(a, &v, &out) ? out : otherwise;
+}
+
+static bool is_param_of(const GrBound *b, const GrSymbol *s) {
+    return s->kind == GR_SYM_PARAM && !s->of &&
+           gr_kernel_param(b->t, b->model->func, s->param, s->offset, s->bits) == s;
+}
+
+void gr_witness_text(GrBound *b, const GrWitness *w, StrBuf *out) {
+    gr_str_addf(out, "grid (%u,%u,%u), block (%u,%u,%u)", w->grid[0], w->grid[1], w->grid[2], w->block[0],
+                w->block[1], w->block[2]);
+    for (uint32_t k = 0; k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
+        const GrSymbol *s = b->t->symbols[k];
+        bool host = s->kind == GR_SYM_HOST && b->launch, param = !b->launch && is_param_of(b, s);
+        if (!s->of && (host || param))
+            gr_str_addf(out, ", %s = %lld", s->name,
+                        (long long)(s->bits < 64 ? (int64_t)(w->solved.model.values[k] << (64 - s->bits)) >>
+                                                       (64 - s->bits)
+                                                 : (int64_t)w->solved.model.values[k]));
+    }
+}
+
+static void add_bytes(uint32_t param, uint32_t offset, uint32_t bits, uint64_t value, StrBuf *out) {
+    gr_str_addf(out, "bytes %u %u ", param, offset);
+    for (uint32_t k = 0; k < bits / 8; k++)
+        gr_str_addf(out, "%02x", (unsigned)(value >> 8 * k & 0xff));
+    gr_str_addc(out, '\n');
+}
+
+static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
+    for (uint32_t k = 0; k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
+        const GrSymbol *s = b->t->symbols[k];
+        if (is_param_of(b, s) && s->bits >= 8)
+            add_bytes(s->param, s->offset, s->bits, w->solved.model.values[k], out);
+    }
+    for (size_t k = 0; b->launch && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        if (a->value && a->bits >= 8 && (b->set->facts[GR_FACT_SHARED] || a->value->op == GR_TERM_CONST))
+            add_bytes(a->param, a->offset, a->bits, value_of(a->value, w, 0), out);
+    }
+}
+
+// Bytes from the buffer's begin that the two accesses need at least.
+static uint64_t reach(const GrVerdict *v, const GrMemory *m) {
+    uint64_t most = 4096;
+    for (unsigned k = 0; k < 2; k++) {
+        const GrMemory *mine = &v->sides[k]->memory;
+        uint64_t end = v->witness.offset[k] + v->sides[k]->a->size;
+        bool same = m->allocation ? mine->allocation == m->allocation : mine->object == m->object;
+        if (same && (int64_t)end > (int64_t)most)
+            most = end;
+    }
+    return most;
+}
+
+// A buffer for each allocation, or for a pointer of which none is known.
+static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
+    const void *owners[64];
+    unsigned n = 0;
+    const GrKernelModel *m = b->model;
+    for (size_t k = 0; k < m->objects.len; k++) {
+        const GrObject *o = m->objects.data[k];
+        GrMemory memory = {.object = o};
+        if (o->kind != GR_OBJECT_PARAM)
+            continue;
+        for (size_t j = 0; j < b->accesses.len; j++)
+            if (b->accesses.data[j].memory.object == o)
+                memory = b->accesses.data[j].memory;
+        const void *owner = memory.allocation ? (const void *)memory.allocation : (const void *)o;
+        unsigned at = 0;
+        while (at < n && owners[at] != owner)
+            at++;
+        if (at == n) {
+            uint64_t need = reach(v, &memory), size = need;
+            if (memory.allocation && memory.allocation->size)
+                size = value_of(memory.allocation->size, &v->witness, need);
+            size = size < need ? need : size;
+            if (n == sizeof owners / sizeof *owners || size > most_bytes)
+                return false;
+            owners[n++] = owner;
+            gr_str_addf(out, "buffer %llu %d\n", (unsigned long long)size, FRONT);
+        }
+        gr_str_addf(out, "pointer %u %u %u %lld\n", o->param, o->offset, at,
+                    (long long)(memory.at ? value_of(memory.at, &v->witness, 0) : 0));
+    }
+    return true;
+}
+
+static bool is_too_large(const GrWitness *w) {
+    double all = 1;
+    for (unsigned d = 0; d < 3; d++)
+        all *= (double)w->grid[d] * w->block[d];
+    return all > MOST_THREADS;
+}
+
+static bool has_dynamic_shared(const GrKernelModel *m) {
+    for (size_t k = 0; k < m->objects.len; k++)
+        if (m->objects.data[k]->kind == GR_OBJECT_SHARED && !m->objects.data[k]->size)
+            return true;
+    return false;
+}
+
+// NULL: it is written; else why it cannot be.
+static const char *write_spec(const GrReplays *r, const GrBound *b, const GrVerdict *v, StrBuf *out) {
+    const GrWitness *w = &v->witness;
+    if (is_too_large(w))
+        return "the launch is too large";
+    gr_str_addf(out, "ptx %s\nkernel %s\ngrid %u %u %u\nblock %u %u %u\n", r->ptx, b->model->func->name,
+                w->grid[0], w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
+    uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
+    gr_str_addf(out, "shared %u\n",
+                (unsigned)(b->launch && b->launch->shared_bytes
+                               ? value_of(b->launch->shared_bytes, w, otherwise)
+                               : otherwise));
+    add_scalars(b, w, out);
+    return add_buffers(b, v, out) ? NULL : "its memory is too large";
+}
+
+// ---- The run -------------------------------------------------------------------------------------------------------------------
+
+extern char **environ;
+
+static bool spawn(const char *const *words) {
+    posix_spawn_file_actions_t to;
+    pid_t pid;
+    int status = -1;
+    posix_spawn_file_actions_init(&to);
+    posix_spawn_file_actions_addopen(&to, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&to, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&to, 2, "/dev/null", O_WRONLY, 0);
+    bool ok = posix_spawn(&pid, words[0], &to, NULL, (char *const *)words, environ) == 0;
+    while (ok && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    posix_spawn_file_actions_destroy(&to);
+    return ok && WIFEXITED(status);
+}
+
+static uint32_t number(const json_t *o, const char *key) {
+    return (uint32_t)json_integer_value(json_object_get(o, key));
+}
+
+static void take_triple(const json_t *o, const char *key, uint32_t out[3]) {
+    for (size_t d = 0; d < 3; d++)
+        out[d] = (uint32_t)json_integer_value(json_array_get(json_object_get(o, key), d));
+}
+
+static const char *text(GrReplays *r, const json_t *o, const char *key) {
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? gr_arena_strdup(r->arena, s) : NULL;
+}
+
+static uint64_t hex(const json_t *o, const char *key) {
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? strtoull(s, NULL, 0) : 0;
+}
+
+static bool take_side(GrReplays *r, const json_t *a, GrSeenSide *out) {
+    const json_t *frames = json_object_get(a, "frames");
+    out->ptx_line = number(a, "ptx_line");
+    out->address = hex(a, "address");
+    take_triple(a, "thread", out->thread);
+    take_triple(a, "block", out->block);
+    out->n_places = json_array_size(frames);
+    out->places = gr_arena_array(r->arena, out->n_places + 1, sizeof *out->places);
+    for (size_t k = 0; out->places && k < out->n_places; k++) {
+        out->places[k].file = text(r, json_array_get(frames, k), "file");
+        out->places[k].line = number(json_array_get(frames, k), "line");
+    }
+    return out->places;
+}
+
+static bool take_report(GrReplays *r, const char *path, const char *launch) {
+    json_t *report = json_load_file(path, 0, NULL), *race;
+    bool ok = report;
+    size_t i;
+    json_array_foreach(json_object_get(report, "races"), i, race) {
+        const json_t *sides = json_object_get(race, "accesses"), *overlap = json_object_get(race, "overlap");
+        GrSeenRace seen = {
+            .class = text(r, race, "class"), .missing = text(r, race, "missing_order"), .launch = launch};
+        if (json_array_size(sides) != 2)
+            continue;
+        seen.overlap = hex(overlap, "address");
+        seen.bytes = number(overlap, "bytes");
+        ok = ok && take_side(r, json_array_get(sides, 0), &seen.sides[0]) &&
+             take_side(r, json_array_get(sides, 1), &seen.sides[1]) && gr_vec_push(&r->seen, seen);
+    }
+    json_decref(report);
+    return ok;
+}
+
+// Writes the launch into `folder`, runs it, and takes what exact reports.
+static const char *run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char *launch,
+                          const char *folder, gr_status *st, gr_error *err) {
+    char spec_path[64], report_path[64];
+    snprintf(spec_path, sizeof spec_path, "%s/launch", folder);
+    snprintf(report_path, sizeof report_path, "%s/report.json", folder);
+    char *program = gr_arena_printf(r->arena, "%s/gpurace-launch", b->set->folder);
+    *st = program ? gr_file_write(spec_path, spec->data, spec->len, err)
+                  : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (*st != GR_OK)
+        return NULL;
+    const char *const words[] = {b->set->command,
+                                 "run",
+                                 "--engine",
+                                 "exact",
+                                 "--device",
+                                 "cpu",
+                                 "--format",
+                                 "json",
+                                 "--output",
+                                 report_path,
+                                 "--max-reports",
+                                 "0",
+                                 "--timeout",
+                                 "20",
+                                 "--bundled-suppressions",
+                                 "no",
+                                 "--",
+                                 program,
+                                 spec_path,
+                                 NULL};
+    bool ok = spawn(words) && take_report(r, report_path, launch);
+    unlink(report_path);
+    unlink(spec_path);
+    return ok ? NULL : "the replay failed";
+}
+
+static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err) {
+    gr_status st = GR_OK;
+    StrBuf spec = {0}, launch = {0};
+    char folder[] = "/tmp/gpurace-replay-XXXXXX";
+    r->why_not = write_spec(r, b, v, &spec);
+    gr_witness_text(b, &v->witness, &launch);
+    char *text_of = gr_arena_strdup(r->arena, launch.data ? launch.data : "");
+    if (spec.oom || launch.oom || !text_of)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    else if (!r->why_not && !mkdtemp(folder))
+        st = gr_fail(err, GR_ERR_IO, "%s: %s", folder, strerror(errno));
+    else if (!r->why_not) {
+        r->runs++;
+        r->why_not = run_in(r, b, &spec, text_of, folder, &st, err);
+        rmdir(folder);
+    }
+    gr_str_free(&spec);
+    gr_str_free(&launch);
+    return st;
+}
+
+// ---- Which race it is ------------------------------------------------------------------------------------------------------------
+
+static bool is_side(const GrSeenSide *s, const GrKernelAccess *a) {
+    if (s->ptx_line == a->stmt->line)
+        return true;
+    const GrPlace *p = a->place;
+    return p && p->file && p->line && s->n_places && s->places[0].file && s->places[0].line == p->line &&
+           !strcmp(s->places[0].file, p->file);
+}
+
+static const GrSeenRace *find(GrReplays *r, const GrVerdict *v) {
+    const GrKernelAccess *x = v->sides[0]->a, *y = v->sides[1]->a;
+    for (size_t k = 0; k < r->seen.len; k++) {
+        GrSeenRace *race = &r->seen.data[k];
+        const GrSeenSide *s = race->sides;
+        bool straight = is_side(&s[0], x) && is_side(&s[1], y);
+        race->turned = !straight;
+        if (straight || (is_side(&s[0], y) && is_side(&s[1], x)))
+            return race;
+    }
+    return NULL;
+}
+
+gr_status gr_replay(GrReplays *r, GrBound *b, const GrVerdict *v, const GrSeenRace **out, gr_error *err) {
+    gr_status st = GR_OK;
+    *out = find(r, v);
+    r->why_not = NULL;
+    if (*out)
+        return GR_OK;
+    if (r->runs >= MOST_RUNS) {
+        r->why_not = "there were many replays of this kernel already";
+        return GR_OK;
+    }
+    st = run(r, b, v, err);
+    if (st == GR_OK)
+        *out = find(r, v);
+    if (!*out && !r->why_not)
+        r->why_not = "exact saw no such race in its replay";
+    return st;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// tell — from verdicts about pairs to what a report says: findings, reasons, and how many pairs were decided how.
+#ifndef GR_VERIFIER_TELL_H
+#define GR_VERIFIER_TELL_H
+
+#include "engines/verifier/decide/pair.h"
+#include "engines/verifier/decide/replay.h"
+
+// One kernel under one launch.
+typedef struct GrTold {
+    const GrStaticSink *to;
+    const char *file;   // of the user's
+    const char *launch; // ", launched at file:line", or ""
+    const GrKernelModel *model;
+    size_t pairs[4]; // by GrDecision
+    Map said;        // races and texts, so that none is said twice
+    VEC(struct GrSaid *) open;
+} GrTold;
+
+void gr_told_free(GrTold *t);
+
+// A race that was replayed.
+gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr_error *err);
+// A pair that is not decided, or not for certain.
+gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err);
+// A sentence about the kernel: "unknown: kernel K of f.cu: …".
+gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why);
+// All that was gathered, and the count of pairs.
+gr_status gr_tell_end(GrTold *t);
+
+#endif
