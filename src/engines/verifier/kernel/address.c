@@ -183,7 +183,12 @@ static KTarget target_of(KWalk *w, const KStmt *s, const GrTerm *a, const GrTerm
             snprintf(name, sizeof name, "parameter %u", base->sym->param + 1);
         to.object = gr_object(w, GR_OBJECT_PARAM, NULL, base->sym->param, base->sym->offset, name);
     } else if (base && base->sym->scope == GR_SYM_THREAD) {
+        int64_t at = sum.rest && sum.rest->op == GR_TERM_CONST ? gr_term_signed(sum.rest) : 0;
         to.local = base->sym->owner;
+        if (sum.rest && sum.rest->op == GR_TERM_CONST) {
+            to.local = gr_flat_piece(to.local, &at);
+            to.offset = gr_term_const(w->t, 64, (uint64_t)at);
+        }
     } else if (base) {
         to.object = (GrObject *)(uintptr_t)base->sym->owner;
     } else {

@@ -313,12 +313,30 @@ static const GrTerm *mov(const Alu *a) {
     return a->i->operands[1].kind == PTX_O_VECTOR ? joined(a) : in(a, 1);
 }
 
+// The address of a variable of the source in the frame's local memory.
+static const GrTerm *piece(const Alu *a) {
+    const GrTerm *sp =
+        a->i->n_operands == 3 && gr_flat_is_stack(&a->i->operands[1]) && a->i->operands[2].kind == PTX_O_INT
+            ? in(a, 1)
+            : NULL;
+    if (!sp || sp->op != GR_TERM_SYM || sp->sym->kind != GR_SYM_OBJECT || sp->sym->scope != GR_SYM_THREAD)
+        return NULL;
+    int64_t at = (int64_t)a->i->operands[2].bits;
+    const KVar *v = gr_flat_piece(sp->sym->owner, &at);
+    return gr_term_2(a->t, GR_TERM_ADD, gr_term_sym(a->t, v->base), gr_term_const(a->t, 64, (uint64_t)at));
+}
+
+static const GrTerm *sum(const Alu *a) {
+    const GrTerm *v = piece(a);
+    return v ? v : two(a, GR_TERM_ADD);
+}
+
 // NULL: not an operation of terms.
 static const GrTerm *result(const Alu *a) {
     GrTerms *t = a->t;
     bool sign = a->is_signed;
     switch (a->i->op) {
-    case PTX_OP_ADD: return two(a, GR_TERM_ADD);
+    case PTX_OP_ADD: return sum(a);
     case PTX_OP_SUB: return two(a, GR_TERM_SUB);
     case PTX_OP_MUL: return product(a);
     case PTX_OP_MAD: return mad(a);

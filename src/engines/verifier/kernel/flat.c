@@ -87,6 +87,63 @@ KVar *gr_flat_alloca(KFlat *f, const KStmt *s) {
     return k && gr_map_put_u64((Map *)(uintptr_t)&s->frame->vars, (uintptr_t)s->origin, k) ? k : NULL;
 }
 
+const KVar *gr_flat_piece(const KVar *v, int64_t *at) {
+    const KVar *whole = v->whole ? v->whole : v;
+    int64_t byte = *at + (v->whole ? v->start : 0);
+    if (byte < 0 || !whole->pieces.len)
+        return v;
+    size_t k = whole->pieces.len - 1;
+    while (k && whole->pieces.data[k]->start > byte)
+        k--;
+    *at = byte - whole->pieces.data[k]->start;
+    return whole->pieces.data[k];
+}
+
+static bool cut(KFlat *f, KVar *whole, int64_t at) {
+    size_t k = 0;
+    while (k < whole->pieces.len && whole->pieces.data[k]->start < at)
+        k++;
+    if (k < whole->pieces.len && whole->pieces.data[k]->start == at)
+        return true;
+    KVar *v = new_var(f, whole->frame, whole->var);
+    if (!v || !gr_vec_push(&whole->pieces, v))
+        return false;
+    for (size_t n = whole->pieces.len - 1; n > k; n--)
+        whole->pieces.data[n] = whole->pieces.data[n - 1];
+    whole->pieces.data[k] = v;
+    v->whole = whole;
+    v->start = at;
+    return true;
+}
+
+bool gr_flat_is_stack(const PtxOperand *o) {
+    return o->kind == PTX_O_REG && (!strcmp(o->reg->name, "%SP") || !strcmp(o->reg->name, "%SPL"));
+}
+
+// The frame's local memory in pieces.
+bool gr_flat_cut(KFlat *f, const KFrame *frame) {
+    KVar *whole = NULL;
+    for (const PtxStmt *s = frame->func->first; s; s = s->next)
+        if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL) {
+            if (whole) // more than one: not the shape that is meant
+                return true;
+            whole = gr_flat_var(f, frame, s->var);
+        }
+    if (!whole || whole->pieces.len)
+        return true;
+    for (const PtxStmt *s = frame->func->first; s; s = s->next) {
+        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
+        if (i && i->op == PTX_OP_ADD && i->n_operands == 3 && gr_flat_is_stack(&i->operands[1]) &&
+            i->operands[2].kind == PTX_O_INT && i->operands[2].bits < whole->var->size &&
+            (!cut(f, whole, 0) || !cut(f, whole, (int64_t)i->operands[2].bits)))
+            return false;
+    }
+    for (size_t k = 0; k < whole->pieces.len; k++)
+        whole->pieces.data[k]->end =
+            k + 1 < whole->pieces.len ? whole->pieces.data[k + 1]->start : (int64_t)whole->var->size;
+    return true;
+}
+
 static KFrame *new_frame(KFlat *f, const PtxFunc *func, const KFrame *parent, const GrPlace *call) {
     KFrame *k = GR_NEW(f->arena, KFrame);
     if (!k || !gr_vec_push(&f->frames, k))
@@ -354,6 +411,8 @@ void gr_flat_free(KFlat *f) {
         gr_map_free(&f->frames.data[k]->vars);
         gr_map_free(&f->frames.data[k]->places);
     }
+    for (size_t k = 0; k < f->vars.len; k++)
+        gr_vec_free(&f->vars.data[k]->pieces);
     for (size_t k = 0; k < f->loops.len; k++)
         gr_vec_free(&f->loops.data[k]->latches);
     gr_vec_free(&f->frames);

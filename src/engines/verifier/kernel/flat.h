@@ -26,6 +26,11 @@ typedef struct KVar {
     bool is_param; // of the kernel itself: `param`
     uint32_t param;
     GrSymbol *base; // its address
+    // A frame's local memory is one variable of PTX. It falls apart where its register plus a constant is taken as an address: at -O0 nothing
+    // else does that, so each variable of the source that has an address begins there. Whoever indexes it stays in it.
+    struct KVar *whole;        // of a piece
+    int64_t start, end;        // in `whole`
+    VEC(struct KVar *) pieces; // by start; of a whole
 } KVar;
 
 typedef struct KStmt {
@@ -66,6 +71,10 @@ void gr_flat_free(KFlat *f);
 
 static inline uint32_t gr_flat_reg(const KStmt *s, const PtxReg *r) { return s->frame->base + r->index; }
 KVar *gr_flat_var(KFlat *f, const KFrame *frame, const PtxVar *v); // NULL: memory is out
+// The piece of v that byte `at` of v is in (v itself if it has none); *at becomes the byte of the piece. v may be a piece.
+const KVar *gr_flat_piece(const KVar *v, int64_t *at);
+bool gr_flat_cut(KFlat *f, const KFrame *frame); // into pieces; false: memory is out
+bool gr_flat_is_stack(const PtxOperand *o);      // the register that points to local memory
 KVar *gr_flat_alloca(KFlat *f, const KStmt *s);
 static inline bool gr_flat_dominates(const KFlat *f, uint32_t a, uint32_t b) {
     return f->tree_in[a] <= f->tree_in[b] && f->tree_out[b] <= f->tree_out[a];

@@ -78,6 +78,24 @@ static const GrTerm *now_of(void *user, GrTerms *t, const GrSymbol *s) {
     return p && p->sym == s && p->walk == w->walk ? p->now : NULL;
 }
 
+static const GrTerm *cycled(KWalk *w, KPhi *p, const GrTerm *rounds) {
+    const GrTerm *at = gr_term_2(w->t, GR_TERM_UREM, rounds, gr_term_const(w->t, 32, p->n_cycle)),
+                 *out = NULL;
+    if (p->partner) {
+        // The partner's start is what it was before the loop, whether or not it has been asked for yet.
+        uint32_t h = p->loop->header;
+        const GrTerm *other =
+            gr_walk_before(w, h, p->partner->var, p->partner->off, p->partner->size, p->bits);
+        return gr_term_ite(w->t, gr_term_2(w->t, GR_TERM_EQ, at, gr_term_const(w->t, 32, 0)), p->start,
+                           other);
+    }
+    for (uint32_t k = p->n_cycle; k--;)
+        out = out ? gr_term_ite(w->t, gr_term_2(w->t, GR_TERM_EQ, at, gr_term_const(w->t, 32, k)),
+                                p->cycle[k], out)
+                  : p->cycle[k];
+    return out;
+}
+
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p) {
     const GrTerm *rounds = gr_term_sym(w->t, p->loop->loop->counter);
     switch (p->kind) {
@@ -90,6 +108,7 @@ const GrTerm *gr_phi_value(KWalk *w, KPhi *p) {
         rounds = gr_term_resize(w->t, p->bits, false, rounds);
         return gr_term_2(w->t, GR_TERM_ADD, p->start, gr_term_2(w->t, GR_TERM_MUL, rounds, step));
     }
+    case KPHI_CYCLE: return cycled(w, p, rounds);
     case KPHI_FUNCTION: {
         const GrTerm *at = gr_term_resize(w->t, 64, false, rounds);
         if (p->loop->parent) {
@@ -145,6 +164,49 @@ static bool is_step(KWalk *w, KPhi *p) {
         return false;
     p->step = r.sum;
     return true;
+}
+
+// ---- What comes again -----------------------------------------------------------------------------------------------
+
+typedef struct Bind {
+    const GrSymbol *sym;
+    const GrTerm *to;
+} Bind;
+
+static const GrTerm *bound(void *user, GrTerms *t, const GrSymbol *s) {
+    (void)t;
+    const Bind *b = user;
+    return s == b->sym ? b->to : NULL;
+}
+
+static bool is_cycle(KWalk *w, KPhi *p) {
+    if (p->next->op == GR_TERM_SYM && p->next->sym != p->sym) { // a pair that changes places?
+        KPhi *q = (KPhi *)(uintptr_t)phi_of_symbol(w, p->next->sym);
+        if (!q || q->loop != p->loop || q->sym != p->next->sym || q->walk != w->walk || q->bits != p->bits)
+            return false;
+        const GrTerm *back = NULL;
+        for (size_t k = 0; k < q->loop->latches.len; k++) {
+            back = gr_walk_at_end(w, q->loop->latches.data[k], q->var, q->off, q->size, q->bits);
+            if (!back || back->op != GR_TERM_SYM || back->sym != p->sym)
+                return false;
+        }
+        p->partner = q;
+        p->n_cycle = 2;
+        return back != NULL;
+    }
+    if (!p->start || p->start->op != GR_TERM_CONST)
+        return false;
+    const GrTerm *v = p->start;
+    for (p->n_cycle = 0; p->n_cycle < 4 && v; p->n_cycle++) {
+        if (p->n_cycle && v == p->start)
+            return true;
+        if (v->op != GR_TERM_CONST)
+            return false;
+        p->cycle[p->n_cycle] = v;
+        Bind b = {p->sym, v};
+        v = gr_term_replace(w->t, p->next, &(GrReplace){bound, NULL, &b});
+    }
+    return v == p->start;
 }
 
 // ---- Halving and doubling ------------------------------------------------------------------------------------------
@@ -209,6 +271,8 @@ static bool classify(KWalk *w, KPhi *p) {
         p->kind = KPHI_SAME;
     } else if (is_step(w, p)) {
         p->kind = KPHI_STEP;
+    } else if (is_cycle(w, p)) {
+        p->kind = KPHI_CYCLE;
     } else if (same_in_block(w, p, next) && same_in_block(w, p, p->start) &&
                (!p->loop->parent || !p->loop->parent->parent)) {
         p->kind = KPHI_FUNCTION;

@@ -163,6 +163,8 @@ static void store_local(KWalk *w, const KStmt *s, const KTarget *to, const PtxOp
     int64_t at = 0;
     if (!constant_offset(to, &at)) {
         gr_walk_clobber(w, s, to->local);
+        for (size_t k = 0; k < to->local->pieces.len; k++) // from the frame's begin on: any of it
+            gr_walk_clobber(w, s, to->local->pieces.data[k]);
         return;
     }
     for (unsigned e = 0; e < n; e++) {
@@ -274,6 +276,11 @@ static void not_known(KWalk *w, const KStmt *s) {
 
 void gr_exec_memory(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
+    if (gr_place_is_grid_sync(s->place) && ((gr_ptx_op_flags(i->op) & PTX_F_ATOMIC) || is_strong(i))) {
+        if (!(gr_ptx_instr_flags(i) & PTX_F_NO_DST))
+            gr_assign_free(w, s, &i->operands[0], "the grid's barrier");
+        return;
+    }
     switch (i->op) {
     case PTX_OP_LD:
     case PTX_OP_LDU: load(w, s); break;

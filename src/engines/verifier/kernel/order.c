@@ -28,6 +28,14 @@ static GrBarrier *new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
     return b;
 }
 
+bool gr_place_is_grid_sync(const GrPlace *p) {
+    for (; p; p = p->inlined_at)
+        if (p->function && strstr(p->function, "cooperative_groups") &&
+            strstr(p->function, "7details4grid4sync"))
+            return true;
+    return false;
+}
+
 void gr_exec_barrier(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     if (!w->out->barriers.len)
@@ -48,6 +56,11 @@ void gr_exec_barrier(KWalk *w, const KStmt *s) {
     unsigned first = red ? 1 : 0, most = first + (red ? 2 : 1);
     const GrTerm *number = i->n_operands > first ? gr_operand(w, s, &i->operands[first], 32) : NULL;
     bool counted = i->n_operands > most;
+    if (gr_place_is_grid_sync(
+            s->place)) { // a barrier of the block before and one behind: with what is between, one of the grid
+        new_barrier(w, s, GR_BARRIER_GRID);
+        return;
+    }
     bool all = !counted && !arrive && number && number->op == GR_TERM_CONST;
     GrBarrier *b = new_barrier(w, s, all ? GR_BARRIER_BLOCK : GR_BARRIER_SOME);
     if (b && !all) {

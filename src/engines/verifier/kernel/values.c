@@ -276,6 +276,11 @@ const GrTerm *gr_walk_at_end(KWalk *w, uint32_t block, uint32_t var, int64_t off
     return value_at(w, block, w->defs[block].list.len, (Ask){var, size, bits, off});
 }
 
+const GrTerm *gr_walk_before(KWalk *w, uint32_t header, uint32_t var, int64_t off, uint32_t size,
+                             uint32_t bits) {
+    return entering(w, header, (Ask){var, size, bits, off});
+}
+
 // ---- Registers ----------------------------------------------------------------------------------------------------
 
 static bool push_def(KWalk *w, const KStmt *s, KDef d) {

@@ -31,6 +31,7 @@ typedef enum KPhiKind {
     KPHI_OPEN,     // anything
     KPHI_SAME,     // as before the loop
     KPHI_STEP,     // start + step * rounds
+    KPHI_CYCLE,    // the same few values in turn: a buffer's number, two pointers that change places
     KPHI_FUNCTION, // a function of the rounds, the same in every thread of a block
 } KPhiKind;
 
@@ -39,9 +40,12 @@ typedef struct KPhi { // what a loop changes
     uint32_t var, size, bits;
     int64_t off;
     KPhiKind kind;
-    GrSymbol *sym;                    // OPEN
-    GrSymbol *function;               // FUNCTION: the object that is read
-    const GrTerm *step;               // STEP, in terms of the walk that found it
+    GrSymbol *sym;          // OPEN
+    GrSymbol *function;     // FUNCTION: the object that is read
+    const GrTerm *step;     // STEP, in terms of the walk that found it
+    const GrTerm *cycle[4]; // CYCLE: constants, or
+    struct KPhi *partner;   // the one that it changes places with
+    uint32_t n_cycle;
     const GrTerm *start, *now, *next; // in this walk; next: as a round leaves it
     unsigned walk;                    // the last one that asked
 } KPhi;
@@ -129,6 +133,9 @@ bool gr_phi_classify(KWalk *w);
 void gr_phi_facts(KWalk *w); // of the last walk, to the model's facts
 // Whether a term has one value for all rounds of a loop.
 bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a);
+// What enters a loop at its header, and what a block leaves.
+const GrTerm *gr_walk_before(KWalk *w, uint32_t header, uint32_t var, int64_t off, uint32_t size,
+                             uint32_t bits);
 const GrTerm *gr_walk_at_end(KWalk *w, uint32_t block, uint32_t var, int64_t off, uint32_t size,
                              uint32_t bits);
 

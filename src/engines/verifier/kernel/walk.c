@@ -53,6 +53,9 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
     for (size_t k = 0; k < f->stmts.len; k++)
         if (f->stmts.data[k]->stmt.instr->op == PTX_OP_ALLOCA && !gr_flat_alloca(f, f->stmts.data[k]))
             return GR_ERR_NOMEM;
+    for (size_t k = 0; k < f->frames.len; k++)
+        if (!gr_flat_cut(f, f->frames.data[k]))
+            return GR_ERR_NOMEM;
     for (size_t k = 0; k < f->frames.len; k++) { // formal parameters that no call has bound
         const PtxFunc *func = f->frames.data[k]->func;
         for (uint32_t p = 0; p < func->n_rets; p++)
