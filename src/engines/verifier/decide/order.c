@@ -20,12 +20,53 @@ static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
 
 static bool is_near(GrRounds r) { return r == GR_ROUNDS_SAME || r == GR_ROUNDS_NEXT; }
 
+// Loops that a thread has entered since the barrier and not gone round.
+static const GrTerm *still(GrBound *b, const GrAfter *x, uint32_t thread) {
+    const GrTerm *all = gr_term_true(b->t);
+    for (size_t k = 0; k < b->model->loops.len; k++) {
+        const GrLoop *l = b->model->loops.data[k];
+        if (l->id < 64 && x->still >> l->id & 1) {
+            const GrTerm *at = counter(b, l, thread);
+            all = gr_and(b->t, all,
+                         at ? gr_term_2(b->t, GR_TERM_EQ, at, gr_term_const(b->t, at->bits, 0)) : NULL);
+        }
+    }
+    return all;
+}
+
+// A thread has left the loop around the barrier, which runs once in the kernel: it has gone round as often as at the barrier, or once more.
+static const GrTerm *left_at(GrBound *b, const GrTerm *left, const GrTerm *at, bool at_left) {
+    const GrTerm *any = gr_or(b->t, gr_term_2(b->t, GR_TERM_EQ, left, at),
+                              gr_term_2(b->t, GR_TERM_EQ, left, one_more(b, at)));
+    return at_left ? gr_or(b->t, any, gr_term_2(b->t, GR_TERM_EQ, one_more(b, left), at)) : any;
+}
+
+static bool is_known(GrRounds r) { return is_near(r) || r == GR_ROUNDS_LEFT; }
+
+// Of sides of which one has, or both have, left the loop.
+static const GrTerm *with_left(GrBound *b, const GrAfter *x, const GrAfter *y) {
+    const GrLoop *l = x->barrier->loop;
+    if (l->parent || !is_known(x->rounds) || !is_known(y->rounds))
+        return gr_term_true(b->t);
+    const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
+    if (x->rounds == GR_ROUNDS_LEFT && y->rounds == GR_ROUNDS_LEFT)
+        return left_at(b, mine, other, true);
+    const GrTerm *left = x->rounds == GR_ROUNDS_LEFT ? mine : other, *in = left == mine ? other : mine;
+    GrRounds r = x->rounds == GR_ROUNDS_LEFT ? y->rounds : x->rounds;
+    // The barrier's round is the one inside, or the one before.
+    return r == GR_ROUNDS_SAME ? left_at(b, left, in, false)
+                               : gr_or(b->t, gr_term_2(b->t, GR_TERM_EQ, left, in),
+                                       gr_term_2(b->t, GR_TERM_EQ, one_more(b, left), in));
+}
+
 // Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
 static const GrTerm *same_instance(GrBound *b, const GrAfter *x, const GrAfter *y) {
-    const GrTerm *all = gr_term_true(b->t);
+    const GrTerm *all = gr_and(b->t, still(b, x, 1), still(b, y, 2));
     const GrLoop *l = x->barrier->loop;
-    if (!l || !is_near(x->rounds) || !is_near(y->rounds))
+    if (!l)
         return all;
+    if (!is_near(x->rounds) || !is_near(y->rounds))
+        return gr_and(b->t, all, with_left(b, x, y));
     const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
     // At the barrier the counter was one less than where the back edge was taken since.
     if (x->rounds == GR_ROUNDS_SAME && y->rounds == GR_ROUNDS_NEXT)

@@ -161,8 +161,9 @@ static void need(void *user, const GrSymbol *s) {
         return;
     if (s->kind == GR_SYM_OBJECT) {
         const GrObject *o = object_of(n->b->model, first);
-        if (o)
-            find_writer(n, o);
+        if (!o) // a variable of a loop, by rounds: no data, and the replay says whether its values are right
+            return;
+        find_writer(n, o);
     }
     for (unsigned k = 0; k < n->n; k++)
         if (n->seen[k] == first)

@@ -33,12 +33,21 @@ static bool is_param_of(const GrBound *b, const GrSymbol *s) {
            gr_kernel_param(b->t, b->model->func, s->param, s->offset, s->bits) == s;
 }
 
+static bool is_scalar(const GrBound *b, const GrSymbol *s) {
+    for (size_t k = 0; k < b->model->objects.len; k++) {
+        const GrObject *o = b->model->objects.data[k];
+        if (o->kind == GR_OBJECT_PARAM && o->param == s->param && o->offset == s->offset)
+            return false;
+    }
+    return is_param_of(b, s);
+}
+
 void gr_witness_text(GrBound *b, const GrWitness *w, StrBuf *out) {
     gr_str_addf(out, "grid (%u,%u,%u), block (%u,%u,%u)", w->grid[0], w->grid[1], w->grid[2], w->block[0],
                 w->block[1], w->block[2]);
     for (uint32_t k = 0; k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
         const GrSymbol *s = b->t->symbols[k];
-        bool host = s->kind == GR_SYM_HOST && b->launch, param = !b->launch && is_param_of(b, s);
+        bool host = s->kind == GR_SYM_HOST && b->launch, param = !b->launch && is_scalar(b, s);
         if (!s->of && (host || param))
             gr_str_addf(out, ", %s = %lld", s->name,
                         (long long)(s->bits < 64 ? (int64_t)(w->solved.model.values[k] << (64 - s->bits)) >>

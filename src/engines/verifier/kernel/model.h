@@ -82,6 +82,8 @@ typedef enum GrRounds {
 typedef struct GrAfter {
     const GrBarrier *barrier;
     GrRounds rounds;
+    uint64_t
+        still; // bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0
 } GrAfter;
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------

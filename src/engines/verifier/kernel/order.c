@@ -91,6 +91,8 @@ typedef struct Search {
     const KLoop *loop;  // around it
     uint8_t *seen;      // by block: bit of crossings
     uint8_t *hit;       // by access
+    uint64_t *crossed;  // by block: loops whose back edge may have been taken since the barrier
+    uint64_t *turned;   // by access: likewise
     VEC(uint32_t) todo; // block * 3 + crossings
 } Search;
 
@@ -107,12 +109,22 @@ static bool stops(const Search *s, const GrBarrier *b) {
 static bool scan(Search *s, uint32_t block, size_t from, unsigned crossings) {
     for (size_t k = from; k < s->events[block].list.len; k++) {
         const Event *e = &s->events[block].list.data[k];
-        if (!e->barrier)
+        if (!e->barrier) {
             s->hit[e->access] |= (uint8_t)(1u << crossings);
-        else if (stops(s, e->barrier))
+            s->turned[e->access] |= from ? 0 : s->crossed[block];
+        } else if (stops(s, e->barrier))
             return false;
     }
     return true;
+}
+
+// Loops whose back edge an edge of the graph is.
+static uint64_t back_edges(const KFlat *f, uint32_t from, uint32_t to) {
+    uint64_t loops = 0;
+    for (const KLoop *l = f->loop_of[to]; l; l = l->parent)
+        if (l->header == to && gr_flat_in_loop(f, l, from) && l->loop->id < 64)
+            loops |= UINT64_C(1) << l->loop->id;
+    return loops;
 }
 
 static bool follow(Search *s, uint32_t block, unsigned crossings) {
@@ -121,16 +133,31 @@ static bool follow(Search *s, uint32_t block, unsigned crossings) {
         uint32_t to = b->succs[k];
         bool back = s->loop && to == s->loop->header && gr_flat_in_loop(s->w->f, s->loop, block);
         unsigned now = back && crossings < 2 ? crossings + 1 : crossings;
-        if (s->seen[to] & 1u << now)
+        uint64_t crossed = s->crossed[to] | s->crossed[block] | back_edges(s->w->f, block, to);
+        if (s->seen[to] & 1u << now && crossed == s->crossed[to])
             continue;
         s->seen[to] |= (uint8_t)(1u << now);
+        s->crossed[to] = crossed;
         if (!gr_vec_push(&s->todo, to * 3 + now))
             return false;
     }
     return true;
 }
 
-static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit) {
+// A loop whose header is on every way from the barrier to the access.
+static uint64_t still(const Search *s, const GrKernelAccess *a, uint32_t block) {
+    const KStmt *at = a->flat;
+    uint64_t loops = 0;
+    for (size_t k = 0; k < s->w->f->loops.len; k++) {
+        const KLoop *l = s->w->f->loops.data[k];
+        bool before = s->from->stmt && gr_flat_dominates(s->w->f, l->header, block);
+        if (l->loop->id < 64 && !before && gr_flat_dominates(s->w->f, l->header, at->block))
+            loops |= UINT64_C(1) << l->loop->id;
+    }
+    return loops & ~s->turned[a->id];
+}
+
+static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit, uint32_t block) {
     const KStmt *at = a->flat;
     GrRounds r = GR_ROUNDS_SAME;
     if (s->loop)
@@ -138,7 +165,7 @@ static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit) {
             : hit & 4 || (hit & 3) == 3                   ? GR_ROUNDS_ANY
             : hit & 2                                     ? GR_ROUNDS_NEXT
                                                           : GR_ROUNDS_SAME;
-    GrAfter after = {s->from, r};
+    GrAfter after = {s->from, r, still(s, a, block)};
     return s->warp ? gr_vec_push(&a->after_warp, after) : gr_vec_push(&a->after, after);
 }
 
@@ -148,6 +175,8 @@ static bool search(Search *s, const GrBarrier *from, uint32_t block, size_t even
     s->loop = from->stmt ? s->w->f->loop_of[block] : NULL;
     memset(s->seen, 0, s->w->f->cfg.n_blocks);
     memset(s->hit, 0, m->accesses.len);
+    memset(s->crossed, 0, s->w->f->cfg.n_blocks * sizeof *s->crossed);
+    memset(s->turned, 0, m->accesses.len * sizeof *s->turned);
     s->todo.len = 0;
     if (scan(s, block, event, 0) && !follow(s, block, 0))
         return false;
@@ -157,7 +186,7 @@ static bool search(Search *s, const GrBarrier *from, uint32_t block, size_t even
             return false;
     }
     for (size_t k = 0; k < m->accesses.len; k++)
-        if (s->hit[k] && !add_after(s, m->accesses.data[k], s->hit[k]))
+        if (s->hit[k] && !add_after(s, m->accesses.data[k], s->hit[k], block))
             return false;
     return true;
 }
@@ -336,11 +365,15 @@ gr_status gr_order(KWalk *w) {
         new_barrier(w, NULL, GR_BARRIER_ENTRY);
     describe_loops(w);
     size_t n = w->f->cfg.n_blocks, accesses = w->out->accesses.len + 1;
-    Search s = {
-        .w = w, .events = calloc(n, sizeof(Events)), .seen = calloc(n, 1), .hit = calloc(accesses, 1)};
+    Search s = {.w = w,
+                .events = calloc(n, sizeof(Events)),
+                .seen = calloc(n, 1),
+                .hit = calloc(accesses, 1),
+                .crossed = calloc(n, sizeof(uint64_t)),
+                .turned = calloc(accesses, sizeof(uint64_t))};
     Syncs all = {0};
-    bool ok = !w->nomem && s.events && s.seen && s.hit && gather(w, s.events) && search_all(&s) &&
-              gather_syncs(w, &all);
+    bool ok = !w->nomem && s.events && s.seen && s.hit && s.crossed && s.turned && gather(w, s.events) &&
+              search_all(&s) && gather_syncs(w, &all);
     if (ok && all.list.len)
         qsort(all.list.data, all.list.len, sizeof *all.list.data, by_place);
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)
@@ -350,6 +383,8 @@ gr_status gr_order(KWalk *w) {
     free(s.events);
     free(s.seen);
     free(s.hit);
+    free(s.crossed);
+    free(s.turned);
     gr_vec_free(&s.todo);
     gr_vec_free(&all.list);
     return ok ? GR_OK : GR_ERR_NOMEM;
