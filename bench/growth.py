@@ -12,7 +12,7 @@ Identical modules count once. A second table: time and memory that `gpurace ptx`
 How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--rounds N]
 
 Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
-accesses) runs with each of these under `exact`; FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
+accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
 least of N rounds, and how many times as much as for the arguments before. (Of memory, what is less than this script's own 20 MiB does not show.)
 """
 import argparse
@@ -144,7 +144,7 @@ def run_once(gpurace, engine, program, words):
     """Milliseconds of the device's work, KiB resident."""
     with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
         errors = os.path.join(folder, "errors")
-        command = [gpurace, "run", "--device", "cpu", "--engine", engine, "--output", os.path.join(folder, "report"), "--", str(program), *words]
+        command = [gpurace, "run", "--device", "cpu", "--engine", engine, "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--", str(program), *words]
         with open(errors, "w") as e:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=e, env=dict(os.environ, GPURACE_CPU_DEVICE="times=1"))
             _, status, usage = os.wait4(child.pid, 0)
@@ -156,17 +156,17 @@ def run_once(gpurace, engine, program, words):
     return sum(map(float, found)), usage.ru_maxrss
 
 
-def runs(gpurace, folder, rounds, file):
+def runs(gpurace, engine, folder, rounds, file):
     """The table of programs that grow; all their numbers, to `file` too."""
     rows = []
     for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
         steps = re.findall(r"^// GROWS: (.*)", source.read_text(encoding="utf-8"), re.M)
-        for words in [s.strip() for s in steps[0].split("|")] if steps else []:
-            of = [run_once(gpurace, "exact", pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
-            rows.append({"program": source.stem, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})
-    print("| program | arguments | exact, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
+        for line, words in [(line, s.strip()) for line in steps for s in line.split("|")]:
+            of = [run_once(gpurace, engine, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
+            rows.append({"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})
+    print(f"| program | arguments | {engine}, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
     for before, r in zip([{}, *rows], rows):
-        more = [f"{r[k] / before[k]:.2f}" if before.get("program") == r["program"] else "" for k in ("ms", "kib")]
+        more = [f"{r[k] / before[k]:.2f}" if (before.get("program"), before.get("line")) == (r["program"], r["line"]) else "" for k in ("ms", "kib")]
         print(f"| {r['program']} | {r['args']} | {r['ms']:.1f} | {more[0]} | {r['kib'] / 1024:.1f} | {more[1]} |")
     if file:
         pathlib.Path(file).write_text(json.dumps({"rows": rows}, indent=1))
@@ -200,6 +200,7 @@ def main():
     parser.add_argument("gpurace")
     parser.add_argument("sets", nargs="*", metavar="SET=PATH")
     parser.add_argument("--runs", default="", metavar="FOLDER")
+    parser.add_argument("--engine", default="exact", help="with --runs (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kernels", default="1000,10000,100000")
     parser.add_argument("--ptxas", default="ptxas")
@@ -209,7 +210,7 @@ def main():
     parser.add_argument("--option", action="append", default=[])
     o = parser.parse_args()
     if o.runs:
-        return runs(o.gpurace, o.runs, o.rounds, o.json)
+        return runs(o.gpurace, o.engine, o.runs, o.rounds, o.json)
     options = [word for option in o.option for word in option.split("=", 1)]
     rows, failed, seen = [], [], set()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:

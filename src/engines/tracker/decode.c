@@ -15,9 +15,12 @@ const GrClass gr_tracker_classes[] = {
     {.number = 0},
 };
 
+// Of few sites no more than they can have: programs may load thousands of small modules.
 uint32_t gr_tracker_pairs(uint32_t n_sites) {
-    uint32_t n = 64;
-    while (n < GR_PAIRS_MOST && n < (uint64_t)n_sites * 8)
+    const uint64_t possible = (uint64_t)n_sites * n_sites * 4,
+                   usual = n_sites < 8 ? 64 : (uint64_t)n_sites * 8;
+    uint32_t n = 4;
+    while (n < GR_PAIRS_MOST && n < possible && n < usual)
         n *= 2;
     return n;
 }

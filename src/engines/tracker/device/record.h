@@ -86,10 +86,17 @@ typedef enum GrOrder {
 // 64 KiB each, or 0; so is each of these.
 enum { GR_DIR_SHIFT = 32, GR_DIR_COUNT = 1 << 17, GR_PART_SHIFT = 16, GR_PART_COUNT = 1 << 16 };
 
+// How many accesses a cell keeps. Other numbers than 2 are for measurements on the CPU device, under the rules of PTX (history.h).
+#ifndef GR_HISTORY
+#define GR_HISTORY 2
+#endif
+
 // Of four bytes of the program. `more` is read only when `word` tells of a conflict.
 typedef struct GrCell {
-    uint64_t word[2]; // two accesses as the rule set packs them: which thread, in which interval, which bytes
-    uint64_t more[2]; // of the same: instruction, launch, and what checks that both halves belong together
+    // GR_HISTORY accesses as the rule set packs them: which thread, in which interval, which bytes
+    uint64_t word[GR_HISTORY < 2 ? 2 : GR_HISTORY];
+    // Of the same: instruction, launch, and what checks that both halves belong together
+    uint64_t more[GR_HISTORY < 2 ? 2 : GR_HISTORY];
 } GrCell;
 
 // An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no entry is here nor behind;

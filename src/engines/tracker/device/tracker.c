@@ -181,16 +181,17 @@ GR_INLINE int is_write(const Look *l, uint64_t word, uint64_t own) {
 static unsigned place_write(const Look *l, const uint64_t word[2], uint64_t own) {
     int weaker = is_write(l, word[0], own) &&
                  strength_order(gr_word_strength(word[0])) < strength_order(gr_word_strength(own));
-    return weaker && (is_write(l, word[1], own) || outdated(l, word[1], own));
+    return GR_HISTORY > 1 && weaker && (is_write(l, word[1], own) || outdated(l, word[1], own));
 }
 
 // Of a read: the second place, and the first one where no write is. Two readers are as far apart as there are: of two blocks, two warps, two
 // threads.
 static unsigned place_read(const Look *l, const uint64_t word[2], uint64_t own) {
-    for (unsigned k = 2; k-- > 0;)
+    for (unsigned k = GR_HISTORY < 2 ? 1 : 2; k-- > 0;)
         if (outdated(l, word[k], own) || (same_thread(l, word[k]) && !(word[k] & GR_WORD_WRITES)))
             return k;
-    if ((word[0] | word[1]) & GR_WORD_WRITES) // the write stays, and the first reader behind it
+    if (GR_HISTORY < 2 ||
+        (word[0] | word[1]) & GR_WORD_WRITES) // the write stays, and the first reader behind it
         return 2;
     if (gr_word_block(word[0]) != gr_word_block(word[1]))
         return 2;
@@ -221,6 +222,8 @@ GR_INLINE int changed(uint64_t now, uint64_t before) {
     return ((now ^ before) & ~(uint64_t)GR_WORD_SEEN) != 0;
 }
 
+#include "engines/tracker/device/history.h"
+
 // Two threads that come at once may each look before the other has written. A write is put in place by an exchange, which shows it what came
 // in between; whoever reads looks for a write again. So only this is lost: a read and a write whose second looks both come before the other's
 // store is seen (there is no fence), and of two reads at once one.
@@ -231,12 +234,18 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
         return;
     for (unsigned k = 0; k < 2; k++)
         meet(l, cell, k, word[k], at, 0);
+    for (unsigned k = 2; k < GR_HISTORY; k++)
+        meet(l, cell, k, gr_load64(&cell->word[k]), at, 0);
     uint64_t kept[2] = {word[0], word[1]};
     for (unsigned k = 0; l->apart && !l->shared && k < 2; k++)
         kept[k] = is_over(l, cell, k, word[k]) ? 0 : word[k];
     unsigned k = place(l, kept, own);
-    if (k == 2)
+    if (k == 2) {
+        keep_older(l, cell, own, gr_word_more(&l->mine, own), own);
         return;
+    }
+    if (GR_HISTORY > 2 && changed(word[k], own))
+        keep_older(l, cell, word[k], gr_load64(&cell->more[k]), own);
     if (l->mine.writes) {
         uint64_t before = gr_exchange64(&cell->word[k], own);
         if (changed(before, word[k]))
@@ -343,7 +352,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
 
 // What was pending of the thread is so no more.
 static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
-    for (unsigned k = 0; k < 2; k++) {
+    for (unsigned k = 0; k < GR_HISTORY; k++) {
         uint64_t word = gr_load64(&cell->word[k]);
         if (gr_word_strength(word) == GR_PENDING && same_thread(l, word))
             (void)gr_compare_swap64(&cell->word[k], word,
@@ -364,7 +373,7 @@ void __gr_saw(uint32_t what, uint64_t at) {
         GR_GLOBAL GrCell *cell = cell_at(&l, at + done);
         if (cell && what & GR_WHAT_ACQUIRES)
             happened(&l, cell);
-        for (unsigned k = 0; cell && k < 2; k++) {
+        for (unsigned k = 0; cell && k < GR_HISTORY; k++) {
             uint64_t word = gr_load64(&cell->word[k]);
             uint32_t block = gr_word_block(word), theirs = gr_word_strength(word);
             if (!same_launch(&l, word)) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// history — cells with more than two places, to measure what they would find (tests/race/history.sh); the product's have two. The
+// first two are kept as ever. In the others are the last accesses that had to leave those, or found no room there, of each thread one write
+// and one read. Part of tracker.c; not meant for several threads at once.
+#ifndef GR_TRACKER_DEVICE_HISTORY_H
+#define GR_TRACKER_DEVICE_HISTORY_H
+
+GR_INLINE int same_kind(uint64_t a, uint64_t b) {
+    return gr_word_block(a) == gr_word_block(b) && gr_word_tid(a) == gr_word_tid(b) &&
+           !((a ^ b) & GR_WORD_WRITES);
+}
+
+// The latest of them comes first.
+static void keep_older(const Look *l, GR_GLOBAL GrCell *cell, uint64_t word, uint64_t more, uint64_t own) {
+    if (GR_HISTORY <= 2 || outdated(l, word, own))
+        return;
+    unsigned k = 2;
+    for (; k < GR_HISTORY - 1; k++) {
+        uint64_t there = gr_load64(&cell->word[k]);
+        if (outdated(l, there, own) || same_kind(there, word))
+            break;
+    }
+    for (; k > 2; k--) {
+        gr_store64(&cell->word[k], gr_load64(&cell->word[k - 1]));
+        gr_store64(&cell->more[k], gr_load64(&cell->more[k - 1]));
+    }
+    gr_store64(&cell->word[2], word);
+    gr_store64(&cell->more[2], more);
+}
+
+#endif
