@@ -13,7 +13,7 @@ GR_GLOBAL GrTrackerControl __gr_control;
 
 // GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the whole block apart.
 enum {
-    COUNTS,   // syncs, barriers << 32
+    COUNTS,   // syncs, SOME_LEFT, barriers << 32
     OWNER,    // block, launch << 32
     RELEASED, // sync of the last release, of whatever scope
     ACQUIRED, // sync of the last acquire, that of the last barrier << 32; what came since is larger
@@ -24,10 +24,14 @@ enum {
             // reading in the bulk groups; FURTHER: the words behind this one are of this launch
     COMMITS,          // syncs of the last three commits of cp.async, 21 bits each, the last one lowest
     COMMITS_BULK,     // likewise
+    WARPS,            // how many bar.warp.sync it has come to, MIXED, the sync of the last one << 32
+    LANES,            // of all of these, unless MIXED
     THREAD_WORDS = 8, // that begin at 0
     SYNC_BITS = 21,
     COMMITS_KEPT = 3,
 };
+#define SOME_LEFT (UINT64_C(1) << 31) // before its last barrier a thread of the block had ended
+#define MIXED     (UINT64_C(1) << 31) // not all were of the same lanes
 #define FURTHER   (UINT64_C(1) << 63)
 #define SYNC_MASK ((UINT64_C(1) << SYNC_BITS) - 1)
 
@@ -38,7 +42,10 @@ enum {
     WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
     FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32
     PHASES = 4,
+    ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
 };
+
+GR_INLINE uint32_t syncs_of(uint64_t counts) { return (uint32_t)(counts & (SOME_LEFT - 1)); }
 
 GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)launch << 32 | v; }
 
@@ -117,6 +124,7 @@ static void begin_further(GR_GLOBAL GrThreadState *s) {
         return;
     gr_store64(&s->word[COMMITS], 0);
     gr_store64(&s->word[COMMITS_BULK], 0);
+    gr_store64(&s->word[WARPS], 0);
     gr_store64(&s->word[WAITED], waited | FURTHER);
 }
 
@@ -148,6 +156,17 @@ static void wait(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t groups, uin
     gr_store64(&s->word[WAITED], waited);
 }
 
+static void meet_lanes(GR_GLOBAL GrThreadState *s, uint32_t lanes, uint32_t syncs) {
+    gr_store64(&s->word[MET], gr_load64(&s->word[MET]) | lanes);
+    begin_further(s);
+    uint64_t warps = gr_load64(&s->word[WARPS]);
+    if (!(uint32_t)warps)
+        gr_store64(&s->word[LANES], lanes);
+    else if (gr_load64(&s->word[LANES]) != lanes)
+        warps |= MIXED;
+    gr_store64(&s->word[WARPS], (uint64_t)syncs << 32 | ((uint32_t)warps + 1));
+}
+
 // `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
 void __gr_order(uint32_t what, uint32_t lanes) {
     if (!GR_CONTROL.area)
@@ -157,19 +176,27 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     if (gr_load64(&s->word[OWNER]) != with_launch(m.launch, m.block)) // another thread has its place
         return;
     uint64_t count = gr_load64(&s->word[COUNTS]);
-    uint32_t syncs = (uint32_t)count, phase = (uint32_t)(count >> 32) + 1;
+    uint32_t syncs = syncs_of(count), phase = (uint32_t)(count >> 32) + 1;
+    uint64_t left = count & SOME_LEFT;
     uint32_t kind = what & 0xf, scope = what >> GR_ORDER_SCOPE & 7;
     if (kind == GR_ORDER_BARRIER) {
         uint64_t acquired = gr_load64(&s->word[ACQUIRED]);
         gr_store64(&s->word[ACQUIRED], (acquired & 0xffffffff) | (uint64_t)syncs << 32);
         gr_store64(&s->word[MET], gr_load64(&s->word[MET]) << 32);
-        gr_store64(&s->word[COUNTS], (uint64_t)phase << 32 | syncs);
+        if (what & GR_ORDER_LEFT &&
+            gr_load64(&gr_block_state(m.block)->word[ENDED]) == with_launch(m.launch, 1))
+            left = SOME_LEFT;
+        gr_store64(&s->word[COUNTS], (uint64_t)phase << 32 | left | syncs);
+        return;
+    }
+    if (kind == GR_ORDER_END) {
+        gr_store64(&gr_block_state(m.block)->word[ENDED], with_launch(m.launch, 1));
         return;
     }
     syncs++;
     int wide = scope > GR_STRONG_CTA;
     if (kind == GR_ORDER_WARP)
-        gr_store64(&s->word[MET], gr_load64(&s->word[MET]) | lanes);
+        meet_lanes(s, lanes, syncs);
     if (kind == GR_ORDER_WAIT)
         wait(s, what, lanes, syncs);
     if (kind == GR_ORDER_COMMIT)
@@ -178,7 +205,7 @@ void __gr_order(uint32_t what, uint32_t lanes) {
         acquire(&m, syncs, wide);
     if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
         release(&m, syncs, phase, wide);
-    gr_store64(&s->word[COUNTS], (uint64_t)(phase - 1) << 32 | syncs);
+    gr_store64(&s->word[COUNTS], (uint64_t)(phase - 1) << 32 | left | syncs);
 }
 
 // ---- Comparing -------------------------------------------------------------------------------------------------
@@ -187,6 +214,7 @@ void __gr_order(uint32_t what, uint32_t lanes) {
 typedef struct Look {
     Me me;
     uint32_t site, what, shared, owner; // owner: the block whose shared memory it is
+    int left;                           // SOME_LEFT
     GrEntry mine;
     GR_GLOBAL GrLaunchState *of; // of its launch; 0: not known
     uint32_t apart;              // GrLaunchState.apart
@@ -212,8 +240,28 @@ GR_INLINE GR_GLOBAL GrThreadState *maker(const Look *l, uint32_t block, uint32_t
     return maker_of(l->me.launch, gr_ntid_x() * gr_ntid_y() * gr_ntid_z(), block, tid);
 }
 
+GR_INLINE uint64_t warps_of(GR_GLOBAL GrThreadState *s) {
+    return gr_load64(&s->word[WAITED]) & FURTHER ? gr_load64(&s->word[WARPS]) : 0;
+}
+
+// Where two lanes met by the same lanes alone, one's n-th bar.warp.sync is the other's. Mine came to none that its maker came to behind `e`.
+static int met_apart(const Look *l, const GrEntry *e) {
+    uint64_t mine = warps_of(l->me.state);
+    if (!(uint32_t)mine)
+        return 1;
+    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+    uint64_t theirs = s ? warps_of(s) : 0;
+    if (!(uint32_t)theirs || (mine | theirs) & MIXED ||
+        gr_load64(&s->word[LANES]) != gr_load64(&l->me.state->word[LANES]))
+        return 0;
+    uint32_t last = (uint32_t)(theirs >> 32), since = last > e->syncs ? last - e->syncs : 0; // at most
+    return (uint32_t)mine + since <= (uint32_t)theirs;
+}
+
 // Whether lanes of one warp may know of each other through bar.warp.sync since the last barrier, directly or through other lanes.
 static int lanes_met(const Look *l, const GrEntry *e) {
+    if (met_apart(l, e))
+        return 0;
     uint32_t reached = 1u << e->tid % 32, looked = 0;
     GR_ROLLED
     while (reached & ~looked) {
@@ -229,10 +277,17 @@ static int lanes_met(const Look *l, const GrEntry *e) {
     return (int)(reached >> l->me.tid % 32 & 1);
 }
 
+// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it has ended.
+static int left_before(const Look *l, const GrEntry *e) {
+    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+    uint64_t count = s ? gr_load64(&s->word[COUNTS]) : 0;
+    return s && (uint32_t)(count >> 32) == e->barriers && syncs_of(count) == e->syncs;
+}
+
 // Of threads of one block: whether nothing can have ordered the access `e` before mine.
 static int unordered_within(const Look *l, const GrEntry *e) {
     if (l->mine.barriers > e->barriers)
-        return 0;
+        return l->left && left_before(l, e);
     uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
     // Nothing but barriers, and they came before both.
     if ((uint32_t)acquired <= (uint32_t)(acquired >> 32))
@@ -240,7 +295,7 @@ static int unordered_within(const Look *l, const GrEntry *e) {
     GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
     if (!s)
         return 0;
-    if ((uint32_t)gr_load64(&s->word[COUNTS]) == e->syncs)
+    if (syncs_of(gr_load64(&s->word[COUNTS])) == e->syncs)
         return 1;
     if ((uint32_t)gr_load64(&s->word[RELEASED]) > e->syncs)
         return 0;
@@ -259,8 +314,8 @@ static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadS
         uint64_t last = gr_load64(&s->word[WIDE]);
         if (last >> 32 > e->syncs)
             own = gr_load64(&s->word[WIDE_BEFORE]) >> 32 > e->syncs ? 0 : (uint32_t)last;
-        // A thread that did nothing but wait at barriers passed its access on at the next one.
-        phase += (uint32_t)gr_load64(&s->word[COUNTS]) == e->syncs;
+        // A thread that has neither released nor met lanes since passed its access on at the next barrier.
+        phase += (uint32_t)gr_load64(&s->word[RELEASED]) <= e->syncs && warps_of(s) >> 32 <= e->syncs;
     }
     uint32_t last = word_of_block(launch, e->block, LAST_WIDE, ~0u);
     if (!own || last < phase)

@@ -161,7 +161,8 @@ void __gr_order(uint32_t what, uint32_t lanes) {
         if (leads(active))
             count_up(&warp_state(&m)->word[WARP_COUNT], warp_tag(&m));
         return;
-    case GR_ORDER_COMMIT: return;
+    case GR_ORDER_COMMIT:
+    case GR_ORDER_END: return;
     case GR_ORDER_WAIT:
         if (!releases) // of the thread's own copies: it orders no other thread
             return;

@@ -69,6 +69,8 @@ enum {
     GR_ORDER_ACQUIRES = 1 << 8,
     GR_ORDER_BULK = 1 << 9,  // of GR_ORDER_WAIT and GR_ORDER_COMMIT: the bulk groups
     GR_ORDER_READ = 1 << 10, // of GR_ORDER_WAIT: only until the sources have been read
+    GR_ORDER_LEFT =
+        1 << 11, // of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier
 };
 typedef enum GrOrder {
     GR_ORDER_FENCE,   // fence, membar; or the release or acquire of an access
@@ -78,6 +80,7 @@ typedef enum GrOrder {
     GR_ORDER_CLUSTER, // barrier.cluster
     GR_ORDER_WAIT, // the thread waits for its own asynchronous operations, but for those of the last `lanes` groups
     GR_ORDER_COMMIT, // its asynchronous operations so far make a group
+    GR_ORDER_END,    // the thread ends
 } GrOrder;
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------

@@ -292,12 +292,13 @@ static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at) {
     *l = (Look){.me = gr_me(), .site = site, .what = what};
     l->shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, l->me.block, at, &l->owner);
     uint64_t count = gr_load64(&l->me.state->word[COUNTS]);
+    l->left = (count & SOME_LEFT) != 0;
     l->mine = (GrEntry){.strength = what >> GR_WHAT_STRENGTH & 7,
                         .launch = l->me.launch & ((1 << GR_WORD_LAUNCH_BITS) - 1),
                         .block = l->me.block,
                         .tid = l->me.tid,
                         .barriers = (uint32_t)(count >> 32),
-                        .syncs = (uint32_t)count,
+                        .syncs = syncs_of(count),
                         .site = site,
                         .wide = (what & GR_WHAT_WIDE) != 0,
                         .writes = (what & GR_WHAT_WRITES) != 0};

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/order.h"
+#include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
 #include "engines/tracker/pass/work.h"
@@ -22,6 +23,7 @@ typedef struct Code {
     DefUse uses;
     Cfg cfg;
     Quiet quiet;
+    Ends ends;
     bool *still; // by site: loads that barriers order (phases.h)
 } Code;
 
@@ -300,6 +302,17 @@ static gr_status put_begin(const TrackerWork *w, PtxFunc *f, Quiet *quiet) {
     return st != GR_OK || !quiet->on ? st : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
 }
 
+static uint32_t order_of(const TrackerWork *w, const PtxFunc *f, const PtxStmt *s, const Code *code) {
+    uint32_t order = gr_tracker_order(s->instr);
+    if (w->o->release_first)
+        return order;
+    if (gr_paths_early_end(&code->ends, &code->cfg, s))
+        return GR_ORDER_END;
+    if ((order & 0xf) == GR_ORDER_BARRIER && code->ends.any)
+        return order | GR_ORDER_LEFT;
+    return order ? gr_paths_trim(f, &code->cfg, s, order) : 0;
+}
+
 static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
     gr_status st = GR_OK;
     Code code = {0};
@@ -312,6 +325,8 @@ static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
     if (f->is_entry && !w->classifies)
         GR_TRY(put_begin(w, f, &code.quiet));
+    if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
+        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
@@ -322,7 +337,7 @@ static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
                 GR_TRY(check_site(w, s, &code));
             continue;
         }
-        uint32_t order = gr_tracker_order(s->instr), first = order & GR_ORDER_RELEASES;
+        uint32_t order = order_of(w, f, s, &code), first = order & GR_ORDER_RELEASES;
         if (w->o->release_first && s->site && first) {
             GR_TRY(put_order(w, f, s, order & ~(uint32_t)GR_ORDER_ACQUIRES));
             order = order & GR_ORDER_ACQUIRES ? order & ~first : 0;

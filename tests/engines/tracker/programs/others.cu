@@ -300,6 +300,113 @@ __global__ void wmma_load_overwritten(Memory *m)
         tile[THREAD] = __float2half(1.0f); // B
     }
 }
+// ---- what orders nothing -----------------------------------------------------------------------------------
+
+__global__ void ended_before_barrier(Memory *m)
+{
+    __shared__ int word[64];
+    if (THREAD >= 32) {
+        word[THREAD] = THREAD; // A
+        return;
+    }
+    LATER;
+    __syncthreads();
+    KEEP(word[THREAD + 32]); // B
+}
+__global__ void ended_after_barrier(Memory *m)
+{
+    __shared__ int word[64];
+    if (THREAD >= 32)
+        word[THREAD] = THREAD; // A
+    LATER;
+    __syncthreads();
+    if (THREAD >= 32)
+        return;
+    KEEP(word[THREAD + 32]); // B
+    __syncthreads();
+}
+__global__ void ended_after_release(Memory *m) // to a thread that comes to the barrier
+{
+    __shared__ int flag, word[64];
+    if (THREAD == 0)
+        flag = 0;
+    __syncthreads();
+    if (THREAD >= 32) {
+        word[THREAD] = THREAD; // A
+        BLOCK_FENCE;
+        atomicAdd_block(&flag, 1);
+        return;
+    }
+    while (atomicAdd_block(&flag, 0) < 32) {}
+    BLOCK_FENCE;
+    __syncthreads();
+    KEEP(word[THREAD + 32]); // B
+}
+__global__ void lanes_met_before(Memory *m)
+{
+    __syncwarp(3);
+    if (THREAD == 0) {
+        m->x = 1; // A
+    } else {
+        LATER;
+        KEEP(m->x); // B
+    }
+    __syncwarp(3);
+}
+__global__ void lanes_met_between(Memory *m)
+{
+    __syncwarp(3);
+    if (THREAD == 0)
+        m->x = 1; // A
+    __syncwarp(3);
+    if (THREAD == 1)
+        KEEP(m->x); // B
+    __syncwarp(3);
+}
+__global__ void lanes_met_by_others(Memory *m) // the masks differ: lane 1 hears of the store from lane 2
+{
+    __syncwarp(7);
+    if (THREAD == 0)
+        m->x = 1; // A
+    if (THREAD != 1)
+        __syncwarp(5);
+    if (THREAD != 0)
+        __syncwarp(6);
+    if (THREAD == 1)
+        KEEP(m->x); // B
+}
+__global__ void fence_behind_unlock(Memory *m)
+{
+    if (BLOCK == 1)
+        LATER;
+    TAKE(m->lock[0]);
+    DEVICE_FENCE;
+    m->x = BLOCK + 1; // A
+    GIVE(m->lock[0]);
+    DEVICE_FENCE;
+}
+__global__ void fence_before_unlock(Memory *m)
+{
+    if (BLOCK == 1)
+        LATER;
+    TAKE(m->lock[0]);
+    DEVICE_FENCE;
+    m->x = BLOCK + 1; // A
+    DEVICE_FENCE;
+    GIVE(m->lock[0]);
+}
+__global__ void fences_alone(Memory *m)
+{
+    if (BLOCK == 0) {
+        m->x = 1; // A
+        DEVICE_FENCE;
+    } else {
+        LATER;
+        DEVICE_FENCE;
+        KEEP(m->x); // B
+    }
+}
+
 // ---- main --------------------------------------------------------------------------------------------------
 
 // clang-format off
@@ -311,6 +418,9 @@ static const Case cases[] = {
     CASE(group_not_committed, 1, 1), CASE(group_none_committed, 1, 1), CASE(groups_of_others, 1, 1), CASE(bulk_wait_read, 1, 1),
     CASE(bulk_wait, 1, 1), CASE(bulk_wait_one, 1, 1), CASE(wmma_store_then_load, 1, 32), CASE(wmma_store_syncwarp, 1, 32),
     CASE(wmma_rows_of_lanes, 1, 32), CASE(wmma_columns_of_lanes, 1, 32), CASE(wmma_stride, 1, 64), CASE(wmma_load_overwritten, 1, 64),
+    CASE(ended_before_barrier, 1, 64), CASE(ended_after_barrier, 1, 64), CASE(ended_after_release, 1, 64), CASE(lanes_met_before, 1, 2),
+    CASE(lanes_met_between, 1, 2), CASE(lanes_met_by_others, 1, 3), CASE(fence_behind_unlock, 2, 1), CASE(fence_before_unlock, 2, 1),
+    CASE(fences_alone, 2, 1),
 };
 // clang-format on
 
