@@ -161,6 +161,12 @@ void gr_walk_enter(KWalk *w, uint32_t block) {
     }
     if (all)
         out = gr_term_true(w->t);
+    const KLoop *l = w->f->loop_of[block];
+    bool tested_below = l && l->header == block && l->again; // else the header's own test says more
+    for (uint32_t k = 0; tested_below && k < b->n_succs; k++)
+        tested_below = gr_flat_in_loop(w->f, l, b->succs[k]);
+    if (tested_below)
+        out = gr_bool_and(w->t, out ? out : gr_term_true(w->t), l->again);
     w->cond[block] = out ? out : gr_term_true(w->t);
     w->guard[block] = gr_bool_and(w->t, w->guard[b->idom], w->cond[block]);
     if (!w->guard[block])
@@ -182,5 +188,6 @@ const GrTerm *gr_walk_left(KWalk *w, const KLoop *l) {
             out = out ? gr_bool_or(w->t, out, c) : c;
         }
     }
-    return out ? out : gr_term_true(w->t);
+    out = out ? out : gr_term_true(w->t);
+    return l->again ? gr_bool_and(w->t, out, l->again) : out;
 }

@@ -47,6 +47,7 @@ typedef struct KLoop {
     uint32_t header, depth;
     struct KLoop *parent;
     VEC(uint32_t) latches; // blocks with a back edge
+    const GrTerm *again;   // what holds in each round because the round before did not leave; NULL: not known
 } KLoop;
 
 typedef struct KFlat {

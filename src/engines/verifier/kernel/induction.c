@@ -296,3 +296,40 @@ bool gr_phi_classify(KWalk *w) {
             found |= classify(w, w->phi_list.data[k]);
     return found;
 }
+
+// ---- The round before ------------------------------------------------------------------------------------------------
+
+static void see_other_rounds(void *user, const GrSymbol *s) {
+    Depends *d = user;
+    if (s != d->loop->loop->counter)
+        see_variance(user, s);
+}
+
+static const GrTerm *a_round_ago(void *user, GrTerms *t, const GrSymbol *s) {
+    return s == user ? gr_term_2(t, GR_TERM_SUB, gr_term_sym(t, s), gr_term_const(t, s->bits, 1)) : NULL;
+}
+
+bool gr_loops_again(KWalk *w) {
+    bool found = false;
+    for (size_t k = 0; k < w->f->loops.len; k++) {
+        KLoop *l = w->f->loops.data[k];
+        const GrTerm *back = NULL;
+        for (size_t e = 0; e < l->latches.len; e++) {
+            uint32_t from = l->latches.data[e];
+            const GrTerm *c =
+                gr_bool_and(w->t, gr_walk_reached(w, l->header, from), gr_walk_edge(w, from, l->header));
+            back = back ? gr_bool_or(w->t, back, c) : c;
+        }
+        Depends d = {.w = w, .loop = l};
+        if (l->again || !back || back->op == GR_TERM_CONST || !gr_term_symbols(back, see_other_rounds, &d) ||
+            d.varies)
+            continue;
+        GrSymbol *n = l->loop->counter;
+        const GrTerm *before = gr_term_replace(w->t, back, &(GrReplace){a_round_ago, NULL, n});
+        const GrTerm *first = gr_term_2(w->t, GR_TERM_EQ, gr_term_sym(w->t, n), gr_term_const(w->t, 32, 0));
+        l->again = gr_bool_or(w->t, first, before);
+        w->nomem |= !l->again;
+        found = true;
+    }
+    return found;
+}

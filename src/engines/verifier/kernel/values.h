@@ -130,6 +130,8 @@ gr_status gr_order(KWalk *w);                   // order.c, after the last walk
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
 // When a walk is over: what its phis are. True: something new was found.
 bool gr_phi_classify(KWalk *w);
+// When a walk is over: KLoop.again. True: something new.
+bool gr_loops_again(KWalk *w);
 void gr_phi_facts(KWalk *w); // of the last walk, to the model's facts
 // Whether a term has one value for all rounds of a loop.
 bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a);

@@ -181,6 +181,7 @@ gr_status gr_walk_all(KWalk *w, gr_error *err) {
                 return gr_fail(err, GR_ERR_LIMIT, "%s: %s", w->f->frames.data[0]->func->name, w->limit);
         }
         more = gr_phi_classify(w);
+        more |= gr_loops_again(w);
         if (w->nomem)
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
         // The first walk takes all memory as written, and all local memory as known elsewhere.

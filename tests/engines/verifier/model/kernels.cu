@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose models are held against what they really access (test_model.c). kernels.ptx is made from this file, as make.sh says.
+struct Image {
+    float *at;
+    int width, height;
+};
+
+__device__ int where(const int *table, int i) { return table[i] * 2; }
+__device__ void two(int x, int *a, int *b)
+{
+    *a = x;
+    *b = x + 3;
+}
+template <int N> __device__ int steps(int x)
+{
+    int r = 0;
+    for (int i = 0; i < N; i++)
+        r += x;
+    return r;
+}
+__device__ int table[64];
+
+extern "C" {
+__global__ void stride(float *a, const float *b, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        a[i] = b[i] * 2;
+}
+
+__global__ void reduce(const int *in, int *out)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = in[blockIdx.x * blockDim.x + t];
+    __syncthreads();
+    for (int d = blockDim.x / 2; d > 0; d /= 2) {
+        if (t < d)
+            s[t] += s[t + d];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
+
+__global__ void interleaved(int *data)
+{
+    for (unsigned d = 1; d < blockDim.x; d *= 2) {
+        if (threadIdx.x % (2 * d) == 0)
+            data[threadIdx.x] += data[threadIdx.x + d];
+        __syncthreads();
+    }
+}
+
+__global__ void transpose(float *out, const float *in, int w)
+{
+    __shared__ float tile[8][9];
+    for (int j = 0; j < 8; j += 4)
+        tile[threadIdx.y + j][threadIdx.x] = in[(blockIdx.y * 8 + threadIdx.y + j) * w + blockIdx.x * 8 + threadIdx.x];
+    __syncthreads();
+    for (int j = 0; j < 8; j += 4)
+        out[(blockIdx.x * 8 + threadIdx.y + j) * w + blockIdx.y * 8 + threadIdx.x] = tile[threadIdx.x][threadIdx.y + j];
+}
+
+__global__ void fill(Image v, int k)
+{
+    int x = threadIdx.x, y = blockIdx.x;
+    if (x >= v.width || y >= v.height)
+        return;
+    v.at[y * v.width + x] = k;
+}
+
+__global__ void calls(int *a, const int *from, int n)
+{
+    int local[4];
+    two(n, &local[1], &local[3]);
+    if (threadIdx.x & 1)
+        a[where(from, threadIdx.x) + local[3]] = local[1];
+    a[steps<3>(threadIdx.x) + 200] = 1;
+}
+
+__global__ void conditions(int *a, int x, int y)
+{
+    int t = threadIdx.x;
+    if ((t > x && t < y) || t == 7)
+        a[t] = 1;
+    else if (!(t & 2))
+        a[t + 64] = 2;
+    int i = t < x ? t * 3 : 100 - t;
+    a[i + 128] = 3;
+}
+
+__global__ void counters(int *a, int n, int m)
+{
+    for (int i = 0, j = 3; i < n; i++, j += 2) {
+        for (int k = i; k < m; k++)
+            a[k * 4 + j] = 1;
+        a[i + 100] = j;
+    }
+}
+
+__global__ void buffers(int *a, int *b, int rounds)
+{
+    int t = threadIdx.x;
+    for (int r = 0; r < rounds; r++) {
+        b[t] = a[(t + 1) % blockDim.x];
+        __syncthreads();
+        int *c = a;
+        a = b;
+        b = c;
+    }
+    a[t + 64] = 1;
+}
+
+__global__ void double_buffer(const int *in, int *out, int tiles)
+{
+    __shared__ int s[2][16];
+    int t = threadIdx.x, now = 0;
+    s[0][t] = in[t];
+    __syncthreads();
+    for (int k = 0; k < tiles; k++, now ^= 1) {
+        if (k + 1 < tiles)
+            s[!now][t] = in[(k + 1) * 16 + t];
+        out[k * 16 + t] = s[now][15 - t];
+        __syncthreads();
+    }
+}
+
+__global__ void do_while(int *a, int n)
+{
+    int i = threadIdx.x;
+    do {
+        a[i] = 1;
+        i += blockDim.x;
+    } while (i < n);
+    a[200 + i] = 2;
+}
+
+__global__ void early(int *a, const int *stop, int n)
+{
+    int i = 0;
+    for (; i < n; i++) {
+        if (stop[i])
+            break;
+        if (i & 1)
+            continue;
+        a[threadIdx.x * 16 + i] = i;
+    }
+    a[threadIdx.x * 16 + 15] = i;
+}
+
+__global__ void bits(unsigned *a, unsigned n)
+{
+    unsigned t = threadIdx.x, j = t ^ (1u << n);
+    if ((t & (2u << n) - 1) == 0)
+        a[j] = 1;
+    a[64 + (t >> 2) + (t & 3) * 16] = 2;
+    a[192 + min(t, n) + max((int)t - 8, -3) + 3] = __umulhi(t, 1u << 31);
+    a[256 + (unsigned char)(t * 17)] = (short)t < 0;
+}
+
+__global__ void warps(int *a)
+{
+    __shared__ int s[64];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    s[threadIdx.x] = lane;
+    __syncwarp();
+    a[warp * 32 + lane] = s[warp * 32 + (lane + 1) % 32];
+    __syncwarp();
+    if (lane == 0)
+        a[64 + warp] = s[warp * 32];
+}
+
+__global__ void dynamic(float *o, int n)
+{
+    extern __shared__ float room[];
+    float *second = room + blockDim.x;
+    second[threadIdx.x] = n;
+    room[threadIdx.x] = 1;
+    __syncthreads();
+    o[threadIdx.x] = second[blockDim.x - 1 - threadIdx.x] + room[threadIdx.x ^ 1];
+    table[(threadIdx.x * 5) % 64] = 1;
+    atomicAdd(&table[threadIdx.x / 4], 1);
+}
+
+__global__ void wide(int4 *a, const short *b, long long n)
+{
+    long long i = threadIdx.x + n;
+    a[i] = make_int4(1, 2, 3, b[-i + 40]);
+    ((char *)a)[n * 100 + i] = 1;
+}
+
+__global__ void scan(int *a, int n)
+{
+    __shared__ int s[2][32];
+    int t = threadIdx.x, in = 1, out = 0;
+    s[out][t] = a[t];
+    __syncthreads();
+    for (int d = 1; d < n; d *= 2) {
+        out = 1 - out;
+        in = 1 - out;
+        s[out][t] = t >= d ? s[in][t] + s[in][t - d] : s[in][t];
+        __syncthreads();
+    }
+    a[t] = s[out][t];
+}
+
+__global__ void captured(int *a, int n)
+{
+    int sum[4] = {1, 2, 3, 4};
+    auto put = [&](int i) { a[i * n + threadIdx.x] = sum[i]; };
+    for (int i = 0; i < 4; i++) {
+        sum[i] += n;
+        put(i);
+    }
+}
+}
