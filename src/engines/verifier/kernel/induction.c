@@ -251,14 +251,21 @@ void gr_phi_facts(KWalk *w) {
 
 // ---- After a walk --------------------------------------------------------------------------------------------------
 
+// Who follows the value from round to round has lost it here. What local memory holds has been noted as it was stored.
+static void lose(KWalk *w, const KPhi *p, const GrTerm *next) {
+    if (p->var >= w->f->n_regs)
+        return;
+    gr_walk_escape(w, p->start);
+    gr_walk_escape(w, next);
+}
+
 static bool classify(KWalk *w, KPhi *p) {
     const GrTerm *next = NULL;
     for (size_t k = 0; k < p->loop->latches.len; k++) {
         const GrTerm *v = gr_walk_at_end(w, p->loop->latches.data[k], p->var, p->off, p->size, p->bits);
         if (v && next && v != next) { // rounds end differently
-            gr_walk_escape(w, v);
-            gr_walk_escape(w, next);
-            gr_walk_escape(w, p->start);
+            lose(w, p, v);
+            lose(w, p, next);
         }
         if (!v || (next && v != next))
             return false;
@@ -281,8 +288,7 @@ static bool classify(KWalk *w, KPhi *p) {
             w->nomem = true;
     } else {
         // Whoever follows the value from round to round has lost it here.
-        gr_walk_escape(w, p->start);
-        gr_walk_escape(w, next);
+        lose(w, p, next);
         return false;
     }
     return true;

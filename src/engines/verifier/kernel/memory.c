@@ -106,8 +106,15 @@ static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigne
     uint32_t bits = size > 8 ? 64 : size * 8;
     int64_t at = 0;
     if (to->local) {
-        if (!constant_offset(to, &at) || size > 8)
-            return gr_walk_free_value(w, s, slot, bits, to->local->is_param ? "a parameter" : "local memory");
+        if (!constant_offset(to, &at) || size > 8) {
+            const GrTerm *v =
+                gr_walk_free_value(w, s, slot, bits, to->local->is_param ? "a parameter" : "local memory");
+            if (v &&
+                !gr_map_put_u64(&w->local_frees, v->sym->id,
+                                (void *)(uintptr_t)((to->local->pieces.len ? w->n_vars : to->local->id) + 1)))
+                w->nomem = true;
+            return v;
+        }
         at += (int64_t)element * size;
         if (to->local->is_param)
             return gr_term_sym(w->t, gr_kernel_param(w->t, w->f->frames.data[0]->func, to->local->param,
@@ -124,7 +131,11 @@ static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigne
             gr_term_2(w->t, GR_TERM_ADD, to->offset, gr_term_const(w->t, 64, (uint64_t)element * size));
         return gr_term_read(w->t, bits, o->symbol, off);
     }
-    return gr_walk_free_value(w, s, slot, bits, "a load");
+    const GrTerm *v = gr_walk_free_value(w, s, slot, bits, "a load");
+    if (v && o->kind == GR_OBJECT_UNKNOWN && gr_walk_may_be_kept(w, to->offset) &&
+        !gr_map_put_u64(&w->local_frees, v->sym->id, (void *)(uintptr_t)(w->n_vars + 1)))
+        w->nomem = true;
+    return v;
 }
 
 static void load(KWalk *w, const KStmt *s) {
@@ -193,9 +204,16 @@ static void store(KWalk *w, const KStmt *s) {
     unsigned n_to = gr_address(w, s, address_of(w, s, &i->operands[0]), to);
     for (unsigned e = 0; e < n; e++) { // who keeps an address of local memory?
         const PtxOperand *o = n > 1 && src->kind == PTX_O_VECTOR && e < src->n_sub ? &src->sub[e] : src;
-        if (size >= 4 && size <= 8 && o->kind == PTX_O_REG && i->space != PTX_PARAM &&
-            i->space != PTX_PARAM_FUNC)
-            gr_walk_escape(w, gr_operand(w, s, o, size * 8));
+        if (size < 4 || size > 8 || o->kind != PTX_O_REG || i->space == PTX_PARAM ||
+            i->space == PTX_PARAM_FUNC)
+            continue;
+        const GrTerm *v = gr_operand(w, s, o, size * 8);
+        for (unsigned k = 0; k < n_to; k++) {
+            if (to[k].local)
+                gr_walk_keep(w, to[k].local, v);
+            else
+                gr_walk_escape(w, v);
+        }
     }
     for (unsigned k = 0; k < n_to; k++) {
         if (to[k].local) {
@@ -206,7 +224,7 @@ static void store(KWalk *w, const KStmt *s) {
             n == 1 && size <= 8 && !gr_ptx_type_is_float(i->type[0]) ? gr_operand(w, s, src, size * 8) : NULL;
         record(w, s, &to[k], &(Access){.writes = true, .size = size * n, .value = value});
         if (to[k].object && to[k].object->kind == GR_OBJECT_UNKNOWN)
-            gr_walk_clobber(w, s, NULL);
+            gr_walk_clobber_at(w, s, to[k].offset);
     }
 }
 
@@ -233,7 +251,7 @@ static void atomic(KWalk *w, const KStmt *s) {
         }
         record(w, s, &to[k], &(Access){.reads = true, .writes = true, .atomic = true, .size = size});
         if (to[k].object && to[k].object->kind == GR_OBJECT_UNKNOWN)
-            gr_walk_clobber(w, s, NULL);
+            gr_walk_clobber_at(w, s, to[k].offset);
     }
     if (!is_red && i->operands[0].kind != PTX_O_SINK) {
         w->out->atomics_value_used = true;

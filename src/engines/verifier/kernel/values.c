@@ -84,14 +84,23 @@ static uint64_t ask_key(uint32_t block, Ask a) {
     return mixed((uint64_t)block << 32 | a.var, (uint64_t)a.off, (uint64_t)a.size << 32 | a.bits, 2);
 }
 
+static void from_local(KWalk *w, const GrTerm *a, uint32_t var) {
+    if (a && a->op == GR_TERM_SYM && !is_reg(w, var) &&
+        !gr_map_put_u64(&w->local_frees, a->sym->id, (void *)(uintptr_t)(var - w->f->n_regs + 1)))
+        w->nomem = true;
+}
+
 static const GrTerm *anything(KWalk *w, const KStmt *s, uint64_t salt, Ask a, const char *why) {
-    return gr_walk_free_value(w, s, ask_key((uint32_t)salt, a), a.bits, why);
+    const GrTerm *v = gr_walk_free_value(w, s, ask_key((uint32_t)salt, a), a.bits, why);
+    from_local(w, v, a.var);
+    return v;
 }
 
 static bool meets(const KWalk *w, const KDef *d, Ask a) {
-    if (d->var == (uint32_t)GR_VAR_ESCAPED)
-        return !is_reg(w, a.var) && w->escaped_before[a.var - w->f->n_regs] &&
-               w->f->vars.data[a.var - w->f->n_regs]->local;
+    if (d->var == (uint32_t)GR_VAR_ESCAPED || d->var == (uint32_t)GR_VAR_KEPT)
+        return !is_reg(w, a.var) && w->f->vars.data[a.var - w->f->n_regs]->local &&
+               w->escaped_before[a.var - w->f->n_regs] >=
+                   (d->var == (uint32_t)GR_VAR_KEPT ? K_KEPT : K_ESCAPED);
     return d->var == a.var && (d->all || (d->off < a.off + a.size && a.off < d->off + d->size));
 }
 
@@ -141,7 +150,8 @@ static bool assigned_between(KWalk *w, uint32_t block, Ask a) {
         return between(w, block, &w->assigns[a.var], a, true);
     size_t v = a.var - w->f->n_regs;
     return between(w, block, &w->notes[v], a, false) ||
-           (w->escaped_before[v] && between(w, block, &w->notes[w->n_vars], a, true));
+           (w->escaped_before[v] >= K_ESCAPED && between(w, block, &w->notes[w->n_vars], a, true)) ||
+           (w->escaped_before[v] >= K_KEPT && between(w, block, &w->notes[w->n_vars + 1], a, true));
 }
 
 static bool in_loop(const KWalk *w, const KLoop *l, const KNotes *notes, Ask a, bool reg) {
@@ -161,7 +171,8 @@ static bool changed_in(const KWalk *w, const KLoop *l, Ask a) {
     if (!w->walk)
         return true;
     return in_loop(w, l, &w->notes_before[v], a, false) ||
-           (w->escaped_before[v] && in_loop(w, l, &w->notes_before[w->n_vars], a, true));
+           (w->escaped_before[v] >= K_ESCAPED && in_loop(w, l, &w->notes_before[w->n_vars], a, true)) ||
+           (w->escaped_before[v] >= K_KEPT && in_loop(w, l, &w->notes_before[w->n_vars + 1], a, true));
 }
 
 // What forward edges bring to a block.
@@ -241,6 +252,7 @@ static const GrTerm *at_header(KWalk *w, uint32_t block, Ask a) {
         return p->now;
     p->walk = w->walk;
     p->now = gr_term_sym(w->t, p->sym); // meanwhile
+    from_local(w, p->now, a.var);
     p->start = entering(w, block, a);
     return p->now = gr_phi_value(w, p);
 }
@@ -331,9 +343,23 @@ void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_
     note(w, v->id, (KNote){.block = s->block, .off = off, .size = size});
 }
 
+static void clobber(KWalk *w, const KStmt *s, uint32_t var, size_t notes) {
+    push_def(w, s, (KDef){.var = var, .all = true});
+    note(w, notes, (KNote){.block = s->block, .all = true});
+}
+
 void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v) {
-    push_def(w, s, (KDef){.var = v ? w->f->n_regs + v->id : (uint32_t)GR_VAR_ESCAPED, .all = true});
-    note(w, v ? v->id : w->n_vars, (KNote){.block = s->block, .all = true});
+    if (v)
+        clobber(w, s, w->f->n_regs + v->id, v->id);
+    else
+        clobber(w, s, (uint32_t)GR_VAR_ESCAPED, w->n_vars);
+}
+
+void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address) {
+    if (gr_walk_may_be_kept(w, address))
+        clobber(w, s, (uint32_t)GR_VAR_KEPT, w->n_vars + 1);
+    else
+        gr_walk_clobber(w, s, NULL);
 }
 
 const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size) {
@@ -341,17 +367,58 @@ const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off,
                     (Ask){w->f->n_regs + v->id, size, size * 8, off});
 }
 
-static void see_escape(void *user, const GrSymbol *s) {
-    KWalk *w = user;
-    if (s->kind != GR_SYM_OBJECT || !s->owner)
-        return;
-    if (s->scope == GR_SYM_THREAD)
-        w->escaped[((const KVar *)s->owner)->id] = true;
-    else if (((const GrObject *)s->owner)->kind == GR_OBJECT_SHARED)
-        w->shared_escaped = true;
+// ---- Addresses of local memory -----------------------------------------------------------------------------------
+
+typedef struct Addresses {
+    KWalk *w;
+    uint8_t level;
+    bool local, may;
+} Addresses;
+
+static void raise(const Addresses *a, const KVar *v) {
+    uint8_t *there = &a->w->escaped[v->id];
+    *there = *there < a->level ? a->level : *there;
 }
 
-void gr_walk_escape(KWalk *w, const GrTerm *value) {
-    if (value && value->op != GR_TERM_CONST && !gr_term_symbols(value, see_escape, w))
+static void see_address(void *user, const GrSymbol *s) {
+    Addresses *a = user;
+    if (s->kind != GR_SYM_OBJECT || !s->owner)
+        return;
+    if (s->scope == GR_SYM_THREAD) {
+        const KVar *v = s->owner;
+        raise(a, v);
+        for (size_t k = 0; k < v->pieces.len; k++)
+            raise(a, v->pieces.data[k]);
+        a->local = true;
+    } else if (((const GrObject *)s->owner)->kind == GR_OBJECT_SHARED) {
+        a->w->shared_escaped = true;
+    }
+}
+
+static bool escape(KWalk *w, const GrTerm *value, uint8_t level) {
+    Addresses a = {.w = w, .level = level};
+    if (value && value->op != GR_TERM_CONST && !gr_term_symbols(value, see_address, &a))
         w->nomem = true;
+    return a.local;
+}
+
+void gr_walk_escape(KWalk *w, const GrTerm *value) { escape(w, value, K_ESCAPED); }
+
+void gr_walk_keep(KWalk *w, const KVar *in, const GrTerm *value) {
+    if (escape(w, value, K_KEPT) || gr_walk_may_be_kept(w, value))
+        w->holds[in->id] = true;
+}
+
+static void see_source(void *user, const GrSymbol *s) {
+    Addresses *a = user;
+    uintptr_t var = s->kind == GR_SYM_FREE ? (uintptr_t)gr_map_get_u64(&a->w->local_frees, s->id) : 0;
+    if (var)
+        a->may |= var > a->w->n_vars || a->w->holds_before[var - 1];
+}
+
+bool gr_walk_may_be_kept(KWalk *w, const GrTerm *address) {
+    Addresses a = {.w = w};
+    if (address && address->op != GR_TERM_CONST && !gr_term_symbols(address, see_source, &a))
+        w->nomem = true;
+    return a.may;
 }

@@ -12,11 +12,14 @@
 
 #include "engines/verifier/kernel/flat.h"
 
-enum { GR_VAR_ESCAPED = -2 };
+// How far the address of local memory has come: K_KEPT it lies in local memory, K_ESCAPED it may lie anywhere.
+enum { K_KEPT = 1, K_ESCAPED };
+enum { GR_VAR_ESCAPED = -2, GR_VAR_KEPT = -3 };
 
 typedef struct KDef { // an assignment
-    uint32_t var; // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED: all whose address may be elsewhere
-    bool all;     // of the variable, at an unknown place
+    uint32_t
+        var;  // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known
+    bool all; // of the variable, at an unknown place
     int64_t off;
     uint32_t size;
     const GrTerm *value; // NULL: anything
@@ -72,9 +75,11 @@ typedef struct KWalk {
     KNotes *assigns;      // by register with several: blocks
     // This walk.
     KDefs *defs;                  // by block
-    KNotes *notes, *notes_before; // by KVar; the last one: GR_VAR_ESCAPED
+    KNotes *notes, *notes_before; // by KVar; behind them GR_VAR_ESCAPED, then GR_VAR_KEPT
     size_t n_vars;
-    bool *escaped, *escaped_before; // by KVar: its address was kept
+    uint8_t *escaped, *escaped_before; // by KVar: how far its address has come
+    bool *holds, *holds_before;        // by KVar: the address of local memory may lie in it
+    Map local_frees;                   // FREE symbols that local memory gave, by id: KVar.id + 1
     bool shared_escaped;
     VEC(bool) written; // by object: in this walk
     bool unknown_written, unknown_written_before;
@@ -100,10 +105,14 @@ const GrTerm *gr_walk_free_value(KWalk *w, const KStmt *s, uint64_t slot, uint32
 void gr_walk_set_reg(KWalk *w, const KStmt *s, const PtxReg *r, const GrTerm *value); // of any width: resized
 const GrTerm *gr_walk_reg(KWalk *w, const KStmt *s, const PtxReg *r);
 void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size, const GrTerm *value);
-void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v); // NULL: all that escaped
+void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v);            // NULL: all that escaped
+void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address); // a store to what is not known
 const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size);
 // The address of what is in the term may be known elsewhere from here on.
 void gr_walk_escape(KWalk *w, const GrTerm *value);
+void gr_walk_keep(KWalk *w, const KVar *in, const GrTerm *value); // as it is stored in local memory
+// Whether an address may be one of local memory that only local memory knows.
+bool gr_walk_may_be_kept(KWalk *w, const GrTerm *address);
 uint32_t gr_walk_reg_bits(const PtxReg *r);
 
 // ---- Conditions (cond.c) -----------------------------------------------------------------------------------------

@@ -63,13 +63,18 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
                 return GR_ERR_NOMEM;
     }
     w->n_vars = f->vars.len;
-    w->notes = calloc(w->n_vars + 1, sizeof *w->notes);
-    w->notes_before = calloc(w->n_vars + 1, sizeof *w->notes_before);
+    w->notes = calloc(w->n_vars + 2, sizeof *w->notes);
+    w->notes_before = calloc(w->n_vars + 2, sizeof *w->notes_before);
     w->escaped = calloc(w->n_vars + 1, 1);
     w->escaped_before = calloc(w->n_vars + 1, 1);
-    if (!w->notes || !w->notes_before || !w->escaped || !w->escaped_before)
+    w->holds = calloc(w->n_vars + 1, sizeof *w->holds);
+    w->holds_before = calloc(w->n_vars + 1, sizeof *w->holds_before);
+    if (!w->notes || !w->notes_before || !w->escaped || !w->escaped_before || !w->holds || !w->holds_before)
         return GR_ERR_NOMEM;
-    memset(w->escaped, 1, w->n_vars); // before the first walk nothing is known
+    for (size_t k = 0; k < w->n_vars; k++) { // before the first walk nothing is known
+        w->escaped[k] = K_ESCAPED;
+        w->holds[k] = true;
+    }
     return GR_OK;
 }
 
@@ -82,13 +87,24 @@ gr_status gr_walk_begin(KWalk *w) {
     KNotes *swap = w->notes_before;
     w->notes_before = w->notes;
     w->notes = swap;
-    bool *was = w->escaped_before;
+    // What can be reached from memory whose address may be anywhere may be known anywhere, too.
+    bool reached = false;
+    for (size_t k = 0; k < w->n_vars; k++)
+        reached |= w->escaped[k] == K_ESCAPED && w->holds[k];
+    uint8_t *escaped = w->escaped_before;
+    bool *holds = w->holds_before;
     w->escaped_before = w->escaped;
-    w->escaped = was;
-    for (size_t k = 0; k <= w->n_vars; k++) {
-        w->notes[k].list.len = 0;
-        w->escaped[k] = false;
+    w->holds_before = w->holds;
+    w->escaped = escaped;
+    w->holds = holds;
+    for (size_t k = 0; k < w->n_vars; k++) {
+        if (reached && w->escaped_before[k])
+            w->escaped_before[k] = K_ESCAPED;
+        w->escaped[k] = 0;
+        w->holds[k] = false;
     }
+    for (size_t k = 0; k < w->n_vars + 2; k++)
+        w->notes[k].list.len = 0;
     for (size_t k = 0; w->walk && k < w->out->objects.len; k++)
         w->out->objects.data[k]->written = k < w->written.len && w->written.data[k];
     w->written.len = 0;
@@ -108,9 +124,9 @@ void gr_walk_free(KWalk *w) {
         gr_vec_free(&w->assigns[k].list);
     for (uint32_t k = 0; w->defs && k < w->f->cfg.n_blocks; k++)
         gr_vec_free(&w->defs[k].list);
-    for (size_t k = 0; w->notes && k <= w->n_vars; k++)
+    for (size_t k = 0; w->notes && k < w->n_vars + 2; k++)
         gr_vec_free(&w->notes[k].list);
-    for (size_t k = 0; w->notes_before && k <= w->n_vars; k++)
+    for (size_t k = 0; w->notes_before && k < w->n_vars + 2; k++)
         gr_vec_free(&w->notes_before[k].list);
     free(w->reg);
     free(w->n_assigns);
@@ -124,6 +140,9 @@ void gr_walk_free(KWalk *w) {
     free(w->notes_before);
     free(w->escaped);
     free(w->escaped_before);
+    free(w->holds);
+    free(w->holds_before);
+    gr_map_free(&w->local_frees);
     gr_vec_free(&w->phi_list);
     gr_vec_free(&w->written);
     gr_map_free(&w->memo);
