@@ -20,7 +20,7 @@ typedef struct Case {
     const char *params; // p: a buffer; a number of 4 bytes (i) or 8 (l); s: struct Image {p, i, i}
     int64_t values[6];
     uint32_t rounds; // how far counters are tried
-    char function;   // of the rounds: 'h' blockDim.x / 2 is halved, 'd' 1 is doubled
+    char function;   // of the rounds: 'h' blockDim.x / 2 is halved, 'd' 1 is doubled, 'g' and 1 added
     bool loose;      // the model says more than happens
 } Case;
 
@@ -50,6 +50,13 @@ static const Case cases[] = {
     {"dynamic", {1, 1, 1}, {32, 1, 1}, 256, "pi", {0, 3}, 0, 0, false},
     {"wide", {1, 1, 1}, {16, 1, 1}, 0, "ppl", {0, 0, 7}, 0, 0, false},
     {"scan", {1, 1, 1}, {32, 1, 1}, 0, "pi", {0, 32}, 8, 'd', false},
+    {"growing", {1, 1, 1}, {4, 1, 1}, 0, "pi", {0, 60}, 7, 'g', false},
+    {"down", {1, 1, 1}, {8, 1, 1}, 0, "pii", {0, 60, 7}, 12, 0, false},
+    {"parts", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 777}, 0, 0, false},
+    {"instructions", {1, 1, 1}, {24, 1, 1}, 0, "pi", {0, 37}, 0, 0, false},
+    {"chosen", {1, 1, 1}, {24, 1, 1}, 0, "pi", {0, 1}, 0, 0, false},
+    {"counted", {1, 1, 1}, {4, 1, 1}, 0, "pi", {0, 10}, 9, 0, false},
+    {"pointers", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 60}, 12, 0, false},
     {"captured", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 20}, 6, 0, false},
 };
 
@@ -210,7 +217,9 @@ static uint64_t memory(void *user, const GrSymbol *object, uint64_t offset, uint
     Thread *t = user;
     const GrObject *o = object->owner;
     if (!o && offset < 32) // a function of the rounds
-        return t->run->c->function == 'h' ? t->run->c->block[0] / 2 >> offset : UINT64_C(1) << offset;
+        return t->run->c->function == 'h'   ? t->run->c->block[0] / 2 >> offset
+               : t->run->c->function == 'd' ? UINT64_C(1) << offset
+                                            : (UINT64_C(2) << offset) - 1;
     if (!o)
         return 0; // of round -1: nothing depends on it
     uint64_t v = 0;
@@ -369,7 +378,104 @@ static void executions(void **state) {
         check(&cases[k]);
 }
 
+// ---- What is not executed -------------------------------------------------------------------------------------------
+
+typedef struct Parsed {
+    PtxModule *ptx;
+    GrTerms terms;
+    GrKernelModel model;
+} Parsed;
+
+static const GrKernelModel *model_of(Parsed *p, const char *kernel) {
+    char *text;
+    size_t len;
+    gr_error err = {0};
+    assert_int_equal(gr_file_read(GR_MODEL_PTX, &text, &len, &err), GR_OK);
+    assert_int_equal(gr_ptx_parse(text, len, "kernels", &p->ptx, &err), GR_OK);
+    free(text);
+    gr_terms_init(&p->terms);
+    assert_int_equal(gr_kernel_model(&p->terms, p->ptx, gr_ptx_find_func(p->ptx, kernel), 0, &p->model, &err),
+                     GR_OK);
+    return &p->model;
+}
+
+static void drop(Parsed *p) {
+    gr_kernel_model_free(&p->model);
+    gr_terms_free(&p->terms);
+    gr_ptx_free(p->ptx);
+}
+
+static void locks(void **state) {
+    (void)state;
+    Parsed p;
+    const GrKernelModel *m = model_of(&p, "lock");
+    assert_int_equal(m->accesses.len, 4); // cas, load, store, exch
+    for (size_t k = 1; k < 3; k++) {
+        const GrKernelAccess *a = m->accesses.data[k];
+        assert_int_equal(a->before.len, 2);
+        assert_true(a->before.data[0]->is_cas && a->before.data[0]->spins && a->before.data[0]->until);
+        assert_true(a->before.data[1]->is_fence && a->before.data[1]->scope == PTX_SCOPE_GPU);
+        assert_int_equal(a->behind.len, 2);
+        assert_true(a->behind.data[0]->is_fence && a->behind.data[1]->is_exch && !a->behind.data[1]->spins);
+        assert_ptr_equal(a->behind.data[1]->object, a->before.data[0]->object);
+    }
+    assert_true(m->accesses.data[0]->atomic && m->accesses.data[0]->loop && m->atomics_value_used);
+    drop(&p);
+}
+
+static void grids(void **state) {
+    (void)state;
+    Parsed p;
+    const GrKernelModel *m = model_of(&p, "phases");
+    assert_int_equal(m->gaps.len, 0);
+    assert_int_equal(m->accesses.len, 2); // none of the barrier's own
+    const GrKernelAccess *before = m->accesses.data[0], *behind = m->accesses.data[1];
+    assert_true(before->after.len == 1 && before->after.data[0].barrier->kind == GR_BARRIER_ENTRY);
+    assert_true(behind->after.len == 1 && behind->after.data[0].barrier->kind == GR_BARRIER_GRID);
+    drop(&p);
+}
+
+static void gaps(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel, *why;
+    } want[] = {{"recursive", "recursion"}, {"indirect", "indirect call"}, {"prints", NULL}};
+    for (size_t k = 0; k < 3; k++) {
+        Parsed p;
+        const GrKernelModel *m = model_of(&p, want[k].kernel);
+        assert_int_equal(m->gaps.len != 0, want[k].why != NULL);
+        for (size_t g = 0; g < m->gaps.len; g++) {
+            assert_string_equal(m->gaps.data[g].why, want[k].why);
+            assert_true(m->gaps.data[g].whole_kernel && m->gaps.data[g].place);
+        }
+        drop(&p);
+    }
+}
+
+static void others(void **state) {
+    (void)state;
+    Parsed p;
+    const GrKernelModel *m = model_of(&p, "loaded"); // an offset in unknown memory is the address
+    assert_int_equal(m->accesses.data[1]->object->kind, GR_OBJECT_UNKNOWN);
+    assert_true(m->accesses.data[0]->object->written); // by what may be anywhere
+    drop(&p);
+    m = model_of(&p, "named");
+    assert_int_equal(m->barriers.len, 2);
+    assert_int_equal(m->barriers.data[1]->kind, GR_BARRIER_SOME);
+    assert_true(m->barriers.data[1]->number && m->barriers.data[1]->count);
+    assert_int_equal(m->accesses.data[0]->after.data[0].barrier->kind, GR_BARRIER_ENTRY);
+    drop(&p);
+    m = model_of(&p, "calls"); // the place of what a function does, and of the call
+    const GrPlace *at = m->accesses.data[0]->place;
+    assert_true(at->inlined_at && at->function && strstr(at->function, "where") &&
+                !at->inlined_at->inlined_at);
+    assert_string_equal(at->file, "kernels.cu");
+    drop(&p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(executions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(executions), cmocka_unit_test(locks),
+                                       cmocka_unit_test(grids), cmocka_unit_test(gaps),
+                                       cmocka_unit_test(others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose models are held against what they really access (test_model.c). kernels.ptx is made from this file, as make.sh says.
+#include <cooperative_groups.h>
+#include <cstdio>
+
 struct Image {
     float *at;
     int width, height;
@@ -19,6 +22,10 @@ template <int N> __device__ int steps(int x)
     return r;
 }
 __device__ int table[64];
+__device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+__device__ int one(int n) { return n; }
+typedef int (*Function)(int);
+__device__ Function choice[2] = {one, fib};
 
 extern "C" {
 __global__ void stride(float *a, const float *b, int n)
@@ -212,5 +219,115 @@ __global__ void captured(int *a, int n)
         sum[i] += n;
         put(i);
     }
+}
+
+__global__ void growing(int *a, int n)
+{
+    for (int i = 1; i < n; i += i + 1)
+        a[i + threadIdx.x] = 1;
+}
+
+__global__ void down(int *a, int n, int step)
+{
+    for (int i = n - threadIdx.x; i > 0; i -= step)
+        a[i] = 1;
+}
+
+__global__ void parts(int *a, int n)
+{
+    union {
+        int whole[2];
+        short half[4];
+        char byte[8];
+    } u;
+    u.whole[0] = 0x10002;
+    u.whole[1] = n;
+    u.half[1] = 3;
+    u.byte[4] = 5;
+    a[u.whole[0] >> 16] = 1;
+    a[u.half[0] + threadIdx.x] = 2;
+    a[u.byte[4] + 32 + (u.whole[1] >> 8)] = 3;
+}
+
+__global__ void instructions(char *a, int n)
+{
+    long long wide, sum;
+    int field, high, put, logic;
+    int t = threadIdx.x;
+    asm("mul.wide.s32 %0, %1, %2;" : "=l"(wide) : "r"(t - 4), "r"(n));
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(t), "r"(3), "l"(wide));
+    asm("bfe.s32 %0, %1, 1, 3;" : "=r"(field) : "r"(t));
+    asm("mul.hi.s32 %0, %1, %2;" : "=r"(high) : "r"(t << 28), "r"(64));
+    asm("bfi.b32 %0, %1, %2, 4, 3;" : "=r"(put) : "r"(t), "r"(n));
+    asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(logic) : "r"(t), "r"(n), "r"(5));
+    a[wide + 512] = 1;
+    a[sum + 1024] = 2;
+    a[field + 2048] = 3;
+    a[high + 3072] = 4;
+    a[put + 4000] = 5;
+    a[(logic & 255) + 5000] = 6;
+    a[6000 + (t - 8) / 3 + ((t - 8) % 3) * 16 + abs(t - 8) * 32] = 7;
+}
+
+__global__ void chosen(int *a, int n)
+{
+    int t = threadIdx.x, v;
+    switch ((t + n) % 6) {
+    case 0: v = 5; break;
+    case 1: v = t * 2; break;
+    case 2: v = 77; // falls through
+    case 3: a[t + 400] = 1; v = 90; break;
+    case 4: return;
+    default: v = 200 + t;
+    }
+    a[v] = 2;
+}
+
+__global__ void counted(int *a, int n)
+{
+    int i = 0;
+    while (i < n)
+        i += 3;
+    a[i + threadIdx.x] = 1;
+}
+
+__global__ void pointers(int *a, int n)
+{
+    int *end = a + n;
+    for (int *p = a + threadIdx.x; p < end; p += blockDim.x)
+        *p = 1;
+}
+
+// Only modelled.
+__global__ void lock(int *l, int *d)
+{
+    while (atomicCAS(l, 0, 1) != 0)
+        ;
+    __threadfence();
+    *d += 1;
+    __threadfence();
+    atomicExch(l, 0);
+}
+
+__global__ void phases(int *a)
+{
+    cooperative_groups::grid_group g = cooperative_groups::this_grid();
+    a[g.thread_rank()] = 1;
+    g.sync();
+    a[g.thread_rank() + 1] = 2;
+}
+
+__global__ void recursive(int *a, int n) { a[fib(n)] = 1; }
+__global__ void indirect(int *a, int n) { a[n ? choice[n](n) : 0] = 1; }
+__global__ void prints(int *a, int n)
+{
+    printf("%d\n", n);
+    a[threadIdx.x] = n;
+}
+__global__ void loaded(int **a, int n) { a[n][threadIdx.x] = 1; }
+__global__ void named(int *a)
+{
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    a[threadIdx.x] = 1;
 }
 }
