@@ -9,7 +9,7 @@ each SET: registers, spills and bytes of machine code of its kernels before and 
 Identical modules count once. A second table: time and memory that `gpurace ptx` takes for modules of more and more small kernels
 (--kernels). --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
 
-How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--rounds N]
+How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--program NAME]... [--rounds N]
 
 Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
 accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
@@ -156,12 +156,12 @@ def run_once(gpurace, engine, program, words):
     return sum(map(float, found)), usage.ru_maxrss
 
 
-def runs(gpurace, engine, folder, rounds, file):
+def runs(gpurace, engine, folder, chosen, rounds, file):
     """The table of programs that grow; all their numbers, to `file` too."""
     rows = []
     for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
         steps = re.findall(r"^// GROWS: (.*)", source.read_text(encoding="utf-8"), re.M)
-        for line, words in [(line, s.strip()) for line in steps for s in line.split("|")]:
+        for line, words in [(line, s.strip()) for line in steps for s in line.split("|") if source.stem in (chosen or [source.stem])]:
             of = [run_once(gpurace, engine, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
             rows.append({"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})
     print(f"| program | arguments | {engine}, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
@@ -201,6 +201,7 @@ def main():
     parser.add_argument("sets", nargs="*", metavar="SET=PATH")
     parser.add_argument("--runs", default="", metavar="FOLDER")
     parser.add_argument("--engine", default="exact", help="with --runs (default: %(default)s)")
+    parser.add_argument("--program", action="append", default=[], help="with --runs: only this one (may be there several times)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kernels", default="1000,10000,100000")
     parser.add_argument("--ptxas", default="ptxas")
@@ -210,7 +211,7 @@ def main():
     parser.add_argument("--option", action="append", default=[])
     o = parser.parse_args()
     if o.runs:
-        return runs(o.gpurace, o.engine, o.runs, o.rounds, o.json)
+        return runs(o.gpurace, o.engine, o.runs, o.program, o.rounds, o.json)
     options = [word for option in o.option for word in option.split("=", 1)]
     rows, failed, seen = [], [], set()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
