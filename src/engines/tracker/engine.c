@@ -107,6 +107,14 @@ static void tracker_finish(void *self) {
     free(t);
 }
 
+// From the first call of the driver, or as soon as the driver is there.
+static gr_status listen(Tracker *t, gr_error *err) {
+    gr_status st = t->launches ? gr_tracker_launches_listen(t->launches, err) : GR_OK;
+    if (st == GR_OK && t->launches && gr_tracker_launches_listens(t->launches))
+        gr_tracker_memory_follow(t->memory, t->launches);
+    return st;
+}
+
 static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Tracker *t = calloc(1, sizeof *t);
     if (!t)
@@ -132,8 +140,8 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK && s && !t->paper && !(t->launches = gr_tracker_launches_new(s)))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    if (st == GR_OK && t->launches)
-        st = gr_tracker_launches_listen(t->launches, err);
+    if (st == GR_OK && s)
+        st = listen(t, err);
     if (st == GR_OK)
         *self = t;
     else
@@ -187,12 +195,11 @@ static gr_status tracker_loaded(void *self, GrModule *m,
                                 .word_mode = t->words,
                                 .paper = t->paper,
                                 .module = (uint32_t)m->number};
+    if ((st = listen(t, err)) != GR_OK)
+        return st;
     if (!gr_tracker_memory_control(t->memory, &control))
         return gr_fail(err, GR_ERR_NOMEM, "the device has no room for the tracker's tables");
     if (t->launches) {
-        gr_status st_listen = gr_tracker_launches_listen(t->launches, err);
-        if (st_listen != GR_OK)
-            return st_listen;
         gr_tracker_launches_metadata(t->launches, control.dir);
         control.launches = gr_tracker_launches_at(t->launches);
         if (control.launches)
@@ -215,7 +222,10 @@ static void tracker_unloaded(void *self, GrModule *m) {
 }
 
 static void tracker_allocated(void *self, const GrRange *r) {
-    gr_tracker_memory_add(((Tracker *)self)->memory, r);
+    Tracker *t = self;
+    gr_error err = {0};
+    (void)listen(t, &err); // else the next module says so
+    gr_tracker_memory_add(t->memory, r);
 }
 
 static void tracker_freed(void *self, const GrRange *r) {

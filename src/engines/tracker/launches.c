@@ -33,6 +33,7 @@ struct TrackerLaunches {
     CUdeviceptr at;
     GrLaunches *out; // where this process sees it
     Work work;
+    uint64_t only;  // the first stream that got work
     uint64_t first; // streams have higher numbers
     VEC(uint32_t)
     begun; // by the stream's number less `first` less 1: the last turn that has begun since everything was settled
@@ -165,6 +166,7 @@ static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
     if (t->out) {
         GrLaunchState *l = &t->out->of[w->launch % GR_LAUNCHES];
         *l = (GrLaunchState){.stream = (uint32_t)turn.stream,
+                             .device = (uint32_t)w->device,
                              .turn = turn.turn,
                              .begun = numbers(t),
                              .ended = ~0u,
@@ -313,7 +315,8 @@ static void hear(void *user, const GrWork *w) {
         t->out = view(t->at, sizeof *t->out);
     switch (w->kind) {
     case GR_WORK_SUBMITTED:
-        t->several |= !w->legacy;
+        t->only = t->only ? t->only : w->stream;
+        t->several |= !w->legacy || w->stream != t->only; // each device has a default stream
         if (t->out)
             t->out->several = t->several;
         __atomic_store_n(&t->quiet, false, __ATOMIC_RELAXED);
@@ -352,6 +355,8 @@ gr_status gr_tracker_launches_listen(TrackerLaunches *t, gr_error *err) {
     t->listens |= observe != NULL;
     return GR_OK;
 }
+
+bool gr_tracker_launches_listens(const TrackerLaunches *t) { return t->listens; }
 
 CUdeviceptr gr_tracker_launches_at(TrackerLaunches *t) {
     if (t->listens && !t->at)

@@ -21,6 +21,8 @@ TrackerLaunches *gr_tracker_launches_new(GrSession *s);
 // From now on hears of work, if the driver that is loaded is the CPU device's. May be called again and again. GR_ERR_NOMEM: the device
 // takes no more ears.
 gr_status gr_tracker_launches_listen(TrackerLaunches *t, gr_error *err);
+// Whether it does.
+bool gr_tracker_launches_listens(const TrackerLaunches *t);
 // Of GrLaunches, and of GrTrackerControl.numbers in it; 0: there are none on this device.
 CUdeviceptr gr_tracker_launches_at(TrackerLaunches *t);
 // Metadata of a context lies there (GrTrackerControl.dir).

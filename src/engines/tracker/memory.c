@@ -39,6 +39,7 @@ typedef struct Tables {
 struct TrackerMemory {
     GrSession *session;
     VEC(Tables *) contexts;
+    const TrackerLaunches *launches; // NULL: only accesses of one launch are compared
 };
 
 static CUcontext current(GrSession *s) {
@@ -57,10 +58,10 @@ static unsigned long long number_of(GrSession *s, CUcontext c) {
 
 // Of the current context, if that is `context` or `context` is NULL. NULL: there are none, or out of memory, on the host or on the device.
 static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
-    CUcontext now = current(m->session);
-    if (context && context != now)
+    CUcontext now = m->launches ? NULL : current(m->session);
+    if (context && !m->launches && context != now)
         return NULL;
-    unsigned long long number = number_of(m->session, now);
+    unsigned long long number = m->launches ? 0 : number_of(m->session, now);
     for (size_t i = 0; i < m->contexts.len; i++)
         if (m->contexts.data[i]->context == now && m->contexts.data[i]->number == number)
             return m->contexts.data[i];
@@ -126,6 +127,14 @@ static void point(TrackerMemory *m, const Part *p, uint32_t first, uint32_t n, C
     }
 }
 
+static void clear(TrackerMemory *m, const Run *r) {
+    static const char zeros[1 << 16];
+    for (size_t done = 0, all = r->n * CELLS_OF_GRANULE, n; done < all; done += n) {
+        n = all - done < sizeof zeros ? all - done : sizeof zeros;
+        (void)m->session->write(m->session, r->cells + done, zeros, n);
+    }
+}
+
 // Cells that nothing needs any more, or new ones. NULL: no room.
 static Run *run_for(TrackerMemory *m, Tables *t, uint32_t n) {
     for (size_t i = 0; i < t->idle.len; i++) {
@@ -133,6 +142,9 @@ static Run *run_for(TrackerMemory *m, Tables *t, uint32_t n) {
         if (r->n != n)
             continue;
         t->idle.data[i] = t->idle.data[--t->idle.len];
+        // A launch that may run beside those that come may have left its accesses, to other memory.
+        if (m->launches && !gr_tracker_launches_quiet(m->launches))
+            clear(m, r);
         return r;
     }
     Run *r = calloc(1, sizeof *r);
@@ -242,6 +254,8 @@ void gr_tracker_memory_remove(TrackerMemory *m, const GrRange *r) {
         }
     }
 }
+
+void gr_tracker_memory_follow(TrackerMemory *m, const TrackerLaunches *launches) { m->launches = launches; }
 
 TrackerMemory *gr_tracker_memory_new(GrSession *s) {
     TrackerMemory *m = calloc(1, sizeof *m);

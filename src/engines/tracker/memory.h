@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — the tracker's metadata on the device: tables of where it lies, and cells for every range that kernels reach.
 //
-// Each context has its own. Metadata is taken when the program gets memory, and given to other memory when that is gone: what an access
+// Each context has its own; where launches are compared with one another (launches.h), all have the same. Metadata is taken when the program gets memory, and given to other memory when that is gone: what an access
 // of an earlier launch left in a cell is known by its launch. So nothing is ever cleared, and a program that allocates again and again takes
 // as much metadata as it had memory at once.
 #ifndef GR_TRACKER_MEMORY_H
@@ -9,12 +9,16 @@
 
 #include "engines/core/engine.h"
 #include "engines/tracker/device/record.h"
+#include "engines/tracker/launches.h"
 
 typedef struct TrackerMemory TrackerMemory;
 
 // NULL: out of memory.
 TrackerMemory *gr_tracker_memory_new(GrSession *s);
 void gr_tracker_memory_free(TrackerMemory *m);
+
+// From now on accesses of several launches are compared, of all contexts.
+void gr_tracker_memory_follow(TrackerMemory *m, const TrackerLaunches *launches);
 
 // Fills in where the tables of the current context are. False: the device has no room for them.
 bool gr_tracker_memory_control(TrackerMemory *m, GrTrackerControl *c);

@@ -87,8 +87,11 @@ class Faults(unittest.TestCase):
         r = Run("devices", options=["--cpu-devices", "2"])
         self.assertEqual((r.verdict, r.reasons, r.lines), ("races", "", {line_of("RACY"): 2 * 63}), r.stdout)
 
-    def test_memory_of_another_device_is_named(self):
+    def test_memory_of_another_device(self):
         r = Run("peers", options=["--cpu-devices", "2"])
+        self.assertEqual((r.verdict, r.reasons, r.lines), ("races", "", {line_of("RACY"): 5 * 63}), r.stdout)
+        self.assertEqual(r.stdout.count("cudaSuccess"), 5)
+        r = Run("peers", options=["--cpu-devices", "2", "--rules", "paper"]) # each context has metadata of its own
         self.assertIn("memory without metadata", r.reasons)
         self.assertEqual(r.stdout.count("cudaSuccess"), 5)
 

@@ -40,8 +40,9 @@ static uint32_t judge_apart(const Look *l, const GrEntry *e, GR_GLOBAL GrLaunchS
     if (e->seen &&
         heard(l) > gr_load32(&of->begun)) // a thread of that launch saw it, and may have released it
         return 0;
+    uint32_t least = gr_load32(&of->device) == gr_load32(&l->of->device) ? GR_STRONG_GPU : GR_STRONG_SYS;
     if (is_strong(mine) && is_strong(theirs) &&
-        !(class = class_of_strong(l, e, mine > GR_STRONG_CLUSTER && theirs > GR_STRONG_CLUSTER)))
+        !(class = class_of_strong(l, e, mine >= least && theirs >= least)))
         return 0;
     return unordered_apart(l, e, of) ? with_values(l, e, class) : 0;
 }

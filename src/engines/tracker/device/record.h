@@ -140,6 +140,7 @@ typedef struct GrLaunchState {
     // By its own threads as they begin, the module's number last.
     uint32_t module, pairs; // GrTrackerControl; module 0: no thread has begun
     uint32_t block[3], grid[3];
+    uint32_t device, unused; // by the host
     uint64_t area;
 } GrLaunchState;
 

@@ -340,7 +340,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
             continue;
         GR_GLOBAL GrCell *cell = cell_at(&l, where);
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
-        if (l.apart && !l.shared)
+        if (l.apart && !l.shared && GR_CONTROL.word_mode != GR_WORDS_LOOKED_UP)
             meet_copies(&l, where & ~UINT64_C(3));
         if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
             (void)(gr_load64(&cell->word[0]) | gr_load64(&cell->word[1]));
