@@ -488,15 +488,9 @@ void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e) {
     if (e->space == PTX_SHARED && !a.owner)
         return;
     memcpy(a.address, e->address, sizeof a.address);
-    if (is_strong(e->sem)) {
-        Kind k;
-        gr_exact_fill_kind(&k, 0, e->where.stmt, e->size, e->access, e->sem, e->scope, false);
-        strong_access(x, &a, &k, NULL, &b->warps[e->where.warp], b, e);
-    } else if (e->access != PTX_ACCESS_READ) {
-        Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
-        for (uint32_t m = vars->live ? e->where.mask : 0; m; m &= m - 1)
-            gr_order_overwritten(&x->order, vars, a.address[__builtin_ctz(m)], e->size);
-    }
+    Map *vars = a.owner ? &a.owner->sync : &x->order.sync;
+    for (uint32_t m = vars->live && e->access != PTX_ACCESS_READ ? e->where.mask : 0; m; m &= m - 1)
+        gr_order_overwritten(&x->order, vars, a.address[__builtin_ctz(m)], e->size);
 }
 
 // Halves of a warp whose lanes lie side by side, as a whole. Yields the lanes that are left.

@@ -219,9 +219,11 @@ static void on_access(void *user, const VmAccessEvent *e) {
     Block *b = e->space == PTX_GLOBAL || e->space == PTX_SHARED || e->space == PTX_CONST
                    ? gr_exact_block_of(x, &e->where)
                    : NULL;
-    if (b && is_strong(e->sem, e->access))
+    bool strong = is_strong(e->sem, e->access);
+    if (b && strong)
         look_at_event(x, b, e);
-    if (b && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
+    // Who sees a strong write is ordered behind it. So strong accesses are remembered, wanted or not (gr_exact_report).
+    if (b && !strong && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)
         gr_exact_access(x, b, e);

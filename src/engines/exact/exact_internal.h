@@ -261,14 +261,14 @@ bool gr_exact_is_own(const Exact *x, const Access *a, uint32_t stamp);
 // All of `lanes` know all that was done under the stamp.
 bool gr_exact_all_know(const Exact *x, Access *a, uint32_t lanes, uint32_t stamp);
 
-// Some accesses are not judged, and so not in the shadow: what they overwrite is not known from there.
+// Some weak accesses are not judged, and so not in the shadow: what they overwrite is not known from there.
 static inline bool gr_exact_passes_some(const Exact *x) {
     return x->options.wanted || x->options.wanted_site;
 }
 
 // access.c
 void gr_exact_access(Exact *x, Block *b, const VmAccessEvent *e);
-// An access that the options leave out: only what it orders.
+// A weak access that the options leave out: only what it overwrites.
 void gr_exact_pass_by(Exact *x, Block *b, const VmAccessEvent *e);
 void gr_exact_async_access(Exact *x, Block *b, const VmAsyncEvent *e);
 void gr_exact_fill_kind(Kind *k, uint32_t site, const PtxStmt *stmt, uint32_t size, PtxAccess access,

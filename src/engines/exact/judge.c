@@ -145,6 +145,14 @@ static void overlap(Race *r, uint64_t word, uint32_t bytes, bool known) {
 
 static unsigned is_fill(const Stamp *s) { return !s->site && s->elem; }
 
+// Whether the options let the access be a side of a race.
+static bool is_wanted(const Exact *x, const Stamp *s) {
+    if (!gr_exact_passes_some(x))
+        return true;
+    const Launch *l = s->at.launch < x->order.launches.len ? x->order.launches.data[s->at.launch] : NULL;
+    return !(l && l->unwanted) && !(s->site < x->passed.len && x->passed.data[s->site]);
+}
+
 // `bytes` of the word raced; the other access is lane `other_lane` of entry e.
 void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, uint32_t bytes, const Entry *e,
                      uint32_t other_lane, RaceClass class) {
@@ -153,7 +161,8 @@ void gr_exact_report(Exact *x, const Access *a, uint32_t lane, uint64_t word, ui
     x->reports++;
     if (!gr_exact_is_sound(x, a, lane, theirs, other_lane, word + (uint64_t)__builtin_ctz(bytes)))
         return;
-    if (class == RACE_SAME_VALUE && x->options.no_same_value)
+    if ((class == RACE_SAME_VALUE && x->options.no_same_value) || !is_wanted(x, mine) ||
+        !is_wanted(x, theirs))
         return;
     // A copy touches both spaces: the same two instructions may race in either. Copies and memsets share a site.
     uint64_t key = (uint64_t)lo << (SITE_BITS + 8) | (uint64_t)hi << 8 | class | (a->owner ? 128 : 0) |
