@@ -109,26 +109,40 @@ static unsigned ms_left(const GrAttempt *a) {
     return left < 0 ? 0 : (unsigned)left;
 }
 
-static bool try_integers(GrAttempt *a) {
-    const char *how;
-    gr_attempt_why(a, "the solver takes too long for integers");
-    GrAnswer is = gr_attempt_integers(a, &how);
-    answer(a, is, how);
-    return is != GR_ANSWER_UNKNOWN;
+// What integers leave open, for the reason.
+static const char *open_to_integers(GrAttempt *a, const GrTerm *opaque) {
+    StrBuf s = {0};
+    if (!opaque)
+        return gr_arena_printf(&a->arena, "%s", a->q->wrap ? "" : "integers do not decide in time, and ");
+    gr_term_print(opaque, &s);
+    const char *text =
+        gr_arena_printf(&a->arena, "integers cannot read %.120s, and ", s.oom ? "a term" : s.data);
+    gr_str_free(&s);
+    return text;
 }
 
-static void try_bits(GrAttempt *a) {
-    gr_attempt_why(a, "the solver takes too long for bit strings");
+static void try_bits(GrAttempt *a, const GrTerm *opaque) {
+    const char *before = open_to_integers(a, opaque);
+    gr_attempt_why(a, "%sbit strings take too long", before ? before : "");
     if (gr_attempt_bits(a, ms_left(a) / 4, 64) == GR_ANSWER_YES) // readable
         answer(a, GR_ANSWER_YES, "small scope");
     else
         answer(a, gr_attempt_bits(a, ms_left(a), 0), "bit strings");
 }
 
+static bool try_integers(GrAttempt *a, const GrTerm **opaque) {
+    const char *how;
+    gr_attempt_why(a, "integers take too long");
+    GrAnswer is = gr_attempt_integers(a, &how, opaque);
+    answer(a, is, how);
+    return is != GR_ANSWER_UNKNOWN;
+}
+
 void gr_attempt(Z3_context z, GrTerms *t, const GrQuery *q, double deadline, int out) {
     GrAttempt a = {.z = z, .t = t, .q = q, .deadline = deadline, .out = out};
     gr_arena_init(&a.arena);
     prepare(&a);
-    if (q->wrap || !try_integers(&a))
-        try_bits(&a);
+    const GrTerm *opaque = NULL;
+    if (q->wrap || !try_integers(&a, &opaque))
+        try_bits(&a, opaque);
 }

@@ -52,7 +52,7 @@ bool gr_attempt_model(GrAttempt *a,
 // Bit strings: exact. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
 GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
 
-// Integers: NO means unless something wraps, YES is final. *how: static text.
-GrAnswer gr_attempt_integers(GrAttempt *a, const char **how);
+// Integers: NO means unless something wraps, YES is final. *how: static text. *opaque: of UNKNOWN a term that is no polynomial, or NULL.
+GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaque);
 
 #endif

@@ -192,5 +192,9 @@ GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap) {
         return r == Z3_L_FALSE ? GR_ANSWER_NO : GR_ANSWER_UNKNOWN;
     b.model = Z3_solver_get_model(a->z, s);
     Z3_model_inc_ref(a->z, b.model);
-    return gr_attempt_model(a, value_of, &b) ? GR_ANSWER_YES : GR_ANSWER_UNKNOWN;
+    if (gr_attempt_model(a, value_of, &b))
+        return GR_ANSWER_YES;
+    if (!cap)
+        gr_attempt_why(a, "a byte of memory is read in two widths, of which the solver knows nothing");
+    return GR_ANSWER_UNKNOWN;
 }

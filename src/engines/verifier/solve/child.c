@@ -114,6 +114,23 @@ static bool collect(int from, double deadline, GrChildResult *r) {
     }
 }
 
+// Waits for a child that has said all; kills it when the time is over.
+static pid_t wait_until(pid_t child, double deadline, int *status, GrChildEnd *end) {
+    pid_t waited;
+    while ((waited = waitpid(child, status, WNOHANG)) == 0 || (waited < 0 && errno == EINTR)) {
+        if (gr_seconds_now() > deadline)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); // it is on its way out
+    }
+    if (waited)
+        return waited;
+    *end = GR_CHILD_TIME;
+    kill(child, SIGKILL);
+    while ((waited = waitpid(child, status, 0)) < 0 && errno == EINTR)
+        ;
+    return waited;
+}
+
 gr_status gr_child_run(void (*work)(void *user, int out), void *user, double seconds, size_t bytes,
                        GrChildResult *result, gr_error *err) {
     *result = (GrChildResult){0};
@@ -137,12 +154,10 @@ gr_status gr_child_run(void (*work)(void *user, int out), void *user, double sec
     close(pipes[1]);
     bool ok = collect(pipes[0], deadline, result);
     close(pipes[0]);
-    if (!ok || result->end == GR_CHILD_TIME)
-        kill(child, SIGKILL);
+    if (!ok)
+        deadline = 0;
     int status = 0;
-    pid_t waited;
-    while ((waited = waitpid(child, &status, 0)) < 0 && errno == EINTR)
-        ;
+    pid_t waited = wait_until(child, deadline, &status, &result->end);
     if (result->end == GR_CHILD_DONE && waited == child && (!WIFEXITED(status) || WEXITSTATUS(status)))
         result->end = GR_CHILD_DIED;
     if (ok)

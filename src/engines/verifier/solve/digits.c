@@ -14,7 +14,7 @@ enum { LEMMA_MS = 300, MOST_EQUATIONS = 200 };
 
 // ---- Lemmas ------------------------------------------------------------------------------------------------------
 
-static bool proves(GrInts *s, Z3_ast otherwise) {
+bool gr_ints_proves(GrInts *s, Z3_ast otherwise) {
     if (gr_seconds_now() > s->lemmas_until)
         return false;
     s->n_lemmas++;
@@ -30,13 +30,13 @@ bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size) {
     GrPolys *ps = &s->r.p;
     Z3_ast high = gr_ints_relation(s, GR_RELATION_AT_MOST_0, gr_poly_sub(ps, size, p));
     Z3_ast low = gr_ints_relation(s, GR_RELATION_AT_MOST_0, gr_poly_add(ps, size, p));
-    return proves(s, gr_ints_or(s, high, low));
+    return gr_ints_proves(s, gr_ints_or(s, high, low));
 }
 
 bool gr_ints_proves_positive(GrInts *s, const GrPoly *p) {
     if (gr_reading_range(&s->r, p).low >= 1)
         return true;
-    return proves(s, gr_ints_relation(s, GR_RELATION_AT_MOST_0, p));
+    return gr_ints_proves(s, gr_ints_relation(s, GR_RELATION_AT_MOST_0, p));
 }
 
 // ---- What is known so far ----------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ static bool compare_dividends(Digits *d, bool *done) {
     for (uint32_t k = 0; k < d->n_known; k++)
         for (uint32_t j = 0; j < k && r->atoms.data[k].kind == GR_ATOM_QUOTIENT; j++) {
             const GrAtom *x = &r->atoms.data[k], *y = &r->atoms.data[j];
-            if (y->kind != GR_ATOM_QUOTIENT || x->truncates != y->truncates || done[k * d->n_known + j])
+            if (y->kind != GR_ATOM_QUOTIENT || x->rounding != y->rounding || done[k * d->n_known + j])
                 continue;
             const GrPoly *now[6] = {x->is ? x->is : gr_poly_atom(&r->p, k),
                                     y->is ? y->is : gr_poly_atom(&r->p, j),

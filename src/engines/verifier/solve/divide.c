@@ -12,17 +12,21 @@ static GrWide larger(GrWide a, GrWide b) { return a > b ? a : b; }
 static GrWide size(GrRange r) { return larger(r.high, -r.low); }
 
 // What a quotient and a remainder can be.
-static void ranges_of(GrRange a, GrRange b, bool truncates, GrRange *quotient, GrRange *rest) {
+static void ranges_of(GrRange a, GrRange b, GrRounding rounding, GrRange *quotient, GrRange *rest) {
     *quotient = *rest = (GrRange){-GR_ENDLESS, GR_ENDLESS};
     if (b.low < 1 || b.high < b.low) // by 0 and less anything may come out
         return;
     GrWide most = b.high - 1;
     *quotient = (GrRange){-size(a), size(a)};
-    *rest = (GrRange){truncates ? -most : 0, most};
-    if (a.low >= 0) {
+    *rest = (GrRange){rounding == GR_ROUND_TO_0 ? -most : 0, most};
+    if (rounding == GR_ROUND_NEAREST) {
+        *rest = (GrRange){-b.low / 2, b.low / 2 - 1};
+        quotient->low--;
+        quotient->high++;
+    } else if (a.low >= 0) {
         *quotient = (GrRange){a.low / b.high, a.high / b.low};
         *rest = (GrRange){0, most < a.high ? most : a.high};
-    } else if (b.low == b.high && !truncates && a.low > -GR_ENDLESS && a.high < GR_ENDLESS) {
+    } else if (b.low == b.high && rounding == GR_ROUND_DOWN && a.low > -GR_ENDLESS && a.high < GR_ENDLESS) {
         *quotient = (GrRange){gr_wide_floor(a.low, b.low), gr_wide_floor(a.high, b.low)};
     }
 }
@@ -33,12 +37,12 @@ static void meet(GrRange *r, GrRange with) {
 }
 
 // The quotient atom of a / b.
-static uint32_t quotient_of(GrReading *r, const GrPoly *a, const GrPoly *b, bool truncates) {
+static uint32_t quotient_of(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding rounding) {
     GrRange quotient, rest;
-    ranges_of(gr_reading_range(r, a), gr_reading_range(r, b), truncates, &quotient, &rest);
+    ranges_of(gr_reading_range(r, a), gr_reading_range(r, b), rounding, &quotient, &rest);
     for (uint32_t k = 0; k < r->atoms.len; k++) {
         const GrAtom *q = &r->atoms.data[k];
-        if (q->kind != GR_ATOM_QUOTIENT || q->truncates != truncates || !gr_poly_same(q->a, a) ||
+        if (q->kind != GR_ATOM_QUOTIENT || q->rounding != rounding || !gr_poly_same(q->a, a) ||
             !gr_poly_same(q->b, b))
             continue;
         meet(&r->ranges.data[k], quotient); // a and b may be known better now
@@ -46,7 +50,7 @@ static uint32_t quotient_of(GrReading *r, const GrPoly *a, const GrPoly *b, bool
         return k;
     }
     bool uniform = gr_reading_uniform(r, a) && gr_reading_uniform(r, b);
-    GrAtom atom = {.kind = GR_ATOM_QUOTIENT, .a = a, .b = b, .truncates = truncates, .uniform = uniform};
+    GrAtom atom = {.kind = GR_ATOM_QUOTIENT, .a = a, .b = b, .rounding = rounding, .uniform = uniform};
     uint32_t q = gr_reading_atom(r, atom, quotient);
     atom.kind = GR_ATOM_REMAINDER;
     gr_reading_atom(r, atom, rest);
@@ -59,15 +63,15 @@ static const GrPoly *value(GrReading *r, uint32_t atom) {
     return is ? is : gr_poly_atom(&r->p, atom);
 }
 
-static void by_atoms(GrReading *r, const GrPoly *a, const GrPoly *b, bool truncates, const GrPoly **quotient,
-                     const GrPoly **remainder) {
+static void by_atoms(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding rounding,
+                     const GrPoly **quotient, const GrPoly **remainder) {
     GrRange ra = gr_reading_range(r, a), rb = gr_reading_range(r, b);
     if (ra.low >= 0 && ra.high < rb.low) { // a < b
         *quotient = gr_poly_const(&r->p, 0);
         *remainder = a;
         return;
     }
-    uint32_t q = quotient_of(r, a, b, truncates);
+    uint32_t q = quotient_of(r, a, b, rounding);
     *quotient = value(r, q);
     *remainder = value(r, q + 1);
 }
@@ -95,36 +99,36 @@ static void by_constant(GrReading *r, const GrPoly *a, GrWide c, const GrPoly **
     if (g && c % g == 0) {
         const GrPoly *x = gr_poly_over(p, gr_poly_plus(p, rest, -k), g), *q, *rem;
         x = gr_poly_plus(p, x, gr_wide_floor(k, g));
-        by_atoms(r, x, gr_poly_const(p, c / g), false, &q, &rem);
+        by_atoms(r, x, gr_poly_const(p, c / g), GR_ROUND_DOWN, &q, &rem);
         *quotient = gr_poly_add(p, whole, q);
         *remainder = gr_poly_plus(p, gr_poly_scale(p, rem, g), k - gr_wide_floor(k, g) * g);
         return;
     }
     const GrPoly *q;
-    by_atoms(r, rest, gr_poly_const(p, c), false, &q, remainder);
+    by_atoms(r, rest, gr_poly_const(p, c), GR_ROUND_DOWN, &q, remainder);
     *quotient = gr_poly_add(p, whole, q);
 }
 
-void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, bool truncates, const GrPoly **quotient,
-                      const GrPoly **remainder) {
+void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding rounding,
+                      const GrPoly **quotient, const GrPoly **remainder) {
     const GrPoly *q, *rem;
     GrWide c;
     GrRange rb = gr_reading_range(r, b);
-    if (truncates && gr_reading_range(r, a).low >= 0)
-        truncates = false;
-    if (truncates && gr_reading_range(r, a).high <= 0 && rb.low >= 1) { // -(-a / b)
-        gr_read_division(r, gr_poly_scale(&r->p, a, -1), b, false, &q, &rem);
+    if (gr_reading_range(r, a).low >= 0)
+        rounding = GR_ROUND_DOWN;
+    if (rounding == GR_ROUND_TO_0 && gr_reading_range(r, a).high <= 0 && rb.low >= 1) { // -(-a / b)
+        gr_read_division(r, gr_poly_scale(&r->p, a, -1), b, GR_ROUND_DOWN, &q, &rem);
         q = gr_poly_scale(&r->p, q, -1);
         rem = gr_poly_scale(&r->p, rem, -1);
-    } else if (!truncates && gr_poly_is_const(b, &c) && c > 0) {
+    } else if (rounding == GR_ROUND_DOWN && gr_poly_is_const(b, &c) && c > 0) {
         by_constant(r, a, c, &q, &rem);
-    } else if (!truncates && rb.low >= 1 && b->n == 1) {
+    } else if (rounding == GR_ROUND_DOWN && rb.low >= 1 && b->n == 1) {
         const GrPoly *whole, *rest;
         gr_poly_split(&r->p, a, &b->m[0], &whole, &rest);
-        by_atoms(r, rest, b, false, &q, &rem);
+        by_atoms(r, rest, b, rounding, &q, &rem);
         q = gr_poly_add(&r->p, whole, q);
     } else {
-        by_atoms(r, a, b, truncates, &q, &rem);
+        by_atoms(r, a, b, rounding, &q, &rem);
     }
     if (quotient)
         *quotient = q;
@@ -133,11 +137,15 @@ void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, bool trunc
 }
 
 const GrPoly *gr_read_cut(GrReading *r, const GrPoly *a, uint32_t bits) {
-    GrWide half = (GrWide)1 << (bits - 1);
+    GrWide all = (GrWide)1 << bits;
+    const GrPoly *whole, *rest;
     GrRange range = gr_reading_range(r, a);
-    if (range.low >= -half && range.high < half)
+    if (range.low >= -all / 2 && range.high < all / 2)
         return a;
-    const GrPoly *rem;
-    gr_read_division(r, gr_poly_plus(&r->p, a, half), gr_poly_const(&r->p, 2 * half), false, NULL, &rem);
-    return gr_poly_plus(&r->p, rem, -half);
+    gr_poly_split(&r->p, a, &(GrMono){.c = all}, &whole, &rest);
+    range = gr_reading_range(r, rest);
+    if (range.low >= -all / 2 && range.high < all / 2)
+        return rest;
+    // An atom of its own, which may be the size of a row.
+    return value(r, quotient_of(r, rest, gr_poly_const(&r->p, all), GR_ROUND_NEAREST) + 1);
 }

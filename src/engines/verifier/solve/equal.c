@@ -50,14 +50,7 @@ static const GrPoly *put(GrReading *r, const GrPoly *p, uint32_t v, const GrPoly
     return p ? gr_poly_put(&r->p, p, v, by) : NULL;
 }
 
-// Uses p == 0. False: it cannot be solved for an atom, or says nothing new.
-static bool substitute(GrReading *r, const GrPoly *p) {
-    uint32_t k = to_solve_for(r, p);
-    if (k == p->n)
-        return false;
-    uint32_t v = p->m[k].v[0];
-    GrWide c = p->m[k].c;
-    const GrPoly *is = gr_poly_scale(&r->p, gr_poly_sum(&r->p, 1, p, -c, gr_poly_atom(&r->p, v)), -c);
+void gr_reading_learn(GrReading *r, uint32_t v, const GrPoly *is) {
     for (size_t n = 0; n < r->atoms.len; n++) {
         GrAtom *a = &r->atoms.data[n];
         a->is = put(r, a->is, v, is);
@@ -66,6 +59,16 @@ static bool substitute(GrReading *r, const GrPoly *p) {
     }
     r->atoms.data[v].is = is;
     forget(r);
+}
+
+// Uses p == 0. False: it cannot be solved for an atom, or says nothing new.
+static bool substitute(GrReading *r, const GrPoly *p) {
+    uint32_t k = to_solve_for(r, p);
+    if (k == p->n)
+        return false;
+    uint32_t v = p->m[k].v[0];
+    GrWide c = p->m[k].c;
+    gr_reading_learn(r, v, gr_poly_scale(&r->p, gr_poly_sum(&r->p, 1, p, -c, gr_poly_atom(&r->p, v)), -c));
     return true;
 }
 
@@ -159,7 +162,7 @@ static bool narrow_all(GrReading *r) {
 
 enum { MOST_SUBSTITUTIONS = 100, MOST_ROUNDS = 6 };
 
-void gr_reading_narrow(GrReading *r) {
+static void narrow_and_substitute(GrReading *r) {
     // Ranges first: what is known not to be negative reads simpler.
     for (unsigned k = 0; k < MOST_ROUNDS && narrow_all(r); k++)
         forget(r);
@@ -173,9 +176,10 @@ void gr_reading_narrow(GrReading *r) {
 void gr_reading_init(GrReading *r, GrAttempt *a) {
     *r = (GrReading){.a = a, .p = {.arena = &a->arena, .nomem = gr_attempt_nomem}};
     r->polys = GR_ATTEMPT_NEW(a, const GrPoly *, a->t->n_terms);
+    r->no_sign = gr_reading_unsigned(a);
     r->of_term = GR_ATTEMPT_NEW(a, uint32_t, a->t->n_terms);
     r->of_symbol = GR_ATTEMPT_NEW(a, uint32_t, a->t->n_symbols);
     for (size_t k = 0; k < a->q->n_terms; k++)
         take_apart(r, a->q->terms[k]);
-    gr_reading_narrow(r);
+    narrow_and_substitute(r);
 }

@@ -87,16 +87,6 @@ Z3_ast gr_ints_relation(GrInts *s, GrRelation what, const GrPoly *p) {
 static Z3_ast both(GrInts *s, Z3_ast a, Z3_ast b) { return Z3_mk_and(s->z, 2, (Z3_ast[]){a, b}); }
 Z3_ast gr_ints_or(GrInts *s, Z3_ast a, Z3_ast b) { return Z3_mk_or(s->z, 2, (Z3_ast[]){a, b}); }
 
-// Without signs, of values that may be below 0: these are the large ones.
-static Z3_ast unsigned_comparison(GrInts *s, const GrTerm *x) {
-    const GrPoly *a = gr_read(&s->r, x->arg[0]), *b = gr_read(&s->r, x->arg[1]);
-    GrRelation what = x->op == GR_TERM_ULT ? GR_RELATION_NEGATIVE : GR_RELATION_AT_MOST_0;
-    Z3_ast less = gr_ints_relation(s, what, gr_poly_sub(&s->r.p, a, b));
-    Z3_ast a_large = gr_ints_relation(s, GR_RELATION_NEGATIVE, a);
-    Z3_ast b_large = gr_ints_relation(s, GR_RELATION_NEGATIVE, b);
-    return Z3_mk_ite(s->z, Z3_mk_iff(s->z, a_large, b_large), less, b_large);
-}
-
 static Z3_ast new_bool(GrInts *s, const GrTerm *x) {
     GrRelation what;
     const GrPoly *p;
@@ -111,11 +101,6 @@ static Z3_ast new_bool(GrInts *s, const GrTerm *x) {
     case GR_TERM_EQ:
         if (x->arg[0]->bits == 1)
             return Z3_mk_iff(s->z, gr_ints_bool(s, x->arg[0]), gr_ints_bool(s, x->arg[1]));
-        break;
-    case GR_TERM_ULT:
-    case GR_TERM_ULE:
-        if (x->arg[0]->bits > 1 && !gr_read_comparison(&s->r, x, &what, &p))
-            return unsigned_comparison(s, x);
         break;
     default: break;
     }
@@ -172,7 +157,9 @@ static void define_division(GrInts *s, uint32_t k) {
     const GrPoly *error = gr_poly_sub(p, gr_poly_sub(p, q.a, gr_poly_mul(p, q.b, quotient)), rest);
     Z3_ast sum = Z3_mk_eq(s->z, gr_ints_poly(s, error), number(s, 0));
     Z3_ast up = both(s, at_most(s, zero, rest), at_most(s, rest, less));
-    if (q.truncates) { // where a < 0: -b < rest <= 0
+    if (q.rounding == GR_ROUND_NEAREST)
+        up = Z3_mk_true(s->z);         // its range says so
+    if (q.rounding == GR_ROUND_TO_0) { // where a < 0: -b < rest <= 0
         Z3_ast down = both(s, at_most(s, gr_poly_scale(p, less, -1), rest), at_most(s, rest, zero));
         up = Z3_mk_ite(s->z, gr_ints_relation(s, GR_RELATION_NEGATIVE, q.a), down, up);
     }
@@ -228,13 +215,43 @@ void gr_ints_define(GrInts *s) {
         define(s, (uint32_t)s->defined++);
 }
 
-void gr_ints_init(GrInts *s, GrAttempt *a) {
-    *s = (GrInts){.a = a, .z = a->z, .bools = GR_ATTEMPT_NEW(a, Z3_ast, a->t->n_terms)};
-    gr_reading_init(&s->r, a);
+static void assert_query(GrInts *s) {
+    s->facts.len = s->products.len = s->defined = 0;
+    memset(s->bools, 0, s->a->t->n_terms * sizeof *s->bools);
     for (size_t k = 0; k < s->r.facts.len; k++)
         fact(s, gr_ints_bool(s, s->r.facts.data[k]));
     define_reads(s);
     gr_ints_define(s);
+}
+
+void gr_ints_init(GrInts *s, GrAttempt *a) {
+    *s = (GrInts){.a = a, .z = a->z, .bools = GR_ATTEMPT_NEW(a, Z3_ast, a->t->n_terms)};
+    gr_reading_init(&s->r, a);
+    if (a->q->overlap) { // for the atoms that it has
+        gr_read(&s->r, a->q->overlap->a);
+        gr_read(&s->r, a->q->overlap->b);
+    }
+    assert_query(s);
+}
+
+void gr_ints_learn(GrInts *s) {
+    bool learnt = false;
+    for (uint32_t k = 0; k < s->r.atoms.len; k++) {
+        GrAtom x = s->r.atoms.data[k];
+        const GrPoly *zero = gr_poly_const(&s->r.p, 0);
+        if (x.is ||
+            (x.kind != GR_ATOM_NEGATIVE && (x.kind != GR_ATOM_QUOTIENT || x.rounding != GR_ROUND_NEAREST)))
+            continue;
+        Z3_ast not_0 = Z3_mk_not(s->z, gr_ints_relation(s, GR_RELATION_0, gr_poly_atom(&s->r.p, k)));
+        if (!gr_ints_proves(s, not_0))
+            continue;
+        gr_reading_learn(&s->r, k, zero);
+        if (x.kind == GR_ATOM_QUOTIENT && !s->r.atoms.data[k + 1].is)
+            gr_reading_learn(&s->r, k + 1, s->r.atoms.data[k].a);
+        learnt = true;
+    }
+    if (learnt)
+        assert_query(s);
 }
 
 // ---- Hints and checks --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "engines/verifier/solve/child.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Symbols of the launch in a witness that people read.
 static const int64_t readable[] = {8, 64};
@@ -22,14 +23,18 @@ static bool atom_value(const Model *m, uint32_t atom, GrWide *out) {
     if (atom >= m->s->vars.len)
         return true;
     Z3_ast v;
-    int64_t small;
     if (!Z3_model_eval(m->s->z, m->z, m->s->vars.data[atom], false, &v))
         return false;
     if (!Z3_is_numeral_ast(m->s->z, v)) // any value will do
         return true;
-    if (!Z3_get_numeral_int64(m->s->z, v, &small))
+    const char *digits = Z3_get_numeral_string(m->s->z, v);
+    bool below = *digits == '-';
+    if (strlen(digits) > 37) // no machine's
         return false;
-    *out = small;
+    *out = 0;
+    for (digits += below; *digits; digits++)
+        *out = *out * 10 + (*digits - '0');
+    *out = below ? -*out : *out;
     return true;
 }
 
@@ -159,14 +164,16 @@ static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms) {
     return found;
 }
 
-GrAnswer gr_attempt_integers(GrAttempt *a, const char **how) {
+GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaque) {
     GrInts *s = GR_ATTEMPT_NEW(a, GrInts, 1);
     GrPolyList digits = {0};
     GrAsts equations = {0};
     Model m = {.s = s};
     *how = "integers";
     gr_ints_init(s, a);
+    *opaque = s->r.opaque;
     s->lemmas_until = gr_seconds_now() + ms_of(a, 0.4) / 1000.0;
+    gr_ints_learn(s);
     if (a->q->overlap) {
         const GrPoly *e;
         if (!equation(s, a->q->overlap, &e))
@@ -196,7 +203,7 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how) {
         *how = "integers";
         if (r == Z3_L_TRUE && gr_attempt_model(a, value_of, &m))
             return GR_ANSWER_YES;
-        if (r == Z3_L_TRUE) // its numbers do not hold on a machine
+        if (r == Z3_L_TRUE || s->r.opaque) // its numbers do not hold on a machine; bit strings know more
             break;
     }
     return GR_ANSWER_UNKNOWN;

@@ -33,11 +33,16 @@ Z3_ast gr_ints_or(GrInts *s, Z3_ast a, Z3_ast b);
 // Brings the facts up to date with atoms that were made since.
 void gr_ints_define(GrInts *s);
 
+// Values that are not negative after all, and those that are not cut: what reads simpler where the facts say so.
+void gr_ints_learn(GrInts *s);
+
 // Checks the facts and `more` at once; *model is set for Z3_L_TRUE unless it is NULL.
 Z3_lbool gr_ints_check(GrInts *s, const Z3_ast *more, size_t n, unsigned ms, Z3_model *model);
 
 // ---- Digits (digits.c) -------------------------------------------------------------------------------------------
 
+// Whether the facts exclude `otherwise`, found out in a short time.
+bool gr_ints_proves(GrInts *s, Z3_ast otherwise);
 // Whether the facts prove -size < p < size, or p >= 1: by ranges, else by the solver in a short time.
 bool gr_ints_proves_small(GrInts *s, const GrPoly *p, const GrPoly *size);
 bool gr_ints_proves_positive(GrInts *s, const GrPoly *p);

@@ -30,9 +30,12 @@ static GrRange signed_range(uint32_t bits) {
 
 static const GrPoly *symbol(GrReading *r, const GrSymbol *s) {
     uint32_t *there = &r->of_symbol[s->id];
+    GrRange range = {s->low, s->high};
+    if (r->no_sign[s->id])
+        range = (GrRange){0, ((GrWide)1 << s->bits) - 1};
     if (!*there)
-        *there = 1 + gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_SYMBOL, .sym = s, .uniform = !s->thread},
-                                     (GrRange){s->low, s->high});
+        *there =
+            1 + gr_reading_atom(r, (GrAtom){.kind = GR_ATOM_SYMBOL, .sym = s, .uniform = !s->thread}, range);
     return atom_value(r, *there - 1);
 }
 
@@ -116,12 +119,12 @@ static bool power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
 
 static const GrPoly *rest_of(GrReading *r, const GrPoly *a, GrWide by) {
     const GrPoly *rem;
-    gr_read_division(r, a, number(r, by), false, NULL, &rem);
+    gr_read_division(r, a, number(r, by), GR_ROUND_DOWN, NULL, &rem);
     return rem;
 }
 static const GrPoly *quotient(GrReading *r, const GrPoly *a, GrWide by) {
     const GrPoly *q;
-    gr_read_division(r, a, number(r, by), false, &q, NULL);
+    gr_read_division(r, a, number(r, by), GR_ROUND_DOWN, &q, NULL);
     return q;
 }
 
@@ -190,7 +193,7 @@ static const GrPoly *division(GrReading *r, const GrTerm *x) {
     const GrPoly *a = is_signed ? gr_read(r, x->arg[0]) : gr_read_unsigned(r, x->arg[0]);
     const GrPoly *b = is_signed ? gr_read(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
     const GrPoly *q, *rem;
-    gr_read_division(r, a, b, is_signed, &q, &rem);
+    gr_read_division(r, a, b, is_signed ? GR_ROUND_TO_0 : GR_ROUND_DOWN, &q, &rem);
     return x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
 }
 
@@ -258,9 +261,10 @@ bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const G
     if (x->op < GR_TERM_EQ || x->op > GR_TERM_ULE || x->arg[0]->bits == 1 || (negated && x->op == GR_TERM_EQ))
         return false;
     const GrPoly *a = gr_read(r, x->arg[0]), *b = gr_read(r, x->arg[1]);
-    if ((x->op == GR_TERM_ULT || x->op == GR_TERM_ULE) &&
-        (gr_reading_range(r, a).low < 0 || gr_reading_range(r, b).low < 0))
-        return false;
+    if (x->op == GR_TERM_ULT || x->op == GR_TERM_ULE) {
+        a = gr_read_unsigned(r, x->arg[0]);
+        b = gr_read_unsigned(r, x->arg[1]);
+    }
     bool strict = x->op == GR_TERM_SLT || x->op == GR_TERM_ULT;
     *p = negated ? gr_poly_sub(&r->p, b, a) : gr_poly_sub(&r->p, a, b);
     *what = x->op == GR_TERM_EQ ? GR_RELATION_0

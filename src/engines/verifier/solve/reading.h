@@ -22,14 +22,20 @@ typedef enum GrAtomKind {
     GR_ATOM_REMAINDER, // a = b * quotient + remainder where b > 0
 } GrAtomKind;
 
+typedef enum GrRounding {
+    GR_ROUND_DOWN,    // 0 <= remainder < b
+    GR_ROUND_TO_0,    // the remainder has the sign of a
+    GR_ROUND_NEAREST, // -b / 2 <= remainder < b / 2, for an even number b
+} GrRounding;
+
 typedef struct GrAtom {
     GrAtomKind kind;
     const GrTerm *term;
     const GrSymbol *sym;
     const GrPoly *a, *b; // of a quotient (and its remainder), of NEGATIVE
-    bool truncates;      // the quotient, where a is negative; else it goes downwards
-    bool uniform;        // has one value for both threads
-    const GrPoly *is;    // an equality says so; NULL: none. The atom is in no polynomial any more
+    GrRounding rounding;
+    bool uniform;     // has one value for both threads
+    const GrPoly *is; // an equality says so; NULL: none. The atom is in no polynomial any more
 } GrAtom;
 
 typedef struct GrReading {
@@ -38,6 +44,7 @@ typedef struct GrReading {
     VEC(GrAtom) atoms;
     VEC(GrRange) ranges;           // by atom
     const GrPoly **polys;          // by term id
+    const bool *no_sign;           // by symbol id
     uint32_t *of_symbol, *of_term; // atom + 1, by id
     VEC(const GrTerm *) facts;     // the query's, conjunctions taken apart
     const GrTerm *opaque;          // the first term that is not read; NULL: none
@@ -53,18 +60,21 @@ const GrPoly *gr_read_unsigned(GrReading *r, const GrTerm *x);
 GrRange gr_reading_range(const GrReading *r, const GrPoly *p);
 bool gr_reading_uniform(const GrReading *r, const GrPoly *p);
 
-// A comparison as p < 0, p <= 0 or p == 0; false: it is none of them (an unsigned one of what may be negative).
+// A comparison as p < 0, p <= 0 or p == 0; false: it is none of them.
 typedef enum GrRelation { GR_RELATION_NEGATIVE, GR_RELATION_AT_MOST_0, GR_RELATION_0 } GrRelation;
 bool gr_read_comparison(GrReading *r, const GrTerm *x, GrRelation *what, const GrPoly **p);
 
 // Inside: divide.c.
-// Rounds downwards, or towards 0 with `truncates`. Quotient or remainder may be NULL.
-void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, bool truncates, const GrPoly **quotient,
-                      const GrPoly **remainder);
+// Quotient or remainder may be NULL. Not of GR_ROUND_NEAREST.
+void gr_read_division(GrReading *r, const GrPoly *a, const GrPoly *b, GrRounding rounding,
+                      const GrPoly **quotient, const GrPoly **remainder);
 uint32_t gr_reading_atom(GrReading *r, GrAtom atom, GrRange range);
 // a cut to `bits` bits and read with a sign.
 const GrPoly *gr_read_cut(GrReading *r, const GrPoly *a, uint32_t bits);
 // Inside: equal.c.
-void gr_reading_narrow(GrReading *r);
+// An atom is found to be `is`.
+void gr_reading_learn(GrReading *r, uint32_t atom, const GrPoly *is);
+// Inside: sign.c. Which symbols are read without a sign, by id.
+bool *gr_reading_unsigned(GrAttempt *a);
 
 #endif
