@@ -36,6 +36,7 @@ static const Case cases[] = {
     {"buffers", {1, 1, 1}, {16, 1, 1}, 0, "ppi", {0, 0, 5}, 7, 0, false},
     {"double_buffer", {1, 1, 1}, {16, 1, 1}, 0, "ppi", {0, 0, 4}, 6, 0, false},
     {"do_while", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 60}, 12, 0, false},
+    {"do_while", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 3}, 12, 0, false},
     {"early",
      {1, 1, 1},
      {8, 1, 1},
@@ -57,6 +58,7 @@ static const Case cases[] = {
     {"chosen", {1, 1, 1}, {24, 1, 1}, 0, "pi", {0, 1}, 0, 0, false},
     {"counted", {1, 1, 1}, {4, 1, 1}, 0, "pi", {0, 10}, 9, 0, false},
     {"pointers", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 60}, 12, 0, false},
+    {"rotate", {1, 1, 1}, {4, 1, 1}, 0, "pppi", {0, 0, 0, 8}, 9, 0, false},
     {"captured", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 20}, 6, 0, false},
 };
 
@@ -458,6 +460,29 @@ static void others(void **state) {
     const GrKernelModel *m = model_of(&p, "loaded"); // an offset in unknown memory is the address
     assert_int_equal(m->accesses.data[1]->object->kind, GR_OBJECT_UNKNOWN);
     assert_true(m->accesses.data[0]->object->written); // by what may be anywhere
+    drop(&p);
+    m = model_of(&p, "shifted"); // pointers that change in another way
+    for (size_t k = 0; k < m->accesses.len; k++)
+        assert_int_equal(m->accesses.data[k]->object->kind, GR_OBJECT_UNKNOWN);
+    drop(&p);
+    m = model_of(&p, "transpose"); // the first loop's accesses come before the barrier, the others behind it
+    for (size_t k = 0; k < m->accesses.len; k++) {
+        const GrKernelAccess *a = m->accesses.data[k];
+        bool behind = a->object->kind == GR_OBJECT_SHARED ? a->reads : a->writes;
+        assert_int_equal(a->after.len, 1);
+        assert_int_equal(a->after.data[0].barrier->kind, behind ? GR_BARRIER_BLOCK : GR_BARRIER_ENTRY);
+    }
+    drop(&p);
+    m = model_of(&p, "reduce"); // how often the loop has gone round since the barrier
+    for (size_t k = 0; k < m->accesses.len; k++) {
+        const GrKernelAccess *a = m->accesses.data[k];
+        if (a->after.data[0].barrier->kind == GR_BARRIER_ENTRY)
+            continue;
+        assert_int_equal(a->after.len, 2);
+        assert_int_equal(a->after.data[0].rounds, GR_ROUNDS_SAME); // the barrier before the loop
+        assert_int_equal(a->after.data[1].rounds, a->loop ? GR_ROUNDS_NEXT : GR_ROUNDS_LEFT);
+        assert_true(!a->loop || (a->loop->uniform && a->loop->has_barrier));
+    }
     drop(&p);
     m = model_of(&p, "named");
     assert_int_equal(m->barriers.len, 2);

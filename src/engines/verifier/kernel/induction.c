@@ -14,7 +14,7 @@ typedef struct Depends {
     bool varies, is_thread, deep;
 } Depends;
 
-static const KPhi *phi_of_symbol(KWalk *w, const GrSymbol *s) {
+static KPhi *phi_of_symbol(KWalk *w, const GrSymbol *s) {
     for (size_t k = 0; k < w->phi_list.len; k++)
         if (w->phi_list.data[k]->sym == s || w->phi_list.data[k]->function == s)
             return w->phi_list.data[k];
@@ -81,18 +81,13 @@ static const GrTerm *now_of(void *user, GrTerms *t, const GrSymbol *s) {
 static const GrTerm *cycled(KWalk *w, KPhi *p, const GrTerm *rounds) {
     const GrTerm *at = gr_term_2(w->t, GR_TERM_UREM, rounds, gr_term_const(w->t, 32, p->n_cycle)),
                  *out = NULL;
-    if (p->partner) {
-        // The partner's start is what it was before the loop, whether or not it has been asked for yet.
-        uint32_t h = p->loop->header;
-        const GrTerm *other =
-            gr_walk_before(w, h, p->partner->var, p->partner->off, p->partner->size, p->bits);
-        return gr_term_ite(w->t, gr_term_2(w->t, GR_TERM_EQ, at, gr_term_const(w->t, 32, 0)), p->start,
-                           other);
+    for (uint32_t k = p->n_cycle; k--;) {
+        const KPhi *q = p->turn[k];
+        const GrTerm *v =
+            q ? gr_walk_before(w, q->loop->header, q->var, q->off, q->size, q->bits) : p->cycle[k];
+        const GrTerm *now = gr_term_2(w->t, GR_TERM_EQ, at, gr_term_const(w->t, 32, k));
+        out = out ? gr_term_ite(w->t, now, v, out) : v;
     }
-    for (uint32_t k = p->n_cycle; k--;)
-        out = out ? gr_term_ite(w->t, gr_term_2(w->t, GR_TERM_EQ, at, gr_term_const(w->t, 32, k)),
-                                p->cycle[k], out)
-                  : p->cycle[k];
     return out;
 }
 
@@ -179,21 +174,30 @@ static const GrTerm *bound(void *user, GrTerms *t, const GrSymbol *s) {
     return s == b->sym ? b->to : NULL;
 }
 
-static bool is_cycle(KWalk *w, KPhi *p) {
-    if (p->next->op == GR_TERM_SYM && p->next->sym != p->sym) { // a pair that changes places?
-        KPhi *q = (KPhi *)(uintptr_t)phi_of_symbol(w, p->next->sym);
-        if (!q || q->loop != p->loop || q->sym != p->next->sym || q->walk != w->walk || q->bits != p->bits)
-            return false;
-        const GrTerm *back = NULL;
+// p becomes what q was, q what another was, and the last one what p was.
+static bool changes_places(KWalk *w, KPhi *p) {
+    KPhi *q = p;
+    for (p->n_cycle = 0; p->n_cycle < 4;) {
+        p->turn[p->n_cycle++] = q;
+        const GrTerm *next = NULL;
         for (size_t k = 0; k < q->loop->latches.len; k++) {
-            back = gr_walk_at_end(w, q->loop->latches.data[k], q->var, q->off, q->size, q->bits);
-            if (!back || back->op != GR_TERM_SYM || back->sym != p->sym)
+            const GrTerm *v = gr_walk_at_end(w, q->loop->latches.data[k], q->var, q->off, q->size, q->bits);
+            if (!v || v->op != GR_TERM_SYM || (next && next != v))
                 return false;
+            next = v;
         }
-        p->partner = q;
-        p->n_cycle = 2;
-        return back != NULL;
+        if (!next || next->sym == p->sym)
+            return next != NULL;
+        q = phi_of_symbol(w, next->sym);
+        if (!q || q->loop != p->loop || q->sym != next->sym || q->walk != w->walk || q->bits != p->bits)
+            return false;
     }
+    return false;
+}
+
+static bool is_cycle(KWalk *w, KPhi *p) {
+    if (p->next->op == GR_TERM_SYM)
+        return changes_places(w, p);
     if (!p->start || p->start->op != GR_TERM_CONST)
         return false;
     const GrTerm *v = p->start;

@@ -47,7 +47,7 @@ typedef struct KPhi { // what a loop changes
     GrSymbol *function;     // FUNCTION: the object that is read
     const GrTerm *step;     // STEP, in terms of the walk that found it
     const GrTerm *cycle[4]; // CYCLE: constants, or
-    struct KPhi *partner;   // the one that it changes places with
+    struct KPhi *turn[4];   // those that it changes places with: in round k it is what number k was at first
     uint32_t n_cycle;
     const GrTerm *start, *now, *next; // in this walk; next: as a round leaves it
     unsigned walk;                    // the last one that asked

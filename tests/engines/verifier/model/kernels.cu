@@ -109,7 +109,7 @@ __global__ void buffers(int *a, int *b, int rounds)
 {
     int t = threadIdx.x;
     for (int r = 0; r < rounds; r++) {
-        b[t] = a[(t + 1) % blockDim.x];
+        b[t + r * 32] = a[(t + 1) % blockDim.x + r * 64];
         __syncthreads();
         int *c = a;
         a = b;
@@ -120,14 +120,14 @@ __global__ void buffers(int *a, int *b, int rounds)
 
 __global__ void double_buffer(const int *in, int *out, int tiles)
 {
-    __shared__ int s[2][16];
+    __shared__ int s[2][32];
     int t = threadIdx.x, now = 0;
     s[0][t] = in[t];
     __syncthreads();
     for (int k = 0; k < tiles; k++, now ^= 1) {
         if (k + 1 < tiles)
             s[!now][t] = in[(k + 1) * 16 + t];
-        out[k * 16 + t] = s[now][15 - t];
+        out[k * 16 + t] = s[now][15 - t + k];
         __syncthreads();
     }
 }
@@ -239,6 +239,7 @@ __global__ void parts(int *a, int n)
         int whole[2];
         short half[4];
         char byte[8];
+        long long all;
     } u;
     u.whole[0] = 0x10002;
     u.whole[1] = n;
@@ -247,6 +248,10 @@ __global__ void parts(int *a, int n)
     a[u.whole[0] >> 16] = 1;
     a[u.half[0] + threadIdx.x] = 2;
     a[u.byte[4] + 32 + (u.whole[1] >> 8)] = 3;
+    u.whole[1] = 0x6005;
+    u.whole[0] = 0x10002;
+    u.half[0] = 7;
+    a[(u.all >> 16 & 255) + (u.all >> 44) + 64] = 4;
 }
 
 __global__ void instructions(char *a, int n)
@@ -296,6 +301,32 @@ __global__ void pointers(int *a, int n)
     int *end = a + n;
     for (int *p = a + threadIdx.x; p < end; p += blockDim.x)
         *p = 1;
+}
+
+__global__ void rotate(int *a, int *b, int *c, int rounds)
+{
+    for (int r = 0; r < rounds; r++) {
+        c[threadIdx.x + r * 16] = a[threadIdx.x] + b[threadIdx.x + r * 16];
+        int *first = a;
+        a = b;
+        b = c;
+        c = first;
+        __syncthreads();
+    }
+}
+
+__global__ void shifted(int *a, int *b, int *c, int rounds)
+{
+    for (int r = 0; r < rounds; r++) {
+        c[threadIdx.x + r * 16] = 1;
+        a[threadIdx.x] = 1;
+        int *first = a;
+        a = b;
+        b = c;
+        c = a;
+        if (rounds > 3)
+            b = first;
+    }
 }
 
 // Only modelled.
