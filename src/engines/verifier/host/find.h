@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// find — launches in host code, and what is known of each.
+#ifndef GR_VERIFIER_FIND_H
+#define GR_VERIFIER_FIND_H
+
+#include "engines/verifier/host/eval.h"
+
+// Adds the launches of a program to *out. A sticky e->oom is the only way to fail.
+gr_status gr_find_launches(Ir *ir, GrTerms *t, unsigned classes, GrHost *out, gr_error *err);
+
+// facts.c: what must hold when control is at the launch.
+void gr_find_facts(Eval *e, LLVMValueRef call, GrHostLaunch *l);
+// arguments.c: parameters of a stub's call; of an array of pointers to them.
+void gr_find_stub_arguments(Eval *e, LLVMValueRef call, GrHostLaunch *l);
+void gr_find_array_arguments(Eval *e, LLVMValueRef call, LLVMValueRef array, GrHostLaunch *l);
+
+const char *gr_find_keep(Eval *e, const char *text); // a copy that lives as long as *out
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// tool — programs that are run: nvcc and clang are looked for, started and waited for.
+#ifndef GR_VERIFIER_TOOL_H
+#define GR_VERIFIER_TOOL_H
+
+#include "base/status.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef struct ToolWords {
+    VEC(const char *) words; // not owned
+} ToolWords;
+
+// The path of nvcc: in $CUDA_HOME, on PATH, in /usr/local/cuda, or the one of this build; NULL: there is none.
+const char *gr_tool_nvcc(Arena *a);
+// The path of clang 19's C++ compiler; NULL: there is none.
+const char *gr_tool_clang(Arena *a);
+// Runs it and waits. *exit_status is 128 + the signal's number if one ended it. Its output goes where ours goes, or nowhere.
+gr_status gr_tool_run(const ToolWords *w, bool quiet, int *exit_status, gr_error *err);
+// The words as one would type them.
+void gr_tool_print(const ToolWords *w, StrBuf *out);
+
+// A folder of its own for files that nobody keeps, and its end.
+gr_status gr_tool_folder(char *out, size_t size, gr_error *err);
+void gr_tool_remove(const char *folder);
+
+#endif
