@@ -9,9 +9,10 @@
 
 #include <stdint.h>
 
-#define GR_GLOBAL __attribute__((address_space(1)))
-#define GR_INLINE static inline __attribute__((always_inline))
-#define GR_ROLLED _Pragma("nounroll") // before a loop: code size counts more
+#define GR_GLOBAL   __attribute__((address_space(1)))
+#define GR_INLINE   static inline __attribute__((always_inline))
+#define GR_NOINLINE __attribute__((noinline))
+#define GR_ROLLED   _Pragma("nounroll") // before a loop: code size counts more
 
 GR_INLINE uint32_t gr_lane(void) {
     uint32_t v;
@@ -88,6 +89,11 @@ GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
     uint64_t v;
     __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
     return v;
+}
+
+// Two at once, each by itself.
+GR_INLINE void gr_load128(GR_GLOBAL uint64_t *at, uint64_t v[2]) {
+    __asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(v[0]), "=l"(v[1]) : "l"(at));
 }
 
 GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {

@@ -5,11 +5,6 @@
 
 #include "engines/tracker/device/state.h"
 
-#ifdef GR_SEQUENTIAL
-static uint64_t __gr_extent(uint64_t base);
-static void __gr_stray(uint64_t at);
-#endif
-
 uint64_t __gr_extent(uint64_t base) {
     GR_GLOBAL GrExtent *all = (GR_GLOBAL GrExtent *)GR_CONTROL.extents;
     uint32_t slot = gr_extent_slot(base);

@@ -81,15 +81,40 @@ static void tell_launch(const Me *m) {
     gr_store32(&l->module, GR_CONTROL.module);
 }
 
-void __gr_begin(void) {
+// The words of the thread's accesses until it synchronizes again. Whoever has counted further than that tells is left to the slow path.
+GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
+    uint32_t barriers = (uint32_t)(count >> 32), syncs = syncs_of(count);
+    GrEntry e = {.launch = m->launch,
+                 .block = m->block,
+                 .tid = m->tid,
+                 .barriers = barriers,
+                 .syncs = syncs,
+                 .bytes = GR_CONTROL.word_mode ? 15 : 0};
+    return barriers >> 11 || syncs >> 10 || count & SOME_LEFT || GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP
+               ? GR_OWN_SLOW
+               : gr_word_of(&e);
+}
+
+// For functions, which do not know it from what they called before.
+uint64_t __gr_own(void) {
     if (!GR_CONTROL.area)
-        return;
+        return GR_OWN_SLOW;
+    Me m = gr_me();
+    return gr_load64(&m.state->word[OWNER]) == with_launch(m.launch, m.block)
+               ? own_of(&m, gr_load64(&m.state->word[COUNTS]))
+               : GR_OWN_SLOW;
+}
+
+uint64_t __gr_begin(void) {
+    if (!GR_CONTROL.area)
+        return GR_OWN_SLOW;
     Me m = gr_me();
     tell_launch(&m);
     for (unsigned k = 0; k < THREAD_WORDS; k++)
         gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
     if (m.tid % 32 == 0)
         begin_block(&m);
+    return own_of(&m, 0);
 }
 
 // Releases and acquires beyond a block are numbered over the device. One that comes after another in causality order has the higher number:
@@ -168,13 +193,13 @@ static void meet_lanes(GR_GLOBAL GrThreadState *s, uint32_t lanes, uint32_t sync
 }
 
 // `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
-void __gr_order(uint32_t what, uint32_t lanes) {
+uint64_t __gr_order(uint32_t what, uint32_t lanes) {
     if (!GR_CONTROL.area)
-        return;
+        return GR_OWN_SLOW;
     Me m = gr_me();
     GR_GLOBAL GrThreadState *s = m.state;
     if (gr_load64(&s->word[OWNER]) != with_launch(m.launch, m.block)) // another thread has its place
-        return;
+        return GR_OWN_SLOW;
     uint64_t count = gr_load64(&s->word[COUNTS]);
     uint32_t syncs = syncs_of(count), phase = (uint32_t)(count >> 32) + 1;
     uint64_t left = count & SOME_LEFT;
@@ -186,12 +211,13 @@ void __gr_order(uint32_t what, uint32_t lanes) {
         if (what & GR_ORDER_LEFT &&
             gr_load64(&gr_block_state(m.block)->word[ENDED]) == with_launch(m.launch, 1))
             left = SOME_LEFT;
-        gr_store64(&s->word[COUNTS], (uint64_t)phase << 32 | left | syncs);
-        return;
+        count = (uint64_t)phase << 32 | left | syncs;
+        gr_store64(&s->word[COUNTS], count);
+        return own_of(&m, count);
     }
     if (kind == GR_ORDER_END) {
         gr_store64(&gr_block_state(m.block)->word[ENDED], with_launch(m.launch, 1));
-        return;
+        return GR_OWN_SLOW;
     }
     syncs++;
     int wide = scope > GR_STRONG_CTA;
@@ -205,7 +231,9 @@ void __gr_order(uint32_t what, uint32_t lanes) {
         acquire(&m, syncs, wide);
     if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
         release(&m, syncs, phase, wide);
-    gr_store64(&s->word[COUNTS], (uint64_t)(phase - 1) << 32 | left | syncs);
+    count = (uint64_t)(phase - 1) << 32 | left | syncs;
+    gr_store64(&s->word[COUNTS], count);
+    return own_of(&m, count);
 }
 
 // ---- Comparing -------------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
 // Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table 2):
-//   __gr_begin()                        first in a kernel
-//   __gr_access(site, what, at, value)  before an access of the program, by the lanes that make it
+//   __gr_begin()                        first in a kernel; gives `own` (quick.h)
+//   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
+//   __gr_access(site, what, at, value, own)  before an access of the program, by the lanes that make it
 //   __gr_saw(what, at)                  behind a strong access that reads
 //   __gr_range(site, what, at, bytes)   the same for more bytes than an instruction of one thread accesses at once
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known

@@ -144,13 +144,10 @@ GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint
 GR_INLINE GR_GLOBAL GrCell *gr_shared_cells(uint32_t block, uint32_t *bytes) {
     uint32_t size = 1024 + gr_total_smem(); // the system's own come first
     uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
-    uint64_t slot = (uint64_t)room / 4 * sizeof(GrCell);
-    uint32_t slots = (uint32_t)(GR_CONTROL.shared_bytes / slot);
-    *bytes = slots ? room : 0;
-    if (!slots)
-        return 0;
-    slots = 0x80000000u >> __builtin_clz(slots);
-    return (GR_GLOBAL GrCell *)(GR_CONTROL.shared + (block & (slots - 1)) * slot);
+    const uint32_t cell = GR_HISTORY <= 2 ? 32 : GR_HISTORY <= 4 ? 64 : GR_HISTORY <= 8 ? 128 : 256;
+    uint32_t slot = room / 4 * cell, all = (uint32_t)GR_CONTROL.shared_bytes; // powers of two
+    *bytes = slot <= all ? room : 0;
+    return *bytes ? (GR_GLOBAL GrCell *)(GR_CONTROL.shared + ((uint64_t)block * slot & (all - 1))) : 0;
 }
 
 // The cell of the four bytes around a global address; 0: none.

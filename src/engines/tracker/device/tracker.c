@@ -224,6 +224,16 @@ GR_INLINE int changed(uint64_t now, uint64_t before) {
 
 #include "engines/tracker/device/history.h"
 
+// Word k is in place: the other half, and whatever came to the other word since that was `other`.
+static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t own, uint64_t at,
+                   uint64_t other) {
+    if (!changed(gr_load64(&cell->word[k]), own)) // else another thread writes its own
+        gr_store64(&cell->more[k], gr_word_more(&l->mine, own));
+    uint64_t now = gr_load64(&cell->word[1 - k]);
+    if (changed(now, other))
+        meet(l, cell, 1 - k, now, at, 1);
+}
+
 // Two threads that come at once may each look before the other has written. A write is put in place by an exchange, which shows it what came
 // in between; whoever reads looks for a write again. So only this is lost: a read and a write whose second looks both come before the other's
 // store is seen (there is no fence), and of two reads at once one.
@@ -255,19 +265,13 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     } else if (gr_compare_swap64(&cell->word[0], word[0], own) != word[0]) {
         return;
     }
-    if (!changed(gr_load64(&cell->word[k]), own)) // else another thread writes its own
-        gr_store64(&cell->more[k], gr_word_more(&l->mine, own));
-    uint64_t other = gr_load64(&cell->word[1 - k]);
-    if (changed(other, word[1 - k]))
-        meet(l, cell, 1 - k, other, at, 1);
+    finish(l, cell, k, own, at, word[1 - k]);
 }
 
 #ifndef GR_SEQUENTIAL
 // Lanes that store to one address by one instruction: one of them tells it for all.
-static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
-    uint32_t active = gr_active_mask(), peers = gr_match_any(active, at);
-    if (!(peers & (peers - 1)))
-        return;
+static GR_NOINLINE void lockstep_of(uint32_t peers, uint32_t site, uint32_t what, uint64_t at,
+                                    uint64_t value) {
     uint32_t same = gr_match_any(peers, value), first = (uint32_t)__builtin_ctz(peers);
     uint32_t others = peers & ~same; // that store another value
     uint32_t second = (uint32_t)__builtin_ctz(others ? others : peers & (peers - 1));
@@ -279,6 +283,12 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
     Side mine = {site, what, me.block, me.tid, 0}, other = {site, what, me.block, me.tid - first + second, 0};
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
+
+GR_INLINE void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+    uint32_t peers = gr_match_any(gr_active_mask(), at);
+    if (peers & (peers - 1))
+        lockstep_of(peers, site, what, at, value);
+}
 #endif
 
 // ---- What inserted code calls ------------------------------------------------------------------------------
@@ -286,6 +296,13 @@ static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) 
 static uint32_t hash_of(uint64_t value) {
     return 1 + (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15) >> 32) % 255);
 }
+
+// What is kept of the value of an access.
+GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
+    return what & GR_WHAT_VALUE ? hash_of(value) : (what & (GR_WHAT_DATA | GR_WHAT_BULK)) != 0;
+}
+
+#include "engines/tracker/device/quick.h"
 
 // Fills in who looks and where. 0: nothing is to be recorded.
 static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at) {
@@ -389,16 +406,51 @@ void __gr_saw(uint32_t what, uint64_t at) {
     }
 }
 
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     if (!GR_CONTROL.area)
         return;
     int writes = (what & GR_WHAT_WRITES) != 0;
+    access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value));
+}
+
+static GR_NOINLINE void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value,
+                               GR_GLOBAL GrCell *cell, uint64_t own, uint32_t k, uint64_t before) {
+    Look l;
+    if (!look(&l, site, what, &at))
+        return;
+    l.mine.value = kept_of(what, value);
+    l.mine.bytes = gr_word_bytes(own);
+    if (before)
+        meet(&l, cell, k, before, at, 1);
+    finish(&l, cell, k, own, at, 0);
+}
+
+// What is done already may be done again.
+static GR_NOINLINE void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+    uint32_t size = what & 0xff;
+    int shared;
+    GR_ROLLED
+    for (uint32_t done = 0; done < size;) {
+        uint32_t within = (uint32_t)(at + done) & 3, n = 4 - within < size - done ? 4 - within : size - done;
+        uint32_t touched = (what & GR_WHAT_WRITES ? 15 : (uint32_t)(value >> done)) & ((1u << n) - 1);
+        GR_GLOBAL GrCell *cell = touched ? quick_look(what, at + done, own, &shared) : 0;
+        if (touched && !cell) {
+            slow(site, what, at, value);
+            return;
+        }
+        if (touched && quick_cell(site, what, at, at + done, value, cell,
+                                  quick_word(what, own, touched << within), shared))
+            return;
+        done += n;
+    }
+}
+
+void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
 #ifndef GR_SEQUENTIAL
-    if (writes && (what >> GR_WHAT_STRENGTH & 7) == GR_WEAK)
+    if (what & GR_WHAT_WRITES && (what >> GR_WHAT_STRENGTH & 7) == GR_WEAK && GR_CONTROL.area)
         lockstep(site, what, at, value);
 #endif
-    access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value,
-           what & GR_WHAT_VALUE ? hash_of(value) : (what & (GR_WHAT_DATA | GR_WHAT_BULK)) != 0);
+    quick(site, what, at, value, own);
 }
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {

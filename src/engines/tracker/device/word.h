@@ -54,6 +54,10 @@ enum {
     GR_WORD_SITES = 1 << 16,
 };
 
+// The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`. It stands for the low bits
+// of the counters alone.
+enum { GR_OWN_SLOW = 1 << 6 }; // it does not tell
+
 static inline uint64_t gr_word_of(const GrEntry *e) {
     return (uint64_t)e->bytes | (uint64_t)e->strength << 4 | (uint64_t)(e->wide != 0) << 7 |
            (uint64_t)(e->writes != 0) << 8 | (uint64_t)(e->launch & 0x3f) << 10 |

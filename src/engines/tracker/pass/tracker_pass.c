@@ -75,9 +75,9 @@ uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, 
 gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               const PtxReg *address, const char *value) {
     char guard[64];
-    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s);",
+    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s%s%s);",
                          gr_access_guard(a, guard, sizeof guard), w->o->suffix, a->site->id, what,
-                         address->name, value);
+                         address->name, value, w->own ? ", " : "", w->own ? w->own->name : "");
 }
 
 // The bytes of a load that the program uses, as a literal.
@@ -263,8 +263,11 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
         if (st != GR_OK)
             return st;
     }
-    snprintf(text, sizeof text, "%s%s%scall __gr%s_order, (%u, %s);", guard ? "@" : "",
-             guard ? guard->name : "", guard ? " " : "", w->o->suffix, what, warp ? lanes->name : "-1");
+    char to[64] = "";
+    if (w->own)
+        snprintf(to, sizeof to, "(%s), ", w->own->name);
+    snprintf(text, sizeof text, "%s%s%scall %s__gr%s_order, (%u, %s);", guard ? "@" : "",
+             guard ? guard->name : "", guard ? " " : "", to, w->o->suffix, what, warp ? lanes->name : "-1");
     return gr_ptx_insert(f, at, s->site, text, NULL, 0, NULL, w->err);
 }
 
@@ -292,13 +295,21 @@ done:
     return st;
 }
 
+// The function's own register, from the function of that name.
+static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const char *from) {
+    char text[128];
+    snprintf(text, sizeof text, "call %s%s%s__gr%s_%s;", w->own ? "(" : "", w->own ? w->own->name : "",
+             w->own ? "), " : "", w->o->suffix, from);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
 static gr_status put_begin(const TrackerWork *w, PtxFunc *f, Quiet *quiet) {
-    char text[80];
     PtxStmt *at = f->first;
     while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
         at = at->next;
-    snprintf(text, sizeof text, "call __gr%s_begin;", w->o->suffix);
-    gr_status st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    if (!f->is_entry)
+        return w->own ? put_own(w, f, at, "own") : GR_OK;
+    gr_status st = put_own(w, f, at, "begin");
     return st != GR_OK || !quiet->on ? st : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
 }
 
@@ -313,8 +324,24 @@ static uint32_t order_of(const TrackerWork *w, const PtxFunc *f, const PtxStmt *
     return order ? gr_paths_trim(f, &code->cfg, s, order) : 0;
 }
 
-static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
+// A function that was called may have synchronized. Its results are taken first.
+static gr_status put_called(const TrackerWork *w, PtxFunc *f, PtxStmt *call) {
+    PtxStmt *at = call->next;
+    while (at &&
+           (at->kind == PTX_LOC || (at->kind == PTX_INSTR && at->instr->op == PTX_OP_LD &&
+                                    (at->instr->space == PTX_PARAM || at->instr->space == PTX_PARAM_FUNC))))
+        at = at->next;
+    if (at && at->kind == PTX_SCOPE_CLOSE)
+        at = at->next;
+    return put_own(w, f, at, "own");
+}
+
+static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
     gr_status st = GR_OK;
+    TrackerWork own = *module;
+    const TrackerWork *w = &own;
+    if (!own.o->all && !own.classifies)
+        own.own = gr_ptx_new_reg(f, PTX_B64);
     Code code = {0};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
@@ -323,7 +350,7 @@ static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     if (!w->o->all && !w->classifies)
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
-    if (f->is_entry && !w->classifies)
+    if (!w->classifies)
         GR_TRY(put_begin(w, f, &code.quiet));
     if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
@@ -346,6 +373,8 @@ static gr_status rewrite_function(const TrackerWork *w, PtxFunc *f) {
             GR_TRY(check_site(w, s, &code));
         if (order) // behind the access, which an access that releases passes on itself
             GR_TRY(put_order(w, f, s, order));
+        if (w->own && s->instr->op == PTX_OP_CALL)
+            GR_TRY(put_called(w, f, s));
     }
 done:
     gr_defuse_free(&code.uses);
@@ -416,7 +445,7 @@ static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    TrackerWork w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false};
+    TrackerWork w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false, NULL};
     bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
     if (!w.marked || !followed)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

@@ -12,7 +12,8 @@ typedef struct TrackerWork {
     bool *marked;
     GrSiteStatus *status;
     gr_error *err;
-    bool classifies; // only says what each site is, and inserts nothing
+    bool classifies;   // only says what each site is, and inserts nothing
+    const PtxReg *own; // of the function (device/quick.h); NULL: the rule set has none
 } TrackerWork;
 
 // `what` of an access of the site's strength (device/record.h).

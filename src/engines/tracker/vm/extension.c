@@ -4,6 +4,7 @@
 // is lost.
 #include "vm/extension.h"
 
+#include "engines/tracker/device/word.h"
 #include "engines/tracker/vm/rules.h"
 #include "vm/core/exec.h"
 #include "vm/core/extend.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, EXTENT, STRAY, CALLEES } Callee;
+typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, OWN, EXTENT, STRAY, CALLEES } Callee;
 
 // Of one call.
 typedef struct Call {
@@ -40,17 +41,21 @@ static void give(const VmWarp *w, const VmCallInfo *c, unsigned lane, uint64_t v
 }
 
 static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const RuleLane *l) {
-    uint64_t arg[4];
-    for (uint32_t n = 0; n < 4; n++)
+    enum { MOST = 5 };
+    uint64_t arg[MOST];
+    for (uint32_t n = 0; n < MOST; n++)
         arg[n] = argument(w, k->info, n, l->lane);
+    if (k->info->n_args < MOST) // a module of the other rule set whose control block was never filled in
+        arg[MOST - 1] = GR_OWN_SLOW;
     switch (k->callee) {
-    case BEGIN: return rules->begin(l);
-    case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3]);
+    case BEGIN: give(w, k->info, l->lane, rules->begin(l)); return false;
+    case OWN: give(w, k->info, l->lane, rules->own(l)); return false;
+    case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1]);
     case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3]);
     case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
     case STRAY: return rules->stray(l, arg[0]);
-    case ORDER: return rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1]);
+    case ORDER: give(w, k->info, l->lane, rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1])); return false;
     default: return false;
     }
 }
@@ -77,8 +82,8 @@ static VM_HANDLER(x_call) {
 
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
-    static const char *const names[CALLEES] = {"_begin", "_access", "_saw",  "_range",
-                                               "_order", "_extent", "_stray"};
+    static const char *const names[CALLEES] = {"_begin", "_access", "_saw",    "_range",
+                                               "_order", "_own",    "_extent", "_stray"};
     if (strncmp(name, "__gr", 4))
         return CALLEES;
     name += 4 + strspn(name + 4, "0123456789");

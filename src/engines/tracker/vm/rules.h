@@ -18,13 +18,15 @@ typedef struct RuleLane {
     bool trap; // set: --stop, and a race was found
 } RuleLane;
 
-// The functions of one rule set, as record.h has them. Each returns whether the launch is to end.
+// The functions of one rule set, as record.h has them. Those without a result return whether the launch is to end.
 typedef struct RuleSet {
-    bool (*begin)(const RuleLane *l);
-    bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value);
+    uint64_t (*begin)(const RuleLane *l);
+    uint64_t (*own)(const RuleLane *l);
+    uint64_t (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
+    bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value,
+                   uint64_t own);
     bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at);
     bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
-    bool (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
     uint64_t (*extent)(const RuleLane *l, uint64_t base);
     bool (*stray)(const RuleLane *l, uint64_t at);
 } RuleSet;
