@@ -15,7 +15,7 @@ static void keep_older(const Look *l, GR_GLOBAL GrCell *cell, uint64_t word, uin
     if (GR_HISTORY <= 2 || outdated(l, word, own))
         return;
     unsigned k = 2;
-    for (; k < GR_HISTORY - 1; k++) {
+    for (; k + 1 < GR_HISTORY; k++) {
         uint64_t there = gr_load64(&cell->word[k]);
         if (outdated(l, there, own) || same_kind(there, word))
             break;
