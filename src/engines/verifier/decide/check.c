@@ -3,11 +3,12 @@
 #include "engines/verifier/verifier.h"
 
 #include "engines/verifier/decide/tell.h"
+#include "engines/verifier/host/host.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 static const double kernel_seconds = 60; // for one kernel and launch
 
@@ -143,6 +144,34 @@ static bool is_all_unknown(const GrKernelModel *m) {
     return false;
 }
 
+// For --verbose: what is asked of the solver, as terms.
+static void print_bound(const GrBound *b) {
+    StrBuf out = {0};
+    for (unsigned d = 0; d < 3; d++) {
+        gr_str_addf(&out, "%c: grid ", "xyz"[d]);
+        gr_term_print(b->grid[d], &out);
+        gr_str_add(&out, ", block ");
+        gr_term_print(b->block[d], &out);
+        gr_str_addc(&out, '\n');
+    }
+    for (size_t k = 0; k < b->same.len + b->each.len; k++) {
+        gr_str_add(&out, k < b->same.len ? "fact of the launch: " : "fact of a thread: ");
+        gr_term_print(k < b->same.len ? b->same.data[k] : b->each.data[k - b->same.len], &out);
+        gr_str_addc(&out, '\n');
+    }
+    for (size_t k = 0; k < b->accesses.len; k++) {
+        const GrBoundAccess *x = &b->accesses.data[k];
+        gr_str_addf(&out, "%s of %u bytes of %s, PTX line %u, at ", x->a->writes ? "write" : "read",
+                    x->a->size, x->memory.object->name, x->a->stmt->line);
+        gr_term_print(x->offset, &out);
+        gr_str_add(&out, ", if ");
+        gr_term_print(x->guard, &out);
+        gr_str_addc(&out, '\n');
+    }
+    fputs(out.data ? out.data : "", stderr);
+    gr_str_free(&out);
+}
+
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               bool *open, gr_error *err) {
@@ -159,6 +188,8 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m};
     GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
     j.bound.seconds_left = kernel_seconds;
+    if (c->set->verbose)
+        print_bound(&j.bound);
     GR_TRY(is_reached(&j, &reached, err));
     if (!reached) {
         *open = true;
@@ -256,6 +287,58 @@ done:
     return st;
 }
 
+static gr_status say_all(gr_status (*say)(void *user, const char *text), void *user, const char *const *texts,
+                         size_t n) {
+    gr_status st = GR_OK;
+    for (size_t k = 0; k < n && st == GR_OK; k++)
+        st = say(user, texts[k]);
+    return st;
+}
+
+// The PTX of one source, kept in a file as long as it takes, for replays.
+static gr_status check_code(Check *c, const GrHostPtx *code, const GrHost *host, gr_error *err) {
+    gr_status st;
+    char path[] = "/tmp/gpurace-check-XXXXXX";
+    PtxModule *m = NULL;
+    int fd = mkstemp(path);
+    if (fd >= 0)
+        close(fd);
+    GR_TRY(gr_ptx_parse(code->text, code->len, code->file, &m, err));
+    GR_TRY(gr_file_write(path, code->text, code->len, err));
+    GR_TRY(check_unit(c, &(Unit){code->file, path, m, host}, err));
+done:
+    unlink(path);
+    gr_ptx_free(m);
+    return st;
+}
+
+// Sources are one program, for what one says of another's kernels.
+static gr_status check_sources(Check *c, const GrStaticInput *in, const char *const *files, size_t n,
+                               gr_error *err) {
+    gr_status st;
+    GrHost host;
+    GrHostCode code = {0};
+    GrHostInput what = {.files = files, .n_files = n, .words = in->words};
+    while (in->words[what.n_words])
+        what.n_words++;
+    for (unsigned k = 1; k <= 5; k++)
+        what.classes |= (unsigned)c->set->facts[k] << k;
+    gr_host_init(&host);
+    st = gr_host_facts(&c->terms, &what, &host, &code, err);
+    if (st == GR_ERR_ARGUMENT) // the compiler's own words are on standard error
+        st = c->to->reason(c->to->user, "unknown: nvcc does not compile the files");
+    if (st != GR_OK)
+        goto done;
+    GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
+    GR_TRY(say_all(c->to->remark, c->to->user, host.remarks.data, host.remarks.len));
+    for (size_t k = 0; k < code.ptx.len; k++)
+        GR_TRY(check_code(c, &code.ptx.data[k], &host, err));
+done:
+    gr_host_code_free(&code);
+    gr_host_free(&host);
+    return st;
+}
+
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && !strcmp(text + n - m, end);
@@ -265,21 +348,21 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
                             gr_error *err) {
     gr_status st;
     Check c = {.set = set, .to = to};
+    VEC(const char *) sources = {0};
     gr_terms_init(&c.terms);
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
-    for (size_t k = 0; k < in->n; k++) {
-        StrBuf text = {0};
-        if (ends_with(in->files[k], ".ptx")) {
+    for (size_t k = 0; k < in->n; k++)
+        if (ends_with(in->files[k], ".ptx"))
             GR_TRY(check_ptx(&c, in->files[k], err));
-            continue;
-        }
-        gr_str_addf(&text, "unknown: %s: this build reads PTX only", in->files[k]);
-        st = text.oom ? GR_ERR_NOMEM : to->reason(to->user, text.data);
-        gr_str_free(&text);
-        if (st != GR_OK)
-            goto done;
-    }
+        else if (!gr_vec_push(&sources, in->files[k]))
+            GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
+    if (sources.len)
+        GR_TRY(check_sources(&c, in, sources.data, sources.len, err));
+    GR_TRY(to->remark(
+        to->user, "each launch was looked at by itself: not what it does at the same time as other launches, "
+                  "copies or the host"));
 done:
+    gr_vec_free(&sources);
     gr_solver_free(c.solver);
     gr_terms_free(&c.terms);
     return st;

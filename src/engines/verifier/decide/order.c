@@ -18,8 +18,6 @@ static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
     return a ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, 1)) : NULL;
 }
 
-static bool is_near(GrRounds r) { return r == GR_ROUNDS_SAME || r == GR_ROUNDS_NEXT; }
-
 // Loops that a thread has entered since the barrier and not gone round.
 static const GrTerm *still(GrBound *b, const GrAfter *x, uint32_t thread) {
     const GrTerm *all = gr_term_true(b->t);
@@ -34,46 +32,38 @@ static const GrTerm *still(GrBound *b, const GrAfter *x, uint32_t thread) {
     return all;
 }
 
-// A thread has left the loop around the barrier, which runs once in the kernel: it has gone round as often as at the barrier, or once more.
-static const GrTerm *left_at(GrBound *b, const GrTerm *left, const GrTerm *at, bool at_left) {
-    const GrTerm *any = gr_or(b->t, gr_term_2(b->t, GR_TERM_EQ, left, at),
-                              gr_term_2(b->t, GR_TERM_EQ, left, one_more(b, at)));
-    return at_left ? gr_or(b->t, any, gr_term_2(b->t, GR_TERM_EQ, one_more(b, left), at)) : any;
+// How often the thread has gone round the barrier's loop since can be told, and the loop is the one in which it passed the barrier.
+static bool is_told(const GrAfter *x) {
+    bool own = x->rounds == GR_ROUNDS_SAME || x->rounds == GR_ROUNDS_NEXT ||
+               (x->rounds == GR_ROUNDS_LEFT && !x->barrier->loop->parent); // it runs once
+    return own && !(x->taken & 4);
 }
 
-static bool is_known(GrRounds r) { return is_near(r) || r == GR_ROUNDS_LEFT; }
-
-// Of sides of which one has, or both have, left the loop.
-static const GrTerm *with_left(GrBound *b, const GrAfter *x, const GrAfter *y) {
+// Both threads passed the barrier in the same round of its loop: what each has gone round since, taken off, is the same.
+static const GrTerm *same_round(GrBound *b, const GrAfter *x, const GrAfter *y) {
+    const GrTerm *any = gr_term_false(b->t);
     const GrLoop *l = x->barrier->loop;
-    if (l->parent || !is_known(x->rounds) || !is_known(y->rounds))
-        return gr_term_true(b->t);
-    const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
-    if (x->rounds == GR_ROUNDS_LEFT && y->rounds == GR_ROUNDS_LEFT)
-        return left_at(b, mine, other, true);
-    const GrTerm *left = x->rounds == GR_ROUNDS_LEFT ? mine : other, *in = left == mine ? other : mine;
-    GrRounds r = x->rounds == GR_ROUNDS_LEFT ? y->rounds : x->rounds;
-    // The barrier's round is the one inside, or the one before.
-    return r == GR_ROUNDS_SAME ? left_at(b, left, in, false)
-                               : gr_or(b->t, gr_term_2(b->t, GR_TERM_EQ, left, in),
-                                       gr_term_2(b->t, GR_TERM_EQ, one_more(b, left), in));
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned j = 0; j < 2; j++) {
+            const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
+            if (!(x->taken >> i & 1) || !(y->taken >> j & 1))
+                continue;
+            if (i < j)
+                mine = one_more(b, mine);
+            if (j < i)
+                other = one_more(b, other);
+            any = gr_or(b->t, any, gr_term_2(b->t, GR_TERM_EQ, mine, other));
+        }
+    return any;
 }
 
 // Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
 static const GrTerm *same_instance(GrBound *b, const GrAfter *x, const GrAfter *y) {
     const GrTerm *all = gr_and(b->t, still(b, x, 1), still(b, y, 2));
     const GrLoop *l = x->barrier->loop;
-    if (!l)
+    if (!l || !is_told(x) || !is_told(y))
         return all;
-    if (!is_near(x->rounds) || !is_near(y->rounds))
-        return gr_and(b->t, all, with_left(b, x, y));
-    const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
-    // At the barrier the counter was one less than where the back edge was taken since.
-    if (x->rounds == GR_ROUNDS_SAME && y->rounds == GR_ROUNDS_NEXT)
-        mine = one_more(b, mine);
-    if (y->rounds == GR_ROUNDS_SAME && x->rounds == GR_ROUNDS_NEXT)
-        other = one_more(b, other);
-    all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, mine, other));
+    all = gr_and(b->t, all, same_round(b, x, y));
     for (l = l->parent; l; l = l->parent)
         all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
     return all;

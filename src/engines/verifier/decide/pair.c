@@ -277,6 +277,7 @@ static gr_status decide_apart(GrBound *b, GrVerdict *v, const GrTermVec *terms, 
     GrSolved s = {0};
     gr_status st = gr_pair_solve(b, terms, NULL, &s, err);
     v->decision = s.answer == GR_ANSWER_NO ? GR_PROVED : GR_POSSIBLE;
+    v->of_objects = true;
     if (s.answer != GR_ANSWER_NO)
         gr_str_add(&v->why, why);
     gr_solved_free(&s);
@@ -302,6 +303,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
     if (n.changed) {
         // Its READs would stand for one value each, which is not so: no answer would count.
         v->decision = GR_UNKNOWN;
+        v->of_objects = true;
         gr_str_addf(&v->why, "the kernel may change what it reads from %s: %s may be the same memory",
                     n.changed->name, n.by->name);
         goto done;

@@ -43,6 +43,7 @@ typedef struct GrVerdict {
     GrLevel level;
     GrRaceKind kind;
     const GrBoundAccess *sides[2]; // the first is thread 1's
+    bool of_objects;               // `why` says all, whatever the two accesses are
     const char *missing;           // the order that is missing, the end of a sentence
     StrBuf why;
     GrWitness witness; // of SHOWN

@@ -167,11 +167,13 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     gr_str_addf(&text, "%s: ", v->decision == GR_POSSIBLE ? "possible" : "unknown");
     add_kernel(t, &text);
     gr_str_add(&text, ": ");
-    add_place(t, v->sides[0]->a, &text);
-    gr_str_add(&text, " and ");
-    add_place(t, v->sides[1]->a, &text);
-    gr_str_addf(&text, " may touch the same bytes%s: %s", who(v->level),
-                v->why.data ? v->why.data : v->missing);
+    if (!v->of_objects) {
+        add_place(t, v->sides[0]->a, &text);
+        gr_str_add(&text, " and ");
+        add_place(t, v->sides[1]->a, &text);
+        gr_str_addf(&text, " may touch the same bytes%s: ", who(v->level));
+    }
+    gr_str_add(&text, v->why.data ? v->why.data : v->missing);
     struct GrSaid *s = text.data ? gr_map_get_u64(&t->said, gr_hash_bytes(text.data, text.len)) : NULL;
     bool ok = !text.oom;
     if (ok && s)
@@ -200,6 +202,16 @@ gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why) {
     return st;
 }
 
+static gr_status tell_said(const GrTold *t, const struct GrSaid *s) {
+    StrBuf text = {0};
+    gr_str_add(&text, s->text);
+    if (s->pairs > 1)
+        gr_str_addf(&text, " (%zu times)", s->pairs);
+    gr_status st = text.oom ? GR_ERR_NOMEM : t->to->reason(t->to->user, text.data);
+    gr_str_free(&text);
+    return st;
+}
+
 gr_status gr_tell_end(GrTold *t) {
     gr_status st = GR_OK;
     size_t left = 0;
@@ -208,7 +220,7 @@ gr_status gr_tell_end(GrTold *t) {
         if (k >= MOST_OPEN)
             left += s->pairs;
         else
-            st = t->to->reason(t->to->user, s->text);
+            st = tell_said(t, s);
     }
     StrBuf text = {0};
     if (left) {

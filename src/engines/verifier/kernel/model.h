@@ -82,6 +82,7 @@ typedef enum GrRounds {
 typedef struct GrAfter {
     const GrBarrier *barrier;
     GrRounds rounds;
+    uint8_t taken; // bit n: with n back edges of that loop since (2: or more), before it was left or not
     uint64_t
         still; // bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0
 } GrAfter;

@@ -131,8 +131,11 @@ static bool follow(Search *s, uint32_t block, unsigned crossings) {
     const CfgBlock *b = &s->w->f->cfg.blocks[block];
     for (uint32_t k = 0; k < b->n_succs; k++) {
         uint32_t to = b->succs[k];
-        bool back = s->loop && to == s->loop->header && gr_flat_in_loop(s->w->f, s->loop, block);
+        bool header = s->loop && to == s->loop->header,
+             back = header && gr_flat_in_loop(s->w->f, s->loop, block);
         unsigned now = back && crossings < 2 ? crossings + 1 : crossings;
+        if (header && !back) // the loop was left and begins again: its rounds say nothing of the barrier's
+            now = 2;
         uint64_t crossed = s->crossed[to] | s->crossed[block] | back_edges(s->w->f, block, to);
         if (s->seen[to] & 1u << now && crossed == s->crossed[to])
             continue;
@@ -165,7 +168,7 @@ static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit, uint32_t block)
             : hit & 4 || (hit & 3) == 3                   ? GR_ROUNDS_ANY
             : hit & 2                                     ? GR_ROUNDS_NEXT
                                                           : GR_ROUNDS_SAME;
-    GrAfter after = {s->from, r, still(s, a, block)};
+    GrAfter after = {s->from, r, hit, still(s, a, block)};
     return s->warp ? gr_vec_push(&a->after_warp, after) : gr_vec_push(&a->after, after);
 }
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""corpus.py GPURACE [-j N] [PATTERN...]: what `gpurace check` says of the corpus (tests/race), a line each: how many pairs of accesses it proved
+apart, showed to race, left possible or unknown. Fails if a racy program is proved free, or if a race is shown that the labels do not have.
+
+PATTERN: FAMILY, FAMILY/NAME or NAME; without one the family hgrd. Races with copies, with the host and between launches are not the verifier's:
+the family host is of no use here."""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+RACE = pathlib.Path(__file__).resolve().parents[2] / "race"
+sys.path.insert(0, str(RACE))
+import corpus  # noqa: E402
+
+PAIRS = re.compile(r"of its pairs of accesses (\d+) proved, (\d+) shown, (\d+) possible, (\d+) unknown")
+LIMIT = 600  # seconds for a program
+
+
+def options_of(program):
+    """What the program's own line says to nvcc."""
+    text = pathlib.Path(program.path).read_text(encoding="utf-8")
+    return [w for line in re.findall(r"^// NVCC: (.*)$", text, re.M) for w in line.split()]
+
+
+def sides_known(program, race):
+    """Whether the labels have a race of these two lines."""
+    lines = {program.line_of(a) for a in race["accesses"]}
+    return any(lines <= set(r.sides) for r in program.races.values())
+
+
+def is_in_a_launch(race):
+    """Races between launches are not looked at."""
+    return len(race.launches) < 2 and not race.hosts
+
+
+def check(gpurace, program):
+    begin = time.monotonic()
+    words = [gpurace, "check", "--format", "json", program.path]
+    try:
+        done = subprocess.run([*words, "--", *options_of(program)], capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"no report after {LIMIT} s"}
+    if "{" not in done.stderr:
+        return {"failed": f"no report, exit status {done.returncode}: {done.stderr[-300:]}"}
+    report = json.loads(done.stderr[done.stderr.index("{"):])
+    counts = [sum(int(n[k]) for n in PAIRS.findall(str(report["coverage"]))) for k in range(4)]
+    false = [r for r in report["races"] if not sides_known(program, r)]
+    failed = ""
+    if any(is_in_a_launch(r) for r in program.races.values()) and report["verdict"] == "clean":
+        failed = "a racy program was proved free"
+    if false:
+        places = sorted({tuple(program.line_of(a) for a in r["accesses"]) for r in false})
+        failed = f"races were shown that the labels do not have: lines {places}"
+    return {"failed": failed, "verdict": report["verdict"], "counts": counts, "races": len(report["races"]),
+            "reasons": [str(r) for r in report["reasons"]], "seconds": time.monotonic() - begin}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("gpurace")
+    parser.add_argument("patterns", nargs="*", default=["hgrd"])
+    parser.add_argument("-j", type=int, default=1)
+    parser.add_argument("--reasons", action="store_true", help="print why a program is not decided")
+    args = parser.parse_intermixed_args()
+    programs = corpus.load(RACE, args.patterns)
+    print("| program | labelled | verdict | proved | shown | possible | unknown | seconds |\n|---|---|---|---|---|---|---|---|")
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
+        for program, r in zip(programs, pool.map(lambda p: check(args.gpurace, p), programs)):
+            label = "racy" if program.races else "misuse" if program.misuses else "clean"
+            if "verdict" in r:
+                print(f"| {program.key} | {label} | {r['verdict']} | " + " | ".join(map(str, r["counts"])) + f" | {r['seconds']:.1f} |", flush=True)
+                if args.reasons:
+                    print("\n".join("    " + t for t in r["reasons"]))
+            if r["failed"]:
+                bad += 1
+                print(f"{program.key}: FAILED: {r['failed']}", flush=True)
+    print(f"{len(programs)} programs, {bad} failed")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gpurace check` end to end: test_check.py GPURACE PROGRAMS [nvcc]. Without the last word only PTX is checked."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPURACE, PROGRAMS, HAS_NVCC = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["nvcc"]
+
+KERNEL = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry {name}(.param .u64 {name}_p)
+.reqntid 64, 1, 1
+{{
+.reg .b32 %r<8>; .reg .b64 %rd<8>;
+.shared .align 4 .b8 values[256];
+mov.u32 %r1, %tid.x;
+mov.u64 %rd1, values;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd3, %rd1, %rd2;
+st.shared.u32 [%rd3], %r1;
+{barrier}
+xor.b32 %r2, %r1, 63;
+mul.wide.u32 %rd4, %r2, 4;
+add.s64 %rd5, %rd1, %rd4;
+ld.shared.u32 %r3, [%rd5];
+ret;
+}}
+"""
+
+
+def check(*words, status=0):
+    done = subprocess.run([GPURACE, "check", "--format", "json", *map(str, words)], capture_output=True, text=True, timeout=300)
+    if done.returncode != status:
+        raise AssertionError(f"exit status {done.returncode}:\n{done.stderr}")
+    return json.loads(done.stderr[done.stderr.index("{"):])
+
+
+def labelled(path, word):
+    return {n for n, line in enumerate(path.read_text().splitlines(), 1) if line.endswith(f"// {word}")}
+
+
+class Ptx(unittest.TestCase):
+    def file(self, name, barrier):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, name + ".ptx")
+        path.write_text(KERNEL.format(name=name, barrier=barrier))
+        return path
+
+    def test_a_barrier_proves(self):
+        report = check(self.file("clean", "bar.sync 0;"))
+        self.assertEqual((report["verdict"], report["reasons"], report["races"]), ("clean", [], []))
+
+    def test_without_it_there_is_a_witness(self):
+        path = self.file("racy", "")
+        race, = check(path, status=66)["races"]
+        self.assertEqual((race["class"], race["kernel"], race["space"]), ("read-write race", "racy", "shared"))
+        self.assertEqual({a["ptx_line"] for a in race["accesses"]}, {13, 18})
+        store, load = sorted(race["accesses"], key=lambda a: a["ptx_line"])
+        self.assertEqual(store["thread"][0] ^ 63, load["thread"][0])
+        self.assertRegex(race["witness"], r"block \(64,1,1\)")
+        # Without a replay it is not called a race.
+        report = check(path, "--replay", "no")
+        self.assertEqual((report["verdict"], len(report["races"]), len(report["reasons"])), ("inconclusive", 0, 1))
+        self.assertTrue(report["reasons"][0].startswith("possible: "), report["reasons"])
+        check(path, "--replay", "no", "--strict", status=67)
+
+    def test_a_mask_that_lacks_lanes_orders_nothing(self):
+        self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
+
+    def test_command_line(self):
+        done = subprocess.run([GPURACE, "check", self.file("clean", "bar.sync 0;"), "--facts", "1,9"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("--facts 1,9", done.stderr)
+
+
+@unittest.skipUnless(HAS_NVCC, "there is no nvcc")
+class Sources(unittest.TestCase):
+    def test_each_kind(self):
+        path = PROGRAMS / "kinds.cu"
+        report = check(path, status=66)
+        race, = report["races"]
+        self.assertEqual({a["line"] for a in race["accesses"]}, labelled(path, "SHOWN"))
+        self.assertRegex(race["witness"], r"grid \(1,1,1\), block \(64,1,1\)")
+        self.assertEqual({r.split(":")[0] for r in report["reasons"]}, {"possible", "unknown"})
+        place = labelled(path, "POSSIBLE").pop()
+        for reason in report["reasons"]:
+            kernel = re.search(r"kernel (\w+)", reason)[1]
+            self.assertEqual(reason.split(":")[0], kernel, reason)
+            if kernel == "possible":
+                self.assertIn(f"kinds.cu:{place}", reason)
+        self.assertEqual(sorted(k["name"].split("(")[0] for k in report["coverage"]["kernels"]), ["proved", "shown"])
+
+    def test_what_the_host_says_decides(self):
+        path = PROGRAMS / "square.cu"
+        self.assertEqual(check(path)["verdict"], "clean")
+        race, = check(path, "--", "-DANY_SHAPE", status=66)["races"]
+        self.assertRegex(race["witness"], "launched at square.cu:2")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
