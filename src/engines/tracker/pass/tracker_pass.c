@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/tracker/device/record.h"
+#include "engines/tracker/pass/hoisted.h"
 #include "engines/tracker/pass/order.h"
 #include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
@@ -24,6 +25,7 @@ typedef struct Code {
     Cfg cfg;
     Quiet quiet;
     Ends ends;
+    Hoisted *hoisted;
     bool *still; // by site: loads that barriers order (phases.h)
 } Code;
 
@@ -161,10 +163,7 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     Decisions decisions;
     bool weak_load = site->access == PTX_ACCESS_READ && !site->strong;
     bool speculated = weak_load && gr_speculated(&code->uses, a->stmt, &spec);
-    if (weak_load && !speculated && gr_decisions(&code->uses, &code->cfg, a->stmt, &decisions)) {
-        w->status[site->id] = GR_SITE_HOISTED;
-        return GR_OK;
-    }
+    bool hoisted = weak_load && !speculated && gr_decisions(&code->uses, &code->cfg, a->stmt, &decisions);
     if (w->classifies)
         return GR_OK;
     PtxStmt *at = speculated ? spec.last->next : a->before;
@@ -188,6 +187,11 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
             what |= GR_WHAT_VALUE;
         }
     }
+    PtxReg *address;
+    if (hoisted) {
+        GR_TRY(gr_access_address64(a, at, &address));
+        return gr_hoisted_put(w, a, &decisions, what, address, value, code->hoisted);
+    }
     if (speculated) {
         PtxReg *kept = gr_ptx_new_reg(a->func, PTX_PRED);
         PtxOperand g = a->guard ? gr_ptx_reg_operand(a->guard) : (PtxOperand){0};
@@ -200,7 +204,6 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
     } else {
         GR_TRY(keep_guard(a, at));
     }
-    PtxReg *address;
     GR_TRY(gr_access_address64(a, at, &address));
     GR_TRY(gr_quiet_store(&code->quiet, a, at, address, w->o->suffix));
     GR_TRY(gr_quiet_load(&code->quiet, a, at, address));
@@ -342,7 +345,8 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
     const TrackerWork *w = &own;
     if (!own.o->all && !own.classifies)
         own.own = gr_ptx_new_reg(f, PTX_B64);
-    Code code = {0};
+    Hoisted hoisted = {0};
+    Code code = {.hoisted = &hoisted};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     GR_TRY(gr_cfg_build(f, &code.arena, &code.cfg, w->err));
     code.still = GR_NEW_ARRAY(&code.arena, bool, (size_t)w->module->n_sites + 1);
@@ -352,7 +356,8 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
     if (!w->classifies)
         GR_TRY(put_begin(w, f, &code.quiet));
-    if (!gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
+    hoisted.loaded = GR_NEW_ARRAY(&code.arena, PtxReg *, (size_t)w->module->n_sites + 1);
+    if (!hoisted.loaded || !gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
@@ -376,6 +381,7 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         if (w->own && s->instr->op == PTX_OP_CALL)
             GR_TRY(put_called(w, f, s));
     }
+    GR_TRY(gr_hoisted_forget(w, f, &hoisted));
 done:
     gr_defuse_free(&code.uses);
     gr_arena_free(&code.arena);

@@ -407,6 +407,55 @@ __global__ void fences_alone(Memory *m)
     }
 }
 
+// ---- loads that the compiler hoists out of their guard -----------------------------------------------------
+
+__global__ void hoisted_used(Memory *m)
+{
+    __shared__ int word[64];
+    int v = THREAD;
+    word[THREAD] = m->pad[0] - THREAD;
+    __syncthreads();
+    for (int i = m->pad[1]; i < 2; i++) {
+        if (THREAD == 2)
+            word[40] = v + 50; // A
+        if (THREAD == 33)
+            v = max(v, word[40]); // B
+        __syncthreads();
+    }
+    KEEP(v);
+}
+__global__ void hoisted_not_used(Memory *m)
+{
+    __shared__ int word[64];
+    int v = THREAD;
+    word[THREAD] = m->pad[0] - THREAD;
+    __syncthreads();
+    for (int i = m->pad[1]; i < 2; i++) {
+        if (THREAD == 2)
+            word[40] = v + 50; // A
+        if (THREAD == 2)
+            v = max(v, word[40]); // B
+        __syncthreads();
+    }
+    KEEP(v);
+}
+__global__ void hoisted_barrier(Memory *m)
+{
+    __shared__ int word[64];
+    int v = THREAD;
+    word[THREAD] = m->pad[0] - THREAD;
+    __syncthreads();
+    for (int i = m->pad[1]; i < 2; i++) {
+        if (THREAD == 2)
+            word[40] = v + 50; // A
+        __syncthreads();
+        if (THREAD == 33)
+            v = max(v, word[40]); // B
+        __syncthreads();
+    }
+    KEEP(v);
+}
+
 // ---- main --------------------------------------------------------------------------------------------------
 
 // clang-format off
@@ -420,7 +469,7 @@ static const Case cases[] = {
     CASE(wmma_rows_of_lanes, 1, 32), CASE(wmma_columns_of_lanes, 1, 32), CASE(wmma_stride, 1, 64), CASE(wmma_load_overwritten, 1, 64),
     CASE(ended_before_barrier, 1, 64), CASE(ended_after_barrier, 1, 64), CASE(ended_after_release, 1, 64), CASE(lanes_met_before, 1, 2),
     CASE(lanes_met_between, 1, 2), CASE(lanes_met_by_others, 1, 3), CASE(fence_behind_unlock, 2, 1), CASE(fence_before_unlock, 2, 1),
-    CASE(fences_alone, 2, 1),
+    CASE(fences_alone, 2, 1), CASE(hoisted_used, 1, 64), CASE(hoisted_not_used, 1, 64), CASE(hoisted_barrier, 1, 64),
 };
 // clang-format on
 

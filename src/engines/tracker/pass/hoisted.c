@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/tracker/pass/hoisted.h"
+
+#include "engines/tracker/pass/order.h"
+
+#include <stdio.h>
+
+gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
+                         const PtxReg *address, const char *used, Hoisted *all) {
+    gr_status st = GR_OK;
+    PtxReg *loaded = gr_ptx_new_reg(a->func, PTX_PRED);
+    all->loaded[all->n++] = loaded;
+    if (a->guard) {
+        PtxOperand g = gr_ptx_reg_operand(a->guard);
+        GR_TRY(gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", loaded->name));
+    } else {
+        GR_TRY(gr_access_put(a, a->before, NULL, 0, "setp.eq.u32 %s, 0, 0;", loaded->name));
+    }
+    for (unsigned k = 0; k < d->n; k++) {
+        PtxStmt *at = d->at[k].at;
+        PtxReg *uses = gr_ptx_new_reg(a->func, PTX_PRED);
+        PtxOperand pred = gr_ptx_reg_operand(d->at[k].pred);
+        Access here = *a;
+        here.guard = uses;
+        GR_TRY(gr_access_put(a, at, &pred, 1, d->at[k].negated ? "not.pred %s, $0;" : "mov.pred %s, $0;",
+                             uses->name));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "and.pred %s, %s, %s;", uses->name, uses->name, loaded->name));
+        GR_TRY(gr_tracker_put_call(w, &here, at, what, address, used));
+        GR_TRY(gr_access_put(a, at, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", uses->name, loaded->name));
+    }
+done:
+    return st;
+}
+
+static bool synchronizes(const PtxModule *m, const PtxStmt *s) {
+    return gr_tracker_order(s->instr) ||
+           gr_ptx_instr_flags(s->instr) &
+               (PTX_F_CALL | PTX_F_ATOMIC | PTX_F_ASYNC | PTX_F_BARRIER | PTX_F_FENCE) ||
+           (s->site && m->sites[s->site].strong);
+}
+
+gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all) {
+    bool first = true;
+    for (PtxStmt *s = all->n ? f->first : NULL; s; s = s->next) {
+        bool declares = s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC;
+        if ((!first || declares) && (s->kind != PTX_INSTR || s->tag.inserted || !synchronizes(w->module, s)))
+            continue;
+        first = false;
+        for (uint32_t k = 0; k < all->n; k++) {
+            char text[80];
+            snprintf(text, sizeof text, "setp.ne.u32 %s, 0, 0;", all->loaded[k]->name);
+            gr_status st = gr_ptx_insert(f, s, s->site, text, NULL, 0, NULL, w->err);
+            if (st != GR_OK)
+                return st;
+        }
+    }
+    return GR_OK;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// hoisted — loads that the compiler hoisted out of their guard, where it is decided elsewhere whether a thread uses the value (ptx/speculate.h). Such a
+// load is told where its thread decides to use it. If the thread synchronizes in between, it is not told: the counters of then are gone.
+#ifndef GR_TRACKER_PASS_HOISTED_H
+#define GR_TRACKER_PASS_HOISTED_H
+
+#include "engines/tracker/pass/work.h"
+
+typedef struct Hoisted {
+    PtxReg **loaded; // of each such load: its thread has loaded and not decided yet
+    uint32_t n;
+} Hoisted;
+
+// Of the load *a, whose guard is told by gr_access_prepare. `used`: which of its bytes count.
+gr_status gr_hoisted_put(const TrackerWork *w, const Access *a, const Decisions *d, uint32_t what,
+                         const PtxReg *address, const char *used, Hoisted *all);
+
+// Behind all others: where the kernel begins and where it synchronizes nothing is loaded.
+gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all);
+
+#endif
