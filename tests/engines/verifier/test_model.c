@@ -495,6 +495,18 @@ static void others(void **state) {
     assert_true(at->inlined_at && at->function && strstr(at->function, "where") &&
                 !at->inlined_at->inlined_at);
     assert_string_equal(at->file, "kernels.cu");
+    // What the table holds may change: its value is free, and no longer a function of the place.
+    const GrObject *changing[1] = {m->accesses.data[0]->object};
+    GrKernelModel other;
+    assert_int_equal(gr_kernel_model_changing(&p.terms, p.ptx, m->func, 0, changing, 1, &other, NULL), GR_OK);
+    assert_int_equal(other.accesses.len, m->accesses.len);
+    for (unsigned k = 0; k < 2; k++) {
+        Thread kinds = {0};
+        assert_true(gr_term_symbols(k ? other.accesses.data[1]->offset : m->accesses.data[1]->offset,
+                                    see_unknown, &kinds));
+        assert_int_equal(kinds.n_unknown, k);
+    }
+    gr_kernel_model_free(&other);
     drop(&p);
 }
 

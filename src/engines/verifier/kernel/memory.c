@@ -100,6 +100,15 @@ static bool constant_offset(const KTarget *to, int64_t *out) {
 
 // ---- Loads ----------------------------------------------------------------------------------------------------------
 
+static bool is_changing(const KWalk *w, const GrObject *o) {
+    for (size_t k = 0; k < w->n_changing; k++) {
+        const GrObject *c = w->changing[k];
+        if (c->kind == o->kind && c->var == o->var && c->param == o->param && c->offset == o->offset)
+            return true;
+    }
+    return false;
+}
+
 static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigned element, uint32_t size,
                             unsigned which) {
     uint64_t slot = (uint64_t)which << 8 | element;
@@ -125,7 +134,7 @@ static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigne
     if (!o)
         return NULL;
     bool constant = o->var && o->var->space == PTX_CONST;
-    bool global = o->kind == GR_OBJECT_PARAM || o->kind == GR_OBJECT_GLOBAL;
+    bool global = (o->kind == GR_OBJECT_PARAM || o->kind == GR_OBJECT_GLOBAL) && !is_changing(w, o);
     if (size <= 8 && (constant || (w->walk && global && !o->written && !w->unknown_written_before))) {
         const GrTerm *off =
             gr_term_2(w->t, GR_TERM_ADD, to->offset, gr_term_const(w->t, 64, (uint64_t)element * size));

@@ -155,6 +155,12 @@ static gr_status finish(KWalk *w, gr_error *err) {
 
 gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
                           GrKernelModel *out, gr_error *err) {
+    return gr_kernel_model_changing(t, m, f, most_accesses, NULL, 0, out, err);
+}
+
+gr_status gr_kernel_model_changing(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+                                   const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
+                                   gr_error *err) {
     *out = (GrKernelModel){.module = m, .func = f};
     gr_arena_init(&out->arena);
     KFlat *flat = GR_NEW(&out->arena, KFlat);
@@ -168,7 +174,9 @@ gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint
         return st;
     if ((st = gr_flat_loops(flat, out)) != GR_OK)
         return gr_fail(err, st, "out of memory");
-    KWalk w = {.most_accesses = most_accesses ? most_accesses : 20000};
+    KWalk w = {.most_accesses = most_accesses ? most_accesses : 20000,
+               .changing = changing,
+               .n_changing = n_changing};
     st = gr_walk_init(&w, flat, out);
     if (st != GR_OK)
         st = gr_fail(err, st, "out of memory");

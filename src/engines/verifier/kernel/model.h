@@ -155,6 +155,11 @@ typedef struct GrKernelModel {
 // understood is in `gaps`. GR_ERR_LIMIT: more than `most_accesses` (0: 20000) or terms after inlining; also a gap in effect.
 gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
                           GrKernelModel *out, gr_error *err);
+// The same where other threads may change what these objects hold (of an earlier model; they may be the same memory as one that is written):
+// what is loaded from them is free, for each load anew. A READ of them would have one value for all threads and all times.
+gr_status gr_kernel_model_changing(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+                                   const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
+                                   gr_error *err);
 void gr_kernel_model_free(GrKernelModel *m);
 
 // The symbol of `bits` bits at byte `offset` of parameter `param` of the kernel (made at need, one for each place). Special registers likewise:

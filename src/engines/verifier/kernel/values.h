@@ -85,6 +85,8 @@ typedef struct KWalk {
     bool unknown_written, unknown_written_before;
     Map barriers; // KStmt.id + 1 to GrBarrier *
     uint32_t most_accesses;
+    const GrObject *const *changing; // what is loaded from them is free
+    size_t n_changing;
     const GrTerm **cond, **guard,
         **branch; // by block: from its dominator; from the entry; of its last statement
     Map memo, frees, phis;
