@@ -20,6 +20,10 @@ find_program(GPURACE_SHLIBDEPS dpkg-shlibdeps DOC "tells which Debian packages a
 if(GPURACE_SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 else() # Debian 12's
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libelf1 (>= 0.144), libjansson4 (>= 2.14), liblz4-1 (>= 0.0~r130), libzstd1 (>= 1.5.2)")
+  set(z3)
+  if(GR_Z3_FOUND)
+    set(z3 ", libz3-4 (>= 4.8.12)")
+  endif()
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libelf1 (>= 0.144), libjansson4 (>= 2.14), liblz4-1 (>= 0.0~r130), libzstd1 (>= 1.5.2)${z3}")
 endif()
 include(CPack)

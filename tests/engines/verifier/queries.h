@@ -33,7 +33,7 @@ static inline void begin(void) {
     }
     q.n = 0;
     q.has_overlap = q.wrap = false;
-    q.seconds = 0;
+    q.seconds = 30; // most take milliseconds; a machine may be busy
 }
 
 static inline T num(int64_t v) { return gr_term_const(&q.t, 32, (uint64_t)v); }

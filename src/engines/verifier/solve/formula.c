@@ -315,15 +315,25 @@ static void assert_hints(GrInts *s, Z3_solver z) {
         }
 }
 
+static void assert_one(GrInts *s, Z3_solver z, Z3_ast x) {
+    if (s->fixed.len)
+        x = Z3_simplify(s->z,
+                        Z3_substitute(s->z, x, (unsigned)s->fixed.len, s->fixed.data, s->fixed_to.data));
+    Z3_solver_assert(s->z, z, x);
+}
+
 Z3_lbool gr_ints_check(GrInts *s, const Z3_ast *more, size_t n, unsigned ms, Z3_model *model) {
     gr_ints_define(s);
     Z3_solver z = Z3_mk_simple_solver(s->z); // the one for QF_NIA hangs on some linear queries (4.8.12)
     Z3_solver_inc_ref(s->z, z);
     for (size_t k = 0; k < s->facts.len; k++)
-        Z3_solver_assert(s->z, z, s->facts.data[k]);
+        assert_one(s, z, s->facts.data[k]);
     for (size_t k = 0; k < n; k++)
-        Z3_solver_assert(s->z, z, more[k]);
-    assert_hints(s, z);
+        assert_one(s, z, more[k]);
+    for (size_t k = 0; k < s->fixed.len; k++) // for the model
+        Z3_solver_assert(s->z, z, Z3_mk_eq(s->z, s->fixed.data[k], s->fixed_to.data[k]));
+    if (!s->fixed.len)
+        assert_hints(s, z);
     Z3_lbool r = s->r.p.lost ? Z3_L_UNDEF : gr_attempt_check(s->a, z, ms);
     if (r == Z3_L_TRUE && model) {
         *model = Z3_solver_get_model(s->z, z);

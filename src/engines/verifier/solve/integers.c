@@ -132,34 +132,50 @@ static bool try_small(GrInts *s, const GrAsts *equations, int64_t cap, unsigned 
     return found;
 }
 
+// Whether a product has the atom.
+static bool in_product(const GrInts *s, uint32_t atom) {
+    for (size_t k = 0; k < s->products.len; k++)
+        if (gr_mono_has(&s->products.data[k], atom))
+            return true;
+    return false;
+}
+
+enum { GUESSES = 40 };
+
+// A size for a symbol: the same for all in the first guesses, then blocks of a warp or two in one direction, then anything.
+static GrWide guessed(Rng *chance, unsigned guess, unsigned number) {
+    static const int64_t same[] = {2, 4}, sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 32, 64};
+    enum { SAME = sizeof same / sizeof *same, SIZES = sizeof sizes / sizeof *sizes, LONG = 4 };
+    if (guess < SAME)
+        return same[guess];
+    if (guess < SAME + LONG)
+        return number == guess - SAME ? 32 : 2;
+    return sizes[gr_rng_below(chance, SIZES)];
+}
+
 // Gives symbols of the launch in products a value, so that what is left is linear. Most guesses contradict something at once, and in
-// those that do not a race that has nothing to do with special sizes is found in milliseconds.
-static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms) {
-    static const int64_t sizes[] = {2, 4, 3, 1, 5, 8, 7, 16, 32};
-    enum { SIZES = sizeof sizes / sizeof *sizes, GUESSES = 24, GUESS_MS = 50 };
+// those that do not a race that has nothing to do with special sizes is found in milliseconds. `first` goes on from call to call.
+static bool try_guesses(GrInts *s, const GrAsts *equations, unsigned ms, unsigned *first, Rng *chance) {
+    enum { GUESS_MS = 60 };
     double until = gr_seconds_now() + ms / 1000.0;
-    size_t n = s->products.len;
+    GrAsts none = {0};
     bool found = false;
-    Rng chance = gr_rng(1); // the same on every run
-    for (unsigned g = 0; g < GUESSES && !found && gr_seconds_now() < until; g++) {
-        GrAsts guess = {0};
+    for (; *first < GUESSES && !found && gr_seconds_now() < until; ++*first) {
+        unsigned number = 0;
         for (uint32_t k = 0; k < s->r.atoms.len; k++) {
             const GrAtom *x = &s->r.atoms.data[k];
-            bool in_product = false;
-            for (size_t j = 0; j < n; j++)
-                in_product |= gr_mono_has(&s->products.data[j], k);
-            if (!in_product || x->is || !x->uniform || x->kind != GR_ATOM_SYMBOL)
+            if (x->is || !x->uniform || x->kind != GR_ATOM_SYMBOL || !in_product(s, k))
                 continue;
-            GrWide v = sizes[gr_rng_below(&chance, g < SIZES ? g + 1 : SIZES)];
+            GrWide v = guessed(chance, *first, number++);
             GrRange range = s->r.ranges.data[k];
             v = v < range.low ? range.low : v > range.high ? range.high : v;
-            Z3_ast is = gr_ints_poly(s, gr_poly_plus(&s->r.p, gr_poly_atom(&s->r.p, k), -v));
-            push(&guess, Z3_mk_eq(s->z, is, gr_ints_poly(s, gr_poly_const(&s->r.p, 0))));
+            push(&s->fixed, gr_ints_poly(s, gr_poly_atom(&s->r.p, k)));
+            push(&s->fixed_to, gr_ints_poly(s, gr_poly_const(&s->r.p, v)));
         }
-        if (!guess.len)
-            g = GUESSES; // nothing to guess
-        found = guess.len && try_some(s, equations, &guess, GUESS_MS);
-        gr_vec_free(&guess);
+        if (!number)
+            *first = GUESSES; // nothing to guess
+        found = number && try_some(s, equations, &none, GUESS_MS);
+        s->fixed.len = s->fixed_to.len = 0;
     }
     return found;
 }
@@ -187,6 +203,8 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaq
             gr_attempt_nomem();
     // In turn, and for longer each time: proofs and witnesses are found soon or hardly ever, and which it will be is not known.
     Z3_lbool r = Z3_L_UNDEF;
+    unsigned guess = 0;
+    Rng chance = gr_rng(1); // the same on every run
     for (unsigned round = 0; round < 2; round++) {
         if (r == Z3_L_UNDEF)
             r = gr_ints_check(s, equations.data, equations.len, round ? ms_of(a, 0.5) : FIRST_MS, &m.z);
@@ -195,7 +213,7 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaq
         if (r == Z3_L_FALSE)
             return GR_ANSWER_NO;
         *how = "small scope";
-        if (!round && try_guesses(s, &equations, FIRST_MS))
+        if (try_guesses(s, &equations, FIRST_MS, &guess, &chance))
             return GR_ANSWER_YES;
         for (unsigned k = 0; k < sizeof readable / sizeof *readable; k++)
             if (try_small(s, &equations, readable[k], round ? ms_of(a, 0.2) : FIRST_MS))

@@ -18,7 +18,8 @@ typedef struct GrInts {
     size_t defined;       // atoms whose definition is among the facts
     VEC(GrMono) products; // of two atoms and more that some formula has, without coefficients
     double lemmas_until;  // no lemma is tried after that
-    uint32_t n_lemmas, n_proved;
+    // Atoms that are tried with one value: put in before the solver sees a product.
+    GrAsts fixed, fixed_to;
 } GrInts;
 
 void gr_ints_init(GrInts *s, GrAttempt *a);
