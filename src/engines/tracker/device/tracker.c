@@ -406,8 +406,21 @@ void __gr_saw(uint32_t what, uint64_t at) {
     }
 }
 
+// For measurements: the part of the quick path that finds the cell. 0: it is none for that path.
+static int look_up(uint32_t what, uint64_t at) {
+    uint64_t word[2];
+    uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
+    int shared;
+    GR_GLOBAL GrCell *cell = quick_look(what, at, (uint64_t)(block & (GR_BLOCKS - 1)) << 16, &shared);
+    if (cell)
+        gr_load128(cell->word, word);
+    return cell != 0;
+}
+
 static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     if (!GR_CONTROL.area)
+        return;
+    if (GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP && look_up(what, at))
         return;
     int writes = (what & GR_WHAT_WRITES) != 0;
     access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value));
