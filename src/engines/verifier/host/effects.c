@@ -22,7 +22,7 @@ static const Effect *effect_of(LLVMValueRef call) {
     const char *name = gr_ir_callee_name(call);
     if (gr_ir_is_stub(f))
         return &stub;
-    if (!f || !LLVMIsDeclaration(f))
+    if (!f || !gr_ir_is_elsewhere(f))
         return NULL;
     for (size_t k = 0; k < sizeof effects / sizeof *effects; k++) {
         size_t len = strlen(effects[k].name);
@@ -44,12 +44,33 @@ static bool only_reads(LLVMValueRef call) {
 
 // ---- Capture -------------------------------------------------------------------------------------------------------------
 
+// Whether what is stored in the variable is only handed to launches: an array of arguments.
+static bool only_launches_read(LLVMValueRef container, int depth) {
+    for (LLVMUseRef u = LLVMGetFirstUse(container); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        const char *name = gr_ir_callee_name(user);
+        bool fine = LLVMIsAStoreInst(user) ? LLVMGetOperand(user, 1) == container
+                    : LLVMIsAGetElementPtrInst(user)
+                        ? depth < 8 && only_launches_read(user, depth + 1)
+                        : !strncmp(name, "cudaLaunch", 10) || !strncmp(name, "llvm.lifetime.", 14) ||
+                              !strncmp(name, "llvm.dbg.", 9) || !strncmp(name, "llvm.memset.", 12);
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+static bool store_captures(Eval *e, LLVMValueRef store) {
+    Pointer to = gr_eval_pointer(e, LLVMGetOperand(store, 1));
+    return to.to != POINTS_STACK || !only_launches_read(to.base, 0);
+}
+
 // Whether one use of a pointer keeps it where others find it.
 static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Pointer *object) {
     if (LLVMIsALoadInst(user) || LLVMIsAICmpInst(user))
         return false;
     if (LLVMIsAStoreInst(user))
-        return LLVMGetOperand(user, 0) == v;
+        return LLVMGetOperand(user, 0) == v && store_captures(e, user);
     if (gr_ir_is_call(user))
         return !effect_of(user) && !only_reads(user);
     if (LLVMIsAGetElementPtrInst(user) || LLVMIsABitCastInst(user) || LLVMIsAPHINode(user) ||

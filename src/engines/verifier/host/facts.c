@@ -93,7 +93,9 @@ static uint32_t region(const Eval *e, uint32_t dom, uint32_t block, uint32_t *in
     bool leaves = false;
     for (uint32_t k = 0; k <= n; k++) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(e->flow.blocks[k ? in[k - 1] : dom].block);
-        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+        for (unsigned s = 0; !LLVMIsAInvokeInst(end) && // what throws says nothing
+                             s < LLVMGetNumSuccessors(end);
+             s++) {
             uint32_t to = gr_flow_number(&e->flow, LLVMGetSuccessor(end, s));
             bool inside = to == block;
             for (uint32_t i = 0; i < n && !inside; i++)
@@ -132,10 +134,13 @@ static const GrTerm *way(Eval *e, uint32_t dom, uint32_t block, int depth) {
 static void add_region(Found *f, uint32_t dom, uint32_t block) {
     Eval *e = f->e;
     uint32_t in[REGION];
-    if (!region(e, dom, block, in))
-        return;
-    add(f, GR_FACT_BRANCH, LLVMGetBasicBlockTerminator(e->flow.blocks[dom].block), way(e, dom, block, 0),
-        "branches on the way");
+    const GrTerm *c = region(e, dom, block, in) ? way(e, dom, block, 0) : NULL;
+    bool always = c && c->op == GR_TERM_OR &&
+                  ((c->arg[0]->op == GR_TERM_NOT && c->arg[0]->arg[0] == c->arg[1]) ||
+                   (c->arg[1]->op == GR_TERM_NOT && c->arg[1]->arg[0] == c->arg[0]));
+    if (!always)
+        add(f, GR_FACT_BRANCH, LLVMGetBasicBlockTerminator(e->flow.blocks[dom].block), c,
+            "branches on the way");
 }
 
 static void add_branches(Found *f) {

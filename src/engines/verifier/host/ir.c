@@ -45,6 +45,10 @@ gr_status gr_ir_has_main(const char *bitcode, bool *has, gr_error *err) {
 
 // ---- Calls ---------------------------------------------------------------------------------------------------------
 
+bool gr_ir_is_elsewhere(LLVMValueRef f) {
+    return LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
+}
+
 bool gr_ir_is_call(LLVMValueRef i) { return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i); }
 
 LLVMValueRef gr_ir_callee(LLVMValueRef i) {
@@ -170,7 +174,12 @@ static bool mark_for_inlining(Ir *ir) {
     bool ok = find_cuda(ir, &cuda);
     for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f && ok; f = LLVMGetNextFunction(f)) {
         size_t len;
-        if (LLVMIsDeclaration(f) || !strcmp(LLVMGetValueName2(f, &len), "main"))
+        if (gr_ir_is_elsewhere(f)) {
+            if (!LLVMIsDeclaration(f))
+                set_attribute(ir, f, "noinline", true);
+            continue;
+        }
+        if (!strcmp(LLVMGetValueName2(f, &len), "main"))
             continue;
         set_attribute(ir, f, "optnone", false);
         if (gr_ir_is_stub(f)) {

@@ -225,7 +225,7 @@ static bool launches(LLVMValueRef f) {
 static bool is_left(const Ir *ir, LLVMValueRef f) {
     size_t len;
     const char *name = LLVMGetValueName2(f, &len);
-    if (LLVMIsDeclaration(f) || gr_ir_is_stub(f) || gr_ir_get(&ir->kernels, f) ||
+    if (gr_ir_is_elsewhere(f) || gr_ir_is_stub(f) || gr_ir_get(&ir->kernels, f) ||
         strstr(name, "__wrapper__device_stub"))
         return false;
     return !strcmp(name, "main") || LLVMGetFirstUse(f) || !gr_ir_get(&ir->called, f);
@@ -270,6 +270,12 @@ static void free_eval(Eval *e) {
     gr_arena_free(&e->arena);
 }
 
+static int by_place(const void *x, const void *y) {
+    const GrHostLaunch *a = *(GrHostLaunch *const *)x, *b = *(GrHostLaunch *const *)y;
+    int files = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+    return files ? files : a->line != b->line ? (a->line < b->line ? -1 : 1) : strcmp(a->kernel, b->kernel);
+}
+
 gr_status gr_find_launches(Ir *ir, GrTerms *t, unsigned classes, GrHost *out, gr_error *err) {
     bool oom = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(ir->module); f && !oom; f = LLVMGetNextFunction(f)) {
@@ -283,5 +289,7 @@ gr_status gr_find_launches(Ir *ir, GrTerms *t, unsigned classes, GrHost *out, gr
         oom = e.oom;
         free_eval(&e);
     }
+    if (out->launches.len)
+        qsort(out->launches.data, out->launches.len, sizeof *out->launches.data, by_place);
     return oom ? gr_fail(err, GR_ERR_NOMEM, "reading host code") : GR_OK;
 }

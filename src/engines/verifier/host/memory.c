@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/verifier/host/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // ---- The walk ------------------------------------------------------------------------------------------------------------
@@ -16,18 +17,20 @@ static Write in_block(Eval *e, LLVMValueRef from, const Pointer *to, uint64_t si
 
 // Whether a block on some way from `dom` (which does not count) to the begin of `block` writes. Blocks of a loop around `block` count.
 static bool written_between(Eval *e, uint32_t dom, uint32_t block, const Pointer *to, uint64_t size) {
-    bool *seen = GR_NEW_ARRAY(&e->arena, bool, e->flow.n + 1);
-    uint32_t *work = GR_NEW_ARRAY(&e->arena, uint32_t, e->flow.n + 1), n = 0;
-    if (!seen || !work) {
-        e->oom = true;
-        return true;
-    }
-    work[n++] = block;
-    for (bool first = true; n; first = false) {
+    const FlowBlock *at = &e->flow.blocks[block];
+    if (at->n_preds == 1 && at->preds[0] == dom)
+        return false;
+    // Not of the arena: this is done for each step of each walk.
+    bool *seen = calloc(e->flow.n, sizeof *seen), written = false;
+    uint32_t *work = calloc(e->flow.n + 1, sizeof *work), n = 0;
+    if (!seen || !work)
+        e->oom = written = true;
+    else
+        work[n++] = block;
+    for (bool first = true; n && !written; first = false) {
         uint32_t b = work[--n];
-        if (!first &&
-            in_block(e, LLVMGetLastInstruction(e->flow.blocks[b].block), to, size).kind != WRITE_NONE)
-            return true;
+        written = !first &&
+                  in_block(e, LLVMGetLastInstruction(e->flow.blocks[b].block), to, size).kind != WRITE_NONE;
         for (uint32_t p = 0; p < e->flow.blocks[b].n_preds; p++) {
             uint32_t pred = e->flow.blocks[b].preds[p];
             if (pred != dom && !seen[pred]) {
@@ -36,7 +39,9 @@ static bool written_between(Eval *e, uint32_t dom, uint32_t block, const Pointer
             }
         }
     }
-    return false;
+    free(seen);
+    free(work);
+    return written;
 }
 
 Write gr_write_before(Eval *e, LLVMValueRef before, const Pointer *to, uint64_t size) {

@@ -145,6 +145,8 @@ static Pointer joined(Eval *e, LLVMValueRef v, const LLVMValueRef *from, unsigne
             continue;
         }
         Pointer p = gr_eval_pointer(e, from[k]);
+        if (p.to == POINTS_NULL) // nothing is accessed there
+            continue;
         if (any && !gr_eval_same_base(&p, &r))
             return unknown(v);
         if (any && p.offset != r.offset)

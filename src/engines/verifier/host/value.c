@@ -75,9 +75,13 @@ static char *short_name(Eval *e, const char *name) {
 
 const char *gr_eval_name(Eval *e, LLVMValueRef v) {
     const char *variable = gr_ir_get(&e->ir->variables, v);
+    size_t len;
+    const char *own =
+        LLVMIsAAllocaInst(v) ? LLVMGetValueName2(v, &len) : ""; // not that of a parameter that points to it
+    if (*own && (variable || *own != '_') && (own = short_name(e, own)))
+        return own;
     if (variable)
         return variable;
-    size_t len;
     if (gr_ir_is_call(v)) {
         const char *name = gr_ir_callee_name(v);
         uint32_t line = gr_ir_place(e->ir, v).line;
@@ -183,6 +187,14 @@ static const GrTerm *with_constant(Eval *e, LLVMOpcode op, const GrTerm *a, uint
     return NULL;
 }
 
+// end - begin of one object (std::vector).
+static const GrTerm *distance_of(Eval *e, LLVMValueRef x, LLVMValueRef y) {
+    if (!LLVMIsAPtrToIntInst(x) || !LLVMIsAPtrToIntInst(y))
+        return NULL;
+    Pointer a = gr_eval_pointer(e, LLVMGetOperand(x, 0)), b = gr_eval_pointer(e, LLVMGetOperand(y, 0));
+    return gr_eval_same_base(&a, &b) ? gr_eval_op(e, GR_TERM_SUB, a.offset, b.offset) : NULL;
+}
+
 static const GrTerm *binary(Eval *e, LLVMValueRef v, LLVMOpcode op) {
     static const struct {
         LLVMOpcode op;
@@ -192,6 +204,10 @@ static const GrTerm *binary(Eval *e, LLVMValueRef v, LLVMOpcode op) {
                  {LLVMSRem, GR_TERM_SREM}, {LLVMShl, GR_TERM_SHL},   {LLVMLShr, GR_TERM_LSHR},
                  {LLVMAShr, GR_TERM_ASHR}, {LLVMAnd, GR_TERM_AND},   {LLVMOr, GR_TERM_OR},
                  {LLVMXor, GR_TERM_XOR}};
+    const GrTerm *distance =
+        op == LLVMSub ? distance_of(e, LLVMGetOperand(v, 0), LLVMGetOperand(v, 1)) : NULL;
+    if (distance)
+        return distance;
     const GrTerm *a = gr_eval(e, LLVMGetOperand(v, 0)), *b = gr_eval(e, LLVMGetOperand(v, 1));
     if (!a || !b)
         return NULL;
@@ -218,6 +234,35 @@ static const GrTerm *compare_pointers(Eval *e, LLVMValueRef v) {
     return r && p == LLVMIntNE ? not_of(e, r) : r;
 }
 
+// x + c <u n is how instcombine writes low <= x && x <= high.
+static const GrTerm *in_range(Eval *e, const GrTerm *a, const GrTerm *b, bool or_equal) {
+    if (!a || !b || a->op != GR_TERM_ADD || b->op != GR_TERM_CONST || a->bits < 2)
+        return NULL;
+    const GrTerm *x = a->arg[0], *c = a->arg[1];
+    if (c->op != GR_TERM_CONST) {
+        x = a->arg[1];
+        c = a->arg[0];
+    }
+    uint64_t n = b->value + or_equal;
+    if (c->op != GR_TERM_CONST || !n)
+        return NULL;
+    unsigned bits = a->bits;
+    const GrTerm *low = gr_eval_const(e, bits, 0 - c->value),
+                 *high = gr_eval_const(e, bits, n - c->value - 1);
+    if (!low || !high)
+        return NULL;
+    if (gr_term_signed(low) <= gr_term_signed(high))
+        return gr_eval_op(e, GR_TERM_AND, gr_eval_op(e, GR_TERM_SLE, low, x),
+                          gr_eval_op(e, GR_TERM_SLE, x, high));
+    // All but what is between.
+    return gr_eval_op(e, GR_TERM_OR, gr_eval_op(e, GR_TERM_SLE, low, x), gr_eval_op(e, GR_TERM_SLE, x, high));
+}
+
+static const GrTerm *unsigned_less(Eval *e, const GrTerm *a, const GrTerm *b, bool or_equal) {
+    const GrTerm *r = in_range(e, a, b, or_equal);
+    return r ? r : gr_eval_op(e, or_equal ? GR_TERM_ULE : GR_TERM_ULT, a, b);
+}
+
 static const GrTerm *compare(Eval *e, LLVMValueRef v) {
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
     if (LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMPointerTypeKind)
@@ -230,10 +275,10 @@ static const GrTerm *compare(Eval *e, LLVMValueRef v) {
     case LLVMIntSLE: return gr_eval_op(e, GR_TERM_SLE, a, b);
     case LLVMIntSGT: return gr_eval_op(e, GR_TERM_SLT, b, a);
     case LLVMIntSGE: return gr_eval_op(e, GR_TERM_SLE, b, a);
-    case LLVMIntULT: return gr_eval_op(e, GR_TERM_ULT, a, b);
-    case LLVMIntULE: return gr_eval_op(e, GR_TERM_ULE, a, b);
-    case LLVMIntUGT: return gr_eval_op(e, GR_TERM_ULT, b, a);
-    case LLVMIntUGE: return gr_eval_op(e, GR_TERM_ULE, b, a);
+    case LLVMIntULT: return unsigned_less(e, a, b, false);
+    case LLVMIntULE: return unsigned_less(e, a, b, true);
+    case LLVMIntUGT: return not_of(e, unsigned_less(e, a, b, true));
+    case LLVMIntUGE: return not_of(e, unsigned_less(e, a, b, false));
     }
     return NULL;
 }
@@ -334,8 +379,11 @@ static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
     case LLVMPHI: return gr_eval_phi(e, v);
     case LLVMICmp: return compare(e, v);
     case LLVMSExt: return resize(e, bits, true, gr_eval(e, x));
-    case LLVMZExt:
-    case LLVMTrunc: return resize(e, bits, false, gr_eval(e, x));
+    case LLVMTrunc:
+        if (bits == 32 && width(x) == 64)
+            return gr_eval_half(e, x, false);
+        return resize(e, bits, false, gr_eval(e, x));
+    case LLVMZExt: return resize(e, bits, false, gr_eval(e, x));
     case LLVMFreeze: return gr_eval(e, x);
     case LLVMSelect:
         if (with_overflow(x, 1)) // a product that wraps is too large to be allocated
