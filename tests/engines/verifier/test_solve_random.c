@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static unsigned count = 200, seed = 1;
+static unsigned count = 120, seed = 1;
 
 enum { MOST_SYMBOLS = 4, MOST_READS = 2, DEPTH = 3 };
 

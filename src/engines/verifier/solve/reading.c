@@ -194,7 +194,10 @@ static const GrPoly *division(GrReading *r, const GrTerm *x) {
     const GrPoly *b = is_signed ? gr_read(r, x->arg[1]) : gr_read_unsigned(r, x->arg[1]);
     const GrPoly *q, *rem;
     gr_read_division(r, a, b, is_signed ? GR_ROUND_TO_0 : GR_ROUND_DOWN, &q, &rem);
-    return x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
+    q = x->op == GR_TERM_SDIV || x->op == GR_TERM_UDIV ? q : rem;
+    // A number below 0 is a large one without a sign, and so may be its results: they get their sign back.
+    bool large = !is_signed && gr_reading_range(r, gr_read(r, x->arg[0])).low < 0;
+    return large ? gr_read_cut(r, q, x->bits) : q;
 }
 
 static const GrPoly *choice(GrReading *r, const GrTerm *x) {

@@ -57,13 +57,18 @@ static void work(void *user, int out) {
     gr_attempt(j->s->z, j->s->t, j->q, j->deadline, out);
 }
 
-static void say(GrSolved *out, const char *text, size_t len) {
-    snprintf(out->text, sizeof out->text, "%.*s", (int)len, text);
-    out->how = out->text;
+// A text that outlives the answer, however that is copied.
+static const char *kept(const GrSolver *s, const char *text) {
+    static const char *const usual[] = {"integers", "small scope", "bit strings"};
+    for (unsigned k = 0; k < sizeof usual / sizeof *usual; k++)
+        if (!strcmp(usual[k], text))
+            return usual[k];
+    const char *copy = gr_arena_strdup(&s->t->arena, text);
+    return copy ? copy : "memory is out";
 }
 
-// What the child said. False: it broke off.
-static void understand(const GrChildResult *r, GrSolved *out) {
+// What the child said, and in text[0 .. size) why or how.
+static void understand(const GrChildResult *r, GrSolved *out, char *text, size_t size) {
     size_t at = 0;
     GrMessage m;
     while (r->len - at >= sizeof m) {
@@ -73,12 +78,12 @@ static void understand(const GrChildResult *r, GrSolved *out) {
             if (gr_model_take(&out->model, r->data + at, r->len - at))
                 out->answer = GR_ANSWER_YES;
             else
-                say(out, "the solver broke off", strlen("the solver broke off"));
+                snprintf(text, size, "the solver broke off");
             return;
         }
         if (m.len > r->len - at)
             return;
-        say(out, r->data + at, m.len);
+        snprintf(text, size, "%.*s", (int)m.len, r->data + at);
         if (m.kind == GR_MESSAGE_NO)
             out->answer = GR_ANSWER_NO;
         at += m.len;
@@ -111,15 +116,16 @@ gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) 
     out->seconds = gr_seconds_now() - begin;
     if (st != GR_OK)
         return st;
-    understand(&r, out);
+    char text[256] = "";
+    understand(&r, out, text, sizeof text);
     free(r.data);
-    if (r.end == GR_CHILD_DIED && out->answer == GR_ANSWER_UNKNOWN) {
-        char doing[sizeof out->text];
-        snprintf(doing, sizeof doing, "%s", out->text);
-        snprintf(out->text, sizeof out->text, "the solver died, perhaps of its memory limit%s%.190s",
-                 *doing ? "; before that: " : "", doing);
-        out->how = out->text;
-    }
+    if (r.end == GR_CHILD_DIED && out->answer == GR_ANSWER_UNKNOWN)
+        out->how = gr_arena_printf(&s->t->arena, "the solver died, perhaps of its memory limit%s%s",
+                                   *text ? "; before that: " : "", text);
+    else if (*text)
+        out->how = kept(s, text);
+    if (!out->how)
+        out->how = "memory is out";
     // The child looked as well. Whatever happened to its memory, what is told as a race holds.
     if (out->answer == GR_ANSWER_YES && gr_model_holds(&out->model, s->t, q) != GR_HOLDS_YES) {
         gr_model_free(&out->model);

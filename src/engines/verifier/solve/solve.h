@@ -44,9 +44,8 @@ typedef struct GrSolverModel {
 typedef struct GrSolved {
     GrAnswer answer;
     GrSolverModel model; // of YES
-    const char *
-        how; // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Static text or in `text`
-    char text[256];
+    // "integers", "small scope", "bit strings"; of UNKNOWN the term or limit that defeated it. Lives as long as the GrTerms.
+    const char *how;
     double seconds;
 } GrSolved;
 
