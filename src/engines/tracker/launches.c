@@ -243,6 +243,18 @@ static void keep_copy(TrackerLaunches *t, const Copy *c) {
     t->nomem |= !gr_vec_push(&t->copies, *c);
 }
 
+// The memory is gone: what comes at the same place later is another allocation.
+static void forget_copies(TrackerLaunches *t, const GrCopyState *gone) {
+    for (size_t k = 0; k < t->copies.len; k++) {
+        Copy *c = &t->copies.data[k];
+        unsigned n = 0;
+        for (unsigned i = 0; i < c->n_sides; i++)
+            if (c->side[i].end <= gone->at || c->side[i].at >= gone->end)
+                c->side[n++] = c->side[i];
+        c->n_sides = n;
+    }
+}
+
 static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known) {
     Copy c = copy_of(t, w);
     bool alone = knows_all(t, known);
@@ -255,9 +267,13 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known)
     for (unsigned k = 0; k < c.n_sides && t->out && !alone; k++)
         gr_boxes_look(t->session, t->out, t->newest, &c.side[k], comes_before, &a);
     tell_running(t, c.turn.stream, &c);
-    if (w->type != GR_WORK_FREE)
+    if (w->type != GR_WORK_FREE) {
         keep_copy(t, &c);
-    else if (t->out && !alone)
+        return;
+    }
+    if (c.n_sides)
+        forget_copies(t, &c.side[0]);
+    if (c.n_sides && t->out && !alone)
         gr_boxes_clear(t->session, t->out, &c.side[0]);
 }
 
@@ -265,6 +281,8 @@ static void copy_begins(TrackerLaunches *t, const GrWork *w, const Clock *known)
 static void freed(TrackerLaunches *t, const GrWork *w) {
     Copy c = copy_of(t, w);
     Asks a = {t->work.host};
+    if (c.n_sides)
+        forget_copies(t, &c.side[0]);
     if (!t->out || !c.n_sides || knows_all(t, t->work.host))
         return;
     gr_boxes_look(t->session, t->out, t->newest, &c.side[0], comes_before, &a);

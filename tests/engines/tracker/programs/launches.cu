@@ -285,6 +285,16 @@ static struct {
          TWO(put, s.b)(q);
          CHECK(cudaFreeAsync(q, s.b));
      }},
+    {"copied_and_freed", [](Setup &s) { // clean
+         int *p, *q;
+         CHECK(cudaMallocAsync(&p, N * sizeof(int), s.a));
+         CHECK(cudaMemcpyAsync(p, s.host, N * sizeof(int), cudaMemcpyHostToDevice, s.a));
+         CHECK(cudaFreeAsync(p, s.a));
+         CHECK(cudaStreamSynchronize(s.b));
+         CHECK(cudaMallocAsync(&q, N * sizeof(int), s.b)); // likewise
+         TWO(put, s.b)(q);
+         CHECK(cudaFreeAsync(q, s.b));
+     }},
     {"graph_no_edge", [](Setup &s) { launch_graph(s, false); }}, // AB read-write race
     {"graph_edge", [](Setup &s) { launch_graph(s, true); }},     // clean
     {"captured_branches", [](Setup &s) { // AB read-write race
