@@ -37,6 +37,8 @@ struct TrackerLaunches {
     uint64_t first; // streams have higher numbers
     VEC(uint32_t)
     begun; // by the stream's number less `first` less 1: the last turn that has begun since everything was settled
+    VEC(uint32_t) lost; // likewise, that GrLaunches has no more
+    uint64_t lost_to;   // launches with higher numbers are there
     VEC(Running) running;
     VEC(Copy) copies;
     uint64_t newest, forgotten; // launch; copies
@@ -48,7 +50,7 @@ struct TrackerLaunches {
 
 static uint32_t *begun_of(TrackerLaunches *t, uint64_t stream) {
     while (t->begun.len < stream - t->first)
-        if (!gr_vec_push(&t->begun, 0)) {
+        if (!gr_vec_push(&t->begun, 0) || !gr_vec_push(&t->lost, 0)) {
             t->nomem = true;
             return NULL;
         }
@@ -119,6 +121,23 @@ static void put_copy(TrackerLaunches *t, GrView *v, const Copy *c) {
     }
 }
 
+// A launch takes the place of an old one.
+static void lose(TrackerLaunches *t, const GrLaunchState *old) {
+    if (old->number <= t->out->settled || old->stream <= t->first || old->stream - t->first > t->lost.len)
+        return;
+    uint32_t *turn = &t->lost.data[old->stream - t->first - 1];
+    *turn = old->turn > *turn ? old->turn : *turn;
+    t->lost_to = old->number > t->lost_to ? old->number : t->lost_to;
+}
+
+// Up to which number all launches come before what knows that much; 0: not known.
+static uint64_t floor_of(const TrackerLaunches *t, const Clock *known) {
+    for (size_t k = 0; k < t->lost.len && t->lost_to; k++)
+        if (t->lost.data[k] > known_of(known, t->first + k + 1))
+            return 0;
+    return t->lost_to;
+}
+
 static GrView *new_view(TrackerLaunches *t, const Running *r) {
     GrView *v = &t->out->view[r->launch % GR_VIEWS];
     memset(v, 0, offsetof(GrView, copy));
@@ -127,6 +146,7 @@ static GrView *new_view(TrackerLaunches *t, const Running *r) {
     for (size_t k = 0; k < t->copies.len; k++)
         if (t->copies.data[k].turn.turn > known_of(r->known, t->copies.data[k].turn.stream))
             put_copy(t, v, &t->copies.data[k]);
+    v->floor = floor_of(t, r->known);
     v->number = r->launch;
     return v;
 }
@@ -165,6 +185,7 @@ static void kernel_begins(TrackerLaunches *t, const GrWork *w, Clock *known) {
     *begun = turn.turn;
     if (t->out) {
         GrLaunchState *l = &t->out->of[w->launch % GR_LAUNCHES];
+        lose(t, l);
         *l = (GrLaunchState){.stream = (uint32_t)turn.stream,
                              .device = (uint32_t)w->device,
                              .turn = turn.turn,
@@ -315,7 +336,8 @@ static void begins(TrackerLaunches *t, const GrWork *w) {
 static void settle(TrackerLaunches *t) {
     gr_work_settle(&t->work);
     // Streams come and go, those of a graph's branches with each launch of it.
-    t->work.streams.len = t->begun.len = 0;
+    t->work.streams.len = t->begun.len = t->lost.len = 0;
+    t->lost_to = 0;
     t->first = t->work.n_streams;
     t->copies.len = 0;
     __atomic_store_n(&t->quiet, true, __ATOMIC_RELAXED);

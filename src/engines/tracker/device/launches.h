@@ -54,6 +54,8 @@ GR_INLINE Stands gr_stands(uint32_t mine, uint32_t number, GR_GLOBAL GrLaunchSta
         return STANDS_BEFORE;
     GR_GLOBAL GrView *v = gr_view(mine);
     *of = gr_launch_state(number);
+    if (v && (int32_t)(number - (uint32_t)gr_load64(&v->floor)) <= 0)
+        return STANDS_BEFORE;
     if (!v || !*of)
         return STANDS_UNKNOWN;
     uint32_t stream = gr_load32(&(*of)->stream);

@@ -153,9 +153,10 @@ typedef struct GrCopyState {
 } GrCopyState;
 
 // What a launch that is `apart` knows of others; by its number modulo GR_VIEWS.
-enum { GR_VIEWS = 128, GR_STREAMS = 64, GR_COPIES = 64 };
+enum { GR_VIEWS = 128, GR_STREAMS = 256, GR_COPIES = 64 };
 typedef struct GrView {
     uint64_t number; // 0: none
+    uint64_t floor;  // launches up to that number come before the launch
     uint64_t known
         [GR_STREAMS]; // by the stream's number modulo GR_STREAMS: stream << 32 | the last turn that comes before the launch
     uint32_t copies, unused; // of `copy`, that do not come before the launch

@@ -191,6 +191,17 @@ static struct {
              nothing<<<1, 1, 0, s.b>>>(s.x);
          TWO(take, s.b)(s.x, s.y);
      }},
+    {"long_ago_and_event", [](Setup &s) { // clean
+         TWO(put, s.a)(s.x);
+         CHECK(cudaEventRecord(s.event, s.a));
+         CHECK(cudaStreamWaitEvent(s.b, s.event, 0));
+         for (int k = 0; k < 9000; k++) // more than the tracker remembers, and the host waits for none
+             nothing<<<1, 1, 0, k % 2 ? s.a : s.b>>>(s.x);
+         CHECK(cudaEventRecord(s.event, s.a));
+         CHECK(cudaStreamWaitEvent(s.b, s.event, 0));
+         TWO(slow, s.a)(s.y + N); // beside it
+         TWO(take, s.b)(s.x, s.y);
+     }},
     {"one_of_two_streams", [](Setup &s) { // AB read-write race
          TWO(nothing, s.a)(s.x);
          CHECK(cudaEventRecord(s.event, s.a));
