@@ -8,7 +8,7 @@
 uint64_t __gr_extent(uint64_t base) {
     GR_GLOBAL GrExtent *all = (GR_GLOBAL GrExtent *)GR_CONTROL.extents;
     uint32_t slot = gr_extent_slot(base);
-    GR_GLOBAL GrLaunches *launches = (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+    GR_GLOBAL GrLaunches *launches = gr_launches();
     if (launches && gr_load64(&launches->several)) // another launch may write what this one only reads
         return 0;
     GR_ROLLED

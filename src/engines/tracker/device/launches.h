@@ -7,9 +7,18 @@
 
 #include "engines/tracker/device/record.h"
 
+// A GPU's driver tells nothing of launches (engines/tracker/launches.h): the code that compares them is left out there, which would take registers.
+GR_INLINE GR_GLOBAL GrLaunches *gr_launches(void) {
+#ifdef GR_SEQUENTIAL
+    return (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+#else
+    return 0;
+#endif
+}
+
 // 0: not known, or no more.
 GR_INLINE GR_GLOBAL GrLaunchState *gr_launch_state(uint32_t number) {
-    GR_GLOBAL GrLaunches *all = (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+    GR_GLOBAL GrLaunches *all = gr_launches();
     if (!all)
         return 0;
     GR_GLOBAL GrLaunchState *l = &all->of[number & (GR_LAUNCHES - 1)];
@@ -39,7 +48,7 @@ GR_INLINE GR_GLOBAL GrBlockState *gr_block_place(uint32_t places, uint32_t block
 
 // What the launch knows of others; 0: not known.
 GR_INLINE GR_GLOBAL GrView *gr_view(uint32_t number) {
-    GR_GLOBAL GrLaunches *all = (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+    GR_GLOBAL GrLaunches *all = gr_launches();
     GR_GLOBAL GrView *v = &all->view[number & (GR_VIEWS - 1)];
     return (uint32_t)gr_load64(&v->number) == number ? v : 0;
 }
@@ -48,7 +57,7 @@ GR_INLINE GR_GLOBAL GrView *gr_view(uint32_t number) {
 typedef enum Stands { STANDS_BEFORE, STANDS_APART, STANDS_UNKNOWN } Stands;
 
 GR_INLINE Stands gr_stands(uint32_t mine, uint32_t number, GR_GLOBAL GrLaunchState **of) {
-    GR_GLOBAL GrLaunches *all = (GR_GLOBAL GrLaunches *)GR_CONTROL.launches;
+    GR_GLOBAL GrLaunches *all = gr_launches();
     *of = 0;
     if ((int32_t)(number - (uint32_t)gr_load64(&all->settled)) <= 0)
         return STANDS_BEFORE;

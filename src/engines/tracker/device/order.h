@@ -248,6 +248,9 @@ typedef struct Look {
     uint32_t apart;              // GrLaunchState.apart
 } Look;
 
+// Whether other launches run beside its own.
+GR_INLINE int is_apart(const Look *l) { return gr_launches() && l->apart; }
+
 // What is kept of a block of a launch; `none`: another launch has the place.
 GR_INLINE uint32_t word_of_block(uint32_t launch, uint32_t block, unsigned k, uint32_t none) {
     uint64_t w = gr_load64(&gr_block_place(gr_places_of(launch), block)->word[k]);

@@ -104,7 +104,7 @@ GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t her
 
 // Whether other launches run beside this one, as far as that is known, or another thread has this one's place.
 GR_INLINE int is_special(void) {
-    if (!GR_CONTROL.launches)
+    if (!gr_launches())
         return 0;
     Me m = gr_me();
     GR_GLOBAL GrLaunchState *l = gr_launch_state(m.launch);

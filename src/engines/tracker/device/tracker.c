@@ -123,7 +123,7 @@ static void compare(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t 
     if (!gr_word_read(word, gr_load64(&cell->more[k]), &e) && (!fresh || !read_fresh(cell, k, word, &e)))
         return;
     if (e.launch != l->mine.launch) {
-        if (l->apart && !l->shared)
+        if (is_apart(l) && !l->shared)
             compare_apart(l, &e, at);
         return;
     }
@@ -153,7 +153,7 @@ GR_INLINE int outdated(const Look *l, uint64_t word, uint64_t own) {
     if (!word)
         return 1;
     if (!same_launch(l, word)) // visit() has left out those that are over
-        return !l->apart || l->shared;
+        return !is_apart(l) || l->shared;
     int same_block = gr_word_block(word) == gr_word_block(own);
     int behind = same_block && gr_word_barriers(word) != gr_word_barriers(own);
     if (gr_word_strength(word) == GR_ASYNC && same_block)
@@ -211,7 +211,7 @@ static unsigned place(const Look *l, const uint64_t word[2], uint64_t own) {
 }
 
 static void meet(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint64_t at, int fresh) {
-    if (!word || (!same_launch(l, word) && (!l->apart || l->shared)) || !concerns(l, word) ||
+    if (!word || (!same_launch(l, word) && (!is_apart(l) || l->shared)) || !concerns(l, word) ||
         (same_thread(l, word) && gr_word_strength(word) != GR_ASYNC) ||
         !(l->mine.writes || word & GR_WORD_WRITES) || !(gr_word_bytes(word) & l->mine.bytes))
         return;
@@ -247,7 +247,7 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     for (unsigned k = 2; k < GR_HISTORY; k++)
         meet(l, cell, k, gr_load64(&cell->word[k]), at, 0);
     uint64_t kept[2] = {word[0], word[1]};
-    for (unsigned k = 0; l->apart && !l->shared && k < 2; k++)
+    for (unsigned k = 0; is_apart(l) && !l->shared && k < 2; k++)
         kept[k] = is_over(l, cell, k, word[k]) ? 0 : word[k];
     unsigned k = place(l, kept, own);
     if (k == 2) {
@@ -357,7 +357,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
             continue;
         GR_GLOBAL GrCell *cell = cell_at(&l, where);
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
-        if (l.apart && !l.shared && GR_CONTROL.word_mode != GR_WORDS_LOOKED_UP)
+        if (is_apart(&l) && !l.shared && GR_CONTROL.word_mode != GR_WORDS_LOOKED_UP)
             meet_copies(&l, where & ~UINT64_C(3));
         if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
             (void)(gr_load64(&cell->word[0]) | gr_load64(&cell->word[1]));
@@ -395,7 +395,7 @@ void __gr_saw(uint32_t what, uint64_t at) {
             uint64_t word = gr_load64(&cell->word[k]);
             uint32_t block = gr_word_block(word), theirs = gr_word_strength(word);
             if (!same_launch(&l, word)) {
-                if (l.apart && !l.shared)
+                if (is_apart(&l) && !l.shared)
                     saw_apart(&l, &cell->word[k], word);
             } else if (word & GR_WORD_WRITES && !(word & GR_WORD_SEEN) && concerns(&l, word) &&
                        is_strong(theirs) && !same_thread(&l, word) &&
