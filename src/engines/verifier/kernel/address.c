@@ -99,7 +99,8 @@ static void gather(Sum *s, const GrTerm *a, unsigned depth) {
         unsigned before = s->n_bases;
         Sum in = {.w = s->w, .rest = gr_term_const(s->w->t, 64, 0)};
         gather(&in, a->arg[0]->arg[0], depth + 1);
-        if (in.n_bases == 1 && in.base[0]->sym->kind == GR_SYM_OBJECT && before < 4) {
+        if (in.n_bases == 1 && in.base[0]->sym->kind == GR_SYM_OBJECT &&
+            in.base[0]->sym->scope == GR_SYM_BLOCK && before < 4) {
             s->base[s->n_bases++] = in.base[0];
             keep(s, in.rest);
         } else {

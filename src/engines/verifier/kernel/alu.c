@@ -230,7 +230,8 @@ static const GrTerm *cvt(const Alu *a) {
         return NULL;
     // A 32-bit address of shared memory is the 64-bit one.
     if (x->op == GR_TERM_TRUNC && bits == 64 && x->bits == 32 && !gr_ptx_type_is_signed(from) &&
-        x->arg[0]->op == GR_TERM_SYM && x->arg[0]->sym->kind == GR_SYM_OBJECT)
+        x->arg[0]->op == GR_TERM_SYM && x->arg[0]->sym->kind == GR_SYM_OBJECT &&
+        x->arg[0]->sym->scope == GR_SYM_BLOCK)
         return x->arg[0];
     const GrTerm *v = gr_term_resize(a->t, bits, gr_ptx_type_is_signed(from), x);
     // A register wider than the type is extended by the type's sign.

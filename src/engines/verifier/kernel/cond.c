@@ -118,7 +118,7 @@ const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block) {
         return gr_term_true(w->t);
     if (dominator == w->f->cfg.order[0] && w->guard[block])
         return w->guard[block];
-    uint32_t up = w->f->cfg.blocks[block].idom, n = 0, few[64], *list = few, cap = 64;
+    uint32_t n = 0, few[64], *list = few, cap = 64;
     for (uint32_t b = block; b != dominator && b != UINT32_MAX; b = w->f->cfg.blocks[b].idom) {
         if (n == cap) {
             uint32_t *more = malloc((size_t)cap * 2 * sizeof *more);
@@ -132,7 +132,6 @@ const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block) {
         }
         list[n++] = b;
     }
-    (void)up;
     const GrTerm *out = gr_term_true(w->t);
     while (n && out) {
         const GrTerm *c = w->cond[list[--n]];

@@ -6,7 +6,7 @@
 
 enum { MOST_STATEMENTS = 150000, DEEPEST = 64 };
 
-static bool append(KFlat *f, PtxStmt *s) {
+static void append(KFlat *f, PtxStmt *s) {
     s->prev = f->body.last;
     s->next = NULL;
     if (f->body.last)
@@ -15,7 +15,6 @@ static bool append(KFlat *f, PtxStmt *s) {
         f->body.first = s;
     f->body.last = s;
     f->n_statements++;
-    return true;
 }
 
 // ---- Places ------------------------------------------------------------------------------------------------------
@@ -204,7 +203,8 @@ static bool put_label(KFlat *f, KFrame *frame, const PtxStmt *from, PtxLabel *l)
     s->origin = from;
     s->frame = frame;
     l->stmt = &s->stmt;
-    return append(f, &s->stmt);
+    append(f, &s->stmt);
+    return true;
 }
 
 // The branch of a frame, to labels of that frame.

@@ -49,16 +49,13 @@ bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a) {
     return a && gr_term_symbols(a, see_variance, &d) && !d.varies;
 }
 
-// Counters of this loop and of one around it may be in a function of the rounds.
-static const KLoop *counted_outside(const KLoop *l) { return l->parent; }
-
 static void see_uniformity(void *user, const GrSymbol *s) {
     Depends *d = user;
     if (s->scope != GR_SYM_THREAD || (d->phi && s == d->phi->sym))
         return;
     if (s->kind == GR_SYM_COUNTER) {
         const KLoop *l = loop_of_counter(d->w, s);
-        d->is_thread |= l != d->loop && l != counted_outside(d->loop);
+        d->is_thread |= l != d->loop && l != d->loop->parent; // a function of the rounds of two loops at most
     } else {
         d->is_thread = true;
     }

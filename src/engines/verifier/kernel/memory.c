@@ -135,6 +135,7 @@ static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigne
         return NULL;
     bool constant = o->var && o->var->space == PTX_CONST;
     bool global = (o->kind == GR_OBJECT_PARAM || o->kind == GR_OBJECT_GLOBAL) && !is_changing(w, o);
+    global = global && !is_strong(s->stmt.instr); // who loads so expects others to change it
     if (size <= 8 && (constant || (w->walk && global && !o->written && !w->unknown_written_before))) {
         const GrTerm *off =
             gr_term_2(w->t, GR_TERM_ADD, to->offset, gr_term_const(w->t, 64, (uint64_t)element * size));

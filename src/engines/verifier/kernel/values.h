@@ -92,7 +92,6 @@ typedef struct KWalk {
     Map memo, frees, phis;
     VEC(KPhi *) phi_list;
     unsigned depth;
-    const KStmt *at; // being executed
     bool nomem;
     const char *limit;
 } KWalk;

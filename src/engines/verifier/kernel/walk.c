@@ -164,7 +164,6 @@ static void jump(KWalk *w, const KStmt *s) {
 static void step(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     unsigned flags = gr_ptx_instr_flags(i);
-    w->at = s;
     if (i->op == PTX_OP_UNKNOWN)
         gr_gap(w, s, true, i->opcode);
     if (flags & (PTX_F_BRANCH | PTX_F_EXIT))
