@@ -36,6 +36,35 @@ static Half half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence
     return h;
 }
 
+typedef struct Waits {
+    const GrTerm *result;
+    bool other;
+} Waits;
+
+typedef struct Sought {
+    const GrSymbol *s;
+    bool found;
+} Sought;
+
+static void compare(void *user, const GrSymbol *s) {
+    Sought *x = user;
+    x->found |= x->s == s;
+}
+
+static void see_cause(void *user, const GrSymbol *s) {
+    Waits *w = user;
+    Sought x = {.s = s};
+    if (s->kind != GR_SYM_COUNTER && s->kind != GR_SYM_FREE)
+        return;
+    w->other |= !gr_term_symbols(w->result, compare, &x) || !x.found;
+}
+
+// Whether nothing but what it returned ends its loop: not a count of attempts, nor another value.
+static bool waits(const GrSync *s) {
+    Waits w = {.result = s->result};
+    return s->spins && s->until && s->result && gr_term_symbols(s->until, see_cause, &w) && !w.other;
+}
+
 // What the access waited for: a lock (`lock`), or a flag.
 static Half find_acquire(const GrKernelAccess *a, GrLevel level, bool lock) {
     bool fence = false, narrow = false;
@@ -44,7 +73,7 @@ static Half find_acquire(const GrKernelAccess *a, GrLevel level, bool lock) {
         if (s->is_fence) {
             fence |= covers(s->scope, level);
             narrow |= !covers(s->scope, level);
-        } else if (s->spins && (lock ? s->is_cas || s->is_exch : s->is_read))
+        } else if (waits(s) && (lock ? s->is_cas || s->is_exch : s->is_read))
             return half_of(s, acquires(s), fence, narrow, level);
         else if (lock && (s->is_write || s->is_exch)) // it may have been given back already
             return (Half){NULL, NONE};

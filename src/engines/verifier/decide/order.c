@@ -18,8 +18,23 @@ static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
     return a ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, 1)) : NULL;
 }
 
+static bool is_in(const GrKernelAccess *a, const GrLoop *l) {
+    const GrLoop *at = a->loop;
+    while (at && at != l)
+        at = at->parent;
+    return at;
+}
+
+// What a thread that has left a loop, which runs once, knows of its last round.
+static const GrTerm *when_left(GrBound *b, const GrKernelAccess *a, const GrLoop *l, uint32_t thread) {
+    if (!l->left || l->parent || is_in(a, l))
+        return gr_term_true(b->t);
+    const GrTerm *left = gr_bound_term(b, l->left);
+    return left ? gr_term_of_thread(b->t, left, thread, false) : NULL;
+}
+
 // Loops that a thread has entered since the barrier and not gone round.
-static const GrTerm *still(GrBound *b, const GrAfter *x, uint32_t thread) {
+static const GrTerm *still(GrBound *b, const GrKernelAccess *a, const GrAfter *x, uint32_t thread) {
     const GrTerm *all = gr_term_true(b->t);
     for (size_t k = 0; k < b->model->loops.len; k++) {
         const GrLoop *l = b->model->loops.data[k];
@@ -27,6 +42,7 @@ static const GrTerm *still(GrBound *b, const GrAfter *x, uint32_t thread) {
             const GrTerm *at = counter(b, l, thread);
             all = gr_and(b->t, all,
                          at ? gr_term_2(b->t, GR_TERM_EQ, at, gr_term_const(b->t, at->bits, 0)) : NULL);
+            all = gr_and(b->t, all, when_left(b, a, l, thread));
         }
     }
     return all;
@@ -58,12 +74,14 @@ static const GrTerm *same_round(GrBound *b, const GrAfter *x, const GrAfter *y) 
 }
 
 // Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
-static const GrTerm *same_instance(GrBound *b, const GrAfter *x, const GrAfter *y) {
-    const GrTerm *all = gr_and(b->t, still(b, x, 1), still(b, y, 2));
+static const GrTerm *same_instance(GrBound *b, const GrKernelAccess *first, const GrAfter *x,
+                                   const GrKernelAccess *second, const GrAfter *y) {
+    const GrTerm *all = gr_and(b->t, still(b, first, x, 1), still(b, second, y, 2));
     const GrLoop *l = x->barrier->loop;
     if (!l || !is_told(x) || !is_told(y))
         return all;
     all = gr_and(b->t, all, same_round(b, x, y));
+    all = gr_and(b->t, all, gr_and(b->t, when_left(b, first, l, 1), when_left(b, second, l, 2)));
     for (l = l->parent; l; l = l->parent)
         all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
     return all;
@@ -159,7 +177,7 @@ const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const G
     for (size_t i = 0; i < nx; i++)
         for (size_t j = 0; j < ny; j++)
             if (xs[i].barrier == ys[j].barrier)
-                any = gr_or(b->t, any, same_instance(b, &xs[i], &ys[j]));
+                any = gr_or(b->t, any, same_instance(b, x, &xs[i], y, &ys[j]));
     for (size_t k = 0; k < b->barriers.len && any && !gr_term_is_const(any, 1); k++) {
         GrBoundBarrier *r = &b->barriers.data[k];
         bool counts = r->b->kind == GR_BARRIER_BLOCK || r->b->kind == GR_BARRIER_GRID ||

@@ -97,6 +97,9 @@ static bool covers(PtxScope s, GrLevel level) {
 
 static bool is_volatile(const GrKernelAccess *a) { return a->sem == PTX_VOLATILE; }
 
+// A volatile access is a relaxed one of sys scope.
+static PtxScope scope_of(const GrKernelAccess *a) { return is_volatile(a) ? PTX_SCOPE_SYS : a->scope; }
+
 // The class of race that two such accesses would be. False: they may meet.
 static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel level, GrRaceKind *kind) {
     if (!x->writes && !y->writes)
@@ -104,13 +107,13 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
     *kind = x->writes && y->writes ? GR_RACE_WRITES : GR_RACE_READ;
     if (!(x->strong || x->atomic) || !(y->strong || y->atomic))
         return true;
-    if (is_volatile(x) || is_volatile(y)) {
+    if (!covers(scope_of(x), level) || !covers(scope_of(y), level)) {
+        *kind = GR_RACE_SCOPE;
+        return true;
+    }
+    if ((is_volatile(x) || is_volatile(y)) && level == GR_LEVEL_WARP && x->object->kind == GR_OBJECT_SHARED) {
         // Lanes of one warp that hand data over by volatile accesses to shared memory: CUDA C++ has no order there (--volatile auto).
         *kind = GR_RACE_VOLATILE;
-        return level == GR_LEVEL_WARP && x->object->kind == GR_OBJECT_SHARED;
-    }
-    if (!covers(x->scope, level) || !covers(y->scope, level)) {
-        *kind = GR_RACE_SCOPE;
         return true;
     }
     *kind = GR_RACE_SIZE;

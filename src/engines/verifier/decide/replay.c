@@ -42,18 +42,40 @@ static bool is_scalar(const GrBound *b, const GrSymbol *s) {
     return is_param_of(b, s);
 }
 
+static void see_value(void *user, const GrSymbol *s) {
+    if (s->kind == GR_SYM_HOST)
+        ((uint8_t *)user)[s->id] = 1;
+}
+
+// The host's values that grid, block and arguments are made of.
+static bool see_launch(const GrBound *b, uint8_t *used) {
+    bool ok = true;
+    for (unsigned d = 0; d < 3; d++)
+        ok = ok && gr_term_symbols(b->grid[d], see_value, used) &&
+             gr_term_symbols(b->block[d], see_value, used);
+    for (size_t k = 0; ok && b->launch && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        ok = (!a->value || gr_term_symbols(a->value, see_value, used)) &&
+             (!a->at || gr_term_symbols(a->at, see_value, used));
+    }
+    return ok;
+}
+
 void gr_witness_text(GrBound *b, const GrWitness *w, StrBuf *out) {
     gr_str_addf(out, "grid (%u,%u,%u), block (%u,%u,%u)", w->grid[0], w->grid[1], w->grid[2], w->block[0],
                 w->block[1], w->block[2]);
-    for (uint32_t k = 0; k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
+    uint8_t *used = calloc(b->t->n_symbols + 1u, 1);
+    if (!used || !see_launch(b, used))
+        out->oom = true;
+    for (uint32_t k = 0; !out->oom && k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
         const GrSymbol *s = b->t->symbols[k];
-        bool host = s->kind == GR_SYM_HOST && b->launch, param = !b->launch && is_scalar(b, s);
-        if (!s->of && (host || param))
+        if (used[k] || (!b->launch && !s->of && is_scalar(b, s)))
             gr_str_addf(out, ", %s = %lld", s->name,
                         (long long)(s->bits < 64 ? (int64_t)(w->solved.model.values[k] << (64 - s->bits)) >>
                                                        (64 - s->bits)
                                                  : (int64_t)w->solved.model.values[k]));
     }
+    free(used);
 }
 
 static void add_bytes(uint32_t param, uint32_t offset, uint32_t bits, uint64_t value, StrBuf *out) {

@@ -45,8 +45,9 @@ typedef struct GrPlace {         // one position of the source, and the calls th
 typedef struct GrLoop {
     uint32_t id, line;
     const struct GrLoop *parent;
-    GrSymbol *counter; // scope THREAD: how often the back edge was taken
-    bool has_barrier;  // some barrier of the block is in it
+    GrSymbol *counter;  // scope THREAD: how often the back edge was taken
+    const GrTerm *left; // what holds of its counter and others when a thread leaves it; NULL: not known
+    bool has_barrier;   // some barrier of the block is in it
     bool
         uniform; // every thread of a block goes round equally often, because of its condition or of a barrier in each round
 } GrLoop;

@@ -360,6 +360,7 @@ static void describe_loops(KWalk *w) {
         const GrTerm *left = gr_walk_left(w, l);
         bool same = left && gr_term_symbols(left, see_thread, user) && !user[1];
         l->loop->uniform = same || each_round;
+        l->loop->left = left;
     }
 }
 
