@@ -132,6 +132,11 @@ static bool may_alias(Eval *e, const Pointer *a, const Pointer *object) {
 
 static const Write nothing = {WRITE_NONE, NULL, NULL, 0, 0};
 
+static bool in_loop(const Eval *e, LLVMValueRef i) {
+    uint32_t block = gr_eval_block(e, i);
+    return block == FLOW_NONE || e->flow.blocks[block].outer != FLOW_NONE;
+}
+
 // A write of `bytes` (0: not known) at `p`.
 static Write ranged(Eval *e, LLVMValueRef i, WriteKind kind, const Pointer *p, uint64_t bytes,
                     const Pointer *to, uint64_t size) {
@@ -141,8 +146,10 @@ static Write ranged(Eval *e, LLVMValueRef i, WriteKind kind, const Pointer *p, u
     if (!p->offset || p->offset->op != GR_TERM_CONST)
         return some;
     uint64_t first = p->offset->value, wanted = to->offset->value;
+    // A pointer that a loop changes was another one in earlier rounds, where its places were others.
+    bool moves = p->to == POINTS_UNKNOWN && LLVMIsAInstruction(p->base) && in_loop(e, p->base);
     if (first >= wanted + size || (bytes && wanted >= first + bytes))
-        return nothing;
+        return moves ? some : nothing;
     if (!bytes || wanted < first || wanted + size > first + bytes)
         return some;
     return (Write){kind, i, i, wanted - first, 0};
