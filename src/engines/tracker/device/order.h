@@ -42,6 +42,8 @@ enum {
     WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
     FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32
     PHASES = 4,
+    TOLD =
+        8, // an mbarrier of the block may have told one of its threads that something is over: 1, launch << 32
     ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
 };
 
@@ -55,7 +57,8 @@ GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)l
 // number of this launch stays, and where the first releases of phases are lost, they are not known.
 static void begin_block(const Me *m) {
     GR_GLOBAL GrBlockState *b = gr_block_state(m->block);
-    for (unsigned k = 0; k < FIRST_IN_PHASE; k++) {
+    for (unsigned i = 0; i <= FIRST_IN_PHASE; i++) {
+        unsigned k = i < FIRST_IN_PHASE ? i : TOLD;
         uint64_t old = gr_load64(&b->word[k]);
         if ((uint32_t)(old >> 32) == m->launch)
             continue;
@@ -203,6 +206,8 @@ uint64_t __gr_order(uint32_t what, uint32_t lanes) {
     uint64_t count = gr_load64(&s->word[COUNTS]);
     uint32_t syncs = syncs_of(count), phase = (uint32_t)(count >> 32) + 1;
     uint64_t left = count & SOME_LEFT;
+    if (what & GR_ORDER_TOLD)
+        gr_store64(&gr_block_state(m.block)->word[TOLD], with_launch(m.launch, 1));
     uint32_t kind = what & 0xf, scope = what >> GR_ORDER_SCOPE & 7;
     if (kind == GR_ORDER_BARRIER) {
         uint64_t acquired = gr_load64(&s->word[ACQUIRED]);
@@ -379,6 +384,10 @@ static int pending(const Look *l, const GrEntry *e) {
         unsigned which = !e->value ? 0 : e->writes ? 1 : 2;
         return s && (gr_load64(&s->word[WAITED]) >> which * SYNC_BITS & SYNC_MASK) <= e->syncs;
     }
+    // In shared memory the mbarrier is beside the bytes, and only threads of that block can ask it.
+    if (l->shared && e->writes && !block_word(l, l->owner, TOLD, 1) && !block_word(l, l->me.block, TOLD, 1) &&
+        !block_word(l, e->block, TOLD, 1))
+        return 1;
     if (l->mine.barriers > e->barriers || e->block != (l->me.block & (GR_BLOCKS - 1)))
         return 0;
     uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);

@@ -47,6 +47,7 @@ enum {
                // of a weak one: a warp performs it (wmma)
     GR_WHAT_ACQUIRES = 1 << 20, // the access itself acquires: what it sees may order it
     GR_WHAT_DATA = 1 << 21,     // of a volatile load: its value is data, no flag and nothing that is polled
+    GR_WHAT_REDUCES = 1 << 24,  // of GR_ASYNC: it adds or the like, atomically
     GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
     GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
@@ -73,6 +74,7 @@ enum {
     GR_ORDER_LEFT =
         1 << 11, // of GR_ORDER_BARRIER: threads may have come to GR_ORDER_END and not to the barrier
 };
+enum { GR_ORDER_TOLD = 1 << 12 }; // an mbarrier of the block may have told that what completes on it is over
 typedef enum GrOrder {
     GR_ORDER_FENCE,   // fence, membar; or the release or acquire of an access
     GR_ORDER_BARRIER, // bar.sync and barrier.sync of all threads of the block
@@ -122,7 +124,7 @@ typedef struct GrThreadState {
 // Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.
 enum { GR_BLOCKS = 1 << 17 };
 typedef struct GrBlockState {
-    uint64_t word[8];
+    uint64_t word[9];
 } GrBlockState;
 
 // ---- Launches and copies --------------------------------------------------------------------------------------

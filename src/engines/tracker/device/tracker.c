@@ -60,6 +60,10 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
         return 0;
     if (theirs == GR_PENDING) // likewise
         return 0;
+    // Additions may meet. Of those and strong accesses nothing is said.
+    int adds = mine == GR_ASYNC && l->mine.value == 2, they_add = theirs == GR_ASYNC && e->value == 2;
+    if ((adds && (they_add || is_strong(theirs))) || (they_add && is_strong(mine)))
+        return 0;
     if (theirs == GR_ASYNC && pending(l, e))
         return class;
     if (theirs == GR_ASYNC &&
@@ -82,7 +86,7 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
         return 0;
     if ((!same_block || gr_blocks_alias()) && !unordered_between(l, e))
         return 0;
-    return with_values(l, e, class);
+    return mine == GR_ASYNC || theirs == GR_ASYNC ? class : with_values(l, e, class);
 }
 
 GR_INLINE int same_launch(const Look *l, uint64_t word) {
@@ -298,8 +302,12 @@ static uint32_t hash_of(uint64_t value) {
 }
 
 // What is kept of the value of an access.
+GR_INLINE uint32_t kept_of_async(uint32_t what) {
+    return what & GR_WHAT_REDUCES ? 2 : (what & (GR_WHAT_DATA | GR_WHAT_BULK)) != 0;
+}
+
 GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
-    return what & GR_WHAT_VALUE ? hash_of(value) : (what & (GR_WHAT_DATA | GR_WHAT_BULK)) != 0;
+    return what & GR_WHAT_VALUE ? hash_of(value) : kept_of_async(what);
 }
 
 #include "engines/tracker/device/quick.h"
@@ -468,5 +476,5 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
     if (GR_CONTROL.area)
-        access(site, what, at, bytes, ~UINT64_C(0), (what & GR_WHAT_BULK) != 0);
+        access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what));
 }

@@ -16,7 +16,7 @@
 //          bits 16-33  launch, the next 18 bits
 //          bits 34-40  barriers, the next 7 bits
 //          bits 41-47  other synchronization, the next 7 bits
-//          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK
+//          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK. 2: GR_WHAT_REDUCES
 //          bits 56-63  a hash of `word` without bits 4 to 6 and 9, which may change: tells that both halves are of one access
 //
 // The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So

@@ -42,13 +42,14 @@ static uint32_t of_fence(const PtxInstr *i) {
 // Without a semantics an arrival releases and a wait acquires, without a scope both do so for the block (PTX ISA 9.7.13.15).
 static uint32_t of_mbarrier(const PtxInstr *i) {
     GrStrength scope = i->scope == PTX_SCOPE_NONE ? GR_STRONG_CTA : scope_of(i->scope);
+    bool waits = gr_ptx_instr_has(i, PTX_MOD_test_wait) || gr_ptx_instr_has(i, PTX_MOD_try_wait);
     if (i->sem == PTX_RELAXED)
-        return 0;
+        return waits ? order(GR_ORDER_SOME, scope, GR_ORDER_TOLD) : 0;
     if (gr_ptx_instr_has(i, PTX_MOD_arrive) || gr_ptx_instr_has(i, PTX_MOD_arrive_drop) ||
         gr_ptx_instr_has(i, PTX_MOD_complete_tx))
         return order(GR_ORDER_SOME, scope, GR_ORDER_RELEASES);
-    if (gr_ptx_instr_has(i, PTX_MOD_test_wait) || gr_ptx_instr_has(i, PTX_MOD_try_wait))
-        return order(GR_ORDER_SOME, scope, GR_ORDER_ACQUIRES);
+    if (waits)
+        return order(GR_ORDER_SOME, scope, GR_ORDER_ACQUIRES | GR_ORDER_TOLD);
     return 0;
 }
 

@@ -14,6 +14,11 @@ typedef struct Part {
     uint32_t how; // bits besides
 } Part;
 
+enum {
+    BY_THREAD = GR_ASYNC << GR_WHAT_STRENGTH,         // over when its thread has waited
+    BY_MBARRIER = BY_THREAD | (uint32_t)GR_WHAT_WIDE, // over when an mbarrier has told
+};
+
 static gr_status put_operand(const TrackerWork *w, const Access *from, const Part *part) {
     unsigned operand = part->operand, size = part->size, lanes = part->lanes;
     PtxAccess access = part->access;
@@ -25,6 +30,7 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     PtxSite site = *from->site;
     site.space = space;
     site.access = access;
+    site.strong &= (part->how & BY_THREAD) != BY_THREAD; // else it is as BY_THREAD says
     a.site = &site;
     a.before = a.after = a.report = a.stmt;
     a.address = a.stmt->instr->operands[operand];
@@ -57,15 +63,10 @@ static unsigned matrices(const PtxInstr *i) {
     return gr_ptx_instr_has(i, PTX_MOD_x4) ? 4 : gr_ptx_instr_has(i, PTX_MOD_x2) ? 2 : 1;
 }
 
-enum {
-    BY_THREAD = GR_ASYNC << GR_WHAT_STRENGTH,         // over when its thread has waited
-    BY_MBARRIER = BY_THREAD | (uint32_t)GR_WHAT_WIDE, // over when an mbarrier has told
-};
-
 // cp.async and cp.async.bulk. The bytes may be read and written at any time from here on.
 static gr_status put_copy(const TrackerWork *w, const Access *a, GrSiteStatus *status) {
     const PtxInstr *i = a->stmt->instr;
-    if (i->n_operands < 3 || gr_ptx_instr_has(i, PTX_MOD_tensor) || gr_ptx_instr_has(i, PTX_MOD_reduce) ||
+    if (i->n_operands < 3 || gr_ptx_instr_has(i, PTX_MOD_tensor) ||
         gr_ptx_instr_has(i, PTX_MOD_multicast__cluster) || gr_ptx_instr_has(i, PTX_MOD_cp_mask) ||
         i->operands[1].kind != PTX_O_ADDRESS)
         return GR_OK;
@@ -77,11 +78,23 @@ static gr_status put_copy(const TrackerWork *w, const Access *a, GrSiteStatus *s
     if (bulk ? i->operands[2].kind != PTX_O_REG && i->operands[2].kind != PTX_O_INT : !size || size > 16)
         return GR_OK;
     *status = GR_SITE_CHECKED;
-    Part to = {0, PTX_ACCESS_WRITE, a->site->space, size, 32, &i->operands[2], how};
+    uint32_t reduces = gr_ptx_instr_has(i, PTX_MOD_reduce) ? GR_WHAT_REDUCES : 0;
+    Part to = {0, PTX_ACCESS_WRITE, a->site->space, size, 32, &i->operands[2], how | reduces};
     Part from = {1, PTX_ACCESS_READ, a->site->src_space, size, 32, &i->operands[2], how};
     gr_status st = put_operand(w, a, &to);
     // A fourth operand of cp.async: fewer bytes may be read.
     return st != GR_OK || (!bulk && i->n_operands > 3) ? st : put_operand(w, a, &from);
+}
+
+// st.async and red.async, of the shared memory of a block of the cluster: an mbarrier there tells.
+static gr_status put_later(const TrackerWork *w, const Access *a, GrSiteStatus *status) {
+    const PtxInstr *i = a->stmt->instr;
+    if (!a->site->async || a->site->space != PTX_SHARED_CLUSTER || i->n_operands != 3 ||
+        i->operands[2].kind != PTX_O_ADDRESS || !a->site->size)
+        return GR_OK;
+    *status = GR_SITE_CHECKED;
+    uint32_t how = i->op == PTX_OP_RED ? BY_MBARRIER | (uint32_t)GR_WHAT_REDUCES : BY_MBARRIER;
+    return put_operand(w, a, &(Part){0, PTX_ACCESS_WRITE, a->site->space, a->site->size, 32, NULL, how});
 }
 
 // ---- wmma ------------------------------------------------------------------------------------------------------
@@ -196,6 +209,8 @@ gr_status gr_tracker_put_other(const TrackerWork *w, const Access *a, GrSiteStat
         return put_operand(w, a, &(Part){0, PTX_ACCESS_WRITE, a->site->space, 16, 8 * matrices(i), NULL, 0});
     case PTX_OP_CP: return put_copy(w, a, status);
     case PTX_OP_WMMA: return put_matrix(w, a, status);
+    case PTX_OP_ST:
+    case PTX_OP_RED: return put_later(w, a, status);
     case PTX_OP_WGMMA:
     case PTX_OP_TCGEN05: *status = GR_SITE_DESCRIPTOR; return GR_OK;
     case PTX_OP_MULTIMEM: *status = GR_SITE_MULTIMEM; return GR_OK;

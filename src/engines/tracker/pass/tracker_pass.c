@@ -318,8 +318,8 @@ static gr_status put_begin(const TrackerWork *w, PtxFunc *f, Quiet *quiet) {
 
 static uint32_t order_of(const TrackerWork *w, const PtxFunc *f, const PtxStmt *s, const Code *code) {
     uint32_t order = gr_tracker_order(s->instr);
-    if (w->o->release_first)
-        return order;
+    if (w->o->release_first) // the paper knows no asynchronous operations
+        return order & (GR_ORDER_RELEASES | GR_ORDER_ACQUIRES) ? order & ~(uint32_t)GR_ORDER_TOLD : 0;
     if (gr_paths_early_end(&code->ends, &code->cfg, s))
         return GR_ORDER_END;
     if ((order & 0xf) == GR_ORDER_BARRIER && code->ends.any)

@@ -15,6 +15,10 @@ using namespace nvcuda;
 #define BULK_STORE(to, from)                                                                                 \
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;" ::"l"(to), "r"(SHARED(from))  \
                  : "memory")
+#define BULK_ADD(to, from)                                                                                   \
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.s32 [%0], [%1], 16;" ::"l"(to),     \
+                 "r"(SHARED(from))                                                                           \
+                 : "memory")
 #define BULK_COMMIT          asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define BULK_WAIT(groups)    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(groups) : "memory")
 #define BULK_WAIT_READ(groups) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory")
@@ -233,6 +237,30 @@ __global__ void bulk_wait_one(Memory *m)
     BULK_WAIT(1);
     KEEP(m->lock[0]); // C
     KEEP(m->lock[4]); // D
+}
+
+__global__ void bulk_add_both(Memory *m)
+{
+    __shared__ alignas(16) int word[4];
+    word[0] = word[1] = word[2] = word[3] = 1;
+    ASYNC_FENCE;
+    BULK_ADD(m->lock, word); // A
+    BULK_COMMIT;
+    BULK_WAIT(0);
+}
+__global__ void bulk_add_and_store(Memory *m)
+{
+    __shared__ alignas(16) int word[4];
+    word[0] = word[1] = word[2] = word[3] = 1;
+    ASYNC_FENCE;
+    if (BLOCK == 0) {
+        BULK_ADD(m->lock, word); // A
+        BULK_COMMIT;
+        BULK_WAIT(0);
+    } else {
+        LATER;
+        m->lock[2] = 7; // B
+    }
 }
 
 // ---- matrices of a warp ------------------------------------------------------------------------------------
@@ -465,7 +493,7 @@ static const Case cases[] = {
     CASE(volatile_warps_told, 1, 64), CASE(volatile_and_atomic_told, 2, 1),
     CASE(groups_wait_all, 1, 1), CASE(groups_wait_one, 1, 1), CASE(groups_wait_two, 1, 1), CASE(groups_wait_many, 1, 1),
     CASE(group_not_committed, 1, 1), CASE(group_none_committed, 1, 1), CASE(groups_of_others, 1, 1), CASE(bulk_wait_read, 1, 1),
-    CASE(bulk_wait, 1, 1), CASE(bulk_wait_one, 1, 1), CASE(wmma_store_then_load, 1, 32), CASE(wmma_store_syncwarp, 1, 32),
+    CASE(bulk_wait, 1, 1), CASE(bulk_wait_one, 1, 1), CASE(bulk_add_both, 2, 1), CASE(bulk_add_and_store, 2, 1), CASE(wmma_store_then_load, 1, 32), CASE(wmma_store_syncwarp, 1, 32),
     CASE(wmma_rows_of_lanes, 1, 32), CASE(wmma_columns_of_lanes, 1, 32), CASE(wmma_stride, 1, 64), CASE(wmma_load_overwritten, 1, 64),
     CASE(ended_before_barrier, 1, 64), CASE(ended_after_barrier, 1, 64), CASE(ended_after_release, 1, 64), CASE(lanes_met_before, 1, 2),
     CASE(lanes_met_between, 1, 2), CASE(lanes_met_by_others, 1, 3), CASE(fence_behind_unlock, 2, 1), CASE(fence_before_unlock, 2, 1),
