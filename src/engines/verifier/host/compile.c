@@ -260,7 +260,8 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
     }
     bool bitcode = status == 0;
     if (!bitcode) {
-        GR_TRY(run_nvcc(j, file, folder, false, false, &status, &typed, err));
+        // Quiet where it was tried with clang, which has said what is wrong.
+        GR_TRY(run_nvcc(j, file, folder, false, j->clang != NULL, &status, &typed, err));
         if (status)
             return gr_fail(err, GR_ERR_ARGUMENT, "%s: nvcc failed with status %d: %s", file, status,
                            typed ? typed : "");

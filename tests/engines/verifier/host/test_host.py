@@ -79,6 +79,10 @@ def main():
             assert ("argument 2.32: n\n" in one["3"] and "grid (n / 16," in one["3"]) == (c not in "2"), text
         both = subprocess.run([tool, figures, shapes], stdout=subprocess.PIPE, text=True, check=True).stdout
         assert both.count("launch of") == len(FIGURES) + len(SHAPES), both  # two programs: each has a main
+        two = f"{folder}/two_launches.cu"
+        text = subprocess.run([tool, two, f"{folder}/two_main.cu"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        check(text, two, {"two": ["grid (n * 2, 1, 1)", "argument 0.64: p#0 (cudaMalloc", "argument 1.32: n * 2", "3 < (n * 2)"]})
+        check(run(tool, two), two, {"two": ["grid (n, 1, 1)", "argument 0.64: a#0 (a parameter", "gap: nothing calls"]})
         return
     check(run(tool, figures), figures, FIGURES)
     check(run(tool, shapes), shapes, SHAPES)
