@@ -35,9 +35,8 @@ static gr_status find(char command[PATH_MAX], char folder[PATH_MAX], gr_error *e
     const char *there = is_in(built, file) ? built : is_in(installed, file) ? installed : NULL;
     if (!there)
         return gr_fail(err, GR_ERR_UNSUPPORTED,
-                       LIBRARY " is neither in %s nor in %s. It is built only where Z3 and LLVM 19 are: "
-                               "apt-get install libz3-dev llvm-19-dev, then build gpurace again",
-                       built, installed);
+                       LIBRARY " is neither in %s nor in %s: gpurace is not installed as a whole", built,
+                       installed);
     return snprintf(folder, PATH_MAX, "%s", there) < PATH_MAX
                ? GR_OK
                : gr_fail(err, GR_ERR_LIMIT, "%s: the name is too long", there);
