@@ -70,8 +70,14 @@ static void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
 // Of the cell at `here` of an access at `at`. `own`: the whole word of this access. 1: the slow path has done all of it.
 GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t here, uint64_t value,
                          GR_GLOBAL GrCell *cell, uint64_t own, int shared) {
-    uint64_t word[2], now[2];
+    uint64_t word[2], more[2], now[2];
+    uint32_t launch = (uint32_t)gr_grid_id();
     gr_load128(cell->word, word);
+    gr_load128(cell->more, more);
+    if (gr_word_is_old(word[0], more[0], launch) || gr_word_is_old(word[1], more[1], launch)) {
+        slow(site, what, at, value);
+        return 1;
+    }
     if (!changed(word[0], own) || word[1] == own)
         return 0;
     Found f[2] = {find(word[0], own, shared), find(word[1], own, shared)};
@@ -97,7 +103,7 @@ GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t her
         settle(site, what, here, value, cell, own, k, changed(before, word[0]) ? before : 0);
         return 0;
     }
-    GrEntry e = {.launch = (uint32_t)gr_grid_id(), .site = site, .value = kept_of(what, value)};
+    GrEntry e = {.launch = launch, .site = site, .value = kept_of(what, value)};
     gr_store64(&cell->more[k], gr_word_more(&e, own));
     return 0;
 }

@@ -243,16 +243,17 @@ static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t o
 // store is seen (there is no fence), and of two reads at once one.
 static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     uint64_t own = gr_word_of(&l->mine);
-    uint64_t word[2] = {gr_load64(&cell->word[0]), gr_load64(&cell->word[1])};
-    if (!changed(word[0], own) || word[1] == own)
+    uint64_t word[2] = {gr_load64(&cell->word[0]), gr_load64(&cell->word[1])}, kept[2];
+    for (unsigned k = 0; k < 2; k++)
+        kept[k] = gr_word_is_old(word[k], gr_load64(&cell->more[k]), l->me.launch) ? 0 : word[k];
+    if (!changed(kept[0], own) || kept[1] == own)
         return;
     for (unsigned k = 0; k < 2; k++)
         meet(l, cell, k, word[k], at, 0);
     for (unsigned k = 2; k < GR_HISTORY; k++)
         meet(l, cell, k, gr_load64(&cell->word[k]), at, 0);
-    uint64_t kept[2] = {word[0], word[1]};
     for (unsigned k = 0; is_apart(l) && !l->shared && k < 2; k++)
-        kept[k] = is_over(l, cell, k, word[k]) ? 0 : word[k];
+        kept[k] = is_over(l, cell, k, word[k]) ? 0 : kept[k];
     unsigned k = place(l, kept, own);
     if (k == 2) {
         keep_older(l, cell, own, gr_word_more(&l->mine, own), own);

@@ -85,6 +85,12 @@ static inline uint32_t gr_word_tid(uint64_t w) { return (uint32_t)(w >> 33) & 0x
 static inline uint32_t gr_word_barriers(uint64_t w) { return (uint32_t)(w >> 43) & 0x7ff; }
 static inline uint32_t gr_word_syncs(uint64_t w) { return (uint32_t)(w >> 54); }
 
+// Whether the word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other half is still to come.
+static inline int gr_word_is_old(uint64_t word, uint64_t more, uint32_t launch) {
+    return word && gr_word_launch(word) == (launch & 0x3f) &&
+           ((uint32_t)(more >> 16) & 0x3ffff) != (launch >> 6 & 0x3ffff) && gr_word_check(word) == more >> 56;
+}
+
 // Both halves. 0: they are of two accesses.
 static inline int gr_word_read(uint64_t w, uint64_t more, GrEntry *e) {
     if (gr_word_check(w) != more >> 56)

@@ -129,6 +129,8 @@ static bool decoded(VmModule *m, VmFunc *f) {
         bool guarded = i->body[0] != NULL;
         VmExec *x = guarded ? i->body : i->exec;
         x[0] = x[1] = x_call;
+        if (guarded) // nothing is called, so the lanes that do not take part need not go on by themselves
+            i->exec[0] = i->exec[1] = gr_vm_x_guard;
     }
     return true;
 }

@@ -49,6 +49,17 @@ __global__ void await(int *x, int *flag, int *out)
     __threadfence();
     *out = *x; // F
 }
+__global__ void nothing()
+{
+}
+// The first launch has one thread that stores, the last one another that loads, too.
+__global__ void first_and_last(int *x, int *out, int load)
+{
+    if (threadIdx.x == 0)
+        *x = 1; // P
+    else if (threadIdx.x == 32 && load)
+        *out = *x; // Q
+}
 __global__ void with_fences(int *x)
 {
     x[threadIdx.x + blockIdx.x * blockDim.x] = 1; // G
@@ -305,6 +316,15 @@ static struct {
          CHECK(cudaMallocAsync(&q, N * sizeof(int), s.b)); // likewise
          TWO(put, s.b)(q);
          CHECK(cudaFreeAsync(q, s.b));
+     }},
+    {"same_place_again", [](Setup &s) { // PQ read-write race
+         for (int k = 0; k < 65; k++) { // metadata of the first launch looks like that of the last
+             if (k % 64)
+                 nothing<<<1, 1, 0, s.a>>>();
+             else
+                 first_and_last<<<1, 64, 0, s.a>>>(s.x, s.y, k);
+             CHECK(cudaGetLastError());
+         }
      }},
     {"graph_no_edge", [](Setup &s) { launch_graph(s, false); }}, // AB read-write race
     {"graph_edge", [](Setup &s) { launch_graph(s, true); }},     // clean
