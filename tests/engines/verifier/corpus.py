@@ -46,9 +46,10 @@ def check(gpurace, program):
         done = subprocess.run([*words, "--", *options_of(program)], capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return {"failed": f"no report after {LIMIT} s"}
-    if "{" not in done.stderr:
+    begin_of = re.search(r"^\{", done.stderr, re.M)  # nvcc may have said something before
+    if not begin_of:
         return {"failed": f"no report, exit status {done.returncode}: {done.stderr[-300:]}"}
-    report = json.loads(done.stderr[done.stderr.index("{"):])
+    report = json.loads(done.stderr[begin_of.start():])
     counts = [sum(int(n[k]) for n in PAIRS.findall(str(report["coverage"]))) for k in range(4)]
     false = [r for r in report["races"] if not sides_known(program, r)]
     failed = ""
