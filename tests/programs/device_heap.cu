@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// WITHOUT: tracker
 // OUTPUT: longest word: disproportionately, 18 letters
 // OUTPUT: -7 0x1f 3.25 %
 // Memory from malloc and new in kernels: linked lists built in one launch and freed in the next, a string builder, virtual
