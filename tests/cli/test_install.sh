@@ -10,8 +10,12 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 cd /
 gpurace=$prefix/bin/gpurace
 "$gpurace" --version
-wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13\nlib/gpurace/libgpurace.so'
-found=$(cd "$prefix" && find bin lib -not -type d | sort)
+wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13'
+if [ -e "$build/lib/libgpurace-verifier.so" ]; then
+    wanted+=$'\nlib/gpurace/gpurace-launch\nlib/gpurace/libgpurace-verifier.so'
+fi
+wanted+=$'\nlib/gpurace/libgpurace.so'
+found=$(cd "$prefix" && find bin lib -not -type d | LC_ALL=C sort)
 [ "$found" = "$wanted" ] || { echo "installed:"; echo "$found"; exit 1; }
 for file in $found; do
     if readelf -d "$prefix/$file" | grep -E 'R(UN)?PATH' | grep -v '\[\$ORIGIN\]'; then

@@ -234,8 +234,6 @@ static void test_too_hard(void **state) {
     must(lt(x, y));
     q.seconds = 0.6;
     expect("two large factors", GR_ANSWER_UNKNOWN);
-    q.wrap = true;
-    expect("two large factors, as bits", GR_ANSWER_UNKNOWN);
 
     begin();
     T z[3], sum = num(0);

@@ -18,7 +18,7 @@ typedef struct Job {
     GrHost *out;
     GrHostCode *code;
     const char *nvcc, *clang;
-    const char *arch;       // "80"
+    const char *arch;       // "90"
     const char *shape[2];   // what makes PTX of -O0 shape; [1] may be NULL
     VEC(const char *) user; // the words that are passed on
     VEC(const char *) bitcode;
@@ -140,7 +140,7 @@ static gr_status sort_words(Job *j, gr_error *err) {
             st = no_memory(err);
     }
     if (st == GR_OK && !j->arch)
-        j->arch = "80";
+        j->arch = "90"; // what the CPU device has: code for older architectures alone is not looked at
     if (st == GR_OK && ndebug &&
         !gr_vec_push(&j->out->remarks, "compiled with -DNDEBUG: what the program asserts is not known"))
         st = no_memory(err);
