@@ -17,9 +17,11 @@
 
 // Sanitizers reserve terabytes of addresses, and what they print must be seen.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
+#define SANITIZED 1 // gcc
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)) // clang
 #else
-enum { SANITIZED = 0 };
+#define SANITIZED 0
 #endif
 
 double gr_seconds_now(void) {
