@@ -5,13 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST_PARTS = 10000, MOST_DEPTH = 100 };
+enum { MOST_PARTS = 10000, MOST_DEPTH = 100, MOST_NESTED = 3 };
 
 // The number of parts of an expression once each `+` and `{n}` is written out. Reads only as much of the syntax as that takes; what is
 // wrong with it regcomp will say.
 typedef struct Count {
     const char *p;
     unsigned depth;
+    unsigned
+        nested; // repetitions within repetitions, of what was read last: the C library's time is exponential in these
     bool too_many;
 } Count;
 
@@ -49,6 +51,7 @@ static uint64_t read_bound(Count *c) {
 
 static uint64_t count_parts(Count *c) {
     uint64_t all = 0, last = 0; // last: what a repetition would repeat, part of `all`
+    unsigned most_nested = 0;
     while (*c->p && !c->too_many) {
         char here = *c->p++;
         uint64_t times = 0;
@@ -61,9 +64,12 @@ static uint64_t count_parts(Count *c) {
         if (times) {
             all = checked(c, all + last * (times - 1));
             last = checked(c, last * times);
+            c->too_many |= ++c->nested > MOST_NESTED;
+            most_nested = c->nested > most_nested ? c->nested : most_nested;
             continue;
         }
         last = 1;
+        c->nested = 0;
         if (here == '\\' && *c->p)
             c->p++;
         else if (here == '[')
@@ -74,8 +80,10 @@ static uint64_t count_parts(Count *c) {
             c->depth--;
         } else if (here == '(')
             c->too_many = true;
+        most_nested = c->nested > most_nested ? c->nested : most_nested;
         all = checked(c, all + last);
     }
+    c->nested = most_nested;
     return all;
 }
 

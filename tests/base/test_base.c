@@ -183,15 +183,18 @@ static bool compiles(const char *text) {
 static void expressions_have_a_bound(void **state) {
     (void)state;
     static const char *const fine[] = {
-        "",       "^add",          "a+b*c?",       "(ab+)+", "[[:alpha:]_]+", "[]+++++++++++++++]",
-        "a{255}", "x|(y|z){1,20}", "\\+\\+\\+\\+", "a**",    "[^]]+",         "void k<(int|float)>"};
+        "",          "^add",          "a+b*c?",       "(ab+)+", "[[:alpha:]_]+", "[]+++++++++++++++]",
+        "a{255}",    "x|(y|z){1,20}", "\\+\\+\\+\\+", "a**",    "[^]]+",         "void k<(int|float)>",
+        "((a+b)*c)+"};
     static const char *const not [] = {"(",
                                        "[",
                                        "a{3,1}",
                                        "(a{100}){200}",
                                        "((((a{9}){9}){9}){9}){9}",
                                        "[[:nothing:]]",
-                                       "a{99999999999999999999}"};
+                                       "a{99999999999999999999}",
+                                       "a++()++++++++++)++++++",
+                                       "((((((((a+)+)+)+)+)+)+)+)"};
     for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
         if (!compiles(fine[k]))
             fail_msg("%s is refused", fine[k]);
