@@ -222,7 +222,7 @@ static void on_access(void *user, const VmAccessEvent *e) {
     bool strong = is_strong(e->sem, e->access);
     if (b && strong)
         look_at_event(x, b, e);
-    // Who sees a strong write is ordered behind it. So strong accesses are remembered, wanted or not (gr_exact_report).
+    // A thread that sees a strong write is ordered behind it. So strong accesses are remembered, wanted or not (gr_exact_report).
     if (b && !strong && gr_exact_is_passed(x, b->launch, e->where.module, e->where.site))
         gr_exact_pass_by(x, b, e);
     else if (b)

@@ -14,7 +14,7 @@ uint64_t gr_box_end(const GrBox *b);
 // begun; `before` says whether a launch comes before it.
 void gr_boxes_look(GrSession *s, GrLaunches *all, uint64_t newest, const GrCopyState *c,
                    bool (*before)(void *user, const GrLaunchState *l), void *user);
-// The bytes are gone: whoever accesses them next accesses other memory.
+// The bytes are freed: the next access to these addresses is one of other memory.
 void gr_boxes_clear(GrSession *s, GrLaunches *all, const GrCopyState *c);
 
 #endif

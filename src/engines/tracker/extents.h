@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // extents — a table on the device that says how large an allocation is, by the address where it begins (GrExtent, pass/quiet.h).
 //
-// Only who begins where an allocation begins is found. So a kernel never sees an entry change that it asks for: an address that a kernel was given
+// An address is found only if an allocation begins there. So a kernel never sees an entry change that it asks for: an address that a kernel was given
 // was in the table before, and leaves it when the memory is freed. What does not fit in is not found.
 #ifndef GR_TRACKER_EXTENTS_H
 #define GR_TRACKER_EXTENTS_H

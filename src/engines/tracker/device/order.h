@@ -84,7 +84,7 @@ static void tell_launch(const Me *m) {
     gr_store32(&l->module, GR_CONTROL.module);
 }
 
-// The words of the thread's accesses until it synchronizes again. Whoever has counted further than that tells is left to the slow path.
+// The words of the thread's accesses until it synchronizes again. A thread whose counters are larger than a word can hold takes the slow path.
 GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
     uint32_t barriers = (uint32_t)(count >> 32), syncs = syncs_of(count);
     GrEntry e = {.launch = m->launch,

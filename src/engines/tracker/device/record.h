@@ -53,7 +53,7 @@ enum {
     GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
 };
 // `value` of a load: which of its bytes the program uses.
-// Who made an access.
+// The thread that made an access.
 typedef enum GrBy { GR_BY_KERNEL, GR_BY_COPY, GR_BY_FILL, GR_BY_FREE } GrBy;
 typedef enum GrSpace {
     GR_SPACE_GLOBAL,
