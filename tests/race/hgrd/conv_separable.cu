@@ -3,6 +3,7 @@
 // each thread writes STEPS outputs a tile apart. Nothing in the kernel says that the image ends where the grid does.
 // CLEAN -- the host takes grid and pitch from one image width, a multiple of what a block does
 #include "../corpus.h"
+#include "../input.h"
 #include <cassert>
 
 constexpr int TX = 8, TY = 4, STEPS = 2, RADIUS = 3;
@@ -33,7 +34,8 @@ static void convolve(const int *in, int *out, int width, int height) {
 }
 
 static int test(bool) {
-    const int width = 32, height = 8, weight[2 * RADIUS + 1] = {1, 2, 3, 4, -3, -2, 5};
+    const int weight[2 * RADIUS + 1] = {1, 2, 3, 4, -3, -2, 5};
+    int width = input("WIDTH", "32"), height = input("HEIGHT", "8");
     CUDA_CHECK(cudaMemcpyToSymbol(KERNEL, weight, sizeof weight));
     std::vector<int> image(width * height);
     for (int i = 0; i < width * height; i++) {

@@ -3,6 +3,7 @@
 // stride >= cols, which keeps the rows apart, and that both matrices are of one size is asserted by the host alone.
 // CLEAN -- with col < cols <= stride every thread writes an element of its own (FaialAA, GPUVerify and GKLEE report it)
 #include "../corpus.h"
+#include "../input.h"
 #include <cassert>
 
 struct Dim {
@@ -29,13 +30,13 @@ static void copy_from_tp(const float *packed, int packed_rows, float *a, Dim dim
 }
 
 static int test(bool) {
-    const int n = 17, stride = 20;
+    int n = input("SIZE", "17"), rows = input("ROWS", "17"), cols = input("COLS", "17"), stride = input("STRIDE", "20");
     std::vector<float> in(n * (n + 1) / 2);
     for (size_t i = 0; i < in.size(); i++) {
         in[i] = (float)(i + 1);
     }
-    Buffer<float> packed(in), a(n * stride);
-    copy_from_tp(packed, n, a, Dim{n, n, stride});
+    Buffer<float> packed(in), a(rows * stride);
+    copy_from_tp(packed, n, a, Dim{rows, cols, stride});
     return count_wrong(a.host(), [&](int at) {
         int row = at / stride, col = at % stride;
         return col <= row ? in[row * (row + 1) / 2 + col] : 0;

@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// copyFromVec (HGRD, table 3; Kaldi): a vector is copied into every row of a matrix by a loop over all of its elements,
-// a grid at a time; a row's length is a parameter, and the memory's size a product with it.
-// CLEAN -- cols > 0, for the allocation has rows * cols elements, so that i / cols and i % cols name element i only
+// copyFromVec (HGRD, table 3; Kaldi's CopyRowsFromVec): a vector is copied into every row of a matrix. As in Kaldi, a
+// row's stride is the pitch that cudaMallocPitch chose, divided by the size of an element.
+// CLEAN -- the allocation's pitch is never less than a row, so that rows do not overlap; the kernel does not know
 #include "../corpus.h"
+#include "../input.h"
 
-__global__ void copy_rows_from_vec(const float *vec, float *a, int rows, int cols, int stride) {
-    int step = gridDim.x * blockDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * cols; i += step) {
-        int row = i / cols, col = i % cols;
-        a[row * stride + col] = vec[col]; // NEVER
+struct Dim {
+    int rows, cols, stride;
+};
+
+__global__ void copy_rows_from_vec(float *a, Dim dim, const float *vec) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < dim.rows && col < dim.cols) {
+        a[row * dim.stride + col] = vec[col]; // NEVER
     }
 }
 
 static int test(bool) {
-    const int rows = 11, cols = 13;
-    std::vector<float> in(cols);
+    int rows = input("ROWS", "11"), cols = input("COLS", "13");
+    std::vector<float> in(cols), out(rows * cols);
     for (int i = 0; i < cols; i++) {
         in[i] = 0.5f * (float)i;
     }
-    float *a;
-    std::vector<float> out(rows * cols);
     Buffer<float> vec(in);
-    CUDA_CHECK(cudaMalloc(&a, sizeof(float) * rows * cols));
-    copy_rows_from_vec<<<3, 32>>>(vec, a, rows, cols, cols);
+    float *a;
+    size_t pitch, row = cols * sizeof(float);
+    CUDA_CHECK(cudaMallocPitch(&a, &pitch, row, rows));
+    dim3 block(16, 4), grid((cols + 15) / 16, (rows + 3) / 4);
+    copy_rows_from_vec<<<grid, block>>>(a, Dim{rows, cols, (int)(pitch / sizeof(float))}, vec);
     CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaMemcpy(out.data(), a, sizeof(float) * rows * cols, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy2D(out.data(), row, a, pitch, row, rows, cudaMemcpyDeviceToHost));
     CUDA_CHECK(cudaFree(a));
     return count_wrong(out, [&](int i) { return in[i % cols]; });
 }

@@ -3,6 +3,7 @@
 // returns early for matrices that are not square: not an assertion, but as good as one.
 // CLEAN -- with rows == cols the elements written (above the diagonal) and read (below it) are different ones
 #include "../corpus.h"
+#include "../input.h"
 
 __global__ void lower_to_upper(int *a, int rows, int cols) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -22,16 +23,16 @@ static bool copy_lower_to_upper(int *a, int rows, int cols) {
 }
 
 static int test(bool) {
-    const int n = 19;
-    std::vector<int> in(n * n);
-    for (int i = 0; i < n * n; i++) {
+    int rows = input("ROWS", "19"), cols = input("COLS", "19");
+    std::vector<int> in(rows * cols);
+    for (int i = 0; i < rows * cols; i++) {
         in[i] = 3 * i + 1;
     }
     Buffer<int> a(in);
-    bool done = copy_lower_to_upper(a, n, n), refused = !copy_lower_to_upper(a, n, n - 1);
+    bool done = copy_lower_to_upper(a, rows, cols), refused = !copy_lower_to_upper(a, rows, cols - 1);
     return !done + !refused + count_wrong(a.host(), [&](int at) {
-        int row = at / n, col = at % n;
-        return col > row ? in[col * n + row] : in[at];
+        int row = at / cols, col = at % cols;
+        return col > row ? in[col * cols + row] : in[at];
     });
 }
 

@@ -3,6 +3,7 @@
 // place. Only the host asserts that the matrix is square, which keeps the two halves apart.
 // CLEAN -- with rows == cols the elements written (below the diagonal) and read (above it) are different ones
 #include "../corpus.h"
+#include "../input.h"
 #include <cassert>
 
 __global__ void upper_to_lower(float *a, int rows, int cols) {
@@ -20,16 +21,16 @@ static void copy_upper_to_lower(float *a, int rows, int cols) {
 }
 
 static int test(bool) {
-    const int n = 13;
-    std::vector<float> in(n * n);
-    for (int i = 0; i < n * n; i++) {
+    int rows = input("ROWS", "13"), cols = input("COLS", "13");
+    std::vector<float> in(rows * cols);
+    for (int i = 0; i < rows * cols; i++) {
         in[i] = (float)i;
     }
     Buffer<float> a(in);
-    copy_upper_to_lower(a, n, n);
+    copy_upper_to_lower(a, rows, cols);
     return count_wrong(a.host(), [&](int at) {
-        int row = at / n, col = at % n;
-        return col < row ? in[col * n + row] : in[at];
+        int row = at / cols, col = at % cols;
+        return col < row ? in[col * cols + row] : in[at];
     });
 }
 

@@ -3,6 +3,7 @@
 // chooses. The kernel divides that distance by 4 and writes without looking where a row ends.
 // CLEAN -- cudaMallocPitch gives a pitch of at least the width that was asked for, and the grid is no wider
 #include "../corpus.h"
+#include "../input.h"
 #include <cassert>
 
 __global__ void shift(int *to, const int *from, size_t pitch, int width, int by) {
@@ -11,7 +12,7 @@ __global__ void shift(int *to, const int *from, size_t pitch, int width, int by)
 }
 
 static int test(bool) {
-    const int width = 32, height = 8, by = 5;
+    int width = input("WIDTH", "32"), height = input("HEIGHT", "8"), by = input("SHIFT", "5");
     std::vector<int> image(width * height), out(width * height);
     for (int i = 0; i < width * height; i++) {
         image[i] = 1000 - i;

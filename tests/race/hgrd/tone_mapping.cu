@@ -3,6 +3,7 @@
 // No thread looks whether it is inside of the image: the host makes grid and argument of one width.
 // CLEAN -- grid.x * 16 == width, so that a row of threads ends where the image's row ends
 #include "../corpus.h"
+#include "../input.h"
 #include <cassert>
 
 __global__ void tone_map(const unsigned char *in, unsigned char *out, int width, int channels, int top) {
@@ -23,7 +24,7 @@ static void compress(const unsigned char *in, unsigned char *out, int width, int
 }
 
 static int test(bool) {
-    const int width = 32, height = 8;
+    int width = input("WIDTH", "32"), height = input("HEIGHT", "8");
     std::vector<unsigned char> image(4 * width * height);
     for (size_t i = 0; i < image.size(); i++) {
         image[i] = (unsigned char)(i * 37);

@@ -197,8 +197,13 @@ static void add_pitch(Found *f, LLVMValueRef call) {
     add_size(f, call, gr_eval(e, LLVMGetOperand(call, 3)));
     add(f, GR_FACT_ALLOCATION, call, gr_eval_op(e, GR_TERM_SLE, width, pitch),
         "a pitch is not less than the width");
-    add(f, GR_FACT_ALLOCATION, call,
-        pitch ? gr_eval_op(e, GR_TERM_SLT, gr_eval_const(e, 64, 0), pitch) : NULL, "a pitch is positive");
+    if (!pitch)
+        return;
+    add(f, GR_FACT_ALLOCATION, call, gr_eval_op(e, GR_TERM_SLT, gr_eval_const(e, 64, 0), pitch),
+        "a pitch is positive");
+    // The device's memPitch, which is this on every device.
+    add(f, GR_FACT_ALLOCATION, call, gr_eval_op(e, GR_TERM_SLE, pitch, gr_eval_const(e, 64, INT32_MAX)),
+        "a pitch is not more than a copy can have");
 }
 
 static void add_allocation(Found *f, LLVMValueRef call) {

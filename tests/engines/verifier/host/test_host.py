@@ -15,7 +15,7 @@ FIGURES = {
     "3": ["grid (n / 16, height / 16, 1)", "argument 2.32: n", "fact 5: 0 < n"],
     "4": ["grid ((n - (rounds of offset * 16)) / 16, 1, 1)", "argument 1.32: n", "argument 2.32: rounds of offset * 16",
           "fact 4: (rounds of offset * 16) < n"],
-    "5": ["argument 1.32: trunc(pitch /u 4)", "fact 5: 0 < pitch", "<= pitch", "(cudaMallocPitch, rows * pitch bytes)"],
+    "5": ["argument 1.32: trunc(pitch /u 4)", "fact 5: 0 < pitch", "<= pitch", "fact 5: pitch <= 2147483647", "(cudaMallocPitch, rows * pitch bytes)"],
 }
 SHAPES = {
     "members": ["grid ((n + 127) / 128, 1, 1)", "block (128, 1, 1)", "argument 2.32: n", "argument 0.64: devPtr#5", "argument 1.64: devPtr#6",
