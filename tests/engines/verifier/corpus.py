@@ -39,9 +39,9 @@ def is_in_a_launch(race):
     return len(race.launches) < 2 and not race.hosts and "speculated load" not in race.classes
 
 
-def check(gpurace, program):
+def check(gpurace, program, *options):
     begin = time.monotonic()
-    words = [gpurace, "check", "--format", "json", program.path]
+    words = [gpurace, "check", *options, "--format", "json", program.path]
     try:
         done = subprocess.run([*words, "--", *options_of(program)], capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -59,7 +59,7 @@ def check(gpurace, program):
         places = sorted({tuple(program.line_of(a) for a in r["accesses"]) for r in false})
         failed = f"races were shown that the labels do not have: lines {places}"
     return {"failed": failed, "verdict": report["verdict"], "counts": counts, "races": len(report["races"]),
-            "reasons": [str(r) for r in report["reasons"]], "seconds": time.monotonic() - begin}
+            "reasons": [str(r) for r in report["reasons"]], "report": report, "seconds": time.monotonic() - begin}
 
 
 def main():
