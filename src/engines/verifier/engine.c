@@ -60,6 +60,7 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
                               .replay = words->replay,
                               .verbose = in->options->verbose,
                               .solver_seconds = (double)words->solver_time,
+                              .launches = words->launches[0] ? words->launches : NULL,
                               .command = command,
                               .folder = folder};
     gr_status st;

@@ -12,8 +12,9 @@ typedef struct GrVerifierSettings {
     bool wrap, replay, verbose;
     bool facts[6]; // by GrFactClass
     double solver_seconds;
-    const char *command; // this gpurace, for replays
-    const char *folder;  // of the library, and of what it needs beside it
+    const char *launches; // a file of recorded launches; NULL: launches are taken from host code
+    const char *command;  // this gpurace, for replays
+    const char *folder;   // of the library, and of what it needs beside it
 } GrVerifierSettings;
 
 // Its name in the library is GR_VERIFIER_CHECK.

@@ -124,6 +124,21 @@ static bool add_host(GrBound *b) {
     return ok;
 }
 
+// A recorded pointer is known by its place, not by its number; but the number is not that of no memory.
+static bool add_pointers(GrBound *b) {
+    bool ok = true;
+    for (size_t k = 0; ok && b->launch && b->launch->recorded && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        if (a->value || !a->allocation)
+            continue;
+        const GrSymbol *s = gr_kernel_param(b->t, b->model->func, a->param, a->offset, 64);
+        const GrTerm *null =
+            s ? gr_term_2(b->t, GR_TERM_EQ, gr_term_sym(b->t, s), gr_term_const(b->t, 64, 0)) : NULL;
+        ok = null && add(&b->same, gr_not(b->t, null));
+    }
+    return ok;
+}
+
 // ---- The launch's dimensions -----------------------------------------------------------------------------------------
 
 static const GrTerm *register_of(GrBound *b, const char *name, unsigned d) {
@@ -156,7 +171,8 @@ static GrMemory memory_of(GrBound *b, const GrObject *o) {
     GrMemory m = {.object = o};
     for (size_t k = 0; o->kind == GR_OBJECT_PARAM && b->launch && k < b->launch->arguments.len; k++) {
         const GrArgument *a = &b->launch->arguments.data[k];
-        if (a->param == o->param && a->offset == o->offset && !a->value && a->allocation) {
+        if (a->param == o->param && a->offset == o->offset && a->allocation &&
+            (!a->value || b->launch->recorded)) {
             m.allocation = a->allocation;
             m.at = a->at;
         }
@@ -171,6 +187,13 @@ static bool is_dynamic(const GrObject *o) { return is_shared(o) && o->size == 0;
 
 // What is UNKNOWN has addresses for offsets.
 static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
+
+// A variable of the module that is reached by its name and by a pointer, or two variables.
+static GrAlias alias_of_variables(const GrMemory *a, const GrMemory *b) {
+    const char *x = a->object->kind == GR_OBJECT_GLOBAL ? a->object->var->name : a->allocation->variable;
+    const char *y = b->object->kind == GR_OBJECT_GLOBAL ? b->object->var->name : b->allocation->variable;
+    return x && y && !strcmp(x, y) ? GR_ALIAS_SAME : GR_ALIAS_APART;
+}
 
 static bool is_own(const GrMemory *m) {
     return m->object->kind == GR_OBJECT_GLOBAL || (m->allocation && m->allocation->distinct);
@@ -189,7 +212,7 @@ GrAlias gr_bound_alias(const GrKernelModel *m, const GrMemory *a, const GrMemory
         if (a->allocation && a->allocation == b->allocation && a->at && b->at)
             return GR_ALIAS_SAME;
         if (a->allocation != b->allocation && is_own(a) && is_own(b))
-            return GR_ALIAS_APART;
+            return alias_of_variables(a, b);
         if (x->kind == GR_OBJECT_GLOBAL && y->kind == GR_OBJECT_GLOBAL)
             return GR_ALIAS_APART; // two variables
     }
@@ -220,7 +243,8 @@ static bool take_accesses(GrBound *b) {
 gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const GrHostLaunch *l,
                         const GrVerifierSettings *set, GrSolver *solver, gr_error *err) {
     *b = (GrBound){.t = t, .model = m, .launch = l, .set = set, .solver = solver};
-    bool ok = take_dimensions(b) && add_dimensions(b) && add_threads(b) && add_host(b) && take_accesses(b);
+    bool ok = take_dimensions(b) && add_dimensions(b) && add_threads(b) && add_host(b) && add_pointers(b) &&
+              take_accesses(b);
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 

@@ -2,6 +2,7 @@
 // check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
+#include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/host/host.h"
 
@@ -15,6 +16,7 @@ static const double kernel_seconds = 60; // for one kernel and launch
 typedef struct Check {
     const GrVerifierSettings *set;
     const GrStaticSink *to;
+    GrLaunched launched; // for --launches
     GrTerms terms;
     GrSolver *solver;
 } Check;
@@ -62,7 +64,7 @@ static const char *doubt(const Job *j, const GrVerdict *v) {
         return "the solver has a witness, and --replay no asks for no replay";
     if (j->unit->host && !l)
         return "the solver has a witness, but no launch of the kernel was found";
-    if (l && l->gaps.len && hangs_on_host(&j->bound, v))
+    if (l && l->gaps.len && (l->recorded || hangs_on_host(&j->bound, v)))
         return l->gaps.data[0];
     return NULL;
 }
@@ -172,22 +174,34 @@ static void print_bound(const GrBound *b) {
     gr_str_free(&out);
 }
 
+// Verdicts on a recorded launch never stand without this.
+static void name_launch(const GrHostLaunch *l, char out[600]) {
+    const char *slash = l && l->file ? strrchr(l->file, '/') : NULL;
+    const char *file = slash ? slash + 1 : l && l->file ? l->file : "?";
+    if (l)
+        snprintf(out, 600, l->recorded ? ", for the recorded launch at %s:%u" : ", launched at %s:%u", file,
+                 l->line);
+    else
+        *out = 0;
+}
+
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               bool *open, gr_error *err) {
     gr_status st;
     Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->ptx}};
     bool reached;
-    char where[600] = "";
-    if (l)
-        snprintf(where, sizeof where, ", launched at %s:%u",
-                 l->file && strrchr(l->file, '/') ? strrchr(l->file, '/') + 1
-                 : l->file                        ? l->file
-                                                  : "?",
-                 l->line);
+    char where[600];
+    name_launch(l, where);
     j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m};
     GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
     j.bound.seconds_left = kernel_seconds;
+    const char *misfit = gr_launched_misfit(m->func, l);
+    if (misfit) {
+        *open = true;
+        GR_TRY(gr_tell_kernel(&j.told, "unknown", misfit));
+        goto done;
+    }
     if (c->set->verbose)
         print_bound(&j.bound);
     GR_TRY(is_reached(&j, &reached, err));
@@ -264,7 +278,12 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
     gr_status st = GR_OK;
     for (uint32_t k = 0; k < u->module->n_funcs && st == GR_OK; k++) {
         const PtxFunc *f = u->module->funcs[k];
-        if (f->is_entry && f->has_body)
+        bool wanted = true;
+        if (!f->is_entry || !f->has_body)
+            continue;
+        if (c->set->launches)
+            st = gr_launched_has(&c->launched, f->name, &wanted, err);
+        if (st == GR_OK && wanted)
             st = check_kernel(c, u, f, err);
     }
     return st;
@@ -279,7 +298,7 @@ static gr_status check_ptx(Check *c, const char *file, gr_error *err) {
     PtxModule *m = NULL;
     GR_TRY(gr_file_read(file, &text, &len, err));
     GR_TRY(gr_ptx_parse(text, len, file, &m, err));
-    Unit u = {file, realpath(file, path) ? path : file, m, NULL};
+    Unit u = {file, realpath(file, path) ? path : file, m, c->set->launches ? &c->launched.host : NULL};
     GR_TRY(check_unit(c, &u, err));
 done:
     gr_ptx_free(m);
@@ -318,7 +337,8 @@ static gr_status check_sources(Check *c, const GrStaticInput *in, const char *co
     gr_status st;
     GrHost host;
     GrHostCode code = {0};
-    GrHostInput what = {.files = files, .n_files = n, .words = in->words};
+    GrHostInput what = {
+        .files = files, .n_files = n, .words = in->words, .kernels_only = c->set->launches != NULL};
     while (in->words[what.n_words])
         what.n_words++;
     for (unsigned k = 1; k <= 5; k++)
@@ -332,7 +352,7 @@ static gr_status check_sources(Check *c, const GrStaticInput *in, const char *co
     GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
     GR_TRY(say_all(c->to->remark, c->to->user, host.remarks.data, host.remarks.len));
     for (size_t k = 0; k < code.ptx.len; k++)
-        GR_TRY(check_code(c, &code.ptx.data[k], &host, err));
+        GR_TRY(check_code(c, &code.ptx.data[k], c->set->launches ? &c->launched.host : &host, err));
 done:
     gr_host_code_free(&code);
     gr_host_free(&host);
@@ -350,6 +370,8 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     Check c = {.set = set, .to = to};
     VEC(const char *) sources = {0};
     gr_terms_init(&c.terms);
+    if (set->launches)
+        GR_TRY(gr_launched_read(&c.launched, &c.terms, set->launches, err));
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
     for (size_t k = 0; k < in->n; k++)
         if (ends_with(in->files[k], ".ptx"))
@@ -358,12 +380,16 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
             GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     if (sources.len)
         GR_TRY(check_sources(&c, in, sources.data, sources.len, err));
+    if (set->launches)
+        GR_TRY(gr_launched_tell(&c.launched, set->launches, to, err));
     GR_TRY(to->remark(
         to->user, "each launch was looked at by itself: not what it does at the same time as other launches, "
                   "copies or the host"));
 done:
     gr_vec_free(&sources);
     gr_solver_free(c.solver);
+    if (set->launches)
+        gr_launched_free(&c.launched);
     gr_terms_free(&c.terms);
     return st;
 }

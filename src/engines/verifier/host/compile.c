@@ -301,7 +301,7 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
                      "nvcc was not found in $CUDA_HOME, on PATH and in /usr/local/cuda");
         goto done;
     }
-    if (!(j.clang = gr_tool_clang(&j.arena)))
+    if (!in->kernels_only && !(j.clang = gr_tool_clang(&j.arena)))
         GR_TRY(add_reason(
             &j,
             gr_arena_strdup(
@@ -311,7 +311,8 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
     GR_TRY(sort_words(&j, err));
     for (size_t k = 0; k < in->n_files; k++)
         GR_TRY(compile(&j, k, err));
-    GR_TRY(read_host_code(&j, &why));
+    if (!in->kernels_only)
+        GR_TRY(read_host_code(&j, &why));
 done:
     if (st != GR_OK && why.msg[0] && err)
         *err = why;

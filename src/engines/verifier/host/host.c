@@ -12,6 +12,7 @@ void gr_host_init(GrHost *h) {
 void gr_host_free(GrHost *h) {
     for (size_t k = 0; k < h->launches.len; k++) {
         GrHostLaunch *l = h->launches.data[k];
+        gr_vec_free(&l->param_bytes);
         gr_vec_free(&l->arguments);
         gr_vec_free(&l->facts);
         gr_vec_free(&l->gaps);

@@ -13,7 +13,8 @@ typedef struct GrHostInput {
     size_t n_files;
     const char *const *words; // the user's words for nvcc
     size_t n_words;
-    unsigned classes; // bit n: facts of class n (GrFactClass)
+    unsigned classes;  // bit n: facts of class n (GrFactClass)
+    bool kernels_only; // PTX is wanted, and nothing of launches
 } GrHostInput;
 #define GR_FACTS_ALL 0x3eu
 

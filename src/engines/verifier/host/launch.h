@@ -30,16 +30,18 @@ typedef struct GrAllocation {
     const char *name; // of the host's variable, where known
     const char *file;
     uint32_t line;
-    const GrTerm *size; // bytes, 64 bits; NULL: not known
-    bool distinct;      // made by an allocating call: apart from every other allocation
+    const GrTerm *size;   // bytes, 64 bits; NULL: not known
+    bool distinct;        // made by an allocating call: apart from every other allocation
+    const char *variable; // of a recorded launch: it is this variable of a module; NULL: it is none
 } GrAllocation;
 
 // A part of the launch's parameters that is known.
 typedef struct GrArgument {
     uint32_t param, offset, bits;
-    const GrTerm *value;            // of a scalar; NULL: a pointer
-    const GrAllocation *allocation; // of a pointer; NULL: not known where
-    const GrTerm *at;               // bytes into the allocation, 64 bits
+    const GrTerm *value; // of a scalar; NULL: a pointer
+    const GrAllocation
+        *allocation;  // of a pointer, or of a recorded number that may be one; NULL: not known where
+    const GrTerm *at; // bytes into the allocation, 64 bits
 } GrArgument;
 
 typedef struct GrHostLaunch {
@@ -48,6 +50,8 @@ typedef struct GrHostLaunch {
     uint32_t line;
     const GrTerm *grid[3], *block[3], *shared_bytes; // 32 bits each
     bool cooperative, recorded;                      // recorded: of a run, not of all
+    bool arguments_known;                            // of a recorded one: param_bytes counts
+    VEC(uint32_t) param_bytes;                       // of a recorded one: of each parameter
     VEC(GrArgument) arguments;
     VEC(GrFact) facts;
     VEC(const char *)

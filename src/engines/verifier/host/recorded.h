@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// recorded — launches of a run, as `gpurace run --record-launches FILE` leaves them: constants for grid, block and scalars, and for each pointer
+// the allocation and the place in it (docs/verifier.md has the format).
+#ifndef GR_VERIFIER_RECORDED_H
+#define GR_VERIFIER_RECORDED_H
+
+#include "engines/verifier/host/launch.h"
+
+// Reads the launches of the file `path` into *out, which is to be freed in every case (gr_host_free). What the file says that it lacks is in
+// out->reasons. GR_ERR_IO: the file cannot be read. GR_ERR_SYNTAX: a line is not what the format says; err->line names it. GR_ERR_UNSUPPORTED: it is
+// of another version. GR_ERR_LIMIT: a line, or the file, is too long.
+gr_status gr_recorded_read(GrTerms *t, const char *path, GrHost *out, gr_error *err);
+
+#endif
