@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_facts.py GPURACE PROGRAMS: what host code says of a launch decides. Programs of hosts.cu are changed by a few words, and what is said of their
 kernels has to change as the table has it; other names, lines, macros, helper functions and templates must change nothing. figures.cu is the HGRD paper's
-figures 1 to 5."""
+figures 1 to 5. locks.cu: what is wrong with a lock is named."""
 import json
 import pathlib
 import re
@@ -47,6 +47,17 @@ EDITS = [
     ("allocation", "pitched", "width * sizeof(float)", "width", "races"),
     ("allocation", "strides", "n * most * sizeof", "n * 64 * sizeof", "clean"),  # the loop says enough
 ]
+
+# Kernels of locks.cu, and what is said to be wrong with their locks and flags. Those without a text are proved.
+SCOPE = "its scope or that of its fence does not include the other thread"
+FENCE = "no fence between it and the access"
+MISMATCHES = {
+    "lock": None, "flag": None,
+    "lock_of_block_scope": SCOPE, "lock_with_fences_of_block_scope": SCOPE, "flag_with_fence_of_block_scope": SCOPE,
+    "lock_at_two_addresses": "the two threads may hold locks at different addresses",
+    "flag_at_two_addresses": "the flag that is set and the flag that is waited for may be different ones",
+    "lock_without_first_fence": FENCE, "lock_without_last_fence": FENCE, "flag_without_fence": FENCE,
+}
 
 # Words of C++ and CUDA, which keep their names; so do the macros and functions that disguises add.
 KEPT = set("""__global__ __shared__ static const void int float size_t if for return sizeof namespace threadIdx blockIdx blockDim gridDim x y z dim3 assert
@@ -162,6 +173,14 @@ class Facts(unittest.TestCase):
         self.assertEqual(sorted(r["kernel"].split("(")[0] for r in report["races"]), kernels)
         for race in report["races"]:
             self.assertRegex(race["witness"], r"^grid \(.*launched at figures\.cu:\d+$")
+
+    def test_what_is_wrong_with_a_lock_is_said(self):
+        report, said = check(PROGRAMS / "locks.cu")
+        for kernel, text in MISMATCHES.items():
+            told = [r for r in report["reasons"] if f"kernel {kernel}(" in r] + [r["missing_order"] for r in report["races"] if r["kernel"].startswith(kernel + "(")]
+            texts = {t for t in MISMATCHES.values() if t and any(t in line for line in told)}
+            self.assertEqual(texts, {text} if text else set(), f"{kernel}: {told}")
+            self.assertEqual(bool(told), bool(text), kernel)
 
 
 if __name__ == "__main__":

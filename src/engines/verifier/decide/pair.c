@@ -212,7 +212,7 @@ static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o,
 
 // ---- One level ---------------------------------------------------------------------------------------------------------------
 
-static const char *missing_at(GrLevel level) {
+const char *gr_pair_missing(GrLevel level) {
     switch (level) {
     case GR_LEVEL_BLOCKS:
         return "nothing orders the two blocks: no lock, flag or other synchronization of gpu scope between";
@@ -382,7 +382,7 @@ gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, b
     GrAlias alias = gr_bound_alias(b->model, &x->memory, &y->memory, &why);
     choose_levels(b, x, y, use);
     for (unsigned level = 0; level < 5 && alias != GR_ALIAS_APART && !settled && st == GR_OK; level++) {
-        GrVerdict v = {.level = (GrLevel)level, .sides = {x, y}, .missing = missing_at((GrLevel)level)};
+        GrVerdict v = {.level = (GrLevel)level, .sides = {x, y}, .missing = gr_pair_missing((GrLevel)level)};
         if (!use[level] || !would_race(x->a, y->a, v.level, &v.kind))
             continue;
         st = decide_level(b, &v, alias, why.data, err);

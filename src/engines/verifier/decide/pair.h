@@ -59,6 +59,9 @@ typedef struct GrPairUser {
 } GrPairUser;
 gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, bool *proved, gr_error *err);
 
+// What orders nothing between two such threads, where there is no lock nor flag that could.
+const char *gr_pair_missing(GrLevel level);
+
 // For order.c: what holds of two such threads; and the solver, within the kernel's time.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);
 gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrSolved *out, gr_error *err);

@@ -116,6 +116,13 @@ static void put_thread(GrAccess *a, const GrSeenSide *s) {
     a->address = s->address;
 }
 
+// What exact says is missing in the replay; and of a lock that is there, what is wrong with it.
+static char *order_of(Arena *arena, const GrVerdict *v, const GrSeenRace *seen) {
+    bool lock = strcmp(v->missing, gr_pair_missing(v->level)) != 0;
+    return seen->missing && lock ? gr_arena_printf(arena, "%s; %s", seen->missing, v->missing)
+                                 : gr_arena_strdup(arena, seen->missing ? seen->missing : v->missing);
+}
+
 gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr_error *err) {
     t->pairs[GR_SHOWN]++;
     Arena *arena = t->to->arena;
@@ -127,7 +134,7 @@ gr_status gr_tell_race(GrTold *t, const GrVerdict *v, const GrSeenRace *seen, gr
                    .n_accesses = 2,
                    .overlap = seen->overlap,
                    .overlap_bytes = seen->bytes,
-                   .order = gr_arena_strdup(arena, seen->missing && v->missing ? seen->missing : v->missing),
+                   .order = order_of(arena, v, seen),
                    .detail = gr_arena_printf(arena, "%s%s", seen->launch, t->launch)};
     // The report of exact may name the two in the other order.
     const GrKernelAccess *x = v->sides[0]->a, *y = v->sides[1]->a;
