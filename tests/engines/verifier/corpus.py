@@ -7,26 +7,13 @@ PATTERN: FAMILY, FAMILY/NAME or NAME; without one the family hgrd. Races with co
 the family host is of no use here."""
 import argparse
 import concurrent.futures
-import json
 import pathlib
-import re
-import subprocess
 import sys
-import time
 
 RACE = pathlib.Path(__file__).resolve().parents[2] / "race"
 sys.path.insert(0, str(RACE))
+import checked  # noqa: E402
 import corpus  # noqa: E402
-
-PAIRS = re.compile(r"of its pairs of accesses (\d+) proved, (\d+) shown, (\d+) possible, (\d+) unknown")
-LIMIT = 600  # seconds for a program
-
-
-def options_of(program):
-    """What the program's own line says to nvcc."""
-    text = pathlib.Path(program.path).read_text(encoding="utf-8")
-    return [w for line in re.findall(r"^// NVCC: (.*)$", text, re.M) for w in line.split()]
-
 
 def sides_known(program, race):
     """Whether the labels have a race of these two lines."""
@@ -40,17 +27,10 @@ def is_in_a_launch(race):
 
 
 def check(gpurace, program, *options):
-    begin = time.monotonic()
-    words = [gpurace, "check", *options, "--format", "json", program.path]
-    try:
-        done = subprocess.run([*words, "--", *options_of(program)], capture_output=True, text=True, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"no report after {LIMIT} s"}
-    begin_of = re.search(r"^\{", done.stderr, re.M)  # nvcc may have said something before
-    if not begin_of:
-        return {"failed": f"no report, exit status {done.returncode}: {done.stderr[-300:]}"}
-    report = json.loads(done.stderr[begin_of.start():])
-    counts = [sum(int(n[k]) for n in PAIRS.findall(str(report["coverage"]))) for k in range(4)]
+    report, text, seconds = checked.ask(gpurace, [program.path], checked.words_of(program.path, "NVCC"), options)
+    if not report:
+        return {"failed": text}
+    counts = checked.sum_of([n for n in map(checked.pairs_of, report["coverage"]["remarks"]) if n])
     false = [r for r in report["races"] if not sides_known(program, r)]
     failed = ""
     if any(is_in_a_launch(r) for r in program.races.values()) and report["verdict"] == "clean":
@@ -59,7 +39,7 @@ def check(gpurace, program, *options):
         places = sorted({tuple(program.line_of(a) for a in r["accesses"]) for r in false})
         failed = f"races were shown that the labels do not have: lines {places}"
     return {"failed": failed, "verdict": report["verdict"], "counts": counts, "races": len(report["races"]),
-            "reasons": [str(r) for r in report["reasons"]], "report": report, "seconds": time.monotonic() - begin}
+            "reasons": [str(r) for r in report["reasons"]], "report": report, "seconds": seconds}
 
 
 def main():

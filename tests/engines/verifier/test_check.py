@@ -97,6 +97,16 @@ class Sources(unittest.TestCase):
                 self.assertIn(f"kinds.cu:{place}", reason)
         self.assertEqual(sorted(k["name"].split("(")[0] for k in report["coverage"]["kernels"]), ["proved", "shown"])
 
+    def test_pointers_that_are_one_of_several(self):
+        path = PROGRAMS / "pointers.cu"
+        report = check(path, status=66)
+        race, = report["races"]
+        self.assertEqual({a["line"] for a in race["accesses"]}, labelled(path, "SHOWN"))
+        self.assertEqual(report["reasons"], [])
+        pairs = [re.search(r"kernel (\w+)\(.* (\d+ proved, \d+ shown, \d+ possible, \d+ unknown)", r) for r in report["coverage"]["remarks"]]
+        self.assertEqual(sorted(f"{p[1]}: {p[2]}" for p in pairs if p),
+                         4 * ["apart: 2 proved, 0 shown, 0 possible, 0 unknown"] + 2 * ["together: 1 proved, 1 shown, 0 possible, 0 unknown"])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -165,65 +165,12 @@ static bool take_dimensions(GrBound *b) {
     return ok && b->linear;
 }
 
-// ---- Memory ----------------------------------------------------------------------------------------------------------
-
-static GrMemory memory_of(GrBound *b, const GrObject *o) {
-    GrMemory m = {.object = o};
-    for (size_t k = 0; o->kind == GR_OBJECT_PARAM && b->launch && k < b->launch->arguments.len; k++) {
-        const GrArgument *a = &b->launch->arguments.data[k];
-        if (a->param == o->param && a->offset == o->offset && a->allocation &&
-            (!a->value || b->launch->recorded)) {
-            m.allocation = a->allocation;
-            m.at = a->at;
-        }
-    }
-    return m;
-}
-
-static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
-
-// Dynamic shared memory is one, whatever it is called.
-static bool is_dynamic(const GrObject *o) { return is_shared(o) && o->size == 0; }
-
-// What is UNKNOWN has addresses for offsets.
-static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
-
-// A variable of the module that is reached by its name and by a pointer, or two variables.
-static GrAlias alias_of_variables(const GrMemory *a, const GrMemory *b) {
-    const char *x = a->object->kind == GR_OBJECT_GLOBAL ? a->object->var->name : a->allocation->variable;
-    const char *y = b->object->kind == GR_OBJECT_GLOBAL ? b->object->var->name : b->allocation->variable;
-    return x && y && !strcmp(x, y) ? GR_ALIAS_SAME : GR_ALIAS_APART;
-}
-
-static bool is_own(const GrMemory *m) {
-    return m->object->kind == GR_OBJECT_GLOBAL || (m->allocation && m->allocation->distinct);
-}
-
-GrAlias gr_bound_alias(const GrKernelModel *m, const GrMemory *a, const GrMemory *b, StrBuf *why) {
-    const GrObject *x = a->object, *y = b->object;
-    if (x == y || (is_unknown(x) && is_unknown(y)))
-        return GR_ALIAS_SAME;
-    if (is_shared(x) && is_shared(y))
-        return is_dynamic(x) && is_dynamic(y) ? GR_ALIAS_SAME : GR_ALIAS_APART;
-    bool unknown = is_unknown(x) || is_unknown(y), escapes = m->shared_escapes;
-    if (is_shared(x) != is_shared(y) && (!unknown || !escapes))
-        return GR_ALIAS_APART;
-    if (!unknown) {
-        if (a->allocation && a->allocation == b->allocation && a->at && b->at)
-            return GR_ALIAS_SAME;
-        if (a->allocation != b->allocation && is_own(a) && is_own(b))
-            return alias_of_variables(a, b);
-        if (x->kind == GR_OBJECT_GLOBAL && y->kind == GR_OBJECT_GLOBAL)
-            return GR_ALIAS_APART; // two variables
-    }
-    gr_str_addf(why, "%s and %s may be the same memory", x->name, y->name);
-    return GR_ALIAS_MAYBE;
-}
+// ---- Accesses --------------------------------------------------------------------------------------------------------
 
 static bool take_accesses(GrBound *b) {
     for (size_t k = 0; k < b->model->accesses.len; k++) {
         const GrKernelAccess *a = b->model->accesses.data[k];
-        GrBoundAccess x = {.a = a, .memory = memory_of(b, a->object)};
+        GrBoundAccess x = {.a = a, .memory = gr_bound_memory(b, a->object)};
         x.guard = gr_bound_term(b, a->guard);
         x.offset = gr_bound_term(b, a->offset);
         if (x.memory.at)
@@ -253,4 +200,5 @@ void gr_bound_free(GrBound *b) {
     gr_vec_free(&b->each);
     gr_vec_free(&b->accesses);
     gr_vec_free(&b->barriers);
+    gr_vec_free(&b->meetings);
 }

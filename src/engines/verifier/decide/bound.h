@@ -15,6 +15,8 @@ typedef struct GrMemory {
     const GrObject *object;
     const GrAllocation *allocation; // of a pointer of the host's, where known
     const GrTerm *at;               // bytes from the allocation's begin to the object's; NULL: 0
+    const GrArgument *one_of;       // of a pointer that is one of several (GrChoice); else NULL
+    const GrTerm *which;            // the number of the allocation that it is, 32 bits; NULL: none is known
 } GrMemory;
 
 typedef struct GrBoundAccess {
@@ -30,6 +32,12 @@ typedef struct GrBoundBarrier {
     bool asked, solid;
 } GrBoundBarrier;
 
+// Two objects, and whether they can be the same allocation: the solver is asked once.
+typedef struct GrMeeting {
+    const GrObject *x, *y;
+    bool can;
+} GrMeeting;
+
 typedef struct GrBound {
     GrTerms *t;
     const GrKernelModel *model;
@@ -43,6 +51,7 @@ typedef struct GrBound {
     GrTermVec same, each;               // facts of the launch, and of every thread
     VEC(GrBoundAccess) accesses;
     VEC(GrBoundBarrier) barriers; // as in the model
+    VEC(GrMeeting) meetings;
 } GrBound;
 
 gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const GrHostLaunch *l,
@@ -58,12 +67,18 @@ const GrTerm *gr_not(GrTerms *t, const GrTerm *a);
 const GrTerm *gr_and(GrTerms *t, const GrTerm *a, const GrTerm *b);
 const GrTerm *gr_or(GrTerms *t, const GrTerm *a, const GrTerm *b);
 
+// alias.c: the memory of an object of the model.
+GrMemory gr_bound_memory(GrBound *b, const GrObject *o);
+
 // Whether the bytes of two accesses can be the same ones.
 typedef enum GrAlias {
     GR_ALIAS_SAME,  // offsets say
     GR_ALIAS_APART, // never
+    GR_ALIAS_WHICH, // offsets say, where both are the same allocation: `which`
     GR_ALIAS_MAYBE, // nothing says: `why`
 } GrAlias;
-GrAlias gr_bound_alias(const GrKernelModel *m, const GrMemory *a, const GrMemory *b, StrBuf *why);
+GrAlias gr_bound_alias(GrBound *b, const GrMemory *x, const GrMemory *y, StrBuf *why);
+// The allocation in one launch; NULL: not known.
+const GrAllocation *gr_bound_allocation(const GrMemory *m, const GrValues *v);
 
 #endif

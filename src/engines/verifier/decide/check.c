@@ -5,6 +5,7 @@
 #include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/host/host.h"
+#include "engines/verifier/solve/child.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ typedef struct Check {
     GrLaunched launched; // for --launches
     GrTerms terms;
     GrSolver *solver;
+    double since; // when the work on this kernel and launch began
 } Check;
 
 // A module of one file.
@@ -185,6 +187,12 @@ static void name_launch(const GrHostLaunch *l, char out[600]) {
         *out = 0;
 }
 
+static void print_seconds(Check *c, const char *kernel, const char *where) {
+    double now = gr_seconds_now();
+    fprintf(stderr, "checked %s%s in %.3f s\n", kernel, where, now - c->since);
+    c->since = now;
+}
+
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               bool *open, gr_error *err) {
@@ -218,6 +226,8 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     }
     *open |= is_open(&j);
 done:
+    if (c->set->verbose)
+        print_seconds(c, m->func->name, where);
     gr_told_free(&j.told);
     gr_replays_free(&j.replays);
     gr_bound_free(&j.bound);
@@ -244,6 +254,7 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     GrKernelModel m = {0};
     bool open = false, launched = false;
     gr_error why = {0};
+    c->since = gr_seconds_now();
     gr_status st = gr_kernel_model(&c->terms, u->module, f, 0, &m, &why);
     if (st == GR_ERR_LIMIT) {
         StrBuf text = {0};

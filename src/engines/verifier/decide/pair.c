@@ -123,7 +123,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
 // ---- What an answer hangs on ---------------------------------------------------------------------------------------------
 
 typedef struct Needs {
-    const GrBound *b;
+    GrBound *b;
     StrBuf *text;
     unsigned n;
     const GrSymbol *seen[4];
@@ -137,19 +137,12 @@ static const GrObject *object_of(const GrKernelModel *m, const GrSymbol *s) {
     return NULL;
 }
 
-static const GrMemory *memory_of(const GrBound *b, const GrObject *o) {
-    for (size_t k = 0; k < b->accesses.len; k++)
-        if (b->accesses.data[k].memory.object == o)
-            return &b->accesses.data[k].memory;
-    return NULL;
-}
-
 static void find_writer(Needs *n, const GrObject *o) {
-    const GrMemory own = {.object = o}, *m = memory_of(n->b, o);
+    const GrMemory m = gr_bound_memory(n->b, o);
     for (size_t k = 0; k < n->b->accesses.len; k++) {
         const GrBoundAccess *x = &n->b->accesses.data[k];
         StrBuf why = {0};
-        if (x->a->writes && gr_bound_alias(n->b->model, m ? m : &own, &x->memory, &why) != GR_ALIAS_APART) {
+        if (x->a->writes && gr_bound_alias(n->b, &m, &x->memory, &why) != GR_ALIAS_APART) {
             n->changed = o;
             n->by = x->memory.object;
         }
@@ -316,6 +309,14 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
         GR_TRY(decide_apart(b, v, &terms, why, err));
         goto done;
     }
+    if (alias == GR_ALIAS_WHICH) {
+        const GrTerm *same =
+            gr_term_2(b->t, GR_TERM_EQ, v->sides[0]->memory.which, v->sides[1]->memory.which);
+        if (!same || !gr_vec_push(&terms, same)) {
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+            goto done;
+        }
+    }
     GrOverlap o = {as(b, v->sides[0]->offset, 1, own), as(b, v->sides[1]->offset, 2, own),
                    v->sides[0]->a->size, v->sides[1]->a->size};
     if (!o.a || !o.b) {
@@ -379,7 +380,7 @@ gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, b
     gr_status st = GR_OK;
     StrBuf why = {0};
     *proved = true;
-    GrAlias alias = gr_bound_alias(b->model, &x->memory, &y->memory, &why);
+    GrAlias alias = gr_bound_alias(b, &x->memory, &y->memory, &why);
     choose_levels(b, x, y, use);
     for (unsigned level = 0; level < 5 && alias != GR_ALIAS_APART && !settled && st == GR_OK; level++) {
         GrVerdict v = {.level = (GrLevel)level, .sides = {x, y}, .missing = gr_pair_missing((GrLevel)level)};

@@ -98,13 +98,19 @@ static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
     }
 }
 
+static const GrAllocation *allocation_of(const GrMemory *m, const GrWitness *w) {
+    const GrValues v = gr_solver_values(&w->solved.model);
+    return gr_bound_allocation(m, &v);
+}
+
 // Bytes from the buffer's begin that the two accesses need at least.
 static uint64_t reach(const GrVerdict *v, const GrMemory *m) {
     uint64_t most = 4096;
     for (unsigned k = 0; k < 2; k++) {
         const GrMemory *mine = &v->sides[k]->memory;
         uint64_t end = v->witness.offset[k] + v->sides[k]->a->size;
-        bool same = m->allocation ? mine->allocation == m->allocation : mine->object == m->object;
+        bool same =
+            m->allocation ? allocation_of(mine, &v->witness) == m->allocation : mine->object == m->object;
         if (same && (int64_t)end > (int64_t)most)
             most = end;
     }
@@ -124,6 +130,7 @@ static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
         for (size_t j = 0; j < b->accesses.len; j++)
             if (b->accesses.data[j].memory.object == o)
                 memory = b->accesses.data[j].memory;
+        memory.allocation = allocation_of(&memory, &v->witness);
         const void *owner = memory.allocation ? (const void *)memory.allocation : (const void *)o;
         unsigned at = 0;
         while (at < n && owners[at] != owner)

@@ -7,12 +7,14 @@
 
 static void add(Eval *e, GrHostLaunch *l, uint32_t param, uint32_t offset, uint32_t bits, const GrTerm *value,
                 const Pointer *p) {
-    GrArgument a = {param, offset, bits, value, NULL, NULL};
+    GrArgument a = {.param = param, .offset = offset, .bits = bits, .value = value};
     if (p) {
         a.allocation = p->allocation;
         a.at = p->allocation ? p->offset : NULL;
         if (p->to == POINTS_NULL && p->offset && gr_term_is_const(p->offset, 0))
             a.value = p->offset;
+        if (p->to == POINTS_UNKNOWN && p->base && p->offset)
+            e->oom |= !gr_vec_push(&e->open, ((Open){l->arguments.len, *p}));
     }
     e->oom |= !gr_vec_push(&l->arguments, a);
 }

@@ -65,8 +65,9 @@ static bool store_captures(Eval *e, LLVMValueRef store) {
     return to.to != POINTS_STACK || !only_launches_read(to.base, 0);
 }
 
-// Whether one use of a pointer keeps it where others find it.
-static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Pointer *object) {
+// Whether one use of a pointer keeps it where others find it. `seen`: pointers whose uses are looked at already, for a loop moves pointers round
+// through phis.
+static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Pointer *object, Map *seen) {
     if (LLVMIsALoadInst(user) || LLVMIsAICmpInst(user))
         return false;
     if (LLVMIsAStoreInst(user))
@@ -78,12 +79,12 @@ static bool use_captures(Eval *e, LLVMValueRef user, LLVMValueRef v, const Point
         Pointer p = gr_eval_pointer(e, user);
         if (!gr_eval_same_base(&p, object))
             return true;
-        for (LLVMUseRef u = LLVMGetFirstUse(user); u; u = LLVMGetNextUse(u)) {
-            bool back =
-                (LLVMIsAPHINode(LLVMGetUser(u)) || LLVMIsASelectInst(LLVMGetUser(u))) && e->depth > 100;
-            if (back || use_captures(e, LLVMGetUser(u), user, object))
+        if (gr_ir_get(seen, user))
+            return false;
+        e->oom |= !gr_ir_put(seen, user, user);
+        for (LLVMUseRef u = LLVMGetFirstUse(user); u && !e->oom; u = LLVMGetNextUse(u))
+            if (use_captures(e, LLVMGetUser(u), user, object, seen))
                 return true;
-        }
         return false;
     }
     return true;
@@ -93,11 +94,11 @@ static bool find_captured(Eval *e, const Pointer *p) {
     if (p->to == POINTS_GLOBAL)
         return LLVMGetLinkage(p->base) != LLVMInternalLinkage &&
                LLVMGetLinkage(p->base) != LLVMPrivateLinkage;
-    e->depth += 20; // a cycle of phis ends
+    Map seen = {0};
     bool r = false;
     for (LLVMUseRef u = LLVMGetFirstUse(p->base); u && !r; u = LLVMGetNextUse(u))
-        r = use_captures(e, LLVMGetUser(u), p->base, p);
-    e->depth -= 20;
+        r = use_captures(e, LLVMGetUser(u), p->base, p, &seen);
+    gr_map_free(&seen);
     return r;
 }
 

@@ -34,6 +34,12 @@ typedef struct LoopFact {
     GrFact fact;
 } LoopFact;
 
+// A pointer argument of a launch of which nothing is known yet.
+typedef struct Open {
+    size_t argument; // number of the launch's
+    Pointer p;
+} Open;
+
 // What is known of one function that launches kernels. It lives while the function is looked at.
 typedef struct Eval {
     Arena arena;
@@ -49,8 +55,10 @@ typedef struct Eval {
     Map pointers; // value -> Pointer
     Map cells;    // key of what memory holds -> symbol or Pointer
     Map made;     // value -> allocation
+    Map older;    // allocation -> the same of earlier rounds of a loop
     Map captured; // base -> YES or NO
     VEC(LoopFact) loops;
+    VEC(Open) open;                 // of the present launch
     VEC(const GrSymbol *) statuses; // what calls of the runtime returned
 } Eval;
 
@@ -75,6 +83,8 @@ bool gr_eval_is_captured(Eval *e, const Pointer *p);
 // The allocation that a call of the runtime makes in slot number `slot` of its arguments; NULL: it makes none.
 const GrAllocation *gr_eval_allocation(Eval *e, LLVMValueRef call);
 bool gr_eval_allocates(LLVMValueRef call, unsigned *slot);
+// The same allocation of earlier rounds of the loop that makes it.
+const GrAllocation *gr_eval_older(Eval *e, const GrAllocation *a);
 // memory.c
 const GrTerm *gr_eval_load(Eval *e, const Pointer *at, unsigned bits, LLVMValueRef before, LLVMValueRef load);
 Pointer gr_eval_load_pointer(Eval *e, const Pointer *at, LLVMValueRef before, LLVMValueRef load);

@@ -284,6 +284,10 @@ static void keep_relevant(Found *f) {
         see(e, &symbols, a->value);
         see(e, &symbols, a->at);
         see(e, &symbols, a->allocation ? a->allocation->size : NULL);
+        for (size_t c = 0; c < a->n_choices; c++) {
+            see(e, &symbols, a->choices[c].when);
+            see(e, &symbols, a->choices[c].at);
+        }
     }
     for (bool more = kept != NULL; more && !e->oom;) {
         more = false;

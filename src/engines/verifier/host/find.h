@@ -13,6 +13,8 @@ void gr_find_facts(Eval *e, LLVMValueRef call, GrHostLaunch *l);
 // arguments.c: parameters of a stub's call; of an array of pointers to them.
 void gr_find_stub_arguments(Eval *e, LLVMValueRef call, GrHostLaunch *l);
 void gr_find_array_arguments(Eval *e, LLVMValueRef call, LLVMValueRef array, GrHostLaunch *l);
+// choices.c: what each of these pointers may be, all of them at once: then it is known which go together.
+void gr_find_choices(Eval *e, LLVMValueRef call, const Open *open, size_t n, GrHostLaunch *l);
 
 const char *gr_find_keep(Eval *e, const char *text); // a copy that lives as long as *out
 

@@ -61,6 +61,16 @@ static void print_allocation(const GrAllocation *a, StrBuf *out) {
     gr_str_add(out, a->distinct ? ")" : ", may be other memory)");
 }
 
+static void print_choices(const GrArgument *a, StrBuf *out) {
+    for (size_t k = 0; k < a->n_choices; k++) {
+        const GrChoice *c = &a->choices[k];
+        gr_str_addf(out, "%s%s#%u", k ? ", or " : "", c->allocation->name ? c->allocation->name : "memory",
+                    c->allocation->id);
+        gr_str_addf(out, "%s if ", c->allocation->several ? " of an earlier round" : "");
+        print_term(c->when, out);
+    }
+}
+
 static void print_argument(const GrArgument *a, StrBuf *out) {
     gr_str_addf(out, "  argument %u", a->param);
     if (a->offset)
@@ -76,6 +86,8 @@ static void print_argument(const GrArgument *a, StrBuf *out) {
         } else if (!a->at) {
             gr_str_add(out, " + ?");
         }
+    } else if (a->n_choices) {
+        print_choices(a, out);
     } else {
         gr_str_add(out, "a pointer");
     }

@@ -194,17 +194,26 @@ static bool mark_for_inlining(Ir *ir) {
     return ok;
 }
 
-static gr_status simplify(Ir *ir, gr_error *err) {
-    // Twice: a call by a pointer becomes a direct one when the function that makes it is inlined.
-#define ONCE "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
+static gr_status run_passes(Ir *ir, const char *passes, gr_error *err) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failed = LLVMRunPasses(ir->module, ONCE "," ONCE, NULL, options);
+    LLVMErrorRef failed = LLVMRunPasses(ir->module, passes, NULL, options);
     LLVMDisposePassBuilderOptions(options);
     if (!failed)
         return GR_OK;
     char *text = LLVMGetErrorMessage(failed);
     gr_status st = gr_fail(err, GR_ERR_INTERNAL, "LLVM's passes: %s", text);
     LLVMDisposeErrorMessage(text);
+    return st;
+}
+
+static gr_status simplify(Ir *ir, gr_error *err) {
+#define CLEAN "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
+    // Inlined twice: a call by a pointer becomes a direct one when the function that makes it is inlined.
+    gr_status st = run_passes(ir, "always-inline," CLEAN ",always-inline," CLEAN, err);
+    if (st == GR_OK) {
+        gr_ir_own_slots(ir);
+        st = run_passes(ir, CLEAN, err);
+    }
     return st;
 }
 

@@ -26,6 +26,8 @@ typedef struct Ir {
 // One program of these bitcode files.
 gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err);
 void gr_ir_free(Ir *ir);
+// Gives what an allocating call writes a variable of its own (slots.c).
+void gr_ir_own_slots(Ir *ir);
 // Code that is elsewhere: a declaration, or a copy of a library's own inline function (atoi).
 bool gr_ir_is_elsewhere(LLVMValueRef function);
 // Whether the bitcode file defines main.

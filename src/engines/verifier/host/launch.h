@@ -33,7 +33,15 @@ typedef struct GrAllocation {
     const GrTerm *size;   // bytes, 64 bits; NULL: not known
     bool distinct;        // made by an allocating call: apart from every other allocation
     const char *variable; // of a recorded launch: it is this variable of a module; NULL: it is none
+    bool several;         // of earlier rounds of a loop: of one round or another
 } GrAllocation;
+
+// Where a pointer points if `when` holds (1 bit).
+typedef struct GrChoice {
+    const GrTerm *when;
+    const GrAllocation *allocation; // a distinct one
+    const GrTerm *at;               // bytes into it, 64 bits
+} GrChoice;
 
 // A part of the launch's parameters that is known.
 typedef struct GrArgument {
@@ -42,6 +50,9 @@ typedef struct GrArgument {
     const GrAllocation
         *allocation;  // of a pointer, or of a recorded number that may be one; NULL: not known where
     const GrTerm *at; // bytes into the allocation, 64 bits
+    // Of a pointer that is one of several, as of buffers that a loop swaps: the first of these that holds. The last one needs nothing.
+    const GrChoice *choices;
+    size_t n_choices;
 } GrArgument;
 
 typedef struct GrHostLaunch {

@@ -145,6 +145,9 @@ static void without_classes(Eval *e, GrHostLaunch *l) {
 }
 
 static void finish(Eval *e, LLVMValueRef call, GrHostLaunch *l, const char *gap) {
+    if (e->classes & 1u << GR_FACT_SHARED)
+        gr_find_choices(e, call, e->open.data, e->open.len, l);
+    e->open.len = 0;
     without_classes(e, l);
     gr_find_facts(e, call, l);
     if (gap)
@@ -264,8 +267,10 @@ static void free_eval(Eval *e) {
     gr_map_free(&e->pointers);
     gr_map_free(&e->cells);
     gr_map_free(&e->made);
+    gr_map_free(&e->older);
     gr_map_free(&e->captured);
     gr_vec_free(&e->loops);
+    gr_vec_free(&e->open);
     gr_vec_free(&e->statuses);
     gr_arena_free(&e->arena);
 }

@@ -73,6 +73,21 @@ const GrAllocation *gr_eval_allocation(Eval *e, LLVMValueRef call) {
     return a;
 }
 
+const GrAllocation *gr_eval_older(Eval *e, const GrAllocation *a) {
+    GrAllocation *older = gr_ir_get(&e->older, a);
+    if (older)
+        return older;
+    if (!(older = GR_NEW(&e->out->arena, GrAllocation))) {
+        e->oom = true;
+        return NULL;
+    }
+    *older = *a;
+    older->id = (uint32_t)e->out->allocations.len;
+    older->several = true;
+    e->oom |= !gr_vec_push(&e->out->allocations, older) || !gr_ir_put(&e->older, a, older);
+    return older;
+}
+
 static const GrAllocation *of_parameter(Eval *e, LLVMValueRef v) {
     const GrAllocation *known = gr_ir_get(&e->made, v);
     if (known)
@@ -206,7 +221,13 @@ static Pointer find(Eval *e, LLVMValueRef v) {
         return of_phi(e, v);
     if (LLVMIsASelectInst(v)) {
         LLVMValueRef from[2] = {LLVMGetOperand(v, 1), LLVMGetOperand(v, 2)};
-        return joined(e, v, from, 2);
+        Pointer r = joined(e, v, from, 2), a = gr_eval_pointer(e, from[0]), b = gr_eval_pointer(e, from[1]);
+        if (!r.offset && gr_eval_same_base(&a, &b) && a.offset && b.offset) {
+            const GrTerm *c = gr_eval(e, LLVMGetCondition(v));
+            r.offset = c ? gr_term_ite(e->t, c, a.offset, b.offset) : NULL;
+            e->oom |= c && !r.offset;
+        }
+        return r;
     }
     if (LLVMIsAFreezeInst(v) || LLVMIsABitCastInst(v))
         return gr_eval_pointer(e, LLVMGetOperand(v, 0));

@@ -18,7 +18,7 @@ FIGURES = {
     "5": ["argument 1.32: trunc(pitch /u 4)", "fact 5: 0 < pitch", "<= pitch", "fact 5: pitch <= 2147483647", "(cudaMallocPitch, rows * pitch bytes)"],
 }
 SHAPES = {
-    "members": ["grid ((n + 127) / 128, 1, 1)", "block (128, 1, 1)", "argument 2.32: n", "argument 0.64: devPtr#5", "argument 1.64: devPtr#6",
+    "members": ["grid ((n + 127) / 128, 1, 1)", "block (128, 1, 1)", "argument 2.32: n", "argument 0.64: runner#5", "argument 1.64: runner#6",
                 "in run"],
     "library": ["argument 0.64: a#", "may be other memory", "!(n < 1)", "gap: nothing calls", "n + 255) / 256"],
     "recursive": ["block (n, 1, 1)", "gap: not all calls", "!(n < 2)"],
@@ -33,7 +33,8 @@ SHAPES = {
     "cooperative": ["cooperative", "grid (4, 1, 1)", "argument 2.32: m * 2"],
     "copied": ["argument 2.32: found", "!argument 2.32: 5"],
     "vector": ["argument 0.64: a#2", "(m == 3) | (500 < n)"],
-    "swapped": ["argument 0.64: a pointer", "argument 1.64: a pointer", "argument 2.32: k", "k < m", "0 <= k"],
+    "swapped": ["argument 0.64: a#2 if the round's pointers == 0, or b#3 if the round's pointers == 1",
+                "argument 1.64: a#2 if the round's pointers == 1, or b#3 if the round's pointers == 0", "argument 2.32: k", "k < m", "0 <= k"],
 }
 
 
