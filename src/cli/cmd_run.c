@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/launch.h"
+#include "cli/launches_file.h"
 #include "cli/program.h"
 #include "cli/sampling.h"
 #include "cli/write_report.h"
@@ -244,6 +245,7 @@ static void attribute(const Run *r, GrReport *report, const GrResultsView *view)
         replay.targets = numbered.oom ? "" : numbered.data;
         replay.options.seed += k;
         replay.options.coverage = "";
+        replay.options.record_launches = "";
         replay.options.aim = "";
         replay.options.sample = "";  // the targets were among those chosen by the first run's seed
         replay.options.stop = false; // what is looked for may come after the first race
@@ -442,6 +444,16 @@ static bool report_in_brief(void *user, int *status) {
     return true; // what it holds goes with the process
 }
 
+// What was launched, whatever becomes of the report. False: it could not be written.
+static bool write_launches(const Run *r) {
+    gr_error err = {0};
+    const char *path = r->options.record_launches;
+    gr_status st = *path ? gr_launches_file_write(r->results, path, &err) : GR_OK;
+    if (st != GR_OK)
+        fprintf(stderr, "gpurace: --record-launches: %s\n", err.msg);
+    return st == GR_OK;
+}
+
 static int report_run(Run *r) {
     r->failed = gr_attempt(report_in_full, r);
     if (r->failed.done)
@@ -526,7 +538,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
         return complain(EXIT_OURS, err);
     r->coverage = o->coverage;
     if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK ||
-        try_output(r, err) != GR_OK)
+        try_output(r, err) != GR_OK ||
+        (o->record_launches[0] && gr_launches_file_try(o->record_launches, err) != GR_OK))
         return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;
@@ -557,7 +570,10 @@ int gr_cmd_run(int argc, char **argv) {
     } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
     } else {
+        bool recorded = write_launches(&r);
         status = report_run(&r);
+        if (!recorded && status != (int)r.options.error_exitcode)
+            status = EXIT_OURS;
     }
 done:
     drop_results(&r);

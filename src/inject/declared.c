@@ -2,6 +2,7 @@
 #include "inject/declared.h"
 
 #include "inject/memory.h"
+#include "inject/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static bool take_variable(LoadedModule *m, const PtxVar *v) {
 
 gr_status gr_declared_take(LoadedModule *m, const PtxModule *ptx, gr_error *err) {
     const GrEngine *e = gr_session.engine;
-    if (!e->around_launch && !e->allocated)
+    if (!e->around_launch && !e->allocated && !gr_recording_is_on())
         return GR_OK;
     Declared *d = m->declared = GR_NEW(&m->arena, Declared);
     bool ok = d != NULL;
@@ -127,7 +128,7 @@ void gr_declared_tell(LoadedModule *m, CUcontext ctx,
                                               size_t *size)) {
     const Declared *d = m->declared;
     const void *owner = m->module ? (void *)m->module : (void *)m->library;
-    for (uint32_t i = 0; gr_session.engine->allocated && d && i < d->n_variables; i++) {
+    for (uint32_t i = 0; gr_ranges_are_told() && d && i < d->n_variables; i++) {
         GrRange r = {.kind = GR_RANGE_GLOBAL, .context = ctx, .name = d->variables[i], .owner = owner};
         if (get_global(m, r.name, &r.at, &r.size) == GR_OK)
             gr_range_add(&r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // declared — what the PTX of a module declares that an engine may be told: the parameters of its kernels, and its variables.
 //
-// It is kept only for an engine that has a callback for it.
+// It is kept only for an engine that has a callback for it, and to record launches.
 #ifndef GR_INJECT_DECLARED_H
 #define GR_INJECT_DECLARED_H
 

@@ -2,6 +2,7 @@
 #include "inject/graphs.h"
 
 #include "inject/launches.h"
+#include "inject/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,7 @@ void gr_graph_set_kernel(CUgraphExec exec, CUgraphNode node, CUfunction f, const
 
 bool gr_graph_count(CUgraphExec exec, CUstream stream) {
     const Followed *f = find(exec);
+    uint64_t n = 0;
     gr_session_lock();
     for (size_t i = 0; f && i < f->kernels.len; i++) {
         const GraphKernel *k = &f->kernels.data[i];
@@ -109,7 +111,10 @@ bool gr_graph_count(CUgraphExec exec, CUstream stream) {
         memcpy(l.grid, k->grid, sizeof l.grid);
         memcpy(l.block, k->block, sizeof l.block);
         gr_kernel_launched(gr_kernel_of(k->f), &l, CUDA_SUCCESS);
+        n++;
     }
+    if (gr_recording_is_on()) // one at least where they are not known
+        gr_recording_left_out(n + !(f && f->known));
     gr_session_unlock();
     return f && f->known;
 }
@@ -214,8 +219,10 @@ void gr_graph_enable(CUgraphExec exec, CUgraphNode node, bool yes) {
 bool gr_graph_run(CUgraphExec exec, CUstream stream, CUresult *result) {
     Followed *f = find(exec);
     if (!f || !f->clone) {
-        gr_session_notef("a CUDA graph was launched as a whole, so engine %s did not see its launches: %s",
-                         gr_session.engine->name, f ? f->why : "its origin is not known");
+        if (gr_engine_wants_graphs())
+            gr_session_notef(
+                "a CUDA graph was launched as a whole, so engine %s did not see its launches: %s",
+                gr_session.engine->name, f ? f->why : "its origin is not known");
         return false;
     }
     DRIVER(cuEventCreate, (CUevent *, unsigned));

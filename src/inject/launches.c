@@ -2,6 +2,7 @@
 #include "inject/launches.h"
 
 #include "inject/declared.h"
+#include "inject/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,12 @@ void gr_capture_began(void) { __atomic_add_fetch(&open_captures, 1, __ATOMIC_SEQ
 
 void gr_capture_ended(void) { __atomic_sub_fetch(&open_captures, 1, __ATOMIC_SEQ_CST); }
 
-bool gr_graphs_are_shown(void) {
+bool gr_engine_wants_graphs(void) {
     const GrEngine *e = gr_session.engine;
     return e->around_launch || e->copied || e->filled;
 }
+
+bool gr_graphs_are_shown(void) { return gr_engine_wants_graphs() || gr_recording_is_on(); }
 
 bool gr_stream_is_captured(CUstream stream) {
     typedef CUresult IsCapturing(CUstream, CUstreamCaptureStatus *);
@@ -140,6 +143,13 @@ static bool copy_params(Launching *l) {
     return true;
 }
 
+static void drop_copies(Launching *l) {
+    free(l->attributes);
+    free(l->pointers);
+    free(l->launch.params);
+    free(l->launch.layout);
+}
+
 CUresult gr_launch_around(Launching *l) {
     Session *s = &gr_session;
     GrLaunch *g = &l->launch;
@@ -154,11 +164,16 @@ CUresult gr_launch_around(Launching *l) {
                                           : submit(&l->run, NULL); // a node of a graph
     if (capturing)
         gr_aside_end(aside);
-    free(l->attributes);
-    free(l->pointers);
-    free(g->params);
-    free(g->layout);
+    drop_copies(l);
     return result;
+}
+
+// The line of the launch, of copies of its own. With the lock.
+static void record(Launching *l) {
+    Launching copy = *l;
+    if (copy_attributes(&copy) && copy_params(&copy))
+        l->line = gr_recording_line(&copy.launch);
+    drop_copies(&copy);
 }
 
 // ---- Around the call ---------------------------------------------------------------------------------------------
@@ -179,6 +194,8 @@ void gr_launch_begin(Launching *l) {
     } else {
         gr_session_notef("a kernel was launched that no interposed call had looked up");
     }
+    if (gr_recording_is_on() && !l->captured)
+        record(l);
     gr_session_unlock();
 }
 
@@ -187,6 +204,9 @@ CUresult gr_launch_end(Launching *l, CUresult result) {
         return result;
     gr_session_lock();
     gr_kernel_launched(l->kernel, &l->launch, result);
+    if (gr_recording_is_on() && result == CUDA_SUCCESS)
+        gr_recording_count(l->line);
     gr_session_unlock();
+    free(l->line);
     return result;
 }

@@ -14,11 +14,14 @@ typedef struct Launching {
     Kernel *kernel;
     bool shown; // to the engine, by gr_launch_around; the caller runs all others
     bool captured;
+    char *line;                    // if launches are recorded (recording.h)
     CUlaunchAttribute *attributes; // copies, one more than there are
     void **pointers;               // to each parameter, for the driver
 } Launching;
 
 // Whether the engine is to see what graphs do node by node.
+bool gr_engine_wants_graphs(void);
+// Whether graphs are run node by node: for the engine, or to record launches.
 bool gr_graphs_are_shown(void);
 // Whether what is submitted to this stream is only recorded, for a graph. Asks the driver only while a capture is open.
 bool gr_stream_is_captured(CUstream stream);

@@ -9,9 +9,11 @@
 
 // ---- ranges.c, with the session's lock -----------------------------------------------------------------------------
 // A call that frees memory names only the address, and a context takes memory with it: so what was told is kept. Nothing is kept for
-// an engine that has neither callback.
+// an engine that has neither callback, unless launches are recorded.
 
 bool gr_ranges_are_told(void);
+// The range that holds the address; NULL: none is known.
+const GrRange *gr_range_at(CUdeviceptr address);
 void gr_range_add(const GrRange *r);
 // The range that begins at `at` goes; none may.
 void gr_range_remove(CUdeviceptr at);

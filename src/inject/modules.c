@@ -581,7 +581,7 @@ static bool load_into_engine(LoadedModule *m) {
 
 bool gr_module_attach(LoadedModule *m) {
     const GrEngine *e = gr_session.engine;
-    if (!m->pub.rewritten || (!e->loaded && !e->allocated))
+    if (!m->pub.rewritten || (!e->loaded && !gr_ranges_are_told()))
         return m->pub.rewritten;
     CUcontext ctx = gr_current_context();
     if (!ctx || (!m->module && !m->library))

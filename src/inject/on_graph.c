@@ -15,11 +15,12 @@ static void attach_modules(void) {
 CUresult gr_on_graph_launch(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec graph, CUstream stream) {
     CUresult result;
     CUstream in = gr_call_stream(stream);
-    if (gr_graphs_are_shown() && !gr_stream_is_captured(in) && gr_graph_run(graph, in, &result))
+    bool captured = gr_stream_is_captured(in); // then it is run with the graph that this becomes a part of
+    if (gr_graphs_are_shown() && !captured && gr_graph_run(graph, in, &result))
         return result;
     attach_modules();
     CUresult rc = real(graph, stream);
-    if (rc == CUDA_SUCCESS && !gr_graph_count(graph, in))
+    if (rc == CUDA_SUCCESS && !captured && !gr_graph_count(graph, in))
         gr_session_remarkf("%s", GR_REMARK_GRAPH);
     return rc;
 }

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/memory.h"
 
+#include "inject/recording.h"
 #include "inject/session.h"
 
 #include <stdlib.h>
 
 static Map ranges; // by address -> GrRange
 
-bool gr_ranges_are_told(void) { return gr_session.engine->allocated || gr_session.engine->freed; }
+// The same in the order of addresses, made when it is asked for: `stale` until then.
+static VEC(const GrRange *) ordered;
+static bool stale;
+
+bool gr_ranges_are_told(void) {
+    return gr_session.engine->allocated || gr_session.engine->freed || gr_recording_is_on();
+}
 
 static void tell_freed(GrRange *r) {
     const Session *s = &gr_session;
+    stale = true;
     if (r && s->engine->freed)
         s->engine->freed(s->engine_self, r);
     free(r);
@@ -28,6 +36,7 @@ void gr_range_add(const GrRange *r) {
         return;
     }
     *kept = *r;
+    stale = true;
     if (s->engine->allocated)
         s->engine->allocated(s->engine_self, kept);
 }
@@ -76,6 +85,36 @@ void gr_range_remove_mappings(CUdeviceptr at, size_t size) {
         add_mapping(from, at);
         add_mapping(at + size, to);
     }
+}
+
+static int by_address(const void *a, const void *b) {
+    CUdeviceptr x = (*(const GrRange *const *)a)->at, y = (*(const GrRange *const *)b)->at;
+    return (x > y) - (x < y);
+}
+
+static void sort(void) {
+    ordered.len = 0;
+    stale = false;
+    for (size_t i = 0; i < ranges.len && !stale; i++)
+        if (ranges.entries[i].live)
+            stale = !gr_vec_push(&ordered, (const GrRange *)ranges.entries[i].value);
+    if (ordered.len)
+        qsort(ordered.data, ordered.len, sizeof *ordered.data, by_address);
+}
+
+const GrRange *gr_range_at(CUdeviceptr address) {
+    if (stale)
+        sort();
+    size_t low = 0, high = stale ? 0 : ordered.len; // stale: memory is out
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ordered.data[middle]->at <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const GrRange *r = low ? ordered.data[low - 1] : NULL;
+    return r && address - r->at < r->size ? r : NULL;
 }
 
 void gr_ranges_remove_of_module(const void *owner) { REMOVE_IF(r, r->owner && r->owner == owner) }
