@@ -29,8 +29,7 @@ static uint64_t value_of(const GrTerm *a, const GrWitness *w, uint64_t otherwise
 }
 
 static bool is_param_of(const GrBound *b, const GrSymbol *s) {
-    return s->kind == GR_SYM_PARAM && !s->of &&
-           gr_kernel_param(b->t, b->model->func, s->param, s->offset, s->bits) == s;
+    return s->kind == GR_SYM_PARAM && !s->of && s->owner == b->model->func;
 }
 
 static bool is_scalar(const GrBound *b, const GrSymbol *s) {
@@ -85,6 +84,12 @@ static void add_bytes(uint32_t param, uint32_t offset, uint32_t bits, uint64_t v
     gr_str_addc(out, '\n');
 }
 
+// Not what the host has in memory behind the parameter.
+static bool is_in_param(const GrBound *b, const GrArgument *a) {
+    const PtxFunc *f = b->model->func;
+    return a->param < f->n_params && a->offset + a->bits / 8 <= f->params[a->param]->size;
+}
+
 static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
     for (uint32_t k = 0; k < b->t->n_symbols && k < w->solved.model.n_values; k++) {
         const GrSymbol *s = b->t->symbols[k];
@@ -93,7 +98,8 @@ static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
     }
     for (size_t k = 0; b->launch && k < b->launch->arguments.len; k++) {
         const GrArgument *a = &b->launch->arguments.data[k];
-        if (a->value && a->bits >= 8 && (b->set->facts[GR_FACT_SHARED] || a->value->op == GR_TERM_CONST))
+        if (a->value && a->bits >= 8 && is_in_param(b, a) &&
+            (b->set->facts[GR_FACT_SHARED] || a->value->op == GR_TERM_CONST))
             add_bytes(a->param, a->offset, a->bits, value_of(a->value, w, 0), out);
     }
 }

@@ -63,14 +63,18 @@ void gr_find_stub_arguments(Eval *e, LLVMValueRef call, GrHostLaunch *l) {
     }
 }
 
-// One parameter that an element of the array points to.
+// One parameter that an element of the array points to: a variable, or a part of one, such as a member. How large the parameter is only the kernel
+// knows: what stands behind a part is added, too, as bytes that the parameter does not have.
 static void add_element(Eval *e, GrHostLaunch *l, LLVMValueRef call, uint32_t param, const Pointer *to) {
-    if (to->to != POINTS_STACK || !to->offset || !gr_term_is_const(to->offset, 0))
+    if (to->to != POINTS_STACK || !to->offset || to->offset->op != GR_TERM_CONST)
         return;
     LLVMTypeRef type = LLVMGetAllocatedType(to->base);
     LLVMTypeKind kind = LLVMGetTypeKind(type);
-    uint64_t size = LLVMABISizeOfType(e->ir->layout, type);
-    if (kind == LLVMPointerTypeKind) {
+    uint64_t size = LLVMABISizeOfType(e->ir->layout, type), from = to->offset->value;
+    if (from) {
+        if (from < size && size - from <= 4096)
+            add_pieces(e, l, call, param, to, (uint32_t)(size - from));
+    } else if (kind == LLVMPointerTypeKind) {
         Pointer p = gr_eval_load_pointer(e, to, call, to->base);
         add(e, l, param, 0, 64, NULL, &p);
     } else if (kind == LLVMIntegerTypeKind && size <= 8) {

@@ -182,6 +182,19 @@ static void host(int, int, int) {
 }
 } // namespace neighbours
 
+namespace twice {
+__global__ void shift_back(int *a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    a[i] = a[i + 1];
+}
+static void host(int, int, int) {
+    int *a;
+    cudaMalloc(&a, 256 * sizeof(int));
+    shift_back<<<2, 64>>>(a);
+    shift_back<<<3, 64>>>(a);
+}
+} // namespace twice
+
 namespace levels {
 __global__ void merge(int *a, int width) {
     int i = (blockIdx.x * blockDim.x + threadIdx.x) * 2 * width;
@@ -202,6 +215,6 @@ int main(int argc, char **argv) {
     }
 #define HOST(program) program::host(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]))
     HOST(square), HOST(total), HOST(tone), HOST(lud), HOST(pitched), HOST(halves), HOST(warp), HOST(strides), HOST(rows), HOST(split), HOST(steps);
-    HOST(ring), HOST(neighbours), HOST(levels);
+    HOST(ring), HOST(neighbours), HOST(twice), HOST(levels);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
