@@ -591,6 +591,8 @@ bool gr_module_attach(LoadedModule *m) {
             return true;
     if (!load_into_engine(m) || !gr_vec_push(&m->ready, ctx))
         return false;
+    unsigned aside = gr_aside_begin(); // a capture may be open, and the driver may load what is asked for
     gr_declared_tell(m, ctx, get_global);
+    gr_aside_end(aside);
     return true;
 }

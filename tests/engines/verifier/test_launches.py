@@ -139,9 +139,9 @@ class Launches(unittest.TestCase):
 
     def test_a_pointer_to_a_variable_of_the_module(self):
         recorded = self.changed(NAMED, arg0=pointer(0, 0, 1024, variable="table"))
-        report = self.check(SHIFT, recorded, IDLE)
-        self.assertEqual(report["verdict"], "inconclusive")
-        self.assertIn("the witness", report["reasons"][0])
+        race, = self.check(SHIFT, recorded, IDLE, status=66)["races"]
+        self.assertEqual((race["kernel"], race["class"]), ("named", "read-write race"))
+        self.assertIn("for the recorded launch at run.jsonl:3", race["witness"])
 
     def test_what_has_no_launch_is_named(self):
         report = self.check(SHIFT, launch("gone", []), {"left_out": 7})

@@ -124,9 +124,60 @@ static uint64_t reach(const GrVerdict *v, const GrMemory *m) {
 }
 
 // A buffer for each allocation, or for a pointer of which none is known.
-static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
+typedef struct Buffers {
+    const GrBound *b;
+    const GrVerdict *v;
     const void *owners[64];
-    unsigned n = 0;
+    unsigned n;
+    StrBuf *out;
+} Buffers;
+
+// A variable of the module, which the launch has by itself.
+static bool is_variable(const Buffers *s, const GrMemory *m) {
+    return m->allocation && m->allocation->variable &&
+           gr_ptx_find_var(s->b->model->module, m->allocation->variable);
+}
+
+static bool add_buffer(Buffers *s, const GrMemory *m) {
+    uint64_t need = reach(s->v, m), size = need;
+    if (m->allocation && m->allocation->size)
+        size = value_of(m->allocation->size, &s->v->witness, need);
+    size = size < need ? need : size;
+    if (is_variable(s, m))
+        gr_str_addf(s->out, "variable %s\n", m->allocation->variable);
+    else if (size > most_bytes)
+        return false;
+    else
+        gr_str_addf(s->out, "buffer %llu %d\n", (unsigned long long)size, FRONT);
+    return true;
+}
+
+// `owner`: what has one buffer.
+static bool add_pointer(Buffers *s, const GrMemory *m, const void *owner, uint32_t param, uint32_t offset) {
+    unsigned at = 0;
+    while (at < s->n && s->owners[at] != owner)
+        at++;
+    if (at == s->n) {
+        if (at == sizeof s->owners / sizeof *s->owners || !add_buffer(s, m))
+            return false;
+        s->owners[s->n++] = owner;
+    }
+    gr_str_addf(s->out, "pointer %u %u %u %lld\n", param, offset, at,
+                (long long)(m->at ? value_of(m->at, &s->v->witness, 0) : 0));
+    return true;
+}
+
+static bool is_object(const GrKernelModel *m, const GrArgument *a) {
+    for (size_t k = 0; k < m->objects.len; k++) {
+        const GrObject *o = m->objects.data[k];
+        if (o->kind == GR_OBJECT_PARAM && o->param == a->param && o->offset == a->offset)
+            return true;
+    }
+    return false;
+}
+
+static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
+    Buffers s = {.b = b, .v = v, .out = out};
     const GrKernelModel *m = b->model;
     for (size_t k = 0; k < m->objects.len; k++) {
         const GrObject *o = m->objects.data[k];
@@ -138,21 +189,16 @@ static bool add_buffers(const GrBound *b, const GrVerdict *v, StrBuf *out) {
                 memory = b->accesses.data[j].memory;
         memory.allocation = allocation_of(&memory, &v->witness);
         const void *owner = memory.allocation ? (const void *)memory.allocation : (const void *)o;
-        unsigned at = 0;
-        while (at < n && owners[at] != owner)
-            at++;
-        if (at == n) {
-            uint64_t need = reach(v, &memory), size = need;
-            if (memory.allocation && memory.allocation->size)
-                size = value_of(memory.allocation->size, &v->witness, need);
-            size = size < need ? need : size;
-            if (n == sizeof owners / sizeof *owners || size > most_bytes)
-                return false;
-            owners[n++] = owner;
-            gr_str_addf(out, "buffer %llu %d\n", (unsigned long long)size, FRONT);
-        }
-        gr_str_addf(out, "pointer %u %u %u %lld\n", o->param, o->offset, at,
-                    (long long)(memory.at ? value_of(memory.at, &v->witness, 0) : 0));
+        if (!add_pointer(&s, &memory, owner, o->param, o->offset))
+            return false;
+    }
+    // Of a recorded launch also pointers that the kernel only hands on or looks at.
+    for (size_t k = 0; b->launch && b->launch->recorded && k < b->launch->arguments.len; k++) {
+        const GrArgument *a = &b->launch->arguments.data[k];
+        const GrMemory memory = {.allocation = a->allocation, .at = a->at};
+        if (a->allocation && !a->value && !is_object(m, a) &&
+            !add_pointer(&s, &memory, a->allocation, a->param, a->offset))
+            return false;
     }
     return true;
 }

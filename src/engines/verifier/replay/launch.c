@@ -5,6 +5,7 @@
 // A line of SPEC is one of:
 //   ptx PATH              kernel NAME           grid X Y Z            block X Y Z          shared BYTES
 //   buffer BYTES FRONT    memory number 0, 1, …: so much, behind FRONT bytes of its own, and as much more behind it; all zero
+//   variable NAME         a variable of the module instead, which has the next number
 //   bytes PARAM OFFSET HEX                      of a parameter
 //   pointer PARAM OFFSET BUFFER PLUS            likewise: the address of a buffer, and so many bytes more
 #include <cuda.h>
@@ -32,6 +33,7 @@ static struct {
     CUresult (*set)(CUcontext);
     CUresult (*load)(CUmodule *, const char *);
     CUresult (*function)(CUfunction *, CUmodule, const char *);
+    CUresult (*global)(CUdeviceptr *, size_t *, CUmodule, const char *);
     CUresult (*param)(CUfunction, size_t, size_t *, size_t *);
     CUresult (*attribute)(CUfunction, CUfunction_attribute, int);
     CUresult (*alloc)(CUdeviceptr *, size_t);
@@ -57,6 +59,7 @@ static int find_driver(void) {
                 {"cuCtxSetCurrent", &cu.set},
                 {"cuModuleLoad", &cu.load},
                 {"cuModuleGetFunction", &cu.function},
+                {"cuModuleGetGlobal_v2", &cu.global},
                 {"cuFuncGetParamInfo", &cu.param},
                 {"cuFuncSetAttribute", &cu.attribute},
                 {"cuMemAlloc_v2", &cu.alloc},
@@ -80,9 +83,17 @@ static int take_buffer(Spec *s, unsigned long long bytes, unsigned long long fro
     return 0;
 }
 
+static CUmodule module;
 static CUfunction function;
 static unsigned char params[PARAM_BYTES];
 static size_t params_end;
+
+static int take_variable(Spec *s, const char *name) {
+    if (s->n_buffers == BUFFERS || cu.global(&s->buffers[s->n_buffers], NULL, module, name))
+        return fail("there is no such variable", 0);
+    s->n_buffers++;
+    return 0;
+}
 
 // Where a parameter stands in what is passed; NULL: it is not there.
 static unsigned char *place_of(unsigned param, unsigned offset, unsigned bytes) {
@@ -114,7 +125,6 @@ static int put_pointer(const Spec *s, unsigned param, unsigned offset, unsigned 
 static int load(Spec *s) {
     CUcontext context;
     CUdevice device;
-    CUmodule module;
     CUresult r;
     if ((r = cu.init(0)) || (r = cu.device(&device, 0)) || (r = cu.retain(&context, device)) ||
         (r = cu.set(context)))
@@ -130,7 +140,7 @@ static int load(Spec *s) {
 static int read_line(Spec *s, char *line) {
     unsigned a, b, c;
     unsigned long long n, m;
-    static char hex[2 * PARAM_BYTES + 1];
+    static char hex[2 * PARAM_BYTES + 1], name[4096];
     if (sscanf(line, "ptx %4095[^\n]", s->ptx) == 1)
         return 0;
     if (sscanf(line, "kernel %4095s", s->kernel) == 1)
@@ -141,6 +151,8 @@ static int read_line(Spec *s, char *line) {
         return 0;
     if (sscanf(line, "buffer %llu %llu", &n, &m) == 2)
         return take_buffer(s, n, m);
+    if (sscanf(line, "variable %4095s", name) == 1)
+        return take_variable(s, name);
     if (sscanf(line, "bytes %u %u %8704s", &a, &b, hex) == 3)
         return put_bytes(a, b, hex);
     long long plus;
