@@ -13,10 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIBRARY "libgpurace-verifier.so"
-
 static bool is_in(const char *folder, char file[PATH_MAX]) {
-    int n = snprintf(file, PATH_MAX, "%s/" LIBRARY, folder);
+    int n = snprintf(file, PATH_MAX, "%s/" GR_VERIFIER_LIBRARY, folder);
     return n > 0 && n < PATH_MAX && access(file, R_OK) == 0;
 }
 
@@ -35,8 +33,8 @@ static gr_status find(char command[PATH_MAX], char folder[PATH_MAX], gr_error *e
     const char *there = is_in(built, file) ? built : is_in(installed, file) ? installed : NULL;
     if (!there)
         return gr_fail(err, GR_ERR_UNSUPPORTED,
-                       LIBRARY " is neither in %s nor in %s: gpurace is not installed as a whole", built,
-                       installed);
+                       GR_VERIFIER_LIBRARY " is neither in %s nor in %s: gpurace is not installed as a whole",
+                       built, installed);
     return snprintf(folder, PATH_MAX, "%s", there) < PATH_MAX
                ? GR_OK
                : gr_fail(err, GR_ERR_LIMIT, "%s: the name is too long", there);
@@ -53,13 +51,26 @@ static gr_status read_facts(const char *list, bool facts[6], gr_error *err) {
     return GR_OK;
 }
 
+// The folder of kept answers. False: there is none.
+static bool find_cache(const VerifierWords *words, char out[PATH_MAX]) {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = words->no_cache      ? 0
+            : words->cache[0]    ? snprintf(out, PATH_MAX, "%s", words->cache)
+            : xdg && *xdg == '/' ? snprintf(out, PATH_MAX, "%s/gpurace", xdg)
+            : home && *home      ? snprintf(out, PATH_MAX, "%s/.cache/gpurace", home)
+                                 : 0;
+    return n > 0 && n < PATH_MAX;
+}
+
 static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error *err) {
     const VerifierWords *words = gr_options_of(in->options, &gr_verifier_options);
-    char command[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
+    char command[PATH_MAX], folder[PATH_MAX], file[PATH_MAX], cache[PATH_MAX];
     GrVerifierSettings set = {.wrap = words->wrap,
                               .replay = words->replay,
                               .verbose = in->options->verbose,
                               .solver_seconds = (double)words->solver_time,
+                              .cache = find_cache(words, cache) ? cache : NULL,
+                              .cache_wanted = words->cache[0] && !words->no_cache,
                               .launches = words->launches[0] ? words->launches : NULL,
                               .command = command,
                               .folder = folder};

@@ -12,11 +12,14 @@ typedef struct GrVerifierSettings {
     bool wrap, replay, verbose;
     bool facts[6]; // by GrFactClass
     double solver_seconds;
+    const char *cache;    // the folder of kept answers; NULL: none
+    bool cache_wanted;    // the user named it: a failure with it is told
     const char *launches; // a file of recorded launches; NULL: launches are taken from host code
     const char *command;  // this gpurace, for replays
     const char *folder;   // of the library, and of what it needs beside it
 } GrVerifierSettings;
 
+#define GR_VERIFIER_LIBRARY "libgpurace-verifier.so"
 // Its name in the library is GR_VERIFIER_CHECK.
 #define GR_VERIFIER_CHECK "gr_verifier_check"
 typedef gr_status GrVerifierCheck(const GrStaticInput *in, const GrVerifierSettings *set,

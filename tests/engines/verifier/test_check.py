@@ -74,6 +74,32 @@ class Ptx(unittest.TestCase):
     def test_a_mask_that_lacks_lanes_orders_nothing(self):
         self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
 
+    def test_answers_are_kept(self):
+        path, folder = self.file("clean", "bar.sync 0;"), tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+
+        def counts(*words, status=0):
+            done = subprocess.run([GPURACE, "check", "--format", "json", "--verbose", *words, path], capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stderr)
+            found = re.search(r"the solver was asked (\d+) times, (\d+) answers", done.stderr)
+            return int(found[1]), int(found[2]), json.loads(done.stderr[re.search(r"^\{", done.stderr, re.M).start():])
+        kept = "--cache", str(pathlib.Path(folder.name, "new", "folder"))
+        asked, none, first = counts(*kept)
+        self.assertTrue(asked and not none, (asked, none))
+        again = counts(*kept)
+        self.assertEqual(again[:2], (0, asked))
+        self.assertEqual([again[2][k] for k in ("verdict", "races", "reasons", "coverage")], [first[k] for k in ("verdict", "races", "reasons", "coverage")])
+        self.assertEqual(counts(*kept, "--no-cache")[:2], (asked, 0))
+        self.assertEqual(counts(*kept, "--wrap")[:2], (asked, 0))
+        # A second kernel is asked for, the first one is not.
+        path.write_text(path.read_text() + KERNEL.format(name="racy", barrier="").split(".address_size 64\n")[1])
+        more = counts(*kept, status=66)
+        self.assertTrue(more[0] and more[1] >= asked, more[:2])
+        self.assertEqual(counts(*kept, status=66)[0], 0)
+        done = subprocess.run([GPURACE, "check", "--cache", "/dev/null/x", path], capture_output=True, text=True)
+        self.assertIn("/dev/null/x", done.stderr)
+        self.assertNotIn(done.returncode, (0, 66, 67), done.stderr)
+
     def test_command_line(self):
         done = subprocess.run([GPURACE, "check", self.file("clean", "bar.sync 0;"), "--facts", "1,9"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)

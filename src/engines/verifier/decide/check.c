@@ -5,6 +5,7 @@
 #include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/host/host.h"
+#include "engines/verifier/solve/cache.h"
 #include "engines/verifier/solve/child.h"
 
 #include <limits.h>
@@ -20,7 +21,8 @@ typedef struct Check {
     GrLaunched launched; // for --launches
     GrTerms terms;
     GrSolver *solver;
-    double since; // when the work on this kernel and launch began
+    GrCache *cache; // NULL: none
+    double since;   // when the work on this kernel and launch began
 } Check;
 
 // A module of one file.
@@ -375,6 +377,34 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && !strcmp(text + n - m, end);
 }
 
+// Answers count for this very library and its solver only: whatever of the verifier is built anew asks anew.
+static gr_status open_cache(Check *c, gr_error *err) {
+    char path[PATH_MAX], version[128], *library;
+    size_t len;
+    gr_error why;
+    if (!c->set->cache)
+        return GR_OK;
+    snprintf(path, sizeof path, "%s/" GR_VERIFIER_LIBRARY, c->set->folder);
+    gr_status st = gr_file_read(path, &library, &len, err);
+    if (st != GR_OK)
+        return st;
+    snprintf(version, sizeof version, "%s, %s, %016llx", GPURACE_VERSION, gr_solver_version(),
+             (unsigned long long)gr_hash_bytes(library, len));
+    free(library);
+    st = gr_cache_open(c->set->cache, version, &c->cache, &why);
+    gr_solver_use(c->solver, c->cache);
+    if (st == GR_OK || (st == GR_ERR_IO && !c->set->cache_wanted))
+        return GR_OK;
+    *err = why;
+    return st;
+}
+
+static void print_counts(const Check *c) {
+    GrSolverCounts n = gr_solver_counts(c->solver);
+    fprintf(stderr, "the solver was asked %llu times, %llu answers were kept from earlier\n",
+            (unsigned long long)n.asked, (unsigned long long)n.kept);
+}
+
 gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *set, const GrStaticSink *to,
                             gr_error *err) {
     gr_status st;
@@ -384,6 +414,7 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     if (set->launches)
         GR_TRY(gr_launched_read(&c.launched, &c.terms, set->launches, err));
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
+    GR_TRY(open_cache(&c, err));
     for (size_t k = 0; k < in->n; k++)
         if (ends_with(in->files[k], ".ptx"))
             GR_TRY(check_ptx(&c, in->files[k], err));
@@ -396,9 +427,12 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     GR_TRY(to->remark(
         to->user, "each launch was looked at by itself: not what it does at the same time as other launches, "
                   "copies or the host"));
+    if (set->verbose)
+        print_counts(&c);
 done:
     gr_vec_free(&sources);
     gr_solver_free(c.solver);
+    gr_cache_close(c.cache);
     if (set->launches)
         gr_launched_free(&c.launched);
     gr_terms_free(&c.terms);

@@ -263,10 +263,8 @@ static void atomic(KWalk *w, const KStmt *s) {
         if (to[k].object && to[k].object->kind == GR_OBJECT_UNKNOWN)
             gr_walk_clobber_at(w, s, to[k].offset);
     }
-    if (!is_red && i->operands[0].kind != PTX_O_SINK) {
-        w->out->atomics_value_used = true;
+    if (!is_red && i->operands[0].kind != PTX_O_SINK)
         gr_assign_free(w, s, &i->operands[0], "an atomic's result");
-    }
 }
 
 static void copy(KWalk *w, const KStmt *s) { // cp.async [shared], [global], size {, used}

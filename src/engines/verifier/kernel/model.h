@@ -146,7 +146,6 @@ typedef struct GrKernelModel {
     facts; // that hold in every thread: tid < ntid, loop counters >= 0, what atomics return, uniform values
     VEC(const GrTerm *)
     no_wrap; // 32-bit operations on addresses that integers read as exact: for the check of the assumption
-    bool atomics_value_used;
     bool shared_escapes; // what is UNKNOWN may be shared memory, too
     struct KFlat *flat;  // the model's own
     unsigned walks;

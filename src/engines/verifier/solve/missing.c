@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // missing — solve.h in a build without Z3: every solver is refused, with the way to get one.
-#include "engines/verifier/solve/solve.h"
+#include "engines/verifier/solve/cache.h"
 
 gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
     (void)t;
@@ -11,6 +11,19 @@ gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
 }
 
 void gr_solver_free(GrSolver *s) { (void)s; }
+void gr_solver_use(GrSolver *s, GrCache *cache) { (void)s, (void)cache; }
+const char *gr_solver_version(void) { return "none"; }
+GrSolverCounts gr_solver_counts(const GrSolver *s) {
+    (void)s;
+    return (GrSolverCounts){0};
+}
+
+gr_status gr_cache_open(const char *folder, const char *version, GrCache **out, gr_error *err) {
+    (void)folder, (void)version;
+    *out = NULL;
+    return gr_fail(err, GR_ERR_UNSUPPORTED, "gpurace was built without Z3");
+}
+void gr_cache_close(GrCache *c) { (void)c; }
 
 gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) {
     (void)s, (void)q;

@@ -3,6 +3,7 @@
 #include "engines/verifier/solve/solve.h"
 
 #include "engines/verifier/solve/attempt.h"
+#include "engines/verifier/solve/cache.h"
 #include "engines/verifier/solve/child.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@ static const double grace = 0.25;
 struct GrSolver {
     GrTerms *t;
     Z3_context z;
+    GrCache *cache; // NULL: none
+    GrSolverCounts counts;
 };
 
 gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err) {
@@ -40,6 +43,10 @@ void gr_solver_free(GrSolver *s) {
         Z3_del_context(s->z);
     free(s);
 }
+
+void gr_solver_use(GrSolver *s, GrCache *cache) { s->cache = cache; }
+const char *gr_solver_version(void) { return Z3_get_full_version(); }
+GrSolverCounts gr_solver_counts(const GrSolver *s) { return s->counts; }
 
 void gr_solved_free(GrSolved *s) {
     gr_model_free(&s->model);
@@ -104,11 +111,33 @@ static gr_status checked(const GrQuery *q, gr_error *err) {
     return GR_OK;
 }
 
+// A YES holds on a machine, whoever says it.
+static void look_again(const GrSolver *s, const GrQuery *q, GrSolved *out) {
+    if (out->answer == GR_ANSWER_YES && gr_model_holds(&out->model, s->t, q) != GR_HOLDS_YES) {
+        gr_model_free(&out->model);
+        out->answer = GR_ANSWER_UNKNOWN;
+        out->how = "the solver's model does not hold on a machine";
+    }
+}
+
+static bool is_kept(GrSolver *s, const GrQuery *q, GrSolved *out) {
+    if (!s->cache || !gr_cache_get(s->cache, s->t, q, out))
+        return false;
+    look_again(s, q, out);
+    s->counts.kept += out->answer != GR_ANSWER_UNKNOWN;
+    return out->answer != GR_ANSWER_UNKNOWN;
+}
+
 gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) {
-    *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the solver died"};
     gr_status st = checked(q, err);
-    if (st != GR_OK)
+    if (st != GR_OK) {
+        *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = ""};
         return st;
+    }
+    if (is_kept(s, q, out))
+        return GR_OK;
+    *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the solver died"};
+    s->counts.asked++;
     double begin = gr_seconds_now(), seconds = q->seconds > 0 ? q->seconds : usual_seconds;
     Job j = {s, q, begin + seconds};
     GrChildResult r;
@@ -127,10 +156,8 @@ gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err) 
     if (!out->how)
         out->how = "memory is out";
     // The child looked as well. Whatever happened to its memory, what is told as a race holds.
-    if (out->answer == GR_ANSWER_YES && gr_model_holds(&out->model, s->t, q) != GR_HOLDS_YES) {
-        gr_model_free(&out->model);
-        out->answer = GR_ANSWER_UNKNOWN;
-        out->how = "the solver's model does not hold on a machine";
-    }
+    look_again(s, q, out);
+    if (s->cache)
+        gr_cache_put(s->cache, s->t, q, out);
     return GR_OK;
 }

@@ -10,6 +10,8 @@
 #include "base/status.h"
 #include "engines/verifier/term/term.h"
 
+struct GrCache; // cache.h
+
 typedef enum GrAnswer {
     GR_ANSWER_NO,      // they cannot hold at once
     GR_ANSWER_YES,     // they can: the model says how
@@ -53,6 +55,16 @@ typedef struct GrSolved {
 typedef struct GrSolver GrSolver;
 gr_status gr_solver_create(GrTerms *t, GrSolver **out, gr_error *err);
 void gr_solver_free(GrSolver *s);
+// From now on answers are taken from there, and kept there (cache.h). The cache is the caller's, and outlives the solver.
+void gr_solver_use(GrSolver *s, struct GrCache *cache);
+// The solver's own name and version.
+const char *gr_solver_version(void);
+
+typedef struct GrSolverCounts {
+    uint64_t asked, kept; // questions to Z3; answers from the cache
+} GrSolverCounts;
+GrSolverCounts gr_solver_counts(const GrSolver *s);
+
 // GR_OK whatever the answer is; an error is one of ours (memory, fork).
 gr_status gr_solve(GrSolver *s, const GrQuery *q, GrSolved *out, gr_error *err);
 void gr_solved_free(GrSolved *s);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// cache — answers of the solver, kept in files from run to run, by the content of the question.
+//
+// The key is the whole question: every term as a graph, every symbol with its range, the bytes, the reading, and the version of who asks.
+// Names, lines and times are no part of it. A file repeats its question, and counts only where that is the same to the byte; so nothing
+// that is not asked again word by word can be answered. Only NO and YES are kept: an UNKNOWN may be one of time. A YES is
+// evaluated again by whoever takes it (solve.c).
+#ifndef GR_VERIFIER_CACHE_H
+#define GR_VERIFIER_CACHE_H
+
+#include "engines/verifier/solve/solve.h"
+
+typedef struct GrCache GrCache;
+
+// Makes the folder and those above it. `version` is copied: answers of another one do not count. GR_ERR_IO: no such folder can be made.
+gr_status gr_cache_open(const char *folder, const char *version, GrCache **out, gr_error *err);
+void gr_cache_close(GrCache *c);
+
+// False: the answer is not there, or what is there is damaged. *out is the caller's to free (gr_solved_free).
+bool gr_cache_get(const GrCache *c, const GrTerms *t, const GrQuery *q, GrSolved *out);
+// Keeps a NO or a YES. What cannot be written is left out: a cache may forget.
+void gr_cache_put(const GrCache *c, const GrTerms *t, const GrQuery *q, const GrSolved *s);
+
+#endif
