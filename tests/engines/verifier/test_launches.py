@@ -150,6 +150,18 @@ class Launches(unittest.TestCase):
         for part in ("no launch of named, idle", "has launches: gone", "lacks 7 launches"):
             self.assertTrue(any(part in r for r in report["reasons"]), (part, report["reasons"]))
 
+    def test_many_launches_of_a_kernel_are_told_together(self):
+        clean = [self.changed(SHIFT, arg2=number(n)) for n in range(30, 50)]
+        racy = [self.changed(SHIFT, arg2=number(n), arg3=number(0)) for n in range(2, 5)]
+        unknown = [self.changed(SHIFT, arg1=pointer(1, apart=False), arg2=number(n)) for n in range(10, 30)]
+        report = self.check(*clean, *racy, *unknown, NAMED, IDLE, status=66)
+        pairs, = [r for r in report["coverage"]["remarks"] if "kernel shift" in r and "pairs" in r]
+        self.assertRegex(pairs, r"for its 43 recorded launches in \S*run\.jsonl: of its pairs of accesses \d+ proved, 3 shown, 20 possible, 0 unknown")
+        self.assertEqual(len(report["races"]), 1)
+        first, more = report["reasons"]
+        self.assertIn("for the recorded launch at run.jsonl:25: ", first)
+        self.assertIn("not said for each of them: 19 times", more)
+
     def test_wrong_files(self):
         def line(value, **more):
             return json.dumps({**value, **more}) + "\n"

@@ -197,13 +197,13 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
 
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
-                              bool *open, gr_error *err) {
+                              GrToldAll *all, bool *open, gr_error *err) {
     gr_status st;
     Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->ptx}};
     bool reached;
     char where[600];
     name_launch(l, where);
-    j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m};
+    j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m, .all = all};
     GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
     j.bound.seconds_left = kernel_seconds;
     const char *misfit = gr_launched_misfit(m->func, l);
@@ -252,9 +252,18 @@ static gr_status say_overflow(const Check *c, const Unit *u, const GrKernelModel
     return st;
 }
 
+static size_t launches_of(const GrHost *h, const char *kernel) {
+    size_t n = 0;
+    for (size_t k = 0; h && k < h->launches.len; k++)
+        n += !strcmp(h->launches.data[k]->kernel, kernel);
+    return n;
+}
+
 static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_error *err) {
     GrKernelModel m = {0};
-    bool open = false, launched = false;
+    bool open = false;
+    size_t launches = launches_of(u->host, f->name);
+    GrToldAll all = {0}, *together = c->set->launches && launches > 1 ? &all : NULL;
     gr_error why = {0};
     c->since = gr_seconds_now();
     gr_status st = gr_kernel_model(&c->terms, u->module, f, 0, &m, &why);
@@ -272,17 +281,18 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     }
     for (size_t k = 0; u->host && k < u->host->launches.len; k++) {
         const GrHostLaunch *l = u->host->launches.data[k];
-        if (!strcmp(l->kernel, f->name)) {
-            launched = true;
-            GR_TRY(check_launch(c, u, &m, l, &open, err));
-        }
+        if (!strcmp(l->kernel, f->name))
+            GR_TRY(check_launch(c, u, &m, l, together, &open, err));
     }
-    if (!launched)
-        GR_TRY(check_launch(c, u, &m, NULL, &open, err));
+    if (!launches)
+        GR_TRY(check_launch(c, u, &m, NULL, NULL, &open, err));
+    if (together)
+        GR_TRY(gr_tell_all(&all, &(GrTold){.to = c->to, .file = u->file, .model = &m}, c->set->launches));
     if (!open)
         GR_TRY(c->to->kernel(c->to->user, f->name, u->file));
     GR_TRY(say_overflow(c, u, &m));
 done:
+    gr_map_free(&all.said);
     gr_kernel_model_free(&m);
     return st;
 }

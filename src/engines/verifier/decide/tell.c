@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPEN = 12 }; // sentences for one kernel and launch
+enum { MOST_OPEN = 12 }; // sentences for one kernel and launch, or for all recorded launches of a kernel
 
 struct GrSaid {
     size_t pairs;
@@ -199,12 +199,27 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     return ok ? GR_OK : no_memory(err);
 }
 
+// A reason, unless it was said of another launch of the kernel.
+static gr_status tell_reason(const GrTold *t, const char *text) {
+    if (!t->all)
+        return t->to->reason(t->to->user, text);
+    const char *launch = *t->launch ? strstr(text, t->launch) : NULL;
+    const char *rest = launch ? launch + strlen(t->launch) : text;
+    uint64_t key =
+        gr_hash_bytes(rest, strlen(rest)) * 31 + (launch ? gr_hash_bytes(text, (size_t)(launch - text)) : 0);
+    if (t->all->said.live >= MOST_OPEN || gr_map_get_u64(&t->all->said, key)) {
+        t->all->repeated++;
+        return GR_OK;
+    }
+    return gr_map_put_u64(&t->all->said, key, t->all) ? t->to->reason(t->to->user, text) : GR_ERR_NOMEM;
+}
+
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why) {
     StrBuf text = {0};
     gr_str_addf(&text, "%s: ", decision);
     add_kernel(t, &text);
     gr_str_addf(&text, ": %s", why);
-    gr_status st = text.oom ? GR_ERR_NOMEM : t->to->reason(t->to->user, text.data);
+    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data);
     gr_str_free(&text);
     return st;
 }
@@ -214,7 +229,17 @@ static gr_status tell_said(const GrTold *t, const struct GrSaid *s) {
     gr_str_add(&text, s->text);
     if (s->pairs > 1)
         gr_str_addf(&text, " (%zu times)", s->pairs);
-    gr_status st = text.oom ? GR_ERR_NOMEM : t->to->reason(t->to->user, text.data);
+    gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data);
+    gr_str_free(&text);
+    return st;
+}
+
+static gr_status tell_pairs(const GrTold *t, const size_t pairs[4]) {
+    StrBuf text = {0};
+    add_kernel(t, &text);
+    gr_str_addf(&text, ": of its pairs of accesses %zu proved, %zu shown, %zu possible, %zu unknown",
+                pairs[GR_PROVED], pairs[GR_SHOWN], pairs[GR_POSSIBLE], pairs[GR_UNKNOWN]);
+    gr_status st = text.oom ? GR_ERR_NOMEM : t->to->remark(t->to->user, text.data);
     gr_str_free(&text);
     return st;
 }
@@ -235,10 +260,28 @@ gr_status gr_tell_end(GrTold *t) {
         st = st == GR_OK && !text.oom ? gr_tell_kernel(t, "unknown", text.data) : st;
         gr_str_free(&text);
     }
-    add_kernel(t, &text);
-    gr_str_addf(&text, ": of its pairs of accesses %zu proved, %zu shown, %zu possible, %zu unknown",
-                t->pairs[GR_PROVED], t->pairs[GR_SHOWN], t->pairs[GR_POSSIBLE], t->pairs[GR_UNKNOWN]);
-    st = st != GR_OK ? st : text.oom ? GR_ERR_NOMEM : t->to->remark(t->to->user, text.data);
-    gr_str_free(&text);
+    if (st != GR_OK || !t->all)
+        return st != GR_OK ? st : tell_pairs(t, t->pairs);
+    t->all->launches++;
+    for (unsigned k = 0; k < 4; k++)
+        t->all->pairs[k] += t->pairs[k];
+    return GR_OK;
+}
+
+gr_status gr_tell_all(GrToldAll *all, const GrTold *like, const char *file) {
+    StrBuf which = {0}, why = {0};
+    GrTold t = *like;
+    gr_status st = GR_OK;
+    t.all = NULL;
+    gr_str_addf(&which, ", for its %zu recorded launches in %s", all->launches, file);
+    t.launch = which.oom ? "" : which.data;
+    if (all->repeated) {
+        gr_str_addf(&why, "more is open, and not said for each of them: %zu times", all->repeated);
+        st = why.oom ? GR_ERR_NOMEM : gr_tell_kernel(&t, "unknown", why.data);
+    }
+    if (st == GR_OK)
+        st = tell_pairs(&t, all->pairs);
+    gr_str_free(&which);
+    gr_str_free(&why);
     return st;
 }

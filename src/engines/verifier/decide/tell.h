@@ -6,6 +6,13 @@
 #include "engines/verifier/decide/pair.h"
 #include "engines/verifier/decide/replay.h"
 
+// All recorded launches of a kernel, when there are several: what is the same for many of them is said once.
+typedef struct GrToldAll {
+    size_t launches, pairs[4]; // pairs by GrDecision
+    size_t repeated;           // sentences that were left out
+    Map said;                  // without the launch
+} GrToldAll;
+
 // One kernel under one launch.
 typedef struct GrTold {
     const GrStaticSink *to;
@@ -15,6 +22,7 @@ typedef struct GrTold {
     size_t pairs[4]; // by GrDecision
     Map said;        // races and texts, so that none is said twice
     VEC(struct GrSaid *) open;
+    GrToldAll *all; // NULL: each launch is told by itself
 } GrTold;
 
 void gr_told_free(GrTold *t);
@@ -27,5 +35,7 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err);
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why);
 // All that was gathered, and the count of pairs.
 gr_status gr_tell_end(GrTold *t);
+// Of all launches of the kernel, which are those in `file`.
+gr_status gr_tell_all(GrToldAll *all, const GrTold *like, const char *file);
 
 #endif
