@@ -62,13 +62,14 @@ static gr_status say(gr_status (*how)(void *user, const char *text), void *user,
     return st;
 }
 
+// As in a run, what was not launched takes nothing away from the verdict; but a verdict on nothing at all is none.
 static gr_status tell_without(const GrLaunched *l, const char *path, const GrStaticSink *to) {
     StrBuf text = {0};
     if (!l->without.len)
         return GR_OK;
     gr_str_addf(&text, "not decided: %s has no launch of ", path);
     add_names(&l->without, &text);
-    return say(to->reason, to->user, &text);
+    return say(l->found.len ? to->remark : to->reason, to->user, &text);
 }
 
 // Launches of kernels that none of the files has.
