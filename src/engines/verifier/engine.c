@@ -67,6 +67,7 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
     char command[PATH_MAX], folder[PATH_MAX], file[PATH_MAX], cache[PATH_MAX];
     GrVerifierSettings set = {.wrap = words->wrap,
                               .replay = words->replay,
+                              .explain = words->explain,
                               .verbose = in->options->verbose,
                               .solver_seconds = (double)words->solver_time,
                               .cache = find_cache(words, cache) ? cache : NULL,

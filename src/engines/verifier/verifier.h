@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct GrVerifierSettings {
-    bool wrap, replay, verbose;
+    bool wrap, replay, verbose, explain;
     bool facts[6]; // by GrFactClass
     double solver_seconds;
     const char *cache;    // the folder of kept answers; NULL: none

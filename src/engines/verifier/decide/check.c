@@ -2,6 +2,7 @@
 // check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
+#include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/host/host.h"
@@ -39,6 +40,7 @@ typedef struct Job {
     GrBound bound;
     GrReplays replays;
     GrTold told;
+    GrExplained explained; // for --explain
 } Job;
 
 // ---- Pairs ---------------------------------------------------------------------------------------------------------------
@@ -109,6 +111,8 @@ static gr_status check_pairs(Job *j, gr_error *err) {
                 continue;
             st = gr_pair_decide(&j->bound, i, k, &(GrPairUser){j, see}, &proved, err);
             j->told.pairs[GR_PROVED] += proved;
+            if (st == GR_OK && j->c->set->explain)
+                st = gr_explain(&j->explained, &j->bound, i, k, proved, err);
         }
     return st;
 }
@@ -225,11 +229,13 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     if (!is_all_unknown(m)) {
         GR_TRY(check_pairs(&j, err));
         GR_TRY(gr_tell_end(&j.told));
+        GR_TRY(gr_explain_end(&j.explained, &j.told));
     }
     *open |= is_open(&j);
 done:
     if (c->set->verbose)
         print_seconds(c, m->func->name, where);
+    gr_explained_free(&j.explained);
     gr_told_free(&j.told);
     gr_replays_free(&j.replays);
     gr_bound_free(&j.bound);

@@ -256,7 +256,7 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
     gr_status st = gr_pair_facts(b, v->level, terms, err);
     if (st != GR_OK)
         return st;
-    if (!own && !async)
+    if (!own && !async && !b->no_barriers)
         order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level == GR_LEVEL_WARP, doubt, err);
     if (!order)
         return err->code ? err->code : GR_ERR_NOMEM;
@@ -339,7 +339,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
             v->decision = GR_UNKNOWN;
             gr_str_free(&v->why);
             gr_str_add(&v->why, "what a barrier of the whole grid orders is not followed");
-        } else
+        } else if (!b->no_locks)
             GR_TRY(gr_locks_decide(b, v, &terms, &o, err));
     }
 done:

@@ -63,7 +63,7 @@ static bool access_of(const GrTold *t, const GrKernelAccess *a, GrAccess *out) {
     return out->kernel;
 }
 
-static void add_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out) {
+void gr_tell_place(const GrTold *t, const GrKernelAccess *a, StrBuf *out) {
     GrAccess x;
     if (!access_of(t, a, &x)) {
         out->oom = true;
@@ -160,7 +160,7 @@ static const char *who(GrLevel level) {
     }
 }
 
-static void add_kernel(const GrTold *t, StrBuf *out) {
+void gr_tell_subject(const GrTold *t, StrBuf *out) {
     Arena scratch;
     gr_arena_init(&scratch);
     const char *name = gr_demangle(t->model->func->name, &scratch);
@@ -172,12 +172,12 @@ gr_status gr_tell_open(GrTold *t, const GrVerdict *v, gr_error *err) {
     t->pairs[v->decision]++;
     StrBuf text = {0};
     gr_str_addf(&text, "%s: ", v->decision == GR_POSSIBLE ? "possible" : "unknown");
-    add_kernel(t, &text);
+    gr_tell_subject(t, &text);
     gr_str_add(&text, ": ");
     if (!v->of_objects) {
-        add_place(t, v->sides[0]->a, &text);
+        gr_tell_place(t, v->sides[0]->a, &text);
         gr_str_add(&text, " and ");
-        add_place(t, v->sides[1]->a, &text);
+        gr_tell_place(t, v->sides[1]->a, &text);
         gr_str_addf(&text, " may touch the same bytes%s: ", who(v->level));
     }
     gr_str_add(&text, v->why.data ? v->why.data : v->missing);
@@ -217,7 +217,7 @@ static gr_status tell_reason(const GrTold *t, const char *text) {
 gr_status gr_tell_kernel(GrTold *t, const char *decision, const char *why) {
     StrBuf text = {0};
     gr_str_addf(&text, "%s: ", decision);
-    add_kernel(t, &text);
+    gr_tell_subject(t, &text);
     gr_str_addf(&text, ": %s", why);
     gr_status st = text.oom ? GR_ERR_NOMEM : tell_reason(t, text.data);
     gr_str_free(&text);
@@ -236,7 +236,7 @@ static gr_status tell_said(const GrTold *t, const struct GrSaid *s) {
 
 static gr_status tell_pairs(const GrTold *t, const size_t pairs[4]) {
     StrBuf text = {0};
-    add_kernel(t, &text);
+    gr_tell_subject(t, &text);
     gr_str_addf(&text, ": of its pairs of accesses %zu proved, %zu shown, %zu possible, %zu unknown",
                 pairs[GR_PROVED], pairs[GR_SHOWN], pairs[GR_POSSIBLE], pairs[GR_UNKNOWN]);
     gr_status st = text.oom ? GR_ERR_NOMEM : t->to->remark(t->to->user, text.data);
