@@ -211,6 +211,14 @@ class Facts(unittest.TestCase):
         wrong = [f"{name} {how}: {found[dressed]}, not {found[name]}" for dressed, (name, how) in worn.items() if found[dressed] != found[name]]
         self.assertEqual(wrong, [], "\n".join(report["reasons"]))
 
+    def test_a_replay_that_faults_is_no_race(self):
+        text = source_of("neighbours")
+        old = "a[i] = a[i + 1];"
+        self.assertEqual(text.count(old), 1)
+        found, report = self.check_programs({"neighbours": text.replace(old, "a[i + (1 << 28)] = 1; " + old)})
+        self.assertEqual(found["neighbours"][0], "open")
+        self.assertRegex(report["reasons"][0], r"the witness grid .* was not replayed: kernel neighbours::shift.*illegal address")
+
     def test_figures(self):
         kernels = ["copy_upper", "lud_internal", "reduce_final", "shift", "tone_mapping"]
         path = PROGRAMS / "figures.cu"

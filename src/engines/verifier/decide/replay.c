@@ -84,10 +84,12 @@ static void add_bytes(uint32_t param, uint32_t offset, uint32_t bits, uint64_t v
     gr_str_addc(out, '\n');
 }
 
-// Not what the host has in memory behind the parameter.
-static bool is_in_param(const GrBound *b, const GrArgument *a) {
+// How much of it is the parameter's, in bits: the rest is what the host has in memory behind.
+static uint32_t bits_of(const GrBound *b, const GrArgument *a) {
     const PtxFunc *f = b->model->func;
-    return a->param < f->n_params && a->offset + a->bits / 8 <= f->params[a->param]->size;
+    uint64_t size = a->param < f->n_params ? f->params[a->param]->size : 0;
+    uint64_t left = size > a->offset ? (size - a->offset) * 8 : 0;
+    return left < a->bits ? (uint32_t)left : a->bits;
 }
 
 static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
@@ -98,9 +100,9 @@ static void add_scalars(const GrBound *b, const GrWitness *w, StrBuf *out) {
     }
     for (size_t k = 0; b->launch && k < b->launch->arguments.len; k++) {
         const GrArgument *a = &b->launch->arguments.data[k];
-        if (a->value && a->bits >= 8 && is_in_param(b, a) &&
+        if (a->value && bits_of(b, a) >= 8 &&
             (b->set->facts[GR_FACT_SHARED] || a->value->op == GR_TERM_CONST))
-            add_bytes(a->param, a->offset, a->bits, value_of(a->value, w, 0), out);
+            add_bytes(a->param, a->offset, bits_of(b, a), value_of(a->value, w, 0), out);
     }
 }
 
@@ -288,8 +290,12 @@ static bool take_side(GrReplays *r, const json_t *a, GrSeenSide *out) {
 
 static bool take_report(GrReplays *r, const char *path, const char *launch) {
     json_t *report = json_load_file(path, 0, NULL), *race;
-    bool ok = report;
+    const json_t *coverage = json_object_get(report, "coverage");
+    const char *fault = json_string_value(json_array_get(json_object_get(coverage, "faults"), 0));
+    bool ok = json_integer_value(json_object_get(json_object_get(coverage, "launches"), "checked")) > 0;
     size_t i;
+    if (fault)
+        r->why_not = gr_arena_strdup(r->arena, fault);
     json_array_foreach(json_object_get(report, "races"), i, race) {
         const json_t *sides = json_object_get(race, "accesses"), *overlap = json_object_get(race, "overlap");
         GrSeenRace seen = {
@@ -305,17 +311,17 @@ static bool take_report(GrReplays *r, const char *path, const char *launch) {
     return ok;
 }
 
-// Writes the launch into `folder`, runs it, and takes what exact reports.
-static const char *run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char *launch,
-                          const char *folder, gr_status *st, gr_error *err) {
+// Writes the launch into `folder`, runs it, and takes what exact reports: races, and why the launch came to no end.
+static gr_status run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char *launch, const char *folder,
+                        gr_error *err) {
     char spec_path[64], report_path[64];
     snprintf(spec_path, sizeof spec_path, "%s/launch", folder);
     snprintf(report_path, sizeof report_path, "%s/report.json", folder);
     char *program = gr_arena_printf(r->arena, "%s/gpurace-launch", b->set->folder);
-    *st = program ? gr_file_write(spec_path, spec->data, spec->len, err)
-                  : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    if (*st != GR_OK)
-        return NULL;
+    gr_status st = program ? gr_file_write(spec_path, spec->data, spec->len, err)
+                           : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st != GR_OK)
+        return st;
     const char *const words[] = {b->set->command,
                                  "run",
                                  "--engine",
@@ -336,10 +342,11 @@ static const char *run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const ch
                                  program,
                                  spec_path,
                                  NULL};
-    bool ok = spawn(words) && take_report(r, report_path, launch);
+    if (!spawn(words) || !take_report(r, report_path, launch))
+        r->why_not = "the replay failed";
     unlink(report_path);
     unlink(spec_path);
-    return ok ? NULL : "the replay failed";
+    return GR_OK;
 }
 
 static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err) {
@@ -355,7 +362,7 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
         st = gr_fail(err, GR_ERR_IO, "%s: %s", folder, strerror(errno));
     else if (!r->why_not) {
         r->runs++;
-        r->why_not = run_in(r, b, &spec, text_of, folder, &st, err);
+        st = run_in(r, b, &spec, text_of, folder, err);
         rmdir(folder);
     }
     gr_str_free(&spec);
