@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double kernel_seconds = 60; // for one kernel and launch
+static const double kernel_seconds = 50; // for one kernel and launch, with replays
 
 typedef struct Check {
     const GrVerifierSettings *set;
@@ -45,22 +45,42 @@ typedef struct Job {
 
 // ---- Pairs ---------------------------------------------------------------------------------------------------------------
 
-static void hosts(void *user, const GrSymbol *s) {
-    if (s->kind == GR_SYM_HOST)
-        *(bool *)user = true;
+// Values of the host's that a witness hangs on.
+typedef struct Hosts {
+    bool any, derived;
+    const GrSymbol *of_loops[8]; // counters
+    unsigned n;
+} Hosts;
+
+static void see_host(void *user, const GrSymbol *s) {
+    Hosts *h = user;
+    if (s->kind != GR_SYM_HOST)
+        return;
+    h->any = true;
+    h->derived |= s->owner == gr_host_derived;
+    for (unsigned k = 0; s->owner && k < h->n; k++)
+        h->derived |= h->of_loops[k] != s && h->of_loops[k]->owner == s->owner;
+    if (s->owner && h->n < sizeof h->of_loops / sizeof *h->of_loops)
+        h->of_loops[h->n++] = s;
 }
 
-// Whether the witness hangs on a value of the host's.
-static bool hangs_on_host(const GrBound *b, const GrVerdict *v) {
-    bool yes = false;
-    for (unsigned k = 0; k < 2; k++)
-        if (!gr_term_symbols(v->sides[k]->guard, hosts, &yes) ||
-            !gr_term_symbols(v->sides[k]->offset, hosts, &yes))
-            return true;
-    for (unsigned d = 0; d < 3; d++)
-        if (!gr_term_symbols(b->grid[d], hosts, &yes) || !gr_term_symbols(b->block[d], hosts, &yes))
-            return true;
-    return yes;
+static void see_host_term(Hosts *h, const GrTerm *a) {
+    if (a && !gr_term_symbols(a, see_host, h)) // memory is out: the worst
+        h->any = h->derived = true;
+}
+
+static Hosts hosts_of(const GrBound *b, const GrVerdict *v) {
+    Hosts h = {0};
+    for (unsigned k = 0; k < 2; k++) {
+        see_host_term(&h, v->sides[k]->guard);
+        see_host_term(&h, v->sides[k]->offset);
+        see_host_term(&h, v->sides[k]->memory.which);
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        see_host_term(&h, b->grid[d]);
+        see_host_term(&h, b->block[d]);
+    }
+    return h;
 }
 
 // Why a race that the solver has found is not called one. NULL: it is to be replayed.
@@ -70,8 +90,11 @@ static const char *doubt(const Job *j, const GrVerdict *v) {
         return "the solver has a witness, and --replay no asks for no replay";
     if (j->unit->host && !l)
         return "the solver has a witness, but no launch of the kernel was found";
-    if (l && l->gaps.len && (l->recorded || hangs_on_host(&j->bound, v)))
+    const Hosts hosts = hosts_of(&j->bound, v);
+    if (l && l->gaps.len && (l->recorded || hosts.any))
         return l->gaps.data[0];
+    if (l && hosts.derived)
+        return "the solver has a witness, but of the host's values in it not all is known";
     return NULL;
 }
 
@@ -104,6 +127,7 @@ static gr_status see(void *user, GrVerdict *v, bool *settled, gr_error *err) {
 static gr_status check_pairs(Job *j, gr_error *err) {
     gr_status st = GR_OK;
     size_t n = j->bound.accesses.len;
+    double until = gr_seconds_now() + j->bound.seconds_left;
     for (size_t i = 0; i < n && st == GR_OK; i++)
         for (size_t k = i; k < n && st == GR_OK; k++) {
             bool proved;
@@ -113,6 +137,9 @@ static gr_status check_pairs(Job *j, gr_error *err) {
             j->told.pairs[GR_PROVED] += proved;
             if (st == GR_OK && j->c->set->explain)
                 st = gr_explain(&j->explained, &j->bound, i, k, proved, err);
+            double left = until - gr_seconds_now();
+            if (left < j->bound.seconds_left)
+                j->bound.seconds_left = left;
         }
     return st;
 }

@@ -122,11 +122,13 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
 
 // ---- What an answer hangs on ---------------------------------------------------------------------------------------------
 
+enum { MOST_NEEDS = 4 }; // that are named
+
 typedef struct Needs {
     GrBound *b;
     StrBuf *text;
     unsigned n;
-    const GrSymbol *seen[4];
+    const GrSymbol *seen[MOST_NEEDS];
     const GrObject *changed, *by; // a READ's object that the kernel may write through another pointer
 } Needs;
 
@@ -164,12 +166,11 @@ static void need(void *user, const GrSymbol *s) {
     for (unsigned k = 0; k < n->n; k++)
         if (n->seen[k] == first)
             return;
-    if (n->n < sizeof n->seen / sizeof *n->seen) {
-        gr_str_addf(n->text, "%s%s%s", n->n ? ", " : "", s->kind == GR_SYM_OBJECT ? "what is in " : "",
-                    first->name);
-        n->seen[n->n] = first;
-    }
-    n->n++;
+    if (n->n == MOST_NEEDS) // enough for a sentence
+        return;
+    gr_str_addf(n->text, "%s%s%s", n->n ? ", " : "", s->kind == GR_SYM_OBJECT ? "what is in " : "",
+                first->name);
+    n->seen[n->n++] = first;
 }
 
 // ---- A witness -------------------------------------------------------------------------------------------------------------

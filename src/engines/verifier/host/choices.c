@@ -329,6 +329,7 @@ static void find_which(Finder *f) {
         f->e->oom = true;
         return;
     }
+    s->owner = gr_host_derived;
     s->low = 0;
     s->high = (int64_t)f->blocks[block].n - 1;
     f->which = gr_term_sym(f->e->t, s);

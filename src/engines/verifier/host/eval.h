@@ -63,9 +63,10 @@ typedef struct Eval {
 } Eval;
 
 // value.c
-const GrTerm *gr_eval(Eval *e, LLVMValueRef v);                       // NULL: no integer of up to 64 bits
-const GrTerm *gr_eval_half(Eval *e, LLVMValueRef v, bool high);       // 32 bits of an i64 that packs two
-const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits); // a fresh one, named after v
+const GrTerm *gr_eval(Eval *e, LLVMValueRef v);                 // NULL: no integer of up to 64 bits
+const GrTerm *gr_eval_half(Eval *e, LLVMValueRef v, bool high); // 32 bits of an i64 that packs two
+// A fresh one, named after v; owner: launch.h.
+const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits, const void *owner);
 const GrTerm *gr_eval_op(Eval *e, GrTermOp op, const GrTerm *a, const GrTerm *b);
 const GrTerm *gr_eval_const(Eval *e, unsigned bits, uint64_t value);
 const char *gr_eval_name(Eval *e, LLVMValueRef v); // for people

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+const char gr_host_derived[] = "derived";
+
 void gr_host_init(GrHost *h) {
     *h = (GrHost){0};
     gr_arena_init(&h->arena);

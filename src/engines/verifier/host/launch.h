@@ -7,6 +7,10 @@
 #include "base/vec.h"
 #include "engines/verifier/term/term.h"
 
+// Which values a symbol of the host's takes, in its `owner`. NULL: whatever the facts allow. gr_host_derived: only some of these, as a loop
+// that multiplies makes them. Else it is the counter of that loop, whose other symbols do not take all their values at the same time.
+extern const char gr_host_derived[];
+
 // HGRD's classes of facts (section 4); each can be switched off (docs: what each is worth).
 typedef enum GrFactClass {
     GR_FACT_BRANCH = 1,     // 1: asserts and every branch on the way to the launch

@@ -132,7 +132,7 @@ static const GrTerm *cell(Eval *e, const Write *w, const Pointer *p, unsigned bi
     if (w->kind == WRITE_CALL && w->instruction &&
         !strcmp(gr_ir_callee_name(w->instruction), "cudaMallocPitch"))
         named = p->base;
-    const GrTerm *a = named ? gr_eval_symbol(e, named, bits) : NULL;
+    const GrTerm *a = named ? gr_eval_symbol(e, named, bits, NULL) : NULL;
     if (a)
         e->oom |= !gr_map_put(&e->cells, key, (void *)(uintptr_t)a);
     return a;

@@ -124,6 +124,8 @@ typedef struct Rounds {
     unsigned bits;
 } Rounds;
 
+static const void *loop_of(const Eval *e, const Rounds *r) { return e->flow.blocks[r->header].block; }
+
 // i = init, init + step, …
 static const GrTerm *counted(Eval *e, const Rounds *r, int64_t step) {
     LLVMIntPredicate p = LLVMIntEQ;
@@ -135,14 +137,14 @@ static const GrTerm *counted(Eval *e, const Rounds *r, int64_t step) {
     else if (!sign) // down to 0
         falls = bound && p == LLVMIntNE && LLVMIsNull(bound) && step == -1;
     if (!sign && up && step == 1 && bound && p == LLVMIntNE && gr_term_is_const(r->init, 0)) {
-        const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits);
+        const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits, loop_of(e, r));
         gr_eval_add_loop_fact(e, r->header, gr_eval_op(e, le, i, gr_eval(e, bound)), "a loop goes up to it");
         return i;
     }
     if (!sign && !falls)
-        return gr_eval_symbol(e, r->phi, r->bits);
+        return gr_eval_symbol(e, r->phi, r->bits, gr_host_derived);
     if (step == 1 || step == -1) {
-        const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits);
+        const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits, loop_of(e, r));
         gr_eval_add_loop_fact(
             e, r->header, up ? gr_eval_op(e, le, r->init, i) : gr_eval_op(e, le, i, r->init),
             up ? "the loop begins there, and goes up" : "the loop begins there, and goes down");
@@ -155,6 +157,7 @@ static const GrTerm *counted(Eval *e, const Rounds *r, int64_t step) {
         return NULL;
     }
     k->low = 0;
+    k->owner = loop_of(e, r);
     return gr_eval_op(
         e, GR_TERM_ADD, r->init,
         gr_eval_op(e, GR_TERM_MUL, gr_term_sym(e->t, k), gr_eval_const(e, r->bits, (uint64_t)step)));
@@ -162,7 +165,8 @@ static const GrTerm *counted(Eval *e, const Rounds *r, int64_t step) {
 
 // i = init, then i * c or i / c, for c of 2 and more.
 static const GrTerm *scaled(Eval *e, const Rounds *r, LLVMOpcode op) {
-    const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits), *zero = gr_eval_const(e, r->bits, 0);
+    const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits, gr_host_derived),
+                 *zero = gr_eval_const(e, r->bits, 0);
     LLVMIntPredicate p;
     if (!i)
         return NULL;

@@ -101,10 +101,12 @@ const char *gr_eval_name(Eval *e, LLVMValueRef v) {
     return name ? name : "value";
 }
 
-const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits) {
+const GrTerm *gr_eval_symbol(Eval *e, LLVMValueRef v, unsigned bits, const void *owner) {
     GrSymbol *s = gr_symbol(e->t, GR_SYM_HOST, GR_SYM_LAUNCH, bits, gr_eval_name(e, v));
     const GrTerm *a = s ? gr_term_sym(e->t, s) : NULL;
     e->oom |= !a;
+    if (s)
+        s->owner = owner;
     if (a && gr_ir_is_call(v) && !strncmp(gr_ir_callee_name(v), "cuda", 4))
         e->oom |= !gr_vec_push(&e->statuses, s);
     return a;
@@ -420,7 +422,7 @@ const GrTerm *gr_eval(Eval *e, LLVMValueRef v) {
             return meanwhile;
     }
     if (!r || r->bits != bits)
-        r = gr_eval_symbol(e, v, bits);
+        r = gr_eval_symbol(e, v, bits, NULL);
     if (r)
         e->oom |= !gr_ir_put(&e->terms, v, (void *)(uintptr_t)r);
     return r;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointers that are one of several. Those of `apart` are never of the same memory; in each launch of `together` they are at some time.
+// Pointers that are one of several. Those of `apart` are never of the same memory; in each launch of `together` they are at some time. A loop's
+// variables that hang together are no values of their own: the witness for `scaled` is none.
 #include <cuda_runtime.h>
 #include <utility>
 
@@ -7,6 +8,12 @@ __global__ void apart(const int *in, int *out) { out[threadIdx.x] = in[threadIdx
 
 __global__ void together(const int *in, int *out) {
     out[threadIdx.x] = in[threadIdx.x + 1]; // SHOWN
+}
+
+__global__ void scaled(int *a, int many, int stride) {
+    int at = threadIdx.x / stride * stride + threadIdx.x % stride * 3;
+    if (threadIdx.x < many)
+        a[at] = many;
 }
 
 static int *ints(int n) {
@@ -43,5 +50,7 @@ int main(int argc, char **argv) {
         together<<<1, 64>>>(in, out);
         in = out;
     }
+    for (int many = 64, stride = 1; many; many /= 64, stride *= 2)
+        scaled<<<1, 64>>>(in, many, stride);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
