@@ -141,8 +141,10 @@ static const GrTerm *counted(Eval *e, const Rounds *r, int64_t step) {
         gr_eval_add_loop_fact(e, r->header, gr_eval_op(e, le, i, gr_eval(e, bound)), "a loop goes up to it");
         return i;
     }
-    if (!sign && !falls)
-        return gr_eval_symbol(e, r->phi, r->bits, gr_host_derived);
+    if (!sign && !falls) { // from a constant it does not take all values
+        bool all = step == 1 || step == -1 || r->init->op != GR_TERM_CONST;
+        return gr_eval_symbol(e, r->phi, r->bits, all ? loop_of(e, r) : gr_host_derived);
+    }
     if (step == 1 || step == -1) {
         const GrTerm *i = gr_eval_symbol(e, r->phi, r->bits, loop_of(e, r));
         gr_eval_add_loop_fact(
