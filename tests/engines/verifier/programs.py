@@ -40,7 +40,7 @@ def options_of(path):
 
 def check(gpurace, path):
     files = [path] + [PROGRAMS / "parts" / w for w in checked.words_of(path, "WITH")]
-    report, text, seconds = checked.ask(gpurace, files, options_of(path), ["--verbose"])
+    report, text, seconds = checked.ask(gpurace, files, options_of(path), ["--verbose", "--no-cache"])
     if not report:
         return {"failed": text}
     reasons = collections.Counter()
