@@ -62,6 +62,12 @@ static bool find_cache(const VerifierWords *words, char out[PATH_MAX]) {
     return n > 0 && n < PATH_MAX;
 }
 
+// What is printed of the way to a verdict comes kernel by kernel.
+static unsigned count_jobs(const VerifierWords *words, bool verbose) {
+    long n = verbose ? 1 : words->processes ? (long)words->processes : sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
 static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error *err) {
     const VerifierWords *words = gr_options_of(in->options, &gr_verifier_options);
     char command[PATH_MAX], folder[PATH_MAX], file[PATH_MAX], cache[PATH_MAX];
@@ -70,6 +76,7 @@ static gr_status check(const GrStaticInput *in, const GrStaticSink *to, gr_error
                               .explain = words->explain,
                               .verbose = in->options->verbose,
                               .solver_seconds = (double)words->solver_time,
+                              .jobs = count_jobs(words, in->options->verbose),
                               .cache = find_cache(words, cache) ? cache : NULL,
                               .cache_wanted = words->cache[0] && !words->no_cache,
                               .launches = words->launches[0] ? words->launches : NULL,

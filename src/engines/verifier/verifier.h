@@ -11,6 +11,7 @@
 typedef struct GrVerifierSettings {
     bool wrap, replay, verbose, explain;
     bool facts[6]; // by GrFactClass
+    unsigned jobs; // kernels side by side, 1 or more
     double solver_seconds;
     const char *cache;    // the folder of kept answers; NULL: none
     bool cache_wanted;    // the user named it: a failure with it is told

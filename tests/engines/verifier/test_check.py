@@ -74,6 +74,16 @@ class Ptx(unittest.TestCase):
     def test_a_mask_that_lacks_lanes_orders_nothing(self):
         self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
 
+    def test_processes(self):
+        """However many kernels are looked at side by side, all is said, in the same order."""
+        path = self.file("clean", "bar.sync 0;")
+        for k in range(3):
+            path.write_text(path.read_text() + KERNEL.format(name=f"racy{k}", barrier="").split(".address_size 64\n")[1])
+        one, many = (subprocess.run([GPURACE, "check", "--format", "json", "--no-cache", "--processes", n, path], capture_output=True, text=True) for n in "14")
+        self.assertEqual((one.returncode, many.returncode), (66, 66), many.stderr)
+        self.assertEqual(re.sub(r'"seconds": [\d.]+', "", one.stderr), re.sub(r'"seconds": [\d.]+', "", many.stderr))
+        self.assertEqual([r["kernel"] for r in json.loads(one.stderr)["races"]], ["racy0", "racy1", "racy2"])
+
     def test_answers_are_kept(self):
         path, folder = self.file("clean", "bar.sync 0;"), tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -2,12 +2,14 @@
 // check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
+#include "engines/verifier/decide/events.h"
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
 #include "engines/verifier/host/host.h"
 #include "engines/verifier/solve/cache.h"
 #include "engines/verifier/solve/child.h"
+#include "engines/verifier/solve/jobs.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -22,8 +24,9 @@ typedef struct Check {
     GrLaunched launched; // for --launches
     GrTerms terms;
     GrSolver *solver;
-    GrCache *cache; // NULL: none
-    double since;   // when the work on this kernel and launch began
+    GrCache *cache;        // NULL: none
+    GrSolverCounts counts; // of all children
+    double since;          // when the work on this kernel and launch began
 } Check;
 
 // A module of one file.
@@ -330,8 +333,57 @@ done:
     return st;
 }
 
+// The kernels of a file, each in a process of its own: what the verifier does for one hangs on no other, and none can break another.
+typedef struct Kernels {
+    Check *c;
+    const Unit *u;
+    VEC(const PtxFunc *) all;
+} Kernels;
+
+// Begins what a child has to say; events follow.
+typedef struct Said {
+    gr_status st;
+    gr_error err;
+    GrSolverCounts counts;
+} Said;
+
+static void work(void *user, size_t piece, int out) {
+    Kernels *k = user;
+    StrBuf events = {0};
+    GrStaticSink to = gr_events_sink(&events, k->c->to->arena);
+    Said said = {0};
+    k->c->to = &to;
+    said.st = check_kernel(k->c, k->u, k->all.data[piece], &said.err);
+    said.counts = gr_solver_counts(k->c->solver);
+    if (!gr_child_write(out, &said, sizeof said) || !gr_child_write(out, events.data, events.len))
+        _exit(1);
+}
+
+static gr_status take(void *user, size_t piece, const char *data, size_t len, bool died, gr_error *err) {
+    Kernels *k = user;
+    Said said;
+    if (died || len < sizeof said) {
+        StrBuf text = {0};
+        gr_str_addf(
+            &text, "unknown: kernel %s of %s: the process that looked at it died, perhaps for want of memory",
+            k->all.data[piece]->name, k->u->file);
+        gr_status st = text.oom ? GR_ERR_NOMEM : k->c->to->reason(k->c->to->user, text.data);
+        gr_str_free(&text);
+        return st;
+    }
+    memcpy(&said, data, sizeof said);
+    k->c->counts.asked += said.counts.asked;
+    k->c->counts.kept += said.counts.kept;
+    gr_status st = gr_events_tell(data + sizeof said, len - sizeof said, k->c->to, err);
+    if (st == GR_OK && said.st != GR_OK)
+        *err = said.err;
+    return st != GR_OK ? st : said.st;
+}
+
 static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
     gr_status st = GR_OK;
+    Kernels all = {.c = c, .u = u};
+    StrBuf progress = {0};
     for (uint32_t k = 0; k < u->module->n_funcs && st == GR_OK; k++) {
         const PtxFunc *f = u->module->funcs[k];
         bool wanted = true;
@@ -339,9 +391,17 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
             continue;
         if (c->set->launches)
             st = gr_launched_has(&c->launched, f->name, &wanted, err);
-        if (st == GR_OK && wanted)
-            st = check_kernel(c, u, f, err);
+        if (st == GR_OK && wanted && !gr_vec_push(&all.all, f))
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
+    gr_str_addf(&progress, "kernels of %s", u->file);
+    GrJobs jobs = {all.all.len, c->set->jobs, &all, work, take, NULL};
+    if (isatty(STDERR_FILENO) && !c->set->verbose && !progress.oom)
+        jobs.progress = progress.data;
+    if (st == GR_OK)
+        st = gr_jobs_run(&jobs, err);
+    gr_str_free(&progress);
+    gr_vec_free(&all.all);
     return st;
 }
 
@@ -443,7 +503,7 @@ static gr_status open_cache(Check *c, gr_error *err) {
 }
 
 static void print_counts(const Check *c) {
-    GrSolverCounts n = gr_solver_counts(c->solver);
+    GrSolverCounts n = c->counts;
     fprintf(stderr, "the solver was asked %llu times, %llu answers were kept from earlier\n",
             (unsigned long long)n.asked, (unsigned long long)n.kept);
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// events — what a sink is told, as bytes, for the way from a child process to its parent; both are one program, so structures are as they lie in memory.
+#ifndef GR_VERIFIER_EVENTS_H
+#define GR_VERIFIER_EVENTS_H
+
+#include "base/str.h"
+#include "engines/verifier/verifier.h"
+
+// A sink that adds all to `out`. It uses `arena` for nothing; findings point into it.
+GrStaticSink gr_events_sink(StrBuf *out, Arena *arena);
+// Tells `to` the same, in the same order; strings are made in its arena. GR_ERR_FORMAT: the bytes broke off. Else what `to` says.
+gr_status gr_events_tell(const char *data, size_t len, const GrStaticSink *to, gr_error *err);
+
+#endif
