@@ -242,7 +242,7 @@ static void test_too_hard(void **state) {
         sum = add(sum, mul(mul(z[k], z[k]), z[k]));
     }
     must(eq(sum, num(114))); // whether it is a sum of three cubes is not known
-    q.seconds = 1e-6; // no time at all, on any machine
+    q.seconds = 1e-6;        // no time at all, on any machine
     GrSolved s = solved();
     print_message("three cubes: %s, %s\n", answers[s.answer], s.how);
     assert_int_equal(s.answer, GR_ANSWER_UNKNOWN);
