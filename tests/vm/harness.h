@@ -3,7 +3,7 @@
 #ifndef GR_TEST_VM_HARNESS_H
 #define GR_TEST_VM_HARNESS_H
 
-#include "../sanitized.h"
+#include "base/sanitized.h"
 #include "base/str.h"
 #include "vm/vm.h"
 

@@ -2,6 +2,8 @@
 // Children: however one ends, its parent has what it wrote, no zombie, and no descriptor more than before.
 #include "engines/verifier/solve/child.h"
 
+#include "base/sanitized.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -15,8 +17,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#include "../../sanitized.h"
 
 static void says(void *user, int out) { gr_child_write(out, user, strlen(user)); }
 static void crashes(void *user, int out) {

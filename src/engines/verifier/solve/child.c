@@ -2,6 +2,8 @@
 // child — forks, limits, reads, kills, waits.
 #include "engines/verifier/solve/child.h"
 
+#include "base/sanitized.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,15 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-// Sanitizers reserve terabytes of addresses, and what they print must be seen.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1 // gcc
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)) // clang
-#else
-#define SANITIZED 0
-#endif
 
 double gr_seconds_now(void) {
     struct timespec t;
@@ -68,7 +61,7 @@ static void limit(pid_t parent, size_t bytes) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (SANITIZED)
+    if (SANITIZED) // addresses cannot be limited, and what is printed must be seen
         return;
     size_t most = mapped() + bytes;
     setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
