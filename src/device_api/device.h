@@ -91,11 +91,6 @@ GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
     return v;
 }
 
-// Two at once, each by itself.
-GR_INLINE void gr_load128(GR_GLOBAL uint64_t *at, uint64_t v[2]) {
-    __asm__ volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(v[0]), "=l"(v[1]) : "l"(at));
-}
-
 GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));

@@ -26,14 +26,14 @@ typedef struct Walk {
 } Walk;
 
 // The cells of the 64 KiB around the address; NULL: there are none.
-static GrCell *cells_at(const Walk *w, uint64_t at) {
+static uint8_t *cells_at(const Walk *w, uint64_t at) {
     uint64_t top = at >> GR_DIR_SHIFT,
              *dir = top < GR_DIR_COUNT ? w->view(w->dir + top * sizeof(uint64_t), sizeof(uint64_t)) : NULL;
     uint64_t *part =
         dir && *dir
             ? w->view(*dir + (at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)) * sizeof(uint64_t), sizeof(uint64_t))
             : NULL;
-    return part && *part ? w->view(*part, ((size_t)1 << GR_PART_SHIFT) / 4 * sizeof(GrCell)) : NULL;
+    return part && *part ? w->view(*part, ((size_t)1 << GR_PART_SHIFT) / 4 / GR_GROUP * sizeof(GrCell)) : NULL;
 }
 
 // Calls `f` for the cells of the box, each with the bytes of its four that are in it.
@@ -43,12 +43,12 @@ static void each_cell(Walk *w, void (*f)(Walk *w, GrCell *c, uint64_t at, uint32
         uint64_t at = c->at + row / c->height * c->slice + row % c->height * c->pitch, end = at + c->width;
         while (at < end) {
             uint64_t next = ((at >> GR_PART_SHIFT) + 1) << GR_PART_SHIFT;
-            GrCell *cells = cells_at(w, at);
+            uint8_t *cells = cells_at(w, at);
             for (next = next < end ? next : end; cells && at < next; at = (at | 3) + 1) {
                 uint32_t from = (uint32_t)at & 3,
                          to = end - (at & ~UINT64_C(3)) < 4 ? (uint32_t)(end & 3) : 4;
-                f(w, &cells[(at & ((1u << GR_PART_SHIFT) - 1)) >> 2], at & ~UINT64_C(3),
-                  (15u >> (4 - to)) & (15u << from));
+                uint64_t cell = gr_group_offset((at & ((1u << GR_PART_SHIFT) - 1)) >> 2, sizeof(GrCell));
+                f(w, (GrCell *)(cells + cell), at & ~UINT64_C(3), (15u >> (4 - to)) & (15u << from));
             }
             at = next;
         }
@@ -116,12 +116,12 @@ static GrLaunchState *unordered(Walk *w, uint64_t number) {
 
 static void look(Walk *w, GrCell *c, uint64_t at, uint32_t bytes) {
     for (unsigned k = 0; k < 2; k++) {
-        uint64_t word = __atomic_load_n(&c->word[k], __ATOMIC_RELAXED);
+        uint64_t word = __atomic_load_n(&c->word[k].is, __ATOMIC_RELAXED);
         uint32_t both = gr_word_bytes(word) & bytes;
         GrEntry e;
         if (!both || !(word & GR_WORD_WRITES || w->copy->what & GR_WHAT_WRITES) || word & GR_WORD_SEEN ||
             gr_word_strength(word) == GR_PENDING ||
-            !gr_word_read(word, __atomic_load_n(&c->more[k], __ATOMIC_RELAXED), &e))
+            !gr_word_read(word, __atomic_load_n(&c->more[k].is, __ATOMIC_RELAXED), &e))
             continue;
         const unsigned more = 32 - GR_WORD_LAUNCH_BITS;
         int32_t behind = (int32_t)((e.launch - (uint32_t)w->newest) << more) >> more;
@@ -133,7 +133,8 @@ static void look(Walk *w, GrCell *c, uint64_t at, uint32_t bytes) {
 
 static void clear(Walk *w, GrCell *c, uint64_t at, uint32_t bytes) {
     (void)w, (void)at, (void)bytes;
-    memset(c, 0, sizeof *c);
+    for (unsigned k = 0; k < sizeof c->word / sizeof *c->word; k++)
+        c->word[k].is = c->more[k].is = 0;
 }
 
 static View *view_of(GrSession *s) { return (View *)s->symbol(s, "gr_cpu_device_view"); }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { GRANULE = 1 << GR_PART_SHIFT, SHARED_BYTES = 256 << 20 };
-#define CELLS_OF_GRANULE ((size_t)GRANULE / 4 * sizeof(GrCell))
+#define CELLS_OF_GRANULE ((size_t)GRANULE / 4 / GR_GROUP * sizeof(GrCell))
 
 // Cells of some granules side by side. Several ranges may share a granule.
 typedef struct Run {
@@ -73,7 +73,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     t->context = now;
     t->number = number;
     t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
-    t->threads = m->session->take(m->session, sizeof(GrThreadState) * GR_THREADS);
+    t->threads = m->session->take(m->session, sizeof(GrThreadState) / GR_GROUP * GR_THREADS);
     t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
     t->shared = m->session->take(m->session, SHARED_BYTES);
     t->extents = gr_extents_new(m->session);

@@ -89,8 +89,8 @@ static void free_memory(void) {
 static bool make_memory(void) {
     const size_t sizes[7] = {GR_DIR_COUNT * sizeof(uint64_t),
                              GR_PART_COUNT * sizeof(uint64_t),
-                             (1 << GR_PART_SHIFT) / 4 * sizeof(GrCell),
-                             GR_THREADS * sizeof(GrThreadState),
+                             (1 << GR_PART_SHIFT) / 4 / GR_GROUP * sizeof(GrCell),
+                             GR_THREADS / GR_GROUP * sizeof(GrThreadState),
                              GR_BLOCKS * sizeof(GrBlockState),
                              SHARED_BYTES,
                              sizeof(GrTrackedHeader) + PAIRS * sizeof(GrPair)};
@@ -117,7 +117,7 @@ static bool make_memory(void) {
 static void new_memory(bool words) {
     GrTrackedHeader *head = (GrTrackedHeader *)(uintptr_t)control.area;
     memset(head, 0, sizeof *head + PAIRS * sizeof(GrPair));
-    memset(word_cells, 0, WORDS * sizeof *word_cells);
+    memset(word_cells, 0, WORDS / GR_GROUP * sizeof *word_cells);
     memset((void *)(uintptr_t)control.shared, 0, SHARED_BYTES);
     control.word_mode = words;
     between = entering = NULL;

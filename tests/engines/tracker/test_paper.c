@@ -315,7 +315,7 @@ static void test_arrival(void **state) {
 // Shared memory of two blocks is not the same memory, whether or not they share word_cells; within a block it is checked as global memory is.
 static void test_shared(void **state) {
     (void)state;
-    enum { SHARED = GR_SPACE_SHARED << GR_WHAT_SPACE, ONE_BLOCK = 2048 / 4 * sizeof(GrCell) };
+    enum { SHARED = GR_SPACE_SHARED << GR_WHAT_SPACE, ONE_BLOCK = 2048 / 4 / GR_GROUP * sizeof(GrCell) };
     for (int shared = 0; shared < 2; shared++) {
         control.shared_bytes = shared ? ONE_BLOCK : SHARED_BYTES;
         new_memory(false);
@@ -410,7 +410,7 @@ static void test_half_entered(void **state) {
     new_memory(false);
     launch();
     entering = atomic_of_another;
-    entered = &word_cells[X].word[0];
+    entered = &word_cells[X / GR_GROUP].word[0].is;
     as(0, 0, 0);
     touch('A', ATOMIC | GR_STRONG_GPU << GR_WHAT_STRENGTH, 4, X * 4);
     assert_null(entering);
@@ -426,7 +426,7 @@ static void test_torn(void **state) {
     launch();
     as(0, 0, 0);
     touch('A', GR_WHAT_WRITES, 4, X * 4);
-    word_cells[X].more[1] ^= UINT64_C(1) << 56;
+    word_cells[X / GR_GROUP].more[1].is ^= UINT64_C(1) << 56;
     as(1, 0, 0);
     touch('B', GR_WHAT_WRITES, 4, X * 4);
     assert_string_equal(races(), "clean");

@@ -25,11 +25,11 @@ static int unordered_apart(const Look *l, const GrEntry *e, GR_GLOBAL GrLaunchSt
     uint32_t since = heard(l), ended = gr_load32(&of->ended), launch = (uint32_t)gr_load64(&of->number);
     if (since <= gr_load32(&of->begun)) // no release since that launch began
         return 1;
-    GR_GLOBAL GrThreadState *s = maker_of(launch, gr_threads_of(of), e->block, e->tid);
-    uint32_t first = passed_on(e, launch, s);
+    Maker m = maker_of(launch, gr_threads_of(of), e->block, e->tid);
+    uint32_t first = passed_on(e, launch, m);
     if (ended < first) // what comes behind it in its stream may pass it on
         first = ended + 1;
-    return s && since < first;
+    return m.known && since < first;
 }
 
 static uint32_t judge_apart(const Look *l, const GrEntry *e, GR_GLOBAL GrLaunchState *of) {

@@ -14,7 +14,7 @@ uint64_t __gr_extent(uint64_t base) {
     GR_ROLLED
     for (uint32_t n = 0; all && n < GR_EXTENT_TRIES; n++) {
         GR_GLOBAL GrExtent *e = &all[(slot + n) % GR_EXTENTS];
-        uint64_t begin = gr_load64(&e->begin), end = gr_load64(&e->end);
+        uint64_t begin = gr_fetch64(&e->begin), end = gr_fetch64(&e->end);
         if (!begin)
             return 0;
         if (begin == base)

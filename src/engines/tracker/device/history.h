@@ -16,16 +16,16 @@ static void keep_older(const Look *l, GR_GLOBAL GrCell *cell, uint64_t word, uin
         return;
     unsigned k = 2;
     for (; k + 1 < GR_HISTORY; k++) {
-        uint64_t there = gr_load64(&cell->word[k]);
+        uint64_t there = gr_load64(&cell->word[k].is);
         if (outdated(l, there, own) || same_kind(there, word))
             break;
     }
     for (; k > 2; k--) {
-        gr_store64(&cell->word[k], gr_load64(&cell->word[k - 1]));
-        gr_store64(&cell->more[k], gr_load64(&cell->more[k - 1]));
+        gr_store64(&cell->word[k].is, gr_load64(&cell->word[k - 1].is));
+        gr_store64(&cell->more[k].is, gr_load64(&cell->more[k - 1].is));
     }
-    gr_store64(&cell->word[2], word);
-    gr_store64(&cell->more[2], more);
+    gr_store64(&cell->word[2].is, word);
+    gr_store64(&cell->more[2].is, more);
 }
 
 #endif

@@ -37,8 +37,8 @@ GR_INLINE uint32_t gr_places_of(uint32_t launch) {
 }
 
 GR_INLINE GR_GLOBAL GrThreadState *gr_thread_place(uint32_t places, uint32_t thread) {
-    GR_GLOBAL GrThreadState *all = (GR_GLOBAL GrThreadState *)GR_CONTROL.threads;
-    return &all[((places >> 12) + thread) & (GR_THREADS - 1)];
+    uint32_t n = ((places >> 12) + thread) & (GR_THREADS - 1);
+    return (GR_GLOBAL GrThreadState *)(GR_CONTROL.threads + gr_group_offset(n, sizeof(GrThreadState)));
 }
 
 GR_INLINE GR_GLOBAL GrBlockState *gr_block_place(uint32_t places, uint32_t block) {

@@ -12,6 +12,8 @@ GR_GLOBAL GrTrackerControl __gr_control;
 #endif
 
 // GrThreadState.word. A sync is a number of the thread's own that counts what it does to synchronize, barriers of the whole block apart.
+// Nothing is written as a thread begins: until the first sync its register `own` counts the barriers, and another launch's state may be here, or
+// that of an earlier block. So of a thread whose place has an earlier launch's state it is known that it did nothing but pass barriers.
 enum {
     COUNTS,   // syncs, SOME_LEFT, barriers << 32
     OWNER,    // block, launch << 32
@@ -35,13 +37,14 @@ enum {
 #define FURTHER   (UINT64_C(1) << 63)
 #define SYNC_MASK ((UINT64_C(1) << SYNC_BITS) - 1)
 
-// GrBlockState.word. Phases are counted from 1; 0 none.
+// GrBlockState.word. Phases are counted from 1; 0 none. Nothing is written as a block begins, either: words of an earlier launch stand for 0.
 enum {
     LAST_WIDE,    // phase of the last release beyond the block, launch << 32
     LAST_RELEASE, // of the last release, launch << 32
     WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
-    FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32
+    FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32, launch << 50
     PHASES = 4,
+    TAG = 50, // of the launch there, its low 14 bits
     TOLD =
         8, // an mbarrier of the block may have told one of its threads that something is over: 1, launch << 32
     ENDED = 7, // a thread has ended and may not have come to a barrier that others came to: 1, launch << 32
@@ -52,21 +55,6 @@ GR_INLINE uint32_t syncs_of(uint64_t counts) { return (uint32_t)(counts & (SOME_
 GR_INLINE uint64_t with_launch(uint32_t launch, uint32_t v) { return (uint64_t)launch << 32 | v; }
 
 // ---- Counting ------------------------------------------------------------------------------------------------
-
-// What an earlier launch left of the block goes. Threads of other warps may have come before, and have counted already: what carries the
-// number of this launch stays, and where the first releases of phases are lost, they are not known.
-static void begin_block(const Me *m) {
-    GR_GLOBAL GrBlockState *b = gr_block_state(m->block);
-    for (unsigned i = 0; i <= FIRST_IN_PHASE; i++) {
-        unsigned k = i < FIRST_IN_PHASE ? i : TOLD;
-        uint64_t old = gr_load64(&b->word[k]);
-        if ((uint32_t)(old >> 32) == m->launch)
-            continue;
-        for (unsigned n = FIRST_IN_PHASE; k == LAST_WIDE && n < FIRST_IN_PHASE + PHASES; n++)
-            gr_store64(&b->word[n], 0);
-        (void)gr_compare_swap64(&b->word[k], old, with_launch(m->launch, 0));
-    }
-}
 
 // For launches that find what this one has left.
 static void tell_launch(const Me *m) {
@@ -98,25 +86,32 @@ GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
                : gr_word_of(&e);
 }
 
+// Whether the state at the thread's place is its own.
+GR_INLINE int is_kept(const Me *m) { return gr_load64(&m->state->word[OWNER].is) == with_launch(m->launch, m->block); }
+
 // For functions, which do not know it from what they called before.
 uint64_t __gr_own(void) {
     if (!GR_CONTROL.area)
         return GR_OWN_SLOW;
     Me m = gr_me();
-    return gr_load64(&m.state->word[OWNER]) == with_launch(m.launch, m.block)
-               ? own_of(&m, gr_load64(&m.state->word[COUNTS]))
-               : GR_OWN_SLOW;
+    return is_kept(&m) ? own_of(&m, gr_load64(&m.state->word[COUNTS].is)) : GR_OWN_SLOW;
 }
 
-uint64_t __gr_begin(void) {
+// The thread's state is in memory from here on.
+static void keep(const Me *m, uint32_t barriers) {
+    for (unsigned k = 0; k < THREAD_WORDS; k++)
+        gr_store64(&m->state->word[k].is, k == OWNER    ? with_launch(m->launch, m->block)
+                                          : k == COUNTS ? with_launch(barriers, 0)
+                                                        : 0);
+}
+
+uint64_t __gr_begin(uint32_t kept) {
     if (!GR_CONTROL.area)
         return GR_OWN_SLOW;
     Me m = gr_me();
     tell_launch(&m);
-    for (unsigned k = 0; k < THREAD_WORDS; k++)
-        gr_store64(&m.state->word[k], k == OWNER ? with_launch(m.launch, m.block) : 0);
-    if (m.tid % 32 == 0)
-        begin_block(&m);
+    if (kept)
+        keep(&m, 0);
     return own_of(&m, 0);
 }
 
@@ -125,40 +120,56 @@ uint64_t __gr_begin(void) {
 GR_INLINE uint32_t number(void) { return gr_add32((GR_GLOBAL uint32_t *)GR_CONTROL.numbers, 1) + 1; }
 
 GR_INLINE void acquire(const Me *m, uint32_t syncs, int wide) {
-    GR_GLOBAL uint64_t *acquired = &m->state->word[ACQUIRED];
+    GR_GLOBAL uint64_t *acquired = &m->state->word[ACQUIRED].is;
     gr_store64(acquired, (gr_load64(acquired) & UINT64_C(0xffffffff00000000)) | syncs);
     if (wide)
         gr_max64(&gr_block_state(m->block)->word[WIDE_ACQUIRE], with_launch(m->launch, number()));
 }
 
+GR_INLINE uint64_t first_of(uint32_t launch, uint32_t phase, uint32_t number) {
+    return (uint64_t)launch << TAG | (uint64_t)phase << 32 | (uint32_t)~number;
+}
+
+// The largest of the launch.
+static void put_first(GR_GLOBAL uint64_t *at, uint64_t first) {
+    uint64_t there = gr_load64(at), before;
+    GR_ROLLED
+    while ((there ^ first) >> TAG || there < first) {
+        before = gr_compare_swap64(at, there, first);
+        if (before == there)
+            return;
+        there = before;
+    }
+}
+
 GR_INLINE void release(const Me *m, uint32_t syncs, uint32_t phase, int wide) {
     GR_GLOBAL GrBlockState *b = gr_block_state(m->block);
-    gr_store64(&m->state->word[RELEASED], syncs);
+    gr_store64(&m->state->word[RELEASED].is, syncs);
     gr_max64(&b->word[LAST_RELEASE], with_launch(m->launch, phase));
     if (!wide)
         return;
     uint32_t n = number();
-    gr_store64(&m->state->word[WIDE_BEFORE], gr_load64(&m->state->word[WIDE]));
-    gr_store64(&m->state->word[WIDE], (uint64_t)syncs << 32 | n);
-    gr_max64(&b->word[FIRST_IN_PHASE + phase % PHASES], (uint64_t)phase << 32 | (uint32_t)~n);
+    gr_store64(&m->state->word[WIDE_BEFORE].is, gr_load64(&m->state->word[WIDE].is));
+    gr_store64(&m->state->word[WIDE].is, (uint64_t)syncs << 32 | n);
+    put_first(&b->word[FIRST_IN_PHASE + phase % PHASES], first_of(m->launch, phase, n));
     gr_max64(&b->word[LAST_WIDE], with_launch(m->launch, phase));
 }
 
 // ---- Groups of asynchronous operations ---------------------------------------------------------------------
 
 static void begin_further(GR_GLOBAL GrThreadState *s) {
-    uint64_t waited = gr_load64(&s->word[WAITED]);
+    uint64_t waited = gr_load64(&s->word[WAITED].is);
     if (waited & FURTHER)
         return;
-    gr_store64(&s->word[COMMITS], 0);
-    gr_store64(&s->word[COMMITS_BULK], 0);
-    gr_store64(&s->word[WARPS], 0);
-    gr_store64(&s->word[WAITED], waited | FURTHER);
+    gr_store64(&s->word[COMMITS].is, 0);
+    gr_store64(&s->word[COMMITS_BULK].is, 0);
+    gr_store64(&s->word[WARPS].is, 0);
+    gr_store64(&s->word[WAITED].is, waited | FURTHER);
 }
 
 static void commit(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t syncs) {
     begin_further(s);
-    GR_GLOBAL uint64_t *commits = &s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS];
+    GR_GLOBAL uint64_t *commits = &s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS].is;
     gr_store64(commits, (gr_load64(commits) << SYNC_BITS | syncs) & ~FURTHER);
 }
 
@@ -169,10 +180,10 @@ GR_INLINE uint64_t later(uint64_t words, unsigned k, uint64_t sync) {
 
 // But for the last `groups`, all are over. Where that goes too far back, all are.
 static void wait(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t groups, uint64_t sync) {
-    uint64_t waited = gr_load64(&s->word[WAITED]);
+    uint64_t waited = gr_load64(&s->word[WAITED].is);
     if (groups < COMMITS_KEPT) {
         uint64_t commits =
-            waited & FURTHER ? gr_load64(&s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS]) : 0;
+            waited & FURTHER ? gr_load64(&s->word[what & GR_ORDER_BULK ? COMMITS_BULK : COMMITS].is) : 0;
         sync = commits >> groups * SYNC_BITS & SYNC_MASK;
     }
     if (!(what & GR_ORDER_BULK))
@@ -181,43 +192,48 @@ static void wait(GR_GLOBAL GrThreadState *s, uint32_t what, uint32_t groups, uin
         waited = later(waited, 1, sync);
     if (what & GR_ORDER_BULK)
         waited = later(waited, 2, sync);
-    gr_store64(&s->word[WAITED], waited);
+    gr_store64(&s->word[WAITED].is, waited);
 }
 
 static void meet_lanes(GR_GLOBAL GrThreadState *s, uint32_t lanes, uint32_t syncs) {
-    gr_store64(&s->word[MET], gr_load64(&s->word[MET]) | lanes);
+    gr_store64(&s->word[MET].is, gr_load64(&s->word[MET].is) | lanes);
     begin_further(s);
-    uint64_t warps = gr_load64(&s->word[WARPS]);
+    uint64_t warps = gr_load64(&s->word[WARPS].is);
     if (!(uint32_t)warps)
-        gr_store64(&s->word[LANES], lanes);
-    else if (gr_load64(&s->word[LANES]) != lanes)
+        gr_store64(&s->word[LANES].is, lanes);
+    else if (gr_load64(&s->word[LANES].is) != lanes)
         warps |= MIXED;
-    gr_store64(&s->word[WARPS], (uint64_t)syncs << 32 | ((uint32_t)warps + 1));
+    gr_store64(&s->word[WARPS].is, (uint64_t)syncs << 32 | ((uint32_t)warps + 1));
 }
 
 // `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
-uint64_t __gr_order(uint32_t what, uint32_t lanes) {
+uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
     if (!GR_CONTROL.area)
         return GR_OWN_SLOW;
     Me m = gr_me();
     GR_GLOBAL GrThreadState *s = m.state;
-    if (gr_load64(&s->word[OWNER]) != with_launch(m.launch, m.block)) // another thread has its place
-        return GR_OWN_SLOW;
-    uint64_t count = gr_load64(&s->word[COUNTS]);
+    if (!is_kept(&m)) {
+        // Another thread has its place. That of a later launch keeps it: maker_of() relies on that.
+        int later = (int32_t)((uint32_t)(gr_load64(&s->word[OWNER].is) >> 32) - m.launch) > 0;
+        if (!gr_own_is_plain(own) || later)
+            return GR_OWN_SLOW;
+        keep(&m, gr_word_barriers(own));
+    }
+    uint64_t count = gr_load64(&s->word[COUNTS].is);
     uint32_t syncs = syncs_of(count), phase = (uint32_t)(count >> 32) + 1;
     uint64_t left = count & SOME_LEFT;
     if (what & GR_ORDER_TOLD)
         gr_store64(&gr_block_state(m.block)->word[TOLD], with_launch(m.launch, 1));
     uint32_t kind = what & 0xf, scope = what >> GR_ORDER_SCOPE & 7;
     if (kind == GR_ORDER_BARRIER) {
-        uint64_t acquired = gr_load64(&s->word[ACQUIRED]);
-        gr_store64(&s->word[ACQUIRED], (acquired & 0xffffffff) | (uint64_t)syncs << 32);
-        gr_store64(&s->word[MET], gr_load64(&s->word[MET]) << 32);
+        uint64_t acquired = gr_load64(&s->word[ACQUIRED].is);
+        gr_store64(&s->word[ACQUIRED].is, (acquired & 0xffffffff) | (uint64_t)syncs << 32);
+        gr_store64(&s->word[MET].is, gr_load64(&s->word[MET].is) << 32);
         if (what & GR_ORDER_LEFT &&
             gr_load64(&gr_block_state(m.block)->word[ENDED]) == with_launch(m.launch, 1))
             left = SOME_LEFT;
         count = (uint64_t)phase << 32 | left | syncs;
-        gr_store64(&s->word[COUNTS], count);
+        gr_store64(&s->word[COUNTS].is, count);
         return own_of(&m, count);
     }
     if (kind == GR_ORDER_END) {
@@ -237,7 +253,7 @@ uint64_t __gr_order(uint32_t what, uint32_t lanes) {
     if (what & GR_ORDER_RELEASES && kind != GR_ORDER_WARP)
         release(&m, syncs, phase, wide);
     count = (uint64_t)(phase - 1) << 32 | left | syncs;
-    gr_store64(&s->word[COUNTS], count);
+    gr_store64(&s->word[COUNTS].is, count);
     return own_of(&m, count);
 }
 
@@ -245,7 +261,7 @@ uint64_t __gr_order(uint32_t what, uint32_t lanes) {
 
 // One access on its way through its cells.
 typedef struct Look {
-    Me me;
+    Me me; // `state` 0: the thread has done nothing but pass barriers
     uint32_t site, what, shared, owner; // owner: the block whose shared memory it is
     int left;                           // SOME_LEFT
     GrEntry mine;
@@ -256,28 +272,41 @@ typedef struct Look {
 // Whether other launches run beside its own.
 GR_INLINE int is_apart(const Look *l) { return gr_launches() && l->apart; }
 
-// What is kept of a block of a launch; `none`: another launch has the place.
+// What is kept of a block of a launch; `none`: a later launch has the place.
 GR_INLINE uint32_t word_of_block(uint32_t launch, uint32_t block, unsigned k, uint32_t none) {
     uint64_t w = gr_load64(&gr_block_place(gr_places_of(launch), block)->word[k]);
-    return (uint32_t)(w >> 32) == launch ? (uint32_t)w : none;
+    int32_t later = (int32_t)((uint32_t)(w >> 32) - launch);
+    return !later ? (uint32_t)w : !w || later < 0 ? 0 : none;
 }
 
 GR_INLINE uint32_t block_word(const Look *l, uint32_t block, unsigned k, uint32_t none) {
     return word_of_block(l->me.launch, block, k, none);
 }
 
-// The state of the thread that made the access, of a launch whose blocks have `threads`; 0: another thread's is there.
-GR_INLINE GR_GLOBAL GrThreadState *maker_of(uint32_t launch, uint32_t threads, uint32_t block, uint32_t tid) {
+// The state of the thread that made an access. Known, and `state` 0: it did nothing but pass barriers.
+typedef struct Maker {
+    int known;
+    GR_GLOBAL GrThreadState *state;
+} Maker;
+
+// `threads`: of a block of the launch.
+GR_INLINE Maker maker_of(uint32_t launch, uint32_t threads, uint32_t block, uint32_t tid) {
     GR_GLOBAL GrThreadState *s = gr_thread_place(gr_places_of(launch), block * threads + tid);
-    return gr_load64(&s->word[OWNER]) == with_launch(launch, block) ? s : 0;
+    uint64_t owner = gr_load64(&s->word[OWNER].is);
+    if (owner == with_launch(launch, block))
+        return (Maker){1, s};
+    // Another block's of the launch may have come behind its own.
+    return (Maker){!owner || (int32_t)((uint32_t)(owner >> 32) - launch) < 0, 0};
 }
 
-GR_INLINE GR_GLOBAL GrThreadState *maker(const Look *l, uint32_t block, uint32_t tid) {
+GR_INLINE uint64_t kept_word(GR_GLOBAL GrThreadState *s, unsigned k) { return s ? gr_load64(&s->word[k].is) : 0; }
+
+GR_INLINE Maker maker(const Look *l, uint32_t block, uint32_t tid) {
     return maker_of(l->me.launch, gr_ntid_x() * gr_ntid_y() * gr_ntid_z(), block, tid);
 }
 
 GR_INLINE uint64_t warps_of(GR_GLOBAL GrThreadState *s) {
-    return gr_load64(&s->word[WAITED]) & FURTHER ? gr_load64(&s->word[WARPS]) : 0;
+    return kept_word(s, WAITED) & FURTHER ? gr_load64(&s->word[WARPS].is) : 0;
 }
 
 // Where two lanes met by the same lanes alone, one's n-th bar.warp.sync is the other's. Mine came to none that its maker came to behind `e`.
@@ -285,10 +314,10 @@ static int met_apart(const Look *l, const GrEntry *e) {
     uint64_t mine = warps_of(l->me.state);
     if (!(uint32_t)mine)
         return 1;
-    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
-    uint64_t theirs = s ? warps_of(s) : 0;
+    Maker m = maker(l, e->block, e->tid);
+    uint64_t theirs = warps_of(m.state);
     if (!(uint32_t)theirs || (mine | theirs) & MIXED ||
-        gr_load64(&s->word[LANES]) != gr_load64(&l->me.state->word[LANES]))
+        kept_word(m.state, LANES) != kept_word(l->me.state, LANES))
         return 0;
     uint32_t last = (uint32_t)(theirs >> 32), since = last > e->syncs ? last - e->syncs : 0; // at most
     return (uint32_t)mine + since <= (uint32_t)theirs;
@@ -303,20 +332,21 @@ static int lanes_met(const Look *l, const GrEntry *e) {
     while (reached & ~looked) {
         uint32_t lane = (uint32_t)__builtin_ctz(reached & ~looked);
         looked |= 1u << lane;
-        GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid / 32 * 32 + lane);
-        if (!s)
+        Maker m = maker(l, e->block, e->tid / 32 * 32 + lane);
+        if (!m.known)
             return 1;
         // It may have arrived at the next barrier already.
-        uint64_t met = gr_load64(&s->word[MET]);
+        uint64_t met = kept_word(m.state, MET);
         reached |= (uint32_t)met | (uint32_t)(met >> 32);
     }
     return (int)(reached >> l->me.tid % 32 & 1);
 }
 
-// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it has ended.
+// Whether the maker of `e` took part in no barrier since and did nothing else, though this thread has passed one: it has ended. In kernels where
+// threads may, all states are kept from the beginning.
 static int left_before(const Look *l, const GrEntry *e) {
-    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
-    uint64_t count = s ? gr_load64(&s->word[COUNTS]) : 0;
+    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid).state;
+    uint64_t count = s ? gr_load64(&s->word[COUNTS].is) : 0;
     return s && (uint32_t)(count >> 32) == e->barriers && syncs_of(count) == e->syncs;
 }
 
@@ -324,16 +354,16 @@ static int left_before(const Look *l, const GrEntry *e) {
 static int unordered_within(const Look *l, const GrEntry *e) {
     if (l->mine.barriers > e->barriers)
         return l->left && left_before(l, e);
-    uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
+    uint64_t acquired = kept_word(l->me.state, ACQUIRED);
     // Nothing but barriers, and they came before both.
     if ((uint32_t)acquired <= (uint32_t)(acquired >> 32))
         return 1;
-    GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
-    if (!s)
+    Maker m = maker(l, e->block, e->tid);
+    if (!m.known)
         return 0;
-    if (syncs_of(gr_load64(&s->word[COUNTS])) == e->syncs)
+    if (syncs_of(kept_word(m.state, COUNTS)) == e->syncs)
         return 1;
-    if ((uint32_t)gr_load64(&s->word[RELEASED]) > e->syncs)
+    if ((uint32_t)kept_word(m.state, RELEASED) > e->syncs)
         return 0;
     // It met lanes of its warp, no more. For threads of other warps, and where no warp barriers lead here, one of these must have
     // released since.
@@ -342,16 +372,15 @@ static int unordered_within(const Look *l, const GrEntry *e) {
     return block_word(l, e->block, LAST_RELEASE, ~0u) <= e->barriers;
 }
 
-// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `s`: of the thread that made
-// it, 0: not known.
-static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadState *s) {
+// The number of the first release beyond the block that may pass the access on; 0: not known, ~0: there was none. `m`: the thread that made it.
+static uint32_t passed_on(const GrEntry *e, uint32_t launch, Maker m) {
     uint32_t own = ~0u, phase = e->barriers + 1;
-    if (s) {
-        uint64_t last = gr_load64(&s->word[WIDE]);
+    if (m.known) {
+        uint64_t last = kept_word(m.state, WIDE);
         if (last >> 32 > e->syncs)
-            own = gr_load64(&s->word[WIDE_BEFORE]) >> 32 > e->syncs ? 0 : (uint32_t)last;
+            own = kept_word(m.state, WIDE_BEFORE) >> 32 > e->syncs ? 0 : (uint32_t)last;
         // A thread that has neither released nor met lanes since passed its access on at the next barrier.
-        phase += (uint32_t)gr_load64(&s->word[RELEASED]) <= e->syncs && warps_of(s) >> 32 <= e->syncs;
+        phase += (uint32_t)kept_word(m.state, RELEASED) <= e->syncs && warps_of(m.state) >> 32 <= e->syncs;
     }
     uint32_t last = word_of_block(launch, e->block, LAST_WIDE, ~0u);
     if (!own || last < phase)
@@ -361,10 +390,12 @@ static uint32_t passed_on(const GrEntry *e, uint32_t launch, GR_GLOBAL GrThreadS
     GR_GLOBAL GrBlockState *b = gr_block_place(gr_places_of(launch), e->block);
     GR_ROLLED
     for (; phase <= last; phase++) {
-        uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]);
-        if (first >> 32 > phase)
+        uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]), wanted = first_of(launch, phase, 0);
+        if ((first ^ wanted) >> TAG)
+            continue;
+        if (first >> 32 > wanted >> 32)
             return 0;
-        if (first >> 32 == phase)
+        if (first >> 32 == wanted >> 32)
             return ~(uint32_t)first < own ? ~(uint32_t)first : own;
     }
     return 0;
@@ -380,9 +411,9 @@ GR_INLINE int unordered_between(const Look *l, const GrEntry *e) {
 // has acquired anything since.
 static int pending(const Look *l, const GrEntry *e) {
     if (!e->wide) {
-        GR_GLOBAL GrThreadState *s = maker(l, e->block, e->tid);
+        Maker m = maker(l, e->block, e->tid);
         unsigned which = !e->value ? 0 : e->writes ? 1 : 2;
-        return s && (gr_load64(&s->word[WAITED]) >> which * SYNC_BITS & SYNC_MASK) <= e->syncs;
+        return m.known && (kept_word(m.state, WAITED) >> which * SYNC_BITS & SYNC_MASK) <= e->syncs;
     }
     // In shared memory the mbarrier is beside the bytes, and only threads of that block can ask it.
     if (l->shared && e->writes && !block_word(l, l->owner, TOLD, 1) && !block_word(l, l->me.block, TOLD, 1) &&
@@ -390,7 +421,7 @@ static int pending(const Look *l, const GrEntry *e) {
         return 1;
     if (l->mine.barriers > e->barriers || e->block != (l->me.block & (GR_BLOCKS - 1)))
         return 0;
-    uint64_t acquired = gr_load64(&l->me.state->word[ACQUIRED]);
+    uint64_t acquired = kept_word(l->me.state, ACQUIRED);
     return (uint32_t)acquired <= (l->mine.tid == e->tid ? e->syncs : (uint32_t)(acquired >> 32));
 }
 

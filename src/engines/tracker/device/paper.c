@@ -81,15 +81,15 @@ void __gr_begin(void) {
     if (!GR_CONTROL.area)
         return;
     Me m = gr_me();
-    gr_store64(&m.state->word[COUNTS], 0);
-    gr_store64(&m.state->word[LOCKS], 0);
-    gr_store64(&m.state->word[OWNER], tagged(m.launch, m.block));
+    gr_store64(&m.state->word[COUNTS].is, 0);
+    gr_store64(&m.state->word[LOCKS].is, 0);
+    gr_store64(&m.state->word[OWNER].is, tagged(m.launch, m.block));
 }
 
 // ---- Locks ---------------------------------------------------------------------------------------------------
 
 GR_INLINE uint64_t warp_locks(const Me *m, GR_GLOBAL GrThreadState *w) {
-    return (uint32_t)(gr_load64(&w->word[WARP_COUNT]) >> 32) == warp_tag(m) ? gr_load64(&w->word[WARP_LOCKS])
+    return (uint32_t)(gr_load64(&w->word[WARP_COUNT].is) >> 32) == warp_tag(m) ? gr_load64(&w->word[WARP_LOCKS].is)
                                                                             : 0;
 }
 
@@ -98,20 +98,20 @@ GR_INLINE int by_thread(uint64_t table) { return (int)(table >> GR_LOCK_THREAD_B
 // The table that counts for this thread.
 GR_INLINE uint64_t locks_of(const Me *m) {
     uint64_t table = warp_locks(m, warp_state(m));
-    return by_thread(table) ? gr_load64(&m->state->word[LOCKS]) : table;
+    return by_thread(table) ? gr_load64(&m->state->word[LOCKS].is) : table;
 }
 
 // Lanes that change their warp's table at once by different instructions may undo each other's change.
 static void put_locks(const Me *m, int own, uint64_t table) {
     if (own) {
-        gr_store64(&m->state->word[LOCKS], table);
+        gr_store64(&m->state->word[LOCKS].is, table);
         return;
     }
     GR_GLOBAL GrThreadState *w = warp_state(m);
-    gr_store64(&w->word[WARP_LOCKS], table);
-    uint64_t count = gr_load64(&w->word[WARP_COUNT]);
+    gr_store64(&w->word[WARP_LOCKS].is, table);
+    uint64_t count = gr_load64(&w->word[WARP_COUNT].is);
     if ((uint32_t)(count >> 32) != warp_tag(m))
-        (void)gr_compare_swap64(&w->word[WARP_COUNT], count, tagged(warp_tag(m), 0));
+        (void)gr_compare_swap64(&w->word[WARP_COUNT].is, count, tagged(warp_tag(m), 0));
 }
 
 // Section 6.3. Lanes that execute an atomicCAS together have locks of their own, from then on.
@@ -122,7 +122,7 @@ static void follow_locks(const Me *m, uint32_t what, uint64_t at, uint32_t activ
         warp |= UINT64_C(1) << GR_LOCK_THREAD_BIT;
         put_locks(m, 0, warp);
     }
-    uint64_t table = by_thread(warp) ? gr_load64(&m->state->word[LOCKS]) : warp;
+    uint64_t table = by_thread(warp) ? gr_load64(&m->state->word[LOCKS].is) : warp;
     uint64_t now = what & GR_WHAT_CAS ? gr_lock_take(table, at, narrow) : gr_lock_give(table, at, narrow);
     if (now != table)
         put_locks(m, by_thread(warp), now);
@@ -131,15 +131,15 @@ static void follow_locks(const Me *m, uint32_t what, uint64_t at, uint32_t activ
 // ---- What orders -----------------------------------------------------------------------------------------------
 
 static void fence(const Me *m, int narrow) {
-    uint64_t count = gr_load64(&m->state->word[COUNTS]);
+    uint64_t count = gr_load64(&m->state->word[COUNTS].is);
     uint32_t dev = (uint32_t)count & 0xffff, blk = (uint32_t)count >> 16;
     dev = (dev + !narrow) & 0xffff;
     blk = (blk + (narrow != 0)) & 0xffff;
-    gr_store64(&m->state->word[COUNTS], (count & ~UINT64_C(0xffffffff)) | blk << 16 | dev);
+    gr_store64(&m->state->word[COUNTS].is, (count & ~UINT64_C(0xffffffff)) | blk << 16 | dev);
     uint64_t table = warp_locks(m, warp_state(m)), now;
     int own = by_thread(table);
     if (own)
-        table = gr_load64(&m->state->word[LOCKS]);
+        table = gr_load64(&m->state->word[LOCKS].is);
     now = gr_lock_fence(table, narrow);
     if (now != table)
         put_locks(m, own, now);
@@ -155,11 +155,11 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     switch (kind) {
     case GR_ORDER_FENCE: fence(&m, scope == GR_STRONG_CTA); return;
     case GR_ORDER_BARRIER:
-        gr_store64(&m.state->word[COUNTS], gr_load64(&m.state->word[COUNTS]) + (UINT64_C(1) << 32));
+        gr_store64(&m.state->word[COUNTS].is, gr_load64(&m.state->word[COUNTS].is) + (UINT64_C(1) << 32));
         return;
     case GR_ORDER_WARP:
         if (leads(active))
-            count_up(&warp_state(&m)->word[WARP_COUNT], warp_tag(&m));
+            count_up(&warp_state(&m)->word[WARP_COUNT].is, warp_tag(&m));
         return;
     case GR_ORDER_COMMIT:
     case GR_ORDER_END: return;
@@ -201,8 +201,8 @@ static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *wor
     int whole = 0;
     GR_ROLLED
     for (unsigned n = 0; n < LOOKS && !whole; n++) {
-        *word = gr_load64(&cell->word[k]);
-        more = gr_load64(&cell->more[k]);
+        *word = gr_load64(&cell->word[k].is);
+        more = gr_load64(&cell->more[k].is);
         whole = gr_paper_whole(*word, more);
     }
     if (!gr_paper_read(*word, more, k, l->me.launch, s) || !concerns(l, s))
@@ -212,15 +212,15 @@ static int read_side(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t *wor
 
 // The second half follows the first, unless another access has come in between, which writes its own.
 GR_INLINE void put_more(const Look *l, GR_GLOBAL GrCell *cell, int k, uint64_t own) {
-    if (gr_load64(&cell->word[k]) == own)
-        gr_store64(&cell->more[k], gr_paper_more(&l->mine, own));
+    if (gr_load64(&cell->word[k].is) == own)
+        gr_store64(&cell->more[k].is, gr_paper_more(&l->mine, own));
 }
 
 GR_INLINE uint32_t fences_of(const Look *l, const GrPaperSide *s, int *known) {
     GR_GLOBAL GrThreadState *state = gr_thread_state(s->block, s->tid);
-    *known = gr_load64(&state->word[OWNER]) == tagged(l->me.launch, s->block) &&
+    *known = gr_load64(&state->word[OWNER].is) == tagged(l->me.launch, s->block) &&
              l->me.block == low_block(l->me.block);
-    return (uint32_t)gr_load64(&state->word[COUNTS]);
+    return (uint32_t)gr_load64(&state->word[COUNTS].is);
 }
 
 static void report(const Look *l, const GrPaperSide *md, uint32_t rule, uint64_t at) {
@@ -275,15 +275,15 @@ static void visit(Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     uint64_t own = gr_paper_word_of(&l->mine, ACCESSOR);
     if (!(l->what & GR_WHAT_WRITES)) {
         if (own != last_word || l->mine.site != last.site || l->mine.locks != last.locks || !last.bytes) {
-            gr_store64(&cell->word[ACCESSOR], own);
+            gr_store64(&cell->word[ACCESSOR].is, own);
             put_more(l, cell, ACCESSOR, own);
         }
         return;
     }
-    uint64_t before = gr_exchange64(&cell->word[ACCESSOR], own), more = gr_load64(&cell->more[ACCESSOR]);
+    uint64_t before = gr_exchange64(&cell->word[ACCESSOR].is, own), more = gr_load64(&cell->more[ACCESSOR].is);
     put_more(l, cell, ACCESSOR, own);
     uint64_t own_writer = gr_paper_word_of(&l->mine, WRITER);
-    gr_store64(&cell->word[WRITER], own_writer);
+    gr_store64(&cell->word[WRITER].is, own_writer);
     put_more(l, cell, WRITER, own_writer);
     if (!known || before == last_word || !gr_paper_whole(before, more))
         return;
@@ -298,15 +298,15 @@ GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
     if (!l->shared)
         return gr_global_cell(at);
     uint32_t bytes;
-    GR_GLOBAL GrCell *cells = gr_shared_cells(l->owner, &bytes);
-    return at < bytes ? &cells[at >> 2] : 0;
+    uint64_t cells = gr_shared_cells(l->owner, &bytes);
+    return at < bytes ? gr_cell(cells, (uint32_t)at) : 0;
 }
 
 static void look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint32_t active) {
     *l = (Look){.me = gr_me(), .what = what, .active = active};
     l->shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, l->me.block, at, &l->owner);
     GR_GLOBAL GrThreadState *w = warp_state(&l->me);
-    uint64_t counts = gr_load64(&l->me.state->word[COUNTS]);
+    uint64_t counts = gr_load64(&l->me.state->word[COUNTS].is);
     uint32_t others =
         valid_count(gr_load64(&gr_block_state(l->me.block)->word[OTHER_BARRIERS]), l->me.launch);
     if (what & (GR_WHAT_CAS | GR_WHAT_EXCH))
@@ -318,7 +318,7 @@ static void look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint32_t a
         .dev = (uint32_t)counts & 0x3f,
         .blk = (uint32_t)counts >> 16 & 0x3f,
         .bar = ((uint32_t)(counts >> 32) + others) & 0xff,
-        .warp_bar = valid_count(gr_load64(&w->word[WARP_COUNT]), warp_tag(&l->me)) & 0x3f,
+        .warp_bar = valid_count(gr_load64(&w->word[WARP_COUNT].is), warp_tag(&l->me)) & 0x3f,
         .locks = gr_lock_bloom(locks_of(&l->me)),
         .site = site,
         .strength = strength,
@@ -345,7 +345,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
         GR_GLOBAL GrCell *cell = cell_at(&l, where);
         l.mine.bytes = GR_CONTROL.word_mode ? 15 : touched << within;
         if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
-            (void)(gr_load64(&cell->word[ACCESSOR]) | gr_load64(&cell->word[WRITER]));
+            (void)(gr_load64(&cell->word[ACCESSOR].is) | gr_load64(&cell->word[WRITER].is));
         else if (cell)
             visit(&l, cell, where);
         else if (strength == GR_WEAK || strength == GR_ASYNC)

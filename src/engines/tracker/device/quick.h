@@ -63,26 +63,28 @@ GR_INLINE unsigned quick_place(const Found f[2], const uint64_t word[2], uint64_
 static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, GR_GLOBAL GrCell *cell,
                    uint64_t own, uint32_t k, uint64_t before);
 // The access as visit() looks at it.
-static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value);
+static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
 // One of several cells.
 static void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
+
+GR_INLINE int may_be_old(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint32_t launch) {
+    return word && gr_word_launch(word) == (launch & 0x3f) && gr_word_is_old(word, gr_load64(&cell->more[k].is), launch);
+}
 
 // Of the cell at `here` of an access at `at`. `own`: the whole word of this access. 1: the slow path has done all of it.
 GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t here, uint64_t value,
                          GR_GLOBAL GrCell *cell, uint64_t own, int shared) {
-    uint64_t word[2], more[2], now[2];
     uint32_t launch = (uint32_t)gr_grid_id();
-    gr_load128(cell->word, word);
-    gr_load128(cell->more, more);
-    if (gr_word_is_old(word[0], more[0], launch) || gr_word_is_old(word[1], more[1], launch)) {
-        slow(site, what, at, value);
+    const uint64_t word[2] = {gr_load64(&cell->word[0].is), gr_load64(&cell->word[1].is)};
+    if (may_be_old(cell, 0, word[0], launch) || may_be_old(cell, 1, word[1], launch)) {
+        slow(site, what, at, value, own);
         return 1;
     }
     if (!changed(word[0], own) || word[1] == own)
         return 0;
     Found f[2] = {find(word[0], own, shared), find(word[1], own, shared)};
     if (!f[0].harmless || !f[1].harmless) {
-        slow(site, what, at, value);
+        slow(site, what, at, value, own);
         return 1;
     }
     if (says_all(&f[0], word[0], own) || says_all(&f[1], word[1], own))
@@ -92,37 +94,35 @@ GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t her
     if (k == 2)
         return 0;
     if (own & GR_WORD_WRITES)
-        before = gr_exchange64(&cell->word[0], own);
+        before = gr_exchange64(&cell->word[0].is, own);
     else if (k)
-        gr_store64(&cell->word[1], own);
-    else if (gr_compare_swap64(&cell->word[0], word[0], own) != word[0])
+        gr_store64(&cell->word[1].is, own);
+    else if (gr_compare_swap64(&cell->word[0].is, word[0], own) != word[0])
         return 0;
-    gr_load128(cell->word, now);
-    if (changed(before, word[0]) || changed(now[0], k ? word[0] : own) ||
-        changed(now[1], k ? own : word[1])) {
+    if (changed(before, word[0]) || changed(gr_load64(&cell->word[1 - k].is), word[1 - k])) {
         settle(site, what, here, value, cell, own, k, changed(before, word[0]) ? before : 0);
         return 0;
     }
     GrEntry e = {.launch = launch, .site = site, .value = kept_of(what, value)};
-    gr_store64(&cell->more[k], gr_word_more(&e, own));
+    gr_store64(&cell->more[k].is, gr_word_more(&e, own));
     return 0;
 }
 
 // Whether other launches run beside this one, as far as that is known, or another thread has this one's place.
-GR_INLINE int is_special(void) {
+GR_INLINE int is_special(uint64_t own) {
     if (!gr_launches())
         return 0;
     Me m = gr_me();
     GR_GLOBAL GrLaunchState *l = gr_launch_state(m.launch);
-    return (l && gr_load32(&l->apart)) || gr_load64(&m.state->word[OWNER]) != with_launch(m.launch, m.block);
+    return (l && gr_load32(&l->apart)) || (!gr_own_is_plain(own) && !is_kept(&m));
 }
 
 // Where the access is, if it is for the quick path: 0: not.
 GR_INLINE GR_GLOBAL GrCell *quick_look(uint32_t what, uint64_t at, uint64_t own, int *shared) {
     uint32_t space = what >> GR_WHAT_SPACE & 3, room;
     *shared = space == GR_SPACE_SHARED;
-    if (GR_HISTORY != 2 || own & GR_OWN_SLOW || (what >> GR_WHAT_STRENGTH & 7) != GR_WEAK ||
-        space == GR_SPACE_CLUSTER || is_special())
+    if (GR_HISTORY != 2 || gr_own_is_slow(own) || (what >> GR_WHAT_STRENGTH & 7) != GR_WEAK ||
+        space == GR_SPACE_CLUSTER || is_special(own))
         return 0;
     if (space == GR_SPACE_GENERIC) {
 #ifdef GR_CLUSTERS
@@ -140,8 +140,8 @@ GR_INLINE GR_GLOBAL GrCell *quick_look(uint32_t what, uint64_t at, uint64_t own,
         return 0;
 #endif
     at &= GR_SHARED_OFFSET;
-    GR_GLOBAL GrCell *cells = gr_shared_cells((uint32_t)(own >> 16) & (GR_BLOCKS - 1), &room);
-    return at < room ? &cells[at >> 2] : 0;
+    uint64_t cells = gr_shared_cells((uint32_t)(own >> 16) & (GR_BLOCKS - 1), &room);
+    return at < room ? gr_cell(cells, (uint32_t)at) : 0;
 }
 
 GR_INLINE uint64_t quick_word(uint32_t what, uint64_t own, uint32_t bytes) {
@@ -158,7 +158,7 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
     uint32_t touched = (what & GR_WHAT_WRITES ? 15 : (uint32_t)value) & ((1u << size) - 1);
     GR_GLOBAL GrCell *cell = quick_look(what, at, own, &shared);
     if (!cell)
-        slow(site, what, at, value);
+        slow(site, what, at, value, own);
     else if (touched)
         (void)quick_cell(site, what, at, at, value, cell, quick_word(what, own, touched << within), shared);
 }

@@ -4,14 +4,16 @@
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
 // Inserted code calls the functions of one runtime (tracker.c: the rules of PTX; paper.c: the rules of iGUARD's table 2):
-//   __gr_begin()                        first in a kernel; gives `own` (quick.h)
+// Those marked * have one argument more under the rules of PTX, `own` (quick.h), the last one.
+//   __gr_begin(kept)                    first in a kernel; gives `own`. kept 1: the thread's state is in memory from the beginning, for
+//                                       __gr_own. The paper's has no argument.
 //   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
-//   __gr_access(site, what, at, value, own)  before an access of the program, by the lanes that make it
-//   __gr_saw(what, at)                  behind a strong access that reads
-//   __gr_range(site, what, at, bytes)   the same for more bytes than an instruction of one thread accesses at once
+//   __gr_access(site, what, at, value)  * before an access of the program, by the lanes that make it
+//   __gr_saw(what, at)                  * behind a strong access that reads
+//   __gr_range(site, what, at, bytes)   * the same for more bytes than an instruction of one thread accesses at once
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
 //   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)
-//   __gr_order(what, lanes)             `lanes`: of the warp that meet, or how many groups; before a fence, a barrier and what releases; behind what acquires
+//   __gr_order(what, lanes)             * gives `own`. `lanes`: of the warp that meet, or how many groups; before a fence, a barrier and what releases; behind what acquires
 #ifndef GR_TRACKER_RECORD_H
 #define GR_TRACKER_RECORD_H
 
@@ -97,13 +99,25 @@ enum { GR_DIR_SHIFT = 32, GR_DIR_COUNT = 1 << 17, GR_PART_SHIFT = 16, GR_PART_CO
 #define GR_HISTORY 2
 #endif
 
-// Of four bytes of the program. `more` is read only when `word` tells of a conflict.
+// A word of one of GR_GROUP neighbours. Those of the others lie beside it, so that a warp whose lanes access neighbours needs few sectors of
+// the cache: one for four lanes.
+enum { GR_GROUP = 32 };
+typedef struct GrWord {
+    uint64_t is, of_others[GR_GROUP - 1];
+} GrWord;
+
+// Of four bytes of the program, the first of GR_GROUP. `more` is read only when `word` tells of this launch.
 typedef struct GrCell {
     // GR_HISTORY accesses as the rule set packs them: which thread, in which interval, which bytes
-    uint64_t word[GR_HISTORY < 2 ? 2 : GR_HISTORY];
+    GrWord word[GR_HISTORY < 2 ? 2 : GR_HISTORY];
     // Of the same: instruction, launch, and what checks that both halves belong together
-    uint64_t more[GR_HISTORY < 2 ? 2 : GR_HISTORY];
+    GrWord more[GR_HISTORY < 2 ? 2 : GR_HISTORY];
 } GrCell;
+
+// Where number n of an array of GrCell or GrThreadState begins, in bytes.
+static inline uint64_t gr_group_offset(uint64_t n, uint64_t group) {
+    return n / GR_GROUP * group + n % GR_GROUP * sizeof(uint64_t);
+}
 
 // An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no entry is here nor behind;
 // `end` 0: it was freed.
@@ -118,7 +132,7 @@ static inline uint32_t gr_extent_slot(uint64_t begin) {
 // Of one thread of a launch; threads whose numbers are equal modulo GR_THREADS share one.
 enum { GR_THREADS = 1 << 20 };
 typedef struct GrThreadState {
-    uint64_t word[12]; // as the rule set packs them
+    GrWord word[12]; // as the rule set packs them; of the first of GR_GROUP threads
 } GrThreadState;
 
 // Of one block; blocks whose numbers are equal modulo GR_BLOCKS share one.

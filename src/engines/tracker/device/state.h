@@ -140,14 +140,19 @@ GR_INLINE int gr_shared_owner(uint32_t space, uint32_t block, uint64_t *at, uint
 // ---- Where metadata lies -----------------------------------------------------------------------------------
 
 // The cells of the block's shared memory; *bytes of shared memory have some. Blocks whose numbers are equal modulo a power of two share
-// them: an access's word tells whose it is.
-GR_INLINE GR_GLOBAL GrCell *gr_shared_cells(uint32_t block, uint32_t *bytes) {
+// them: an access's word tells whose it is. The cells' address; 0: none.
+GR_INLINE uint64_t gr_shared_cells(uint32_t block, uint32_t *bytes) {
     uint32_t size = 1024 + gr_total_smem(); // the system's own come first
     uint32_t room = 0x80000000u >> __builtin_clz(size - 1) << 1;
     const uint32_t cell = GR_HISTORY <= 2 ? 32 : GR_HISTORY <= 4 ? 64 : GR_HISTORY <= 8 ? 128 : 256;
     uint32_t slot = room / 4 * cell, all = (uint32_t)GR_CONTROL.shared_bytes; // powers of two
     *bytes = slot <= all ? room : 0;
-    return *bytes ? (GR_GLOBAL GrCell *)(GR_CONTROL.shared + ((uint64_t)block * slot & (all - 1))) : 0;
+    return *bytes ? GR_CONTROL.shared + ((uint64_t)block * slot & (all - 1)) : 0;
+}
+
+// The cell of the four bytes at that offset from where `cells` are for.
+GR_INLINE GR_GLOBAL GrCell *gr_cell(uint64_t cells, uint32_t offset) {
+    return (GR_GLOBAL GrCell *)(cells + gr_group_offset(offset >> 2, sizeof(GrCell)));
 }
 
 // The cell of the four bytes around a global address; 0: none.
@@ -160,7 +165,7 @@ GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
     if (!part)
         return 0;
     uint64_t cells = gr_fetch64(&part[at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)]);
-    return cells ? (GR_GLOBAL GrCell *)cells + ((at & ((1u << GR_PART_SHIFT) - 1)) >> 2) : 0;
+    return cells ? gr_cell(cells, (uint32_t)at & ((1u << GR_PART_SHIFT) - 1)) : 0;
 }
 
 // ---- Races -------------------------------------------------------------------------------------------------

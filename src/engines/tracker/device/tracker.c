@@ -116,7 +116,7 @@ static int read_fresh(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, GrEntry
     enum { LOOKS = 32 };
     GR_ROLLED
     for (unsigned n = 0; n < LOOKS; n++)
-        if (gr_word_read(word, gr_load64(&cell->more[k]), e))
+        if (gr_word_read(word, gr_load64(&cell->more[k].is), e))
             return 1;
     return 0;
 }
@@ -124,7 +124,7 @@ static int read_fresh(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, GrEntry
 static void compare(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint64_t at,
                     int fresh) {
     GrEntry e;
-    if (!gr_word_read(word, gr_load64(&cell->more[k]), &e) && (!fresh || !read_fresh(cell, k, word, &e)))
+    if (!gr_word_read(word, gr_load64(&cell->more[k].is), &e) && (!fresh || !read_fresh(cell, k, word, &e)))
         return;
     if (e.launch != l->mine.launch) {
         if (is_apart(l) && !l->shared)
@@ -148,7 +148,7 @@ GR_INLINE int concerns(const Look *l, uint64_t word) {
 GR_INLINE int is_over(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t word) {
     GrEntry e;
     GR_GLOBAL GrLaunchState *of;
-    return !same_launch(l, word) && gr_word_read(word, gr_load64(&cell->more[k]), &e) &&
+    return !same_launch(l, word) && gr_word_read(word, gr_load64(&cell->more[k].is), &e) &&
            gr_stands(l->me.launch, full_number(l, &e), &of) == STANDS_BEFORE;
 }
 
@@ -231,9 +231,9 @@ GR_INLINE int changed(uint64_t now, uint64_t before) {
 // Word k is in place: the other half, and whatever came to the other word since that was `other`.
 static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t own, uint64_t at,
                    uint64_t other) {
-    if (!changed(gr_load64(&cell->word[k]), own)) // else another thread writes its own
-        gr_store64(&cell->more[k], gr_word_more(&l->mine, own));
-    uint64_t now = gr_load64(&cell->word[1 - k]);
+    if (!changed(gr_load64(&cell->word[k].is), own)) // else another thread writes its own
+        gr_store64(&cell->more[k].is, gr_word_more(&l->mine, own));
+    uint64_t now = gr_load64(&cell->word[1 - k].is);
     if (changed(now, other))
         meet(l, cell, 1 - k, now, at, 1);
 }
@@ -243,15 +243,15 @@ static void finish(const Look *l, GR_GLOBAL GrCell *cell, unsigned k, uint64_t o
 // store is seen (there is no fence), and of two reads at once one.
 static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
     uint64_t own = gr_word_of(&l->mine);
-    uint64_t word[2] = {gr_load64(&cell->word[0]), gr_load64(&cell->word[1])}, kept[2];
+    uint64_t word[2] = {gr_load64(&cell->word[0].is), gr_load64(&cell->word[1].is)}, kept[2];
     for (unsigned k = 0; k < 2; k++)
-        kept[k] = gr_word_is_old(word[k], gr_load64(&cell->more[k]), l->me.launch) ? 0 : word[k];
+        kept[k] = gr_word_is_old(word[k], gr_load64(&cell->more[k].is), l->me.launch) ? 0 : word[k];
     if (!changed(kept[0], own) || kept[1] == own)
         return;
     for (unsigned k = 0; k < 2; k++)
         meet(l, cell, k, word[k], at, 0);
     for (unsigned k = 2; k < GR_HISTORY; k++)
-        meet(l, cell, k, gr_load64(&cell->word[k]), at, 0);
+        meet(l, cell, k, gr_load64(&cell->word[k].is), at, 0);
     for (unsigned k = 0; is_apart(l) && !l->shared && k < 2; k++)
         kept[k] = is_over(l, cell, k, word[k]) ? 0 : kept[k];
     unsigned k = place(l, kept, own);
@@ -260,14 +260,14 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
         return;
     }
     if (GR_HISTORY > 2 && changed(word[k], own))
-        keep_older(l, cell, word[k], gr_load64(&cell->more[k]), own);
+        keep_older(l, cell, word[k], gr_load64(&cell->more[k].is), own);
     if (l->mine.writes) {
-        uint64_t before = gr_exchange64(&cell->word[k], own);
+        uint64_t before = gr_exchange64(&cell->word[k].is, own);
         if (changed(before, word[k]))
             meet(l, cell, k, before, at, 1);
     } else if (k == 1) {
-        gr_store64(&cell->word[1], own);
-    } else if (gr_compare_swap64(&cell->word[0], word[0], own) != word[0]) {
+        gr_store64(&cell->word[1].is, own);
+    } else if (gr_compare_swap64(&cell->word[0].is, word[0], own) != word[0]) {
         return;
     }
     finish(l, cell, k, own, at, word[1 - k]);
@@ -314,10 +314,11 @@ GR_INLINE uint32_t kept_of(uint32_t what, uint64_t value) {
 #include "engines/tracker/device/quick.h"
 
 // Fills in who looks and where. 0: nothing is to be recorded.
-static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at) {
+static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at, uint64_t own) {
     *l = (Look){.me = gr_me(), .site = site, .what = what};
     l->shared = (uint32_t)gr_shared_owner(what >> GR_WHAT_SPACE & 3, l->me.block, at, &l->owner);
-    uint64_t count = gr_load64(&l->me.state->word[COUNTS]);
+    int kept = is_kept(&l->me), plain = gr_own_is_plain(own) || GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP;
+    uint64_t count = kept ? gr_load64(&l->me.state->word[COUNTS].is) : with_launch(gr_word_barriers(own), 0);
     l->left = (count & SOME_LEFT) != 0;
     l->mine = (GrEntry){.strength = what >> GR_WHAT_STRENGTH & 7,
                         .launch = l->me.launch & ((1 << GR_WORD_LAUNCH_BITS) - 1),
@@ -330,7 +331,9 @@ static int look(Look *l, uint32_t site, uint32_t what, uint64_t *at) {
                         .writes = (what & GR_WHAT_WRITES) != 0};
     l->of = gr_launch_state(l->me.launch);
     l->apart = l->of ? gr_load32(&l->of->apart) : 0;
-    if (gr_load64(&l->me.state->word[OWNER]) != with_launch(l->me.launch, l->me.block)) {
+    if (!kept)
+        l->me.state = 0;
+    if (!kept && !plain) { // another thread has its place
         gr_put_crowded();
         return 0;
     }
@@ -344,14 +347,15 @@ GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
     if (!l->shared)
         return gr_global_cell(at);
     uint32_t bytes;
-    GR_GLOBAL GrCell *cells = gr_shared_cells(l->owner, &bytes);
-    return at < bytes ? &cells[at >> 2] : 0;
+    uint64_t cells = gr_shared_cells(l->owner, &bytes);
+    return at < bytes ? gr_cell(cells, (uint32_t)at) : 0;
 }
 
 // `used`: of the first 64 bytes those that count.
-static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value) {
+static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value,
+                   uint64_t own) {
     Look l;
-    if (!look(&l, site, what, &at))
+    if (!look(&l, site, what, &at, own))
         return;
     l.mine.value = value;
     if (what & GR_WHAT_ACQUIRES && l.mine.writes)
@@ -369,7 +373,7 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
         if (is_apart(&l) && !l.shared && GR_CONTROL.word_mode != GR_WORDS_LOOKED_UP)
             meet_copies(&l, where & ~UINT64_C(3));
         if (cell && GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP)
-            (void)(gr_load64(&cell->word[0]) | gr_load64(&cell->word[1]));
+            (void)(gr_load64(&cell->word[0].is) | gr_load64(&cell->word[1].is));
         else if (cell)
             visit(&l, cell, where);
         else if (!is_strong(what >> GR_WHAT_STRENGTH & 7))
@@ -380,20 +384,20 @@ static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uin
 // What was pending of the thread is so no more.
 static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
     for (unsigned k = 0; k < GR_HISTORY; k++) {
-        uint64_t word = gr_load64(&cell->word[k]);
+        uint64_t word = gr_load64(&cell->word[k].is);
         if (gr_word_strength(word) == GR_PENDING && same_thread(l, word))
-            (void)gr_compare_swap64(&cell->word[k], word,
+            (void)gr_compare_swap64(&cell->word[k].is, word,
                                     (word & ~(uint64_t)GR_WORD_STRENGTH) | (uint64_t)l->mine.strength << 4);
     }
 }
 
 // Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5, observation
 // order). The write was recorded before it happened.
-void __gr_saw(uint32_t what, uint64_t at) {
+void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
     if (!GR_CONTROL.area)
         return;
     Look l;
-    if (!look(&l, 0, what, &at))
+    if (!look(&l, 0, what, &at, own))
         return;
     GR_ROLLED
     for (uint32_t done = 0; done < (what & 0xff); done += 4) {
@@ -401,44 +405,43 @@ void __gr_saw(uint32_t what, uint64_t at) {
         if (cell && what & GR_WHAT_ACQUIRES)
             happened(&l, cell);
         for (unsigned k = 0; cell && k < GR_HISTORY; k++) {
-            uint64_t word = gr_load64(&cell->word[k]);
+            uint64_t word = gr_load64(&cell->word[k].is);
             uint32_t block = gr_word_block(word), theirs = gr_word_strength(word);
             if (!same_launch(&l, word)) {
                 if (is_apart(&l) && !l.shared)
-                    saw_apart(&l, &cell->word[k], word);
+                    saw_apart(&l, &cell->word[k].is, word);
             } else if (word & GR_WORD_WRITES && !(word & GR_WORD_SEEN) && concerns(&l, word) &&
                        is_strong(theirs) && !same_thread(&l, word) &&
                        reaches(l.mine.strength, l.me.block, block) &&
                        (theirs == GR_PENDING || reaches(theirs, l.me.block, block)))
-                (void)gr_compare_swap64(&cell->word[k], word, word | GR_WORD_SEEN);
+                (void)gr_compare_swap64(&cell->word[k].is, word, word | GR_WORD_SEEN);
         }
     }
 }
 
 // For measurements: the part of the quick path that finds the cell. 0: it is none for that path.
 static int look_up(uint32_t what, uint64_t at) {
-    uint64_t word[2];
     uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
     int shared;
     GR_GLOBAL GrCell *cell = quick_look(what, at, (uint64_t)(block & (GR_BLOCKS - 1)) << 16, &shared);
     if (cell)
-        gr_load128(cell->word, word);
+        (void)(gr_load64(&cell->word[0].is) | gr_load64(&cell->word[1].is));
     return cell != 0;
 }
 
-static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
     if (!GR_CONTROL.area)
         return;
     if (GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP && look_up(what, at))
         return;
     int writes = (what & GR_WHAT_WRITES) != 0;
-    access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value));
+    access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value), own);
 }
 
 static GR_NOINLINE void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value,
                                GR_GLOBAL GrCell *cell, uint64_t own, uint32_t k, uint64_t before) {
     Look l;
-    if (!look(&l, site, what, &at))
+    if (!look(&l, site, what, &at, own))
         return;
     l.mine.value = kept_of(what, value);
     l.mine.bytes = gr_word_bytes(own);
@@ -457,7 +460,7 @@ static GR_NOINLINE void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t
         uint32_t touched = (what & GR_WHAT_WRITES ? 15 : (uint32_t)(value >> done)) & ((1u << n) - 1);
         GR_GLOBAL GrCell *cell = touched ? quick_look(what, at + done, own, &shared) : 0;
         if (touched && !cell) {
-            slow(site, what, at, value);
+            slow(site, what, at, value, own);
             return;
         }
         if (touched && quick_cell(site, what, at, at + done, value, cell,
@@ -475,7 +478,7 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
     quick(site, what, at, value, own);
 }
 
-void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
+void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
     if (GR_CONTROL.area)
-        access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what));
+        access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
 }

@@ -56,7 +56,13 @@ enum {
 
 // The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`. It stands for the low bits
 // of the counters alone.
-enum { GR_OWN_SLOW = 1 << 6 }; // it does not tell
+#define GR_OWN_SLOW (UINT64_C(0x3ff) << 54 | 1 << 6) // it does not tell: bit 6
+// Below that, a thread has done nothing but pass barriers of the whole block, and one more of these adds GR_OWN_BARRIER.
+#define GR_OWN_BARRIER  (UINT64_C(1) << 43)
+#define GR_OWN_BARRIERS (UINT64_C(0x7ff) << 43)
+
+static inline int gr_own_is_slow(uint64_t own) { return (int)(own >> 6 & 1); }
+static inline int gr_own_is_plain(uint64_t own) { return !gr_own_is_slow(own) && !(own >> 54); }
 
 static inline uint64_t gr_word_of(const GrEntry *e) {
     return (uint64_t)e->bytes | (uint64_t)e->strength << 4 | (uint64_t)(e->wide != 0) << 7 |

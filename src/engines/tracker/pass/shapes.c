@@ -23,6 +23,7 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     unsigned operand = part->operand, size = part->size, lanes = part->lanes;
     PtxAccess access = part->access;
     PtxSpace space = part->space;
+    char text[64];
     gr_status st = GR_OK;
     if (w->classifies)
         return GR_OK;
@@ -53,8 +54,9 @@ static gr_status put_operand(const TrackerWork *w, const Access *from, const Par
     if (size)
         GR_TRY(gr_tracker_put_call(w, &a, a.before, what, address, "0xffffffffffffffff"));
     else
-        GR_TRY(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0);",
-                             own->name, w->o->suffix, site.id, what, address->name));
+        GR_TRY(gr_access_put(&a, a.before, part->bytes, 1, "@%s call __gr%s_range, (%u, %u, %s, $0%s);",
+                             own->name, w->o->suffix, site.id, what, address->name,
+                             gr_tracker_own(w, text, sizeof text)));
 done:
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/tracker/device/record.h"
+#include "engines/tracker/device/word.h"
 #include "engines/tracker/pass/hoisted.h"
 #include "engines/tracker/pass/order.h"
 #include "engines/tracker/pass/paths.h"
@@ -74,12 +75,17 @@ uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, 
            (i->op == PTX_OP_ATOM && gr_ptx_instr_has(i, PTX_MOD_exch) ? GR_WHAT_EXCH : 0);
 }
 
+const char *gr_tracker_own(const TrackerWork *w, char *buf, size_t size) {
+    snprintf(buf, size, "%s%s", w->own ? ", " : "", w->own ? w->own->name : "");
+    return buf;
+}
+
 gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               const PtxReg *address, const char *value) {
-    char guard[64];
-    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s%s%s);",
+    char guard[64], own[64];
+    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s%s);",
                          gr_access_guard(a, guard, sizeof guard), w->o->suffix, a->site->id, what,
-                         address->name, value, w->own ? ", " : "", w->own ? w->own->name : "");
+                         address->name, value, gr_tracker_own(w, own, sizeof own));
 }
 
 // The bytes of a load that the program uses, as a literal.
@@ -123,9 +129,10 @@ done:
 }
 
 static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, const PtxReg *address) {
-    char guard[64];
-    return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s);",
-                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name);
+    char guard[64], own[64];
+    return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s%s);",
+                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name,
+                         gr_tracker_own(w, own, sizeof own));
 }
 
 // A register of its own for the guard: the instruction may change it, and its name may be shadowed.
@@ -253,6 +260,16 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
 
 // ---- A function ------------------------------------------------------------------------------------------------
 
+// A thread that has done nothing but pass barriers counts this one in its own register. Gives the guard of the call for the others.
+static const PtxReg *put_barrier(const TrackerWork *w, PtxFunc *f, const PtxReg *guard, StrBuf *out) {
+    PtxReg *plain = gr_ptx_new_reg(f, PTX_PRED), *rest = gr_ptx_new_reg(f, PTX_PRED);
+    gr_str_addf(out, "setp.lt%s.u64 %s|%s, %s, 0x%llx%s%s; ", guard ? ".and" : "", plain->name, rest->name,
+                w->own->name, (unsigned long long)GR_OWN_BARRIERS, guard ? ", " : "", guard ? guard->name : "");
+    gr_str_addf(out, "@%s add.u64 %s, %s, 0x%llx; ", plain->name, w->own->name, w->own->name,
+                (unsigned long long)GR_OWN_BARRIER);
+    return rest;
+}
+
 static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s, PtxStmt *at, uint32_t what,
                               const PtxReg *guard) {
     char text[160];
@@ -266,12 +283,19 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
         if (st != GR_OK)
             return st;
     }
-    char to[64] = "";
+    char to[64] = "", own[64];
     if (w->own)
         snprintf(to, sizeof to, "(%s), ", w->own->name);
-    snprintf(text, sizeof text, "%s%s%scall %s__gr%s_order, (%u, %s);", guard ? "@" : "",
-             guard ? guard->name : "", guard ? " " : "", to, w->o->suffix, what, warp ? lanes->name : "-1");
-    return gr_ptx_insert(f, at, s->site, text, NULL, 0, NULL, w->err);
+    gr_tracker_own(w, own, sizeof own);
+    StrBuf all = {0};
+    if (w->own && !w->kept && (what & 0xf) == GR_ORDER_BARRIER)
+        guard = put_barrier(w, f, guard, &all);
+    gr_str_addf(&all, "%s%s%scall %s__gr%s_order, (%u, %s%s);", guard ? "@" : "", guard ? guard->name : "",
+                guard ? " " : "", to, w->o->suffix, what, warp ? lanes->name : "-1", own);
+    gr_status st = all.oom ? gr_fail(w->err, GR_ERR_NOMEM, "out of memory")
+                           : gr_ptx_insert(f, at, s->site, all.data, NULL, 0, NULL, w->err);
+    gr_str_free(&all);
+    return st;
 }
 
 // Under the guard of the instruction: before it, except for what an instruction other than a fence or a barrier acquires.
@@ -301,8 +325,9 @@ done:
 // The function's own register, from the function of that name.
 static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const char *from) {
     char text[128];
-    snprintf(text, sizeof text, "call %s%s%s__gr%s_%s;", w->own ? "(" : "", w->own ? w->own->name : "",
-             w->own ? "), " : "", w->o->suffix, from);
+    const char *kept = w->own && !strcmp(from, "begin") ? w->kept ? ", (1)" : ", (0)" : "";
+    snprintf(text, sizeof text, "call %s%s%s__gr%s_%s%s;", w->own ? "(" : "", w->own ? w->own->name : "",
+             w->own ? "), " : "", w->o->suffix, from, kept);
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
@@ -339,6 +364,24 @@ static gr_status put_called(const TrackerWork *w, PtxFunc *f, PtxStmt *call) {
     return put_own(w, f, at, "own");
 }
 
+// Functions of the system's, which are not checked and synchronize nothing.
+static bool is_of_system(const PtxInstr *call) {
+    static const char *const names[] = {"vprintf", "__assertfail", "malloc", "free"};
+    const PtxFunc *to = call->callee;
+    for (size_t k = 0; to && !to->has_body && k < sizeof names / sizeof *names; k++)
+        if (!strcmp(to->name, names[k]))
+            return true;
+    return false;
+}
+
+// A function that a kernel calls asks for the state of the thread.
+static bool calls_others(const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->kind == PTX_INSTR && !s->tag.inserted && s->instr->op == PTX_OP_CALL && !is_of_system(s->instr))
+            return true;
+    return false;
+}
+
 static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
     gr_status st = GR_OK;
     TrackerWork own = *module;
@@ -354,11 +397,12 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     if (!w->o->all && !w->classifies)
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
-    if (!w->classifies)
-        GR_TRY(put_begin(w, f, &code.quiet));
     hoisted.loaded = GR_NEW_ARRAY(&code.arena, PtxReg *, (size_t)w->module->n_sites + 1);
     if (!hoisted.loaded || !gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+    own.kept = !f->is_entry || code.ends.any || calls_others(f);
+    if (!w->classifies)
+        GR_TRY(put_begin(w, f, &code.quiet));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
@@ -451,7 +495,7 @@ static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    TrackerWork w = {m, o, GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), status, err, false, NULL};
+    TrackerWork w = {.module = m, .o = o, .marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), .status = status, .err = err};
     bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
     if (!w.marked || !followed)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

@@ -14,6 +14,7 @@ typedef struct TrackerWork {
     gr_error *err;
     bool classifies;   // only says what each site is, and inserts nothing
     const PtxReg *own; // of the function (device/quick.h); NULL: the rule set has none
+    bool kept;         // the state of its threads is in memory (record.h, __gr_begin)
 } TrackerWork;
 
 // `what` of an access of the site's strength (device/record.h).
@@ -22,6 +23,9 @@ uint32_t gr_tracker_what(const PtxSite *site, PtxAccess access, PtxSpace space, 
 // Inserts a call of __gr_access before `at`, under the access's guard.
 gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               const PtxReg *address, const char *value);
+
+// The last argument of a call, with the comma before it; "": the rule set has none.
+const char *gr_tracker_own(const TrackerWork *w, char *buf, size_t size);
 
 // Sites that are no ld, st, atom or red. *status says what became of one.
 gr_status gr_tracker_put_other(const TrackerWork *w, const Access *a, GrSiteStatus *status);

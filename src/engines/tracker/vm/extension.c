@@ -44,18 +44,19 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     enum { MOST = 5 };
     uint64_t arg[MOST];
     for (uint32_t n = 0; n < MOST; n++)
-        arg[n] = argument(w, k->info, n, l->lane);
-    if (k->info->n_args < MOST) // a module of the other rule set whose control block was never filled in
-        arg[MOST - 1] = GR_OWN_SLOW;
+        // It has fewer in a module of the other rule set whose control block was never filled in.
+        arg[n] = n < k->info->n_args ? argument(w, k->info, n, l->lane) : GR_OWN_SLOW;
     switch (k->callee) {
-    case BEGIN: give(w, k->info, l->lane, rules->begin(l)); return false;
+    case BEGIN: give(w, k->info, l->lane, rules->begin(l, (uint32_t)arg[0])); return false;
     case OWN: give(w, k->info, l->lane, rules->own(l)); return false;
     case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
-    case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1]);
-    case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3]);
+    case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
+    case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3], arg[4]);
     case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
     case STRAY: return rules->stray(l, arg[0]);
-    case ORDER: give(w, k->info, l->lane, rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1])); return false;
+    case ORDER:
+        give(w, k->info, l->lane, rules->order(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2]));
+        return false;
     default: return false;
     }
 }

@@ -28,10 +28,6 @@ GR_INLINE uint64_t gr_fetch64(const uint64_t *at) { return *(const uint64_t *)gr
 GR_INLINE uint64_t gr_load64(const uint64_t *at) {
     return __atomic_load_n((uint64_t *)gr_host(at), __ATOMIC_RELAXED);
 }
-GR_INLINE void gr_load128(uint64_t *at, uint64_t v[2]) {
-    v[0] = gr_load64(&at[0]);
-    v[1] = gr_load64(&at[1]);
-}
 GR_INLINE uint32_t gr_load32(const uint32_t *at) {
     return __atomic_load_n((uint32_t *)gr_host(at), __ATOMIC_RELAXED);
 }
@@ -113,7 +109,5 @@ GR_INLINE uint32_t gr_rank_of(uint64_t at) { return (uint32_t)(at >> VM_SHARED_S
 #define __gr_own    runtime_own
 #define __gr_extent runtime_extent
 #define __gr_stray  runtime_stray
-static void runtime_saw(uint32_t what, uint64_t at);
-static void runtime_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
 
 #endif

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // rule_set — the end of each rules_*.c: its table, named GR_RULES. GR_HAS_OWN: the functions give and take `own`.
 
-static bool range(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
+#ifdef GR_HAS_OWN
+#define AND_OWN , of
+#else
+#define AND_OWN
+#endif
+
+static bool range(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t of) {
+    (void)of;
     gr_now = *l;
-    __gr_range(site, what, at, bytes);
+    __gr_range(site, what, at, bytes AND_OWN);
     return gr_now.trap;
 }
 
-static bool saw(const RuleLane *l, uint32_t what, uint64_t at) {
+static bool saw(const RuleLane *l, uint32_t what, uint64_t at, uint64_t of) {
+    (void)of;
     gr_now = *l;
-    __gr_saw(what, at);
+    __gr_saw(what, at AND_OWN);
+    return gr_now.trap;
+}
+
+static bool run(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t of) {
+    (void)of;
+    gr_now = *l;
+    __gr_access(site, what, at, value AND_OWN);
     return gr_now.trap;
 }
 
 #ifdef GR_HAS_OWN
-static uint64_t begin(const RuleLane *l) {
+static uint64_t begin(const RuleLane *l, uint32_t kept) {
     gr_now = *l;
-    return __gr_begin();
+    return __gr_begin(kept);
 }
 
 static uint64_t own(const RuleLane *l) {
@@ -24,15 +39,9 @@ static uint64_t own(const RuleLane *l) {
     return __gr_own();
 }
 
-static uint64_t order(const RuleLane *l, uint32_t what, uint32_t lanes) {
+static uint64_t order(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t of) {
     gr_now = *l;
-    return __gr_order(what, lanes);
-}
-
-static bool run(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t of) {
-    gr_now = *l;
-    __gr_access(site, what, at, value, of);
-    return gr_now.trap;
+    return __gr_order(what, lanes, of);
 }
 
 static uint64_t extent(const RuleLane *l, uint64_t base) {
@@ -50,23 +59,18 @@ static bool stray(const RuleLane *l, uint64_t at) {
 #define extent NULL
 #define stray  NULL
 
-static uint64_t begin(const RuleLane *l) {
+static uint64_t begin(const RuleLane *l, uint32_t kept) {
+    (void)kept;
     gr_now = *l;
     __gr_begin();
     return 0;
 }
 
-static uint64_t order(const RuleLane *l, uint32_t what, uint32_t lanes) {
+static uint64_t order(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t of) {
+    (void)of;
     gr_now = *l;
     __gr_order(what, lanes);
     return 0;
-}
-
-static bool run(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t of) {
-    (void)of;
-    gr_now = *l;
-    __gr_access(site, what, at, value);
-    return gr_now.trap;
 }
 #endif
 

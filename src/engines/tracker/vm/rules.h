@@ -20,13 +20,13 @@ typedef struct RuleLane {
 
 // The functions of one rule set, as record.h has them. Those without a result return whether the launch is to end.
 typedef struct RuleSet {
-    uint64_t (*begin)(const RuleLane *l);
+    uint64_t (*begin)(const RuleLane *l, uint32_t kept);
     uint64_t (*own)(const RuleLane *l);
-    uint64_t (*order)(const RuleLane *l, uint32_t what, uint32_t lanes);
+    uint64_t (*order)(const RuleLane *l, uint32_t what, uint32_t lanes, uint64_t own);
     bool (*access)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint64_t value,
                    uint64_t own);
-    bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at);
-    bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
+    bool (*saw)(const RuleLane *l, uint32_t what, uint64_t at, uint64_t own);
+    bool (*range)(const RuleLane *l, uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own);
     uint64_t (*extent)(const RuleLane *l, uint64_t base);
     bool (*stray)(const RuleLane *l, uint64_t at);
 } RuleSet;

@@ -3,6 +3,8 @@
 #include "engines/tracker/vm/lane.h"
 
 static void __gr_begin(void), __gr_order(uint32_t what, uint32_t lanes);
+static void __gr_saw(uint32_t what, uint64_t at);
+static void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes);
 static void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value);
 
 #include "engines/tracker/device/paper.c"
