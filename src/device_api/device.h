@@ -91,6 +91,13 @@ GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
     return v;
 }
 
+// Of what only threads of the block write: the multiprocessor's own cache may answer.
+GR_INLINE uint64_t gr_load64_of_block(GR_GLOBAL uint64_t *at) {
+    uint64_t v;
+    __asm__ volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
+    return v;
+}
+
 GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));

@@ -33,7 +33,8 @@ static uint8_t *cells_at(const Walk *w, uint64_t at) {
         dir && *dir
             ? w->view(*dir + (at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)) * sizeof(uint64_t), sizeof(uint64_t))
             : NULL;
-    return part && *part ? w->view(*part, ((size_t)1 << GR_PART_SHIFT) / 4 / GR_GROUP * sizeof(GrCell)) : NULL;
+    return part && *part ? w->view(*part, ((size_t)1 << GR_PART_SHIFT) / 4 / GR_GROUP * sizeof(GrCell))
+                         : NULL;
 }
 
 // Calls `f` for the cells of the box, each with the bytes of its four that are in it.

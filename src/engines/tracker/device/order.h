@@ -39,9 +39,9 @@ enum {
 
 // GrBlockState.word. Phases are counted from 1; 0 none. Nothing is written as a block begins, either: words of an earlier launch stand for 0.
 enum {
-    LAST_WIDE,    // phase of the last release beyond the block, launch << 32
-    LAST_RELEASE, // of the last release, launch << 32
-    WIDE_ACQUIRE, // number of the last acquire from beyond the block, launch << 32; 0 none
+    LAST_WIDE,      // phase of the last release beyond the block, launch << 32
+    LAST_RELEASE,   // of the last release, launch << 32
+    WIDE_ACQUIRE,   // number of the last acquire from beyond the block, launch << 32; 0 none
     FIRST_IN_PHASE, // and the next three: of every fourth phase the first release beyond the block: ~number, phase << 32, launch << 50
     PHASES = 4,
     TAG = 50, // of the launch there, its low 14 bits
@@ -87,7 +87,9 @@ GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
 }
 
 // Whether the state at the thread's place is its own.
-GR_INLINE int is_kept(const Me *m) { return gr_load64(&m->state->word[OWNER].is) == with_launch(m->launch, m->block); }
+GR_INLINE int is_kept(const Me *m) {
+    return gr_load64(&m->state->word[OWNER].is) == with_launch(m->launch, m->block);
+}
 
 // For functions, which do not know it from what they called before.
 uint64_t __gr_own(void) {
@@ -207,9 +209,7 @@ static void meet_lanes(GR_GLOBAL GrThreadState *s, uint32_t lanes, uint32_t sync
 }
 
 // `lanes`: of the warp that meet; of GR_ORDER_WAIT, how many groups may go on.
-uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
-    if (!GR_CONTROL.area)
-        return GR_OWN_SLOW;
+static GR_NOINLINE uint64_t count_order(uint32_t what, uint32_t lanes, uint64_t own) {
     Me m = gr_me();
     GR_GLOBAL GrThreadState *s = m.state;
     if (!is_kept(&m)) {
@@ -257,11 +257,15 @@ uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
     return own_of(&m, count);
 }
 
+uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
+    return GR_CONTROL.area ? count_order(what, lanes, own) : GR_OWN_SLOW;
+}
+
 // ---- Comparing -------------------------------------------------------------------------------------------------
 
 // One access on its way through its cells.
 typedef struct Look {
-    Me me; // `state` 0: the thread has done nothing but pass barriers
+    Me me;                              // `state` 0: the thread has done nothing but pass barriers
     uint32_t site, what, shared, owner; // owner: the block whose shared memory it is
     int left;                           // SOME_LEFT
     GrEntry mine;
@@ -299,7 +303,9 @@ GR_INLINE Maker maker_of(uint32_t launch, uint32_t threads, uint32_t block, uint
     return (Maker){!owner || (int32_t)((uint32_t)(owner >> 32) - launch) < 0, 0};
 }
 
-GR_INLINE uint64_t kept_word(GR_GLOBAL GrThreadState *s, unsigned k) { return s ? gr_load64(&s->word[k].is) : 0; }
+GR_INLINE uint64_t kept_word(GR_GLOBAL GrThreadState *s, unsigned k) {
+    return s ? gr_load64(&s->word[k].is) : 0;
+}
 
 GR_INLINE Maker maker(const Look *l, uint32_t block, uint32_t tid) {
     return maker_of(l->me.launch, gr_ntid_x() * gr_ntid_y() * gr_ntid_z(), block, tid);
@@ -390,7 +396,8 @@ static uint32_t passed_on(const GrEntry *e, uint32_t launch, Maker m) {
     GR_GLOBAL GrBlockState *b = gr_block_place(gr_places_of(launch), e->block);
     GR_ROLLED
     for (; phase <= last; phase++) {
-        uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]), wanted = first_of(launch, phase, 0);
+        uint64_t first = gr_load64(&b->word[FIRST_IN_PHASE + phase % PHASES]),
+                 wanted = first_of(launch, phase, 0);
         if ((first ^ wanted) >> TAG)
             continue;
         if (first >> 32 > wanted >> 32)

@@ -89,8 +89,9 @@ void __gr_begin(void) {
 // ---- Locks ---------------------------------------------------------------------------------------------------
 
 GR_INLINE uint64_t warp_locks(const Me *m, GR_GLOBAL GrThreadState *w) {
-    return (uint32_t)(gr_load64(&w->word[WARP_COUNT].is) >> 32) == warp_tag(m) ? gr_load64(&w->word[WARP_LOCKS].is)
-                                                                            : 0;
+    return (uint32_t)(gr_load64(&w->word[WARP_COUNT].is) >> 32) == warp_tag(m)
+               ? gr_load64(&w->word[WARP_LOCKS].is)
+               : 0;
 }
 
 GR_INLINE int by_thread(uint64_t table) { return (int)(table >> GR_LOCK_THREAD_BIT); }
@@ -280,7 +281,8 @@ static void visit(Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
         }
         return;
     }
-    uint64_t before = gr_exchange64(&cell->word[ACCESSOR].is, own), more = gr_load64(&cell->more[ACCESSOR].is);
+    uint64_t before = gr_exchange64(&cell->word[ACCESSOR].is, own),
+             more = gr_load64(&cell->more[ACCESSOR].is);
     put_more(l, cell, ACCESSOR, own);
     uint64_t own_writer = gr_paper_word_of(&l->mine, WRITER);
     gr_store64(&cell->word[WRITER].is, own_writer);

@@ -67,16 +67,23 @@ static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
 // One of several cells.
 static void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
 
-GR_INLINE int may_be_old(GR_GLOBAL GrCell *cell, unsigned k, uint64_t word, uint32_t launch) {
-    return word && gr_word_launch(word) == (launch & 0x3f) && gr_word_is_old(word, gr_load64(&cell->more[k].is), launch);
+// Of a cell. That of shared memory is its block's own.
+GR_INLINE uint64_t load(GR_GLOBAL const GrWord *w, int shared) {
+    return shared ? gr_load64_of_block((GR_GLOBAL uint64_t *)&w->is)
+                  : gr_load64((GR_GLOBAL uint64_t *)&w->is);
+}
+
+GR_INLINE int is_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word, uint32_t launch, int shared) {
+    return word && gr_word_launch(word) == (launch & 0x3f) &&
+           gr_word_is_old(word, load(&cell->more[k], shared), launch);
 }
 
 // Of the cell at `here` of an access at `at`. `own`: the whole word of this access. 1: the slow path has done all of it.
 GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t here, uint64_t value,
                          GR_GLOBAL GrCell *cell, uint64_t own, int shared) {
     uint32_t launch = (uint32_t)gr_grid_id();
-    const uint64_t word[2] = {gr_load64(&cell->word[0].is), gr_load64(&cell->word[1].is)};
-    if (may_be_old(cell, 0, word[0], launch) || may_be_old(cell, 1, word[1], launch)) {
+    const uint64_t word[2] = {load(&cell->word[0], shared), load(&cell->word[1], shared)};
+    if (is_old(cell, 0, word[0], launch, shared) || is_old(cell, 1, word[1], launch, shared)) {
         slow(site, what, at, value, own);
         return 1;
     }
@@ -99,7 +106,7 @@ GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t her
         gr_store64(&cell->word[1].is, own);
     else if (gr_compare_swap64(&cell->word[0].is, word[0], own) != word[0])
         return 0;
-    if (changed(before, word[0]) || changed(gr_load64(&cell->word[1 - k].is), word[1 - k])) {
+    if (changed(before, word[0]) || changed(load(&cell->word[1 - k], shared), word[1 - k])) {
         settle(site, what, here, value, cell, own, k, changed(before, word[0]) ? before : 0);
         return 0;
     }

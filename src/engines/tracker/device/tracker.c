@@ -393,9 +393,7 @@ static void happened(const Look *l, GR_GLOBAL GrCell *cell) {
 
 // Behind a strong read: a strong write that it has seen comes before it, and before what comes after it (PTX ISA 8.9.5, observation
 // order). The write was recorded before it happened.
-void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
-    if (!GR_CONTROL.area)
-        return;
+static GR_NOINLINE void look_back(uint32_t what, uint64_t at, uint64_t own) {
     Look l;
     if (!look(&l, 0, what, &at, own))
         return;
@@ -471,6 +469,8 @@ static GR_NOINLINE void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t
 }
 
 void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+    if (gr_own_is_slow(own) && !GR_CONTROL.area)
+        return;
 #ifndef GR_SEQUENTIAL
     if (what & GR_WHAT_WRITES && (what >> GR_WHAT_STRENGTH & 7) == GR_WEAK && GR_CONTROL.area)
         lockstep(site, what, at, value);
@@ -478,7 +478,27 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
     quick(site, what, at, value, own);
 }
 
+static GR_NOINLINE void access_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes,
+                                     uint64_t own) {
+    access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
+}
+
+void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
+    if (GR_CONTROL.area)
+        look_back(what, at, own);
+}
+
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
     if (GR_CONTROL.area)
-        access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
+        access_range(site, what, at, bytes, own);
 }
+
+#ifndef GR_SEQUENTIAL
+// The assembler gives a kernel and all that it calls one allocation of registers: for what the longest way through the runtime takes, the kernel's own
+// registers would be spilled, on every way. Functions whose address is taken keep to the calling convention instead: they save what they use, and are
+// paid for where they are called. Nobody reads this.
+const void *GR_GLOBAL __gr_ways[] = {
+    (const void *)slow,      (const void *)wide,         (const void *)settle,      (const void *)lockstep_of,
+    (const void *)look_back, (const void *)access_range, (const void *)count_order,
+};
+#endif

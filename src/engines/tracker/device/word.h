@@ -19,9 +19,11 @@
 //          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK. 2: GR_WHAT_REDUCES
 //          bits 56-63  a hash of `word` without bits 4 to 6 and 9, which may change: tells that both halves are of one access
 //
+// Bits 0 to 55 of `more` are told apart from zeros by what comes from `word` (gr_word_mask): read with another word they say another launch.
+//
 // The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So
-// another thread may see the word of one access and the rest of another: the hash tells, but for one case in 256, and then the report
-// names the instruction of the other access, which touched the same bytes. Counters do not wrap unseen: a thread whose counters are
+// another thread may see the word of one access and the rest of another: the hash tells, and the number of the launch, but for one case in 2^26.
+// Then the report names the wrong instruction. Counters do not wrap unseen: a thread whose counters are
 // full records nothing more (gr_word_room).
 #ifndef GR_TRACKER_WORD_H
 #define GR_TRACKER_WORD_H
@@ -71,16 +73,23 @@ static inline uint64_t gr_word_of(const GrEntry *e) {
            (uint64_t)(e->barriers & 0x7ff) << 43 | (uint64_t)(e->syncs & 0x3ff) << 54;
 }
 
-static inline uint32_t gr_word_check(uint64_t word) {
-    return (uint32_t)((word & ~(uint64_t)(GR_WORD_SEEN | GR_WORD_STRENGTH)) * UINT64_C(0x9E3779B97F4A7C15) >>
-                      56);
+static inline uint64_t gr_word_hash(uint64_t word) {
+    return (word & ~(uint64_t)(GR_WORD_SEEN | GR_WORD_STRENGTH)) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline uint32_t gr_word_check(uint64_t word) { return (uint32_t)(gr_word_hash(word) >> 56); }
+
+static inline uint64_t gr_word_mask(uint64_t word) {
+    uint64_t h = gr_word_hash(word);
+    return (h ^ h >> 24) & ((UINT64_C(1) << 56) - 1);
 }
 
 static inline uint64_t gr_word_more(const GrEntry *e, uint64_t word) {
     uint32_t site = e->site < GR_WORD_SITES ? e->site : 0;
-    return (uint64_t)site | (uint64_t)(e->launch >> 6 & 0x3ffff) << 16 |
-           (uint64_t)(e->barriers >> 11 & 0x7f) << 34 | (uint64_t)(e->syncs >> 10 & 0x7f) << 41 |
-           (uint64_t)(e->value & 0xff) << 48 | (uint64_t)gr_word_check(word) << 56;
+    uint64_t plain = (uint64_t)site | (uint64_t)(e->launch >> 6 & 0x3ffff) << 16 |
+                     (uint64_t)(e->barriers >> 11 & 0x7f) << 34 | (uint64_t)(e->syncs >> 10 & 0x7f) << 41 |
+                     (uint64_t)(e->value & 0xff) << 48;
+    return (plain ^ gr_word_mask(word)) | (uint64_t)gr_word_check(word) << 56;
 }
 
 static inline uint32_t gr_word_bytes(uint64_t w) { return (uint32_t)w & 0xf; }
@@ -94,13 +103,15 @@ static inline uint32_t gr_word_syncs(uint64_t w) { return (uint32_t)(w >> 54); }
 // Whether the word is of an earlier launch than `launch`, though the low bits of both are equal. Not while the other half is still to come.
 static inline int gr_word_is_old(uint64_t word, uint64_t more, uint32_t launch) {
     return word && gr_word_launch(word) == (launch & 0x3f) &&
-           ((uint32_t)(more >> 16) & 0x3ffff) != (launch >> 6 & 0x3ffff) && gr_word_check(word) == more >> 56;
+           ((uint32_t)((more ^ gr_word_mask(word)) >> 16) & 0x3ffff) != (launch >> 6 & 0x3ffff) &&
+           gr_word_check(word) == more >> 56;
 }
 
 // Both halves. 0: they are of two accesses.
 static inline int gr_word_read(uint64_t w, uint64_t more, GrEntry *e) {
     if (gr_word_check(w) != more >> 56)
         return 0;
+    more ^= gr_word_mask(w);
     e->bytes = gr_word_bytes(w);
     e->strength = gr_word_strength(w);
     e->wide = (int)(w >> 7 & 1);

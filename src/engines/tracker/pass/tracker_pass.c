@@ -264,7 +264,8 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
 static const PtxReg *put_barrier(const TrackerWork *w, PtxFunc *f, const PtxReg *guard, StrBuf *out) {
     PtxReg *plain = gr_ptx_new_reg(f, PTX_PRED), *rest = gr_ptx_new_reg(f, PTX_PRED);
     gr_str_addf(out, "setp.lt%s.u64 %s|%s, %s, 0x%llx%s%s; ", guard ? ".and" : "", plain->name, rest->name,
-                w->own->name, (unsigned long long)GR_OWN_BARRIERS, guard ? ", " : "", guard ? guard->name : "");
+                w->own->name, (unsigned long long)GR_OWN_BARRIERS, guard ? ", " : "",
+                guard ? guard->name : "");
     gr_str_addf(out, "@%s add.u64 %s, %s, 0x%llx; ", plain->name, w->own->name, w->own->name,
                 (unsigned long long)GR_OWN_BARRIER);
     return rest;
@@ -377,7 +378,8 @@ static bool is_of_system(const PtxInstr *call) {
 // A function that a kernel calls asks for the state of the thread.
 static bool calls_others(const PtxFunc *f) {
     for (const PtxStmt *s = f->first; s; s = s->next)
-        if (s->kind == PTX_INSTR && !s->tag.inserted && s->instr->op == PTX_OP_CALL && !is_of_system(s->instr))
+        if (s->kind == PTX_INSTR && !s->tag.inserted && s->instr->op == PTX_OP_CALL &&
+            !is_of_system(s->instr))
             return true;
     return false;
 }
@@ -495,7 +497,11 @@ static gr_status rewrite_functions(const TrackerWork *w, uint32_t n_funcs, const
 gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus *status, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    TrackerWork w = {.module = m, .o = o, .marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1), .status = status, .err = err};
+    TrackerWork w = {.module = m,
+                     .o = o,
+                     .marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1),
+                     .status = status,
+                     .err = err};
     bool *followed = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1); // beside the marked ones
     if (!w.marked || !followed)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

@@ -2,7 +2,8 @@
 // rules_ptx — the rules of PTX (device/tracker.c) for the CPU device.
 #include "engines/tracker/vm/lane.h"
 
-static uint64_t __gr_begin(uint32_t kept), __gr_own(void), __gr_order(uint32_t what, uint32_t lanes, uint64_t own);
+static uint64_t __gr_begin(uint32_t kept), __gr_own(void),
+    __gr_order(uint32_t what, uint32_t lanes, uint64_t own);
 static void __gr_saw(uint32_t what, uint64_t at, uint64_t own);
 static void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own);
 static void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
