@@ -33,6 +33,32 @@ ret;
 }}
 """
 
+# Kernels that are not understood, each with the words that say why.
+UNKNOWN = """
+__device__ __noinline__ int down(int *p, int n) { p[n] = n; return n ? down(p, n - 1) + n : 0; }
+__device__ void one(int *p) { p[0] = 1; }
+__device__ void two(int *p) { p[1] = 2; }
+__device__ void (*table[2])(int *) = {one, two};
+__device__ void elsewhere(int *p, int at);
+__global__ void recursive(int *p, int n) { p[threadIdx.x] = down(p, n); }
+__global__ void indirect(int *p, int n) { table[n](p); }
+__global__ void textured(cudaTextureObject_t t, int *p) { p[threadIdx.x] = tex1Dfetch<int>(t, threadIdx.x); }
+__global__ void surfaced(cudaSurfaceObject_t t) { surf1Dwrite(threadIdx.x, t, 0); }
+__global__ void foreign(int *p) { elsewhere(p, threadIdx.x); }
+int main(int argc, char **) {
+    int *p;
+    cudaMalloc(&p, 4096);
+    recursive<<<1, 32>>>(p, argc);
+    indirect<<<1, 32>>>(p, argc & 1);
+    textured<<<1, 32>>>(0, p);
+    surfaced<<<1, 32>>>(0);
+    foreign<<<1, 32>>>(p);
+    cudaDeviceSynchronize();
+    cudaFree(p);
+}
+"""
+WHY = {"recursive": "recursion", "indirect": "indirect call", "textured": "a texture", "surfaced": "sust", "foreign": "elsewhere"}
+
 
 def check(*words, status=0):
     done = subprocess.run([GPURACE, "check", "--format", "json", *map(str, words)], capture_output=True, text=True, timeout=300)
@@ -143,6 +169,28 @@ class Sources(unittest.TestCase):
         self.assertEqual(sorted(f"{p[1]}: {p[2]}" for p in pairs if p),
                          4 * ["apart: 2 proved, 0 shown, 0 possible, 0 unknown"] + ["scaled: 0 proved, 0 shown, 1 possible, 0 unknown"] +
                          ["together: 1 proved, 0 shown, 1 possible, 0 unknown", "together: 1 proved, 1 shown, 0 possible, 0 unknown"])
+
+    def source(self, text):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, "program.cu")
+        path.write_text(text)
+        return path
+
+    def test_what_is_not_understood_is_named_and_never_clean(self):
+        report = check("--strict", self.source(UNKNOWN), "--", "-rdc=true", status=67)
+        self.assertEqual((report["verdict"], report["races"], report["coverage"]["kernels"]), ("inconclusive", [], []))
+        said = {re.search(r"^unknown: kernel (\w+)", r)[1]: r for r in report["reasons"]}
+        self.assertEqual(sorted(said), sorted(WHY))
+        for kernel, word in WHY.items():
+            self.assertRegex(said[kernel], rf"\.(cu|h):\d+: .*{word}.*: not understood")
+
+    def test_what_does_not_compile_is_unknown(self):
+        path = self.source("__global__ void k(int *p) { p[threadIdx.x] = nothing; }")
+        done = subprocess.run([GPURACE, "check", "--strict", path], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 67, done.stderr)
+        self.assertIn('identifier "nothing" is undefined', done.stderr)
+        self.assertIn("unknown: nvcc does not compile the files", done.stderr)
 
 
 if __name__ == "__main__":
