@@ -26,6 +26,14 @@ GR_INLINE uint32_t gr_active_mask(void) {
     return v;
 }
 
+// The lanes in `mask`, all of which come here, go on together. Orders no memory.
+GR_INLINE void gr_rejoin(uint32_t mask) {
+    uint32_t v;
+    __asm__ volatile("{ .reg .pred p; setp.eq.u32 p, 0, 0; vote.sync.ballot.b32 %0, p, %1; }"
+                     : "=r"(v)
+                     : "r"(mask));
+}
+
 GR_INLINE uint32_t gr_match_any(uint32_t mask, uint64_t value) {
     uint32_t v;
     __asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(v) : "l"(value), "r"(mask));

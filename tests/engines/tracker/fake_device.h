@@ -53,6 +53,7 @@ static uint64_t gr_exchange64(uint64_t *at, uint64_t v) {
 }
 static uint32_t gr_lane(void) { return gr_now.tid % 32; }
 static uint32_t gr_active_mask(void) { return gr_now.mask; }
+static void gr_rejoin(uint32_t mask) { (void)mask; }
 static void gr_trap(void) { abort(); }
 static uint64_t gr_grid_id(void) { return gr_now.launch; }
 static uint32_t gr_ntid_x(void) { return THREADS; }

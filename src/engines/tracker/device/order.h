@@ -93,10 +93,12 @@ GR_INLINE int is_kept(const Me *m) {
 
 // For functions, which do not know it from what they called before.
 uint64_t __gr_own(void) {
+    uint64_t own = GR_OWN_SLOW;
     if (!GR_CONTROL.area)
-        return GR_OWN_SLOW;
+        return own;
     Me m = gr_me();
-    return is_kept(&m) ? own_of(&m, gr_load64(&m.state->word[COUNTS].is)) : GR_OWN_SLOW;
+    GR_TOGETHER(if (is_kept(&m)) own = own_of(&m, gr_load64(&m.state->word[COUNTS].is)));
+    return own;
 }
 
 // The thread's state is in memory from here on.
@@ -258,7 +260,9 @@ static GR_NOINLINE uint64_t count_order(uint32_t what, uint32_t lanes, uint64_t 
 }
 
 uint64_t __gr_order(uint32_t what, uint32_t lanes, uint64_t own) {
-    return GR_CONTROL.area ? count_order(what, lanes, own) : GR_OWN_SLOW;
+    uint64_t now = GR_OWN_SLOW;
+    GR_TOGETHER(if (GR_CONTROL.area) now = count_order(what, lanes, own));
+    return now;
 }
 
 // ---- Comparing -------------------------------------------------------------------------------------------------

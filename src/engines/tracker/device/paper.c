@@ -146,7 +146,7 @@ static void fence(const Me *m, int narrow) {
         put_locks(m, own, now);
 }
 
-void __gr_order(uint32_t what, uint32_t lanes) {
+static void count_order(uint32_t what, uint32_t lanes) {
     (void)lanes;
     if (!GR_CONTROL.area)
         return;
@@ -175,6 +175,8 @@ void __gr_order(uint32_t what, uint32_t lanes) {
     if (releases && scope != GR_STRONG_CTA)
         fence(&m, 0);
 }
+
+void __gr_order(uint32_t what, uint32_t lanes) { GR_TOGETHER(count_order(what, lanes)); }
 
 // ---- One cell ------------------------------------------------------------------------------------------------
 
@@ -368,7 +370,7 @@ GR_INLINE int told_by_another(uint32_t what, uint64_t at, uint32_t active) {
 #endif
 }
 
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+static void access_one(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     if (!GR_CONTROL.area)
         return;
     uint32_t active = gr_active_mask();
@@ -377,13 +379,16 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     access(site, what, at, what & 0xff, what & GR_WHAT_WRITES ? ~UINT64_C(0) : value, active);
 }
 
+void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+    GR_TOGETHER(access_one(site, what, at, value));
+}
+
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes) {
-    if (GR_CONTROL.area)
-        access(site, what, at, bytes, ~UINT64_C(0), gr_active_mask());
+    GR_TOGETHER(if (GR_CONTROL.area) access(site, what, at, bytes, ~UINT64_C(0), gr_active_mask()));
 }
 
 // The rules of the paper know nothing of values that were seen. An atomic that is not checked may be of a lock.
-void __gr_saw(uint32_t what, uint64_t at) {
+static void look_back(uint32_t what, uint64_t at) {
     if (!GR_CONTROL.area || !(what & GR_WHAT_LEFT) || !(what & (GR_WHAT_CAS | GR_WHAT_EXCH)))
         return;
     Me me = gr_me();
@@ -391,3 +396,5 @@ void __gr_saw(uint32_t what, uint64_t at) {
     (void)gr_shared_owner(what >> GR_WHAT_SPACE & 3, me.block, &at, &owner);
     follow_locks(&me, what, at, gr_active_mask());
 }
+
+void __gr_saw(uint32_t what, uint64_t at) { GR_TOGETHER(look_back(what, at)); }

@@ -26,6 +26,15 @@ GR_SREG32(gr_total_smem, "total_smem_size")
 
 #include "engines/tracker/device/launches.h"
 
+// Lanes that come to the runtime together leave it together. The assembler counts on that: where lanes have met at bar.warp.sync, it leaves out
+// the next one, and what shuffles need, if nothing parts lanes in between. It does not see that calls do.
+#define GR_TOGETHER(call)                                                                                    \
+    do {                                                                                                     \
+        uint32_t lanes_of_call = gr_active_mask();                                                           \
+        call;                                                                                                \
+        gr_rejoin(lanes_of_call);                                                                            \
+    } while (0)
+
 // The thread that executes this.
 typedef struct Me {
     uint32_t launch; // of %gridid

@@ -290,7 +290,8 @@ static GR_NOINLINE void lockstep_of(uint32_t peers, uint32_t site, uint32_t what
 }
 
 GR_INLINE void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
-    uint32_t peers = gr_match_any(gr_active_mask(), at);
+    // The assembler may make one call of two, in two branches: so of the instruction, too.
+    uint32_t peers = gr_match_any(gr_active_mask(), at ^ (uint64_t)site << 48);
     if (peers & (peers - 1))
         lockstep_of(peers, site, what, at, value);
 }
@@ -468,7 +469,7 @@ static GR_NOINLINE void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t
     }
 }
 
-void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+GR_INLINE void access_one(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
     if (gr_own_is_slow(own) && !GR_CONTROL.area)
         return;
 #ifndef GR_SEQUENTIAL
@@ -478,19 +479,21 @@ void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
     quick(site, what, at, value, own);
 }
 
+void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+    GR_TOGETHER(access_one(site, what, at, value, own));
+}
+
 static GR_NOINLINE void access_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes,
                                      uint64_t own) {
     access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
 }
 
 void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
-    if (GR_CONTROL.area)
-        look_back(what, at, own);
+    GR_TOGETHER(if (GR_CONTROL.area) look_back(what, at, own));
 }
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
-    if (GR_CONTROL.area)
-        access_range(site, what, at, bytes, own);
+    GR_TOGETHER(if (GR_CONTROL.area) access_range(site, what, at, bytes, own));
 }
 
 #ifndef GR_SEQUENTIAL
