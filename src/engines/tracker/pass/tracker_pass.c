@@ -424,7 +424,7 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
             GR_TRY(check_site(w, s, &code));
         if (order) // behind the access, which an access that releases passes on itself
             GR_TRY(put_order(w, f, s, order));
-        if (w->own && s->instr->op == PTX_OP_CALL)
+        if (w->own && s->instr->op == PTX_OP_CALL && !is_of_system(s->instr))
             GR_TRY(put_called(w, f, s));
     }
     GR_TRY(gr_hoisted_forget(w, f, &hoisted));
