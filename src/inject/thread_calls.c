@@ -16,13 +16,37 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-// Threads may do this at once: they find the same. A function that this C library does not have cannot have been linked with.
+// Looking a function up takes the lock of the dynamic linker, which a thread that closes a library holds while it runs that library's destructors. A
+// thread that waits for one of these while it holds a mutex would wait for ever: so the functions are looked up as this library is loaded.
+#define FOUND(name, params)         static int(*found_##name) params;
+#define ACQUIRES(name, params, ...) FOUND(name, params)
+#define ACQUIRES_ALL                ACQUIRES
+#define RELEASES                    ACQUIRES
+#define WAITS                       ACQUIRES
+#define RENEWS                      ACQUIRES
+#define JOINS                       ACQUIRES
+#include "inject/thread_calls.def"
+#undef ACQUIRES
+#undef ACQUIRES_ALL
+#undef RELEASES
+#undef WAITS
+#undef RENEWS
+#undef JOINS
+FOUND(pthread_barrier_init, (pthread_barrier_t *restrict, const pthread_barrierattr_t *restrict, unsigned))
+FOUND(pthread_barrier_destroy, (pthread_barrier_t *))
+FOUND(pthread_barrier_wait, (pthread_barrier_t *))
+FOUND(pthread_once, (pthread_once_t *, void (*)(void)))
+FOUND(pthread_create,
+      (pthread_t *restrict, const pthread_attr_t *restrict, void *(*)(void *), void *restrict))
+FOUND(thrd_create, (thrd_t *, thrd_start_t, void *))
+
+// Other libraries may call before this one's constructors. Threads may do this at once: they find the same. A function that this C library does
+// not have cannot have been linked with.
 #define REAL(name, params)                                                                                   \
-    static int(*found) params;                                                                               \
-    int(*real) params = __atomic_load_n(&found, __ATOMIC_RELAXED);                                           \
+    int(*real) params = __atomic_load_n(&found_##name, __ATOMIC_RELAXED);                                    \
     if (!real) {                                                                                             \
         *(void **)&real = gr_real_dlsym(RTLD_NEXT, #name);                                                   \
-        __atomic_store_n(&found, real, __ATOMIC_RELAXED);                                                    \
+        __atomic_store_n(&found_##name, real, __ATOMIC_RELAXED);                                             \
     }                                                                                                        \
     if (!real)                                                                                               \
     return ENOSYS
@@ -247,4 +271,31 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *arg) {
     if (result != thrd_success)
         not_started(p);
     return result;
+}
+
+// ---- Looked up beforehand ----------------------------------------------------------------------------------------------
+
+#undef ACQUIRES
+#undef ACQUIRES_ALL
+#undef RELEASES
+#undef WAITS
+#undef RENEWS
+#undef JOINS
+#define LOOK_UP(name)       *(void **)&found_##name = gr_real_dlsym(RTLD_NEXT, #name);
+#define ACQUIRES(name, ...) LOOK_UP(name)
+#define ACQUIRES_ALL        ACQUIRES
+#define RELEASES            ACQUIRES
+#define WAITS               ACQUIRES
+#define RENEWS              ACQUIRES
+#define JOINS               ACQUIRES
+
+__attribute__((constructor)) static void look_up_all(void) {
+#include "inject/thread_calls.def"
+    LOOK_UP(pthread_barrier_init)
+    LOOK_UP(pthread_barrier_destroy)
+    LOOK_UP(pthread_barrier_wait)
+    LOOK_UP(pthread_once)
+    LOOK_UP(pthread_create)
+    LOOK_UP(thrd_create)
+    (void)dlerror(); // that one is missing is no error of the program's
 }

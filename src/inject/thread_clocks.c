@@ -76,7 +76,8 @@ static bool has_key;
 // Our own libraries' calls come by the wrappers as well: the C library's is asked directly.
 static int (*real_lock)(pthread_mutex_t *), (*real_unlock)(pthread_mutex_t *);
 
-static void find_real(void) {
+// Beforehand, for the reason that thread_calls.c gives.
+__attribute__((constructor)) static void find_real(void) {
     *(void **)&real_lock = gr_real_dlsym(RTLD_NEXT, "pthread_mutex_lock");
     *(void **)&real_unlock = gr_real_dlsym(RTLD_NEXT, "pthread_mutex_unlock");
 }
