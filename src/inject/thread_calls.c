@@ -18,20 +18,9 @@
 
 // Looking a function up takes the lock of the dynamic linker, which a thread that closes a library holds while it runs that library's destructors. A
 // thread that waits for one of these while it holds a mutex would wait for ever: so the functions are looked up as this library is loaded.
-#define FOUND(name, params)         static int(*found_##name) params;
-#define ACQUIRES(name, params, ...) FOUND(name, params)
-#define ACQUIRES_ALL                ACQUIRES
-#define RELEASES                    ACQUIRES
-#define WAITS                       ACQUIRES
-#define RENEWS                      ACQUIRES
-#define JOINS                       ACQUIRES
+#define FOUND(name, params) static int(*found_##name) params;
+#define EACH                FOUND
 #include "inject/thread_calls.def"
-#undef ACQUIRES
-#undef ACQUIRES_ALL
-#undef RELEASES
-#undef WAITS
-#undef RENEWS
-#undef JOINS
 FOUND(pthread_barrier_init, (pthread_barrier_t *restrict, const pthread_barrierattr_t *restrict, unsigned))
 FOUND(pthread_barrier_destroy, (pthread_barrier_t *))
 FOUND(pthread_barrier_wait, (pthread_barrier_t *))
@@ -275,19 +264,8 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *arg) {
 
 // ---- Looked up beforehand ----------------------------------------------------------------------------------------------
 
-#undef ACQUIRES
-#undef ACQUIRES_ALL
-#undef RELEASES
-#undef WAITS
-#undef RENEWS
-#undef JOINS
-#define LOOK_UP(name)       *(void **)&found_##name = gr_real_dlsym(RTLD_NEXT, #name);
-#define ACQUIRES(name, ...) LOOK_UP(name)
-#define ACQUIRES_ALL        ACQUIRES
-#define RELEASES            ACQUIRES
-#define WAITS               ACQUIRES
-#define RENEWS              ACQUIRES
-#define JOINS               ACQUIRES
+#define LOOK_UP(name)      *(void **)&found_##name = gr_real_dlsym(RTLD_NEXT, #name);
+#define EACH(name, params) LOOK_UP(name)
 
 __attribute__((constructor)) static void look_up_all(void) {
 #include "inject/thread_calls.def"

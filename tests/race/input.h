@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that whoever starts a program chooses. What reads the source of such a program knows of them only what its host code says.
+// Sizes that the environment of a program gives. The verifier, which reads the source, knows of them only what the host code says.
 #pragma once
 
 #include <cstdlib>

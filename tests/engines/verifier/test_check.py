@@ -177,6 +177,15 @@ class Sources(unittest.TestCase):
         path.write_text(text)
         return path
 
+    def test_what_orders_nothing_proves_nothing(self):
+        for name in "wrong_locks.cu", "wrong_barriers.cu":
+            kernels = set(re.findall(r"__global__ void (\w+)", (PROGRAMS / name).read_text()))
+            report = check("--no-cache", "--replay", "no", PROGRAMS / name)
+            clean = {k["name"].split("(")[0] for k in report["coverage"]["kernels"]}
+            open_ = {k for text in report["reasons"] for k in re.findall(r"kernel (\w+)", text)}
+            self.assertEqual(clean, {k for k in kernels if k.startswith("c_")})
+            self.assertEqual(open_, kernels - clean)
+
     def test_what_is_not_understood_is_named_and_never_clean(self):
         report = check("--strict", self.source(UNKNOWN), "--", "-rdc=true", status=67)
         self.assertEqual((report["verdict"], report["races"], report["coverage"]["kernels"]), ("inconclusive", [], []))

@@ -201,4 +201,5 @@ void gr_bound_free(GrBound *b) {
     gr_vec_free(&b->accesses);
     gr_vec_free(&b->barriers);
     gr_vec_free(&b->meetings);
+    gr_vec_free(&b->waits);
 }

@@ -38,6 +38,12 @@ typedef struct GrMeeting {
     bool can;
 } GrMeeting;
 
+// A loop that waits, and whether it ends only as one that waits for a lock or a flag must (locks.c): the solver is asked once.
+typedef struct GrWait {
+    const GrSync *sync;
+    bool blocks, sound; // blocks: for threads of two blocks
+} GrWait;
+
 typedef struct GrBound {
     GrTerms *t;
     const GrKernelModel *model;
@@ -53,6 +59,7 @@ typedef struct GrBound {
     VEC(GrBoundAccess) accesses;
     VEC(GrBoundBarrier) barriers; // as in the model
     VEC(GrMeeting) meetings;
+    VEC(GrWait) waits;
 } GrBound;
 
 gr_status gr_bound_init(GrBound *b, GrTerms *t, const GrKernelModel *m, const GrHostLaunch *l,

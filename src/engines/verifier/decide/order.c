@@ -101,14 +101,33 @@ static bool is_around(const GrBarrier *r, const GrSymbol *counter) {
     return false;
 }
 
+typedef struct Sought {
+    const GrSymbol *symbol;
+    bool found;
+} Sought;
+
+static void compare(void *user, const GrSymbol *s) {
+    Sought *x = user;
+    x->found |= x->symbol == s;
+}
+
+// What a loop reads to know whether it goes on, where all threads meet in each round: then it goes on for all of them, or for none.
+static bool decides_rounds(const GrBarrier *r, const GrSymbol *s) {
+    Sought x = {.symbol = s};
+    for (const GrLoop *l = r->each_round ? r->loop : NULL; l; l = l->parent)
+        if (l->uniform && l->left && !gr_term_symbols(l->left, compare, &x))
+            return false;
+    return x.found;
+}
+
 static void look(void *user, const GrSymbol *s) {
     Varies *v = user;
     if (s->scope != GR_SYM_THREAD || is_around(v->of, s))
         return;
-    if (s->kind == GR_SYM_FREE)
-        v->by_value = true;
-    else
+    if (s->kind != GR_SYM_FREE)
         v->by_thread = true;
+    else if (!decides_rounds(v->of, s))
+        v->by_value = true;
 }
 
 // Two threads of the block (the warp) of which one comes to the barrier and the other does not, in one round?
@@ -133,7 +152,6 @@ done:
     return st;
 }
 
-// A loop that has a barrier in each round goes round equally often for all: what its condition reads is then the same for all.
 static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {
     Varies v = {.of = r->b};
     if (r->asked)
@@ -141,7 +159,7 @@ static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {
     r->asked = true;
     if (!gr_term_symbols(r->guard, look, &v))
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    r->solid = !v.by_thread && (!v.by_value || (r->b->loop && r->b->loop->uniform));
+    r->solid = !v.by_thread && !v.by_value;
     return r->solid ? GR_OK : ask(b, r, r->b->kind == GR_BARRIER_WARP, err);
 }
 

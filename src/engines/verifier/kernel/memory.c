@@ -17,7 +17,7 @@ void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why) {
 typedef struct Access {
     bool reads, writes, atomic, async;
     uint32_t size;
-    const GrTerm *value;
+    const GrTerm *value, *compare, *swap; // GrKernelAccess
 } Access;
 
 static bool is_strong(const PtxInstr *i) {
@@ -71,6 +71,8 @@ static void record(KWalk *w, const KStmt *s, const KTarget *to, const Access *a)
                           .offset = to->offset,
                           .guard = guard,
                           .value = a->writes && !a->atomic ? a->value : NULL,
+                          .compare = a->compare,
+                          .swap = a->swap,
                           .flat = s};
     k->scope = i->scope;
     if (k->strong && k->scope == PTX_SCOPE_NONE)
@@ -254,12 +256,25 @@ static void atomic(KWalk *w, const KStmt *s) {
     for (unsigned k = at + 1; k < i->n_operands; k++)
         if (i->operands[k].kind == PTX_O_REG && size == 8)
             gr_walk_escape(w, gr_operand(w, s, &i->operands[k], 64));
+    bool cas = gr_ptx_instr_has(i, PTX_MOD_cas),
+         swaps = (cas || gr_ptx_instr_has(i, PTX_MOD_exch)) && size <= 8;
+    const GrTerm *compare = NULL, *swap = NULL;
+    if (swaps && i->vec <= 1 && i->n_operands > at + 1 + cas) {
+        compare = cas ? gr_operand(w, s, &i->operands[at + 1], size * 8) : NULL;
+        swap = gr_operand(w, s, &i->operands[at + 1 + cas], size * 8);
+    }
     for (unsigned k = 0; k < n_to; k++) {
         if (to[k].local) {
             gr_walk_clobber(w, s, to[k].local);
             continue;
         }
-        record(w, s, &to[k], &(Access){.reads = true, .writes = true, .atomic = true, .size = size});
+        record(w, s, &to[k],
+               &(Access){.reads = true,
+                         .writes = true,
+                         .atomic = true,
+                         .size = size,
+                         .compare = compare,
+                         .swap = swap});
         if (to[k].object && to[k].object->kind == GR_OBJECT_UNKNOWN)
             gr_walk_clobber_at(w, s, to[k].offset);
     }

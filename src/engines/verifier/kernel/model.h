@@ -68,6 +68,7 @@ typedef struct GrBarrier {
     const GrTerm *mask;           // WARP: lanes; NULL: not known
     const GrTerm *number, *count; // SOME
     const GrLoop *loop;
+    bool each_round; // of every loop around it, a thread comes to it in each round
     const GrPlace *place;
     const void *flat; // the model's own
 } GrBarrier;
@@ -97,8 +98,10 @@ typedef struct GrSync {
     PtxScope scope;
     PtxSem sem;                                        // of a fence or an access with semantics
     bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
-    bool spins;       // a loop repeats it until it has the value that it waits for
-    GrObject *object; // of an atomic or a strong access
+    bool spins;                          // a loop repeats it until it has the value that it waits for
+    const struct GrKernelAccess *access; // that it is; NULL: of a fence
+    const GrLoop *round; // of one that spins: the loop around the one that repeats it; NULL: none
+    GrObject *object;    // of an atomic or a strong access
     const GrTerm *offset;
     const GrTerm *result; // what it returned; NULL: not known
     const GrTerm *until;  // of one that spins: what holds when its loop is left
@@ -116,9 +119,12 @@ typedef struct GrKernelAccess {
     bool async;    // performed later (cp.async)
     uint32_t size; // bytes from offset on
     GrObject *object;
-    const GrTerm *offset;         // 64 bits
-    const GrTerm *guard;          // 1 bit: when the thread makes it
-    const GrTerm *value;          // of a store, where known; else NULL
+    const GrTerm *offset; // 64 bits
+    const GrTerm *guard;  // 1 bit: when the thread makes it
+    const GrTerm *value;  // of a store, where known; else NULL
+    const GrTerm *compare,
+        *swap; // of atom.cas what it compares with and writes; of atom.exch what it writes; else NULL
+    const GrSync *sync;           // of a strong one
     const GrLoop *loop;           // innermost; NULL: none
     VEC(GrAfter) after;           // of block barriers (and the entry)
     VEC(GrAfter) after_warp;      // of warp and block barriers

@@ -15,6 +15,7 @@ static GrBarrier *new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
     }
     b->id = (uint32_t)w->out->barriers.len - 1;
     b->kind = kind;
+    b->each_round = true;
     b->guard = gr_term_true(w->t);
     if (!s)
         return b;
@@ -256,7 +257,7 @@ static bool mentions(const GrTerm *a, const KStmt *s) {
     return a && gr_term_symbols(a, see_owner, want) && want[1];
 }
 
-static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, const GrKernelAccess *a) {
+static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, GrKernelAccess *a) {
     const PtxInstr *i = s->stmt.instr;
     GrSync *y = GR_NEW(w->f->arena, GrSync);
     if (!y || !gr_vec_push(&all->list, ((Sync){y, s, w->f->cfg.blocks[s->block].rpo})))
@@ -271,6 +272,8 @@ static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, const GrKernelAccess 
                                                      : PTX_SCOPE_SYS;
     if (!a)
         return true;
+    y->access = a;
+    a->sync = y;
     y->scope = a->scope;
     y->is_read = a->reads;
     y->is_write = a->writes;
@@ -284,6 +287,7 @@ static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, const GrKernelAccess 
         if (mentions(left, s)) {
             y->spins = true;
             y->until = left;
+            y->round = l->parent ? l->parent->loop : NULL;
         }
     }
     return true;
@@ -344,7 +348,7 @@ static void describe_loops(KWalk *w) {
         KLoop *l = w->f->loops.data[k];
         bool each_round = false;
         for (size_t b = 0; b < w->out->barriers.len; b++) {
-            const GrBarrier *bar = w->out->barriers.data[b];
+            GrBarrier *bar = w->out->barriers.data[b];
             if (!bar->flat || (bar->kind != GR_BARRIER_BLOCK && bar->kind != GR_BARRIER_GRID))
                 continue;
             const KStmt *at = bar->flat;
@@ -354,6 +358,7 @@ static void describe_loops(KWalk *w) {
             bool all = !at->stmt.instr->guard;
             for (size_t e = 0; e < l->latches.len; e++)
                 all = all && gr_flat_dominates(w->f, at->block, l->latches.data[e]);
+            bar->each_round &= all;
             each_round |= all;
         }
         void *user[2] = {l->loop, NULL};

@@ -39,6 +39,9 @@ static void put_syncs(const char *name, GrSync *const *list, size_t n, StrBuf *o
             gr_str_addf(out, " %s", y->object->name);
         put_term("at", y->offset, out);
         put_term("until", y->until, out);
+        put_term("gives", y->result, out);
+        put_term("compares", y->access ? y->access->compare : NULL, out);
+        put_term("writes", y->access ? y->access->swap : NULL, out);
         gr_str_addc(out, '\n');
     }
 }

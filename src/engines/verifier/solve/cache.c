@@ -258,7 +258,7 @@ static void trim(const char *folder) {
     gr_vec_free(&kept);
 }
 
-// Whole or not at all, whoever else writes or reads there.
+// Other processes may read and write there at the same time: they see the whole file, or none.
 static void write_entry(const char *folder, const char *path, const StrBuf *entry) {
     gr_error err;
     if ((!mkdir(folder, 0700) || errno == EEXIST) &&

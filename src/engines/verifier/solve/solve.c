@@ -111,7 +111,7 @@ static gr_status checked(const GrQuery *q, gr_error *err) {
     return GR_OK;
 }
 
-// A YES holds on a machine, whoever says it.
+// A YES must hold on a machine, whether Z3, a guess or the cache gave it.
 static void look_again(const GrSolver *s, const GrQuery *q, GrSolved *out) {
     if (out->answer == GR_ANSWER_YES && gr_model_holds(&out->model, s->t, q) != GR_HOLDS_YES) {
         gr_model_free(&out->model);
