@@ -20,6 +20,13 @@ GR_INLINE uint32_t gr_lane(void) {
     return v;
 }
 
+// The lanes with lower numbers.
+GR_INLINE uint32_t gr_lanes_before(void) {
+    uint32_t v;
+    __asm__("mov.u32 %0, %%lanemask_lt;" : "=r"(v));
+    return v;
+}
+
 GR_INLINE uint32_t gr_active_mask(void) {
     uint32_t v;
     __asm__ volatile("activemask.b32 %0;" : "=r"(v));
@@ -44,6 +51,15 @@ GR_INLINE uint32_t gr_shuffle32(uint32_t mask, uint32_t value, uint32_t lane) {
     uint32_t v;
     __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(v) : "r"(value), "r"(lane), "r"(mask));
     return v;
+}
+
+GR_INLINE int gr_all(uint32_t mask, int value) {
+    uint32_t v;
+    __asm__ volatile(
+        "{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.all.pred q, p, %2; selp.u32 %0, 1, 0, q; }"
+        : "=r"(v)
+        : "r"(value), "r"(mask));
+    return (int)v;
 }
 
 GR_INLINE uint64_t gr_shuffle64(uint32_t mask, uint64_t value, uint32_t lane) {
@@ -103,6 +119,20 @@ GR_INLINE uint64_t gr_load64(GR_GLOBAL uint64_t *at) {
 GR_INLINE uint64_t gr_load64_of_block(GR_GLOBAL uint64_t *at) {
     uint64_t v;
     __asm__ volatile("ld.relaxed.cta.global.u64 %0, [%1];" : "=l"(v) : "l"(at));
+    return v;
+}
+
+GR_INLINE void gr_store64_of_block(GR_GLOBAL uint64_t *at, uint64_t v) {
+    __asm__ volatile("st.relaxed.cta.global.u64 [%0], %1;" ::"l"(at), "l"(v));
+}
+
+// 0 where not wanted. No branch: the next load need not wait.
+GR_INLINE uint64_t gr_load64_if(GR_GLOBAL uint64_t *at, int wanted) {
+    uint64_t v;
+    __asm__ volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.u64 %0, 0; @p ld.relaxed.sys.global.u64 %0, [%1]; }"
+        : "=&l"(v)
+        : "l"(at), "r"(wanted));
     return v;
 }
 

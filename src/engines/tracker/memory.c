@@ -75,7 +75,7 @@ static Tables *tables_of(TrackerMemory *m, CUcontext context, bool make) {
     t->dir = m->session->take(m->session, sizeof(uint64_t) * GR_DIR_COUNT);
     t->threads = m->session->take(m->session, sizeof(GrThreadState) / GR_GROUP * GR_THREADS);
     t->blocks = m->session->take(m->session, sizeof(GrBlockState) * GR_BLOCKS + sizeof(uint64_t));
-    t->shared = m->session->take(m->session, SHARED_BYTES);
+    t->shared = m->session->take(m->session, SHARED_BYTES + sizeof(GrCell) / GR_GROUP * (GR_SHARED_MOST / 4));
     t->extents = gr_extents_new(m->session);
     return t;
 }

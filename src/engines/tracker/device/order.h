@@ -81,7 +81,8 @@ GR_INLINE uint64_t own_of(const Me *m, uint64_t count) {
                  .barriers = barriers,
                  .syncs = syncs,
                  .bytes = GR_CONTROL.word_mode ? 15 : 0};
-    return barriers >> 11 || syncs >> 10 || count & SOME_LEFT || GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP
+    return barriers >> GR_WORD_COUNT_LOW || syncs >> GR_WORD_COUNT_LOW || count & SOME_LEFT ||
+                   GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP
                ? GR_OWN_SLOW
                : gr_word_of(&e);
 }

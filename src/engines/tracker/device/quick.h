@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// quick — the common path of a weak access: it meets nothing that it could race with, and is recorded, or is recorded already. It does what visit()
-// would do (tracker.c) with few registers, and leaves everything else to it. Device code only; part of tracker.c.
+// quick — the common path of an access: it meets nothing that it could race with, and is recorded, or is recorded already. It does what visit()
+// would do (tracker.c) with few instructions and registers, and leaves everything else to it. Device code only; part of tracker.c.
 //
 // A kernel keeps in a register what the words of its accesses have in common: the thread, the launch and the counters (`own`). __gr_begin, __gr_own
-// and __gr_order give it.
+// and __gr_order give it. Two more say where metadata is looked for, of shared and of global memory (`where`, from __gr_where). Most accesses are of shared or of
+// global memory, and the instruction says which: those have functions of their own.
 #ifndef GR_TRACKER_DEVICE_QUICK_H
 #define GR_TRACKER_DEVICE_QUICK_H
 
 #include "engines/tracker/device/order.h"
+
+// What the function knows of its accesses when it is compiled: those of a shared and of a weak one are not the instructions of others.
+typedef struct Kind {
+    int shared, writes, strong;
+} Kind;
 
 // What an access finds in one of the two words of its cell.
 typedef struct Found {
@@ -17,101 +23,161 @@ typedef struct Found {
     int harmless; // the two are no race, and that is plain
 } Found;
 
-GR_INLINE Found find(uint64_t word, uint64_t own, int shared) {
-    uint64_t x = word ^ own;
-    uint32_t launch = (uint32_t)(x >> 10) & 0x3f, block = (uint32_t)(x >> 16) & 0x1ffff,
-             tid = (uint32_t)(x >> 33) & 0x3ff;
-    uint32_t barriers = (gr_word_barriers(own) - gr_word_barriers(word)) & 0x7ff;
-    int async = gr_word_strength(word) == GR_ASYNC;
+// Two strong accesses that may meet: of one size, and each in the other's scope. Volatile ones may be told all the same.
+GR_INLINE int may_meet(uint32_t low, uint32_t own, int same_block) {
+    uint32_t mine = own >> 4 & 7, theirs = low >> 4 & 7;
+    return (theirs - 1 < GR_STRONG_SYS) & (((low ^ own) & (GR_WORD_WIDE | 0xf)) == 0) &
+           (same_block | ((mine > GR_STRONG_CLUSTER) & (theirs > GR_STRONG_CLUSTER)));
+}
+
+GR_INLINE Found find(uint64_t word, uint64_t own, Kind kind) {
+    uint32_t low = (uint32_t)word, high = (uint32_t)(word >> 32), mine = (uint32_t)own,
+             owner = (uint32_t)(own >> 32);
+    uint32_t differs = low ^ mine;
+    // The difference of the barriers, at the top: one that is above 0 is of an earlier interval.
+    uint32_t barriers = ((owner & ~0x3ffu) - (high & ~0x3ffu)) << (64 - GR_WORD_SYNCS);
+    int same = differs <= GR_WORD_OF_ACCESS; // of this launch and block
     Found f;
-    f.none = !word || launch || (shared && block);
-    f.thread = !block && !tid && !async;
-    f.behind = !block && !async && barriers && barriers < 0x400;
-    f.harmless = f.none || f.thread || f.behind ||
-                 (!async && (!((word | own) & GR_WORD_WRITES) || !(word & own & 0xf)));
+    f.none = ((low & 0xf) == 0) | (kind.shared ? !same : (differs & 0x1f << GR_WORD_LAUNCH) != 0);
+    f.thread = same & (((high ^ owner) & 0x3ff) == 0);
+    f.behind = same & ((int32_t)barriers > 0);
+    f.harmless = f.none | f.thread | f.behind | ((low & mine & 0xf) == 0);
+    if (!kind.writes)
+        f.harmless |= (low & GR_WORD_WRITES) == 0;
+    if (kind.strong)
+        f.harmless |= may_meet(low, mine, same);
     return f;
 }
 
+// Of a copy that may still be under way: neither barriers nor its thread say that it is over.
+GR_INLINE int is_async(uint64_t word) { return ((uint32_t)word & GR_WORD_STRENGTH) == GR_ASYNC << 4; }
+
 // Not kept where this access is.
-GR_INLINE int gives_way(const Found *f, uint64_t word, uint64_t own, int shared) {
-    return f->none || (f->behind && (shared || own & GR_WORD_WRITES || !(word & GR_WORD_WRITES)));
+GR_INLINE int gives_way(const Found *f, uint64_t word, Kind kind) {
+    return f->none | (f->behind & (kind.shared || kind.writes || !(word & GR_WORD_WRITES)));
 }
 
-// The thread's own access of this interval that says all that this one does.
-GR_INLINE int says_all(const Found *f, uint64_t word, uint64_t own) {
-    enum { OF_THREAD = ~0x3ff };
-    return !f->none && !((word ^ own) & (uint64_t)(int64_t)OF_THREAD) && !gr_word_strength(word) &&
-           !(own & ~word & (0xf | GR_WORD_WRITES));
+// The access itself, or the thread's own access of this interval that says all that this one does.
+GR_INLINE int says_all(uint64_t word, uint64_t own, Kind kind) {
+    uint32_t low = (uint32_t)word, mine = (uint32_t)own;
+    uint32_t less = (low & GR_WORD_STRENGTH) | (mine & ~low & (GR_WORD_WRITES | 0xf));
+    int same = ((low ^ mine) <= GR_WORD_OF_ACCESS) & ((uint32_t)(word >> 32) == (uint32_t)(own >> 32));
+    return same & ((less == 0) | (kind.strong && ((low ^ mine) & ~(uint32_t)GR_WORD_SEEN) == 0));
 }
 
 // The place of a read; 2: none.
-GR_INLINE unsigned quick_place(const Found f[2], const uint64_t word[2], uint64_t own, int shared) {
-    for (unsigned k = 2; k-- > 0;)
-        if (gives_way(&f[k], word[k], own, shared) ||
-            (f[k].thread && !f[k].none && !(word[k] & GR_WORD_WRITES)))
-            return k;
-    if ((word[0] | word[1]) & GR_WORD_WRITES || gr_word_block(word[0]) != gr_word_block(word[1]))
+GR_INLINE unsigned quick_place(const Found *f, const Found *g, uint64_t first, uint64_t second, uint64_t own,
+                               Kind kind) {
+    if (gives_way(g, second, kind) || (g->thread && !(second & GR_WORD_WRITES)))
+        return 1;
+    if (gives_way(f, first, kind) || (f->thread && !(first & GR_WORD_WRITES)))
+        return 0;
+    if ((first | second) & GR_WORD_WRITES)
         return 2;
-    if (gr_word_block(word[0]) != gr_word_block(own))
+    if (!kind.shared && gr_word_block(first) != gr_word_block(second))
+        return 2;
+    if (!kind.shared && gr_word_block(first) != gr_word_block(own))
         return 1;
-    uint32_t first = gr_word_tid(word[0]) / 32, second = gr_word_tid(word[1]) / 32;
-    return first == second && first != gr_word_tid(own) / 32 ? 1 : 2;
+    uint32_t one = gr_word_tid(first) / 32;
+    return one == gr_word_tid(second) / 32 && one != gr_word_tid(own) / 32 ? 1 : 2;
 }
 
-// What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange showed; the other word was
-// `other` before.
-static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, GR_GLOBAL GrCell *cell,
-                   uint64_t own, uint32_t k, uint64_t before);
-// The access as visit() looks at it.
-static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
-// One of several cells.
-static void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
-
-// Of a cell. That of shared memory is its block's own.
-GR_INLINE uint64_t load(GR_GLOBAL const GrWord *w, int shared) {
-    return shared ? gr_load64_of_block((GR_GLOBAL uint64_t *)&w->is)
-                  : gr_load64((GR_GLOBAL uint64_t *)&w->is);
+// Of a cell. That of shared memory is its block's own, so the multiprocessor's cache does.
+GR_INLINE uint64_t load(GR_GLOBAL const uint64_t *at, int shared) {
+    return shared ? gr_load64_of_block((GR_GLOBAL uint64_t *)at) : gr_load64((GR_GLOBAL uint64_t *)at);
 }
 
-GR_INLINE int is_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word, uint32_t launch, int shared) {
-    return word && gr_word_launch(word) == (launch & 0x3f) &&
-           gr_word_is_old(word, load(&cell->more[k], shared), launch);
+// Whether the other half is to tell which launch the word is of.
+GR_INLINE int may_be_old(uint64_t word, uint32_t launch) {
+    return GR_WORD_SAME_LAUNCH((uint32_t)word >> GR_WORD_LAUNCH ^ launch) == 0;
 }
 
-// Of the cell at `here` of an access at `at`. `own`: the whole word of this access. 1: the slow path has done all of it.
-GR_INLINE int quick_cell(uint32_t site, uint32_t what, uint64_t at, uint64_t here, uint64_t value,
-                         GR_GLOBAL GrCell *cell, uint64_t own, int shared) {
-    uint32_t launch = (uint32_t)gr_grid_id();
-    const uint64_t word[2] = {load(&cell->word[0], shared), load(&cell->word[1], shared)};
-    if (is_old(cell, 0, word[0], launch, shared) || is_old(cell, 1, word[1], launch, shared)) {
-        slow(site, what, at, value, own);
-        return 1;
-    }
-    if (!changed(word[0], own) || word[1] == own)
-        return 0;
-    Found f[2] = {find(word[0], own, shared), find(word[1], own, shared)};
-    if (!f[0].harmless || !f[1].harmless) {
-        slow(site, what, at, value, own);
-        return 1;
-    }
-    if (says_all(&f[0], word[0], own) || says_all(&f[1], word[1], own))
-        return 0;
-    unsigned k = own & GR_WORD_WRITES ? 0 : quick_place(f, word, own, shared);
-    uint64_t before = word[0];
-    if (k == 2)
-        return 0;
-    if (own & GR_WORD_WRITES)
-        before = gr_exchange64(&cell->word[0].is, own);
-    else if (k)
+// Whether the word seems to be of an earlier launch, whose number has the same low bits.
+GR_INLINE int seems_old(uint64_t word, uint64_t more, uint32_t launch) {
+    uint32_t differs = gr_more_launch(word, more) ^ launch >> GR_WORD_LAUNCH_LOW;
+    return may_be_old(word, launch) & ((word & 0xf) != 0) & ((differs & 0x7ffff) != 0);
+}
+
+// Puts `own` in place k, where `before` was. *came: what came in between, 0 if nothing did; *other: what the other word is then. 0: another thread
+// was faster, and this access need not be kept.
+GR_INLINE int put(GR_GLOBAL GrCell *cell, uint64_t before, unsigned k, uint64_t own, Kind kind,
+                  uint64_t *came, uint64_t *other) {
+    uint64_t now = before;
+    int kept = 1;
+    if (!kind.writes && !k)
+        kept = gr_compare_swap64(&cell->word[0].is, before, own) == before;
+    else if (!kind.writes && kind.shared)
+        gr_store64_of_block(&cell->word[1].is, own);
+    else if (!kind.writes)
         gr_store64(&cell->word[1].is, own);
-    else if (gr_compare_swap64(&cell->word[0].is, word[0], own) != word[0])
+    else if (!kind.shared)
+        now = gr_exchange64(&cell->word[0].is, own);
+    else
+        gr_store64_of_block(&cell->word[0].is, own);
+    if (kind.writes && kind.shared)
+        now = load(&cell->word[0].is, 1);
+    *other = load(&cell->word[1 - k].is, kind.shared);
+    *came = now != own && changed(now, before) ? now : 0;
+    return kept;
+}
+
+GR_INLINE int matters(uint64_t word, uint64_t own, Kind kind) {
+    Found f = find(word, own, kind);
+    return is_async(word) || !f.harmless;
+}
+
+// What is left to do.
+enum {
+    REST_SLOW = 1 << 0, // the access as visit() looks at it
+    REST_SETTLE =
+        1
+        << 1, // of the access to the cell REST_DONE bytes on, whose word REST_SECOND tells: it is in place, and something came in between
+    REST_SECOND = 1 << 2,
+    REST_LOCKSTEP = 1 << 3, // lanes may store to one place
+    REST_DONE = 8,
+};
+// `came`: what the exchange showed. `lanes`: those of the store.
+static void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
+                          uint32_t rest, uint64_t came, uint32_t lanes);
+
+// Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other half, with what is kept of its value << 16.
+GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kept, Kind kind,
+                              uint64_t *came) {
+    uint32_t launch = (uint32_t)gr_grid_id();
+    // What does not hang on each other is asked for at once: the answers take hundreds of cycles.
+    uint64_t first = load(&cell->word[0].is, kind.shared), second = load(&cell->word[1].is, kind.shared);
+    uint64_t more, next;
+    if (kind.shared) {
+        more = load(&cell->more[0].is, 1), next = load(&cell->more[1].is, 1);
+    } else {
+        more = gr_load64_if(&cell->more[0].is, may_be_old(first, launch));
+        next = gr_load64_if(&cell->more[1].is, may_be_old(second, launch));
+    }
+    if (seems_old(first, more, launch) | seems_old(second, next, launch))
+        return REST_SLOW;
+    if (says_all(first, own, kind) | says_all(second, own, kind))
         return 0;
-    if (changed(before, word[0]) || changed(load(&cell->word[1 - k], shared), word[1 - k])) {
-        settle(site, what, here, value, cell, own, k, changed(before, word[0]) ? before : 0);
+    Found f = find(first, own, kind), g = find(second, own, kind);
+    if (!(f.harmless & g.harmless & !is_async(first) & !is_async(second)))
+        return REST_SLOW;
+    unsigned k = 0;
+    if (kind.strong && kind.writes) { // a weaker write stays, beside this one
+        uint32_t theirs = (uint32_t)first & GR_WORD_STRENGTH, mine = (uint32_t)own & GR_WORD_STRENGTH;
+        if (first & GR_WORD_WRITES && theirs < mine && !gives_way(&f, first, kind))
+            return REST_SLOW;
+    } else if (!kind.writes && (k = quick_place(&f, &g, first, second, own, kind)) == 2) {
         return 0;
     }
-    GrEntry e = {.launch = launch, .site = site, .value = kept_of(what, value)};
-    gr_store64(&cell->more[k].is, gr_word_more(&e, own));
+    uint64_t other, before = k ? second : first, beside = k ? first : second;
+    if (!put(cell, before, k, own, kind, came, &other))
+        return 0;
+    if (*came || changed(other, beside)) {
+        if ((*came && matters(*came, own, kind)) || matters(other, own, kind))
+            return REST_SETTLE | (k ? REST_SECOND : 0);
+        if (*came && kind.shared) // it stands in this one's place
+            return 0;
+    }
+    gr_store64(&cell->more[k].is, gr_word_more_of(kept & 0xffff, launch, kept >> 16, own));
     return 0;
 }
 
@@ -124,50 +190,81 @@ GR_INLINE int is_special(uint64_t own) {
     return (l && gr_load32(&l->apart)) || (!gr_own_is_plain(own) && !is_kept(&m));
 }
 
-// Where the access is, if it is for the quick path: 0: not.
-GR_INLINE GR_GLOBAL GrCell *quick_look(uint32_t what, uint64_t at, uint64_t own, int *shared) {
-    uint32_t space = what >> GR_WHAT_SPACE & 3, room;
-    *shared = space == GR_SPACE_SHARED;
-    if (GR_HISTORY != 2 || gr_own_is_slow(own) || (what >> GR_WHAT_STRENGTH & 7) != GR_WEAK ||
-        space == GR_SPACE_CLUSTER || is_special(own))
-        return 0;
-    if (space == GR_SPACE_GENERIC) {
-#ifdef GR_CLUSTERS
-        uint64_t in;
-        if (gr_is_cluster_shared(at, &in)) // it may be another block's
-            return 0;
-#else
-        *shared = gr_is_shared(at, &at);
-#endif
-    }
-    if (!*shared)
-        return gr_global_cell(at);
+// ---- Where metadata is looked for ------------------------------------------------------------------------------
+
+// Of the block's shared memory: its cells. 0: it has none, or the cluster's other blocks may access it.
+GR_INLINE uint64_t where_shared(uint32_t block) {
+    uint32_t room;
 #ifdef GR_CLUSTERS
     if (gr_cluster_blocks() > 1)
         return 0;
 #endif
-    at &= GR_SHARED_OFFSET;
-    uint64_t cells = gr_shared_cells((uint32_t)(own >> 16) & (GR_BLOCKS - 1), &room);
-    return at < room ? gr_cell(cells, (uint32_t)at) : 0;
+    return gr_shared_cells(block & (GR_BLOCKS - 1), &room);
 }
 
-GR_INLINE uint64_t quick_word(uint32_t what, uint64_t own, uint32_t bytes) {
-    return own | bytes | (what & GR_WHAT_WRITES ? GR_WORD_WRITES : 0) | (what & GR_WHAT_WIDE ? 1 << 7 : 0);
+GR_INLINE uint64_t where_of(uint32_t block, int shared) {
+    return shared ? where_shared(block) : GR_CONTROL.dir;
 }
 
-GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
-    uint32_t within = (uint32_t)at & 3, size = what & 0xff;
-    int shared;
-    if (within + size > 4) {
-        wide(site, what, at, value, own);
-        return;
+#ifndef GR_SEQUENTIAL
+// A kernel's own register for that; 0 where nothing is tracked.
+uint64_t __gr_where(uint32_t shared) {
+    uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
+    return GR_CONTROL.area ? where_of(block, (int)shared) : 0;
+}
+#endif
+
+GR_INLINE GR_GLOBAL GrCell *quick_cell_at(uint64_t at, uint64_t where, int shared) {
+    if (!where)
+        return 0;
+    return shared ? gr_cell(where, (uint32_t)at & (GR_SHARED_MOST - 1)) : gr_global_cell_in(where, at);
+}
+
+GR_INLINE uint32_t quick_bits(uint32_t what, Kind kind) {
+    return (kind.strong ? what >> (GR_WHAT_STRENGTH - 4) & GR_WORD_STRENGTH : 0) |
+           (kind.writes ? GR_WORD_WRITES : 0) | (what & GR_WHAT_WIDE ? GR_WORD_WIDE : 0);
+}
+
+// One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin with a cell.
+GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where,
+                     Kind kind) {
+    const uint32_t size = what & 0xff, lanes = gr_active_mask();
+    const uint32_t all = size < 4 ? (1u << size) - 1 : 0xf, within = (uint32_t)at & 3;
+    const uint64_t word = own | quick_bits(what, kind);
+    const uint32_t kept =
+        (site < GR_WORD_SITES ? site : 0) | (kind.writes && what & GR_WHAT_VALUE ? hash_of(value) << 16 : 0);
+    uint64_t came = 0;
+    uint32_t done = 0, rest = 0;
+    if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
+        rest = REST_SLOW;
+    GR_ROLLED
+    while (!rest && done < size) {
+        uint32_t touched = kind.writes ? all : (uint32_t)(value >> done) & all;
+        GR_GLOBAL GrCell *cell = quick_cell_at(at + done, where, kind.shared);
+        if (!cell)
+            rest = REST_SLOW;
+        else if (touched)
+            rest = quick_cell(cell, word | touched << within, kept, kind, &came);
+        done += 4;
     }
-    uint32_t touched = (what & GR_WHAT_WRITES ? 15 : (uint32_t)value) & ((1u << size) - 1);
-    GR_GLOBAL GrCell *cell = quick_look(what, at, own, &shared);
-    if (!cell)
-        slow(site, what, at, value, own);
-    else if (touched)
-        (void)quick_cell(site, what, at, at, value, cell, quick_word(what, own, touched << within), shared);
+#ifndef GR_SEQUENTIAL
+    if (kind.writes && !kind.strong && !rises(lanes, (uint32_t)at))
+        rest |= REST_LOCKSTEP;
+#endif
+    if (rest)
+        finish_access(site, what, at, value, own, rest | (done - 4) << REST_DONE, came, lanes);
+    gr_rejoin(lanes);
 }
+
+// What a load uses or a store stores lies in one to four cells; functions for each kind of access, for .shared and .global. Their `where` is the kernel's own.
+#define GR_QUICK(X)                                                                                          \
+    X(__gr_load_shared, 1, 0, 0)                                                                             \
+    X(__gr_load_global, 0, 0, 0)                                                                             \
+    X(__gr_store_shared, 1, 1, 0)                                                                            \
+    X(__gr_store_global, 0, 1, 0)                                                                            \
+    X(__gr_get_shared, 1, 0, 1)                                                                              \
+    X(__gr_get_global, 0, 0, 1)                                                                              \
+    X(__gr_change_shared, 1, 1, 1)                                                                           \
+    X(__gr_change_global, 0, 1, 1)
 
 #endif

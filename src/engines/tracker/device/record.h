@@ -9,6 +9,9 @@
 //                                       __gr_own. The paper's has no argument.
 //   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
 //   __gr_access(site, what, at, value)  * before an access of the program, by the lanes that make it
+//   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK in quick.h): a weak load or store, or a strong read (get) or change, of .shared or
+//                                       .global. Not what acquires, is volatile or asynchronous. `where`: a register of the function, from
+//   __gr_where(shared)                  for .shared (1) or .global (0)
 //   __gr_saw(what, at)                  * behind a strong access that reads
 //   __gr_range(site, what, at, bytes)   * the same for more bytes than an instruction of one thread accesses at once
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
@@ -118,6 +121,9 @@ typedef struct GrCell {
 static inline uint64_t gr_group_offset(uint64_t n, uint64_t group) {
     return n / GR_GROUP * group + n % GR_GROUP * sizeof(uint64_t);
 }
+
+// No block has more shared memory. Behind the cells of the last block are as many that are nobody's: nothing looks whether an offset is too large.
+enum { GR_SHARED_MOST = 1 << 18 };
 
 // An allocation, found by the address where it begins: in the slot of that address or one of the next. `begin` 0: no entry is here nor behind;
 // `end` 0: it was freed.

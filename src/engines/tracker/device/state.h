@@ -164,9 +164,9 @@ GR_INLINE GR_GLOBAL GrCell *gr_cell(uint64_t cells, uint32_t offset) {
     return (GR_GLOBAL GrCell *)(cells + gr_group_offset(offset >> 2, sizeof(GrCell)));
 }
 
-// The cell of the four bytes around a global address; 0: none.
-GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
-    GR_GLOBAL uint64_t *dir = (GR_GLOBAL uint64_t *)GR_CONTROL.dir;
+// The cell of the four bytes around a global address; 0: none. `where`: GrTrackerControl.dir.
+GR_INLINE GR_GLOBAL GrCell *gr_global_cell_in(uint64_t where, uint64_t at) {
+    GR_GLOBAL uint64_t *dir = (GR_GLOBAL uint64_t *)where;
     const uint64_t top = at >> GR_DIR_SHIFT;
     if (top >= GR_DIR_COUNT)
         return 0;
@@ -176,6 +176,8 @@ GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) {
     uint64_t cells = gr_fetch64(&part[at >> GR_PART_SHIFT & (GR_PART_COUNT - 1)]);
     return cells ? gr_cell(cells, (uint32_t)at & ((1u << GR_PART_SHIFT) - 1)) : 0;
 }
+
+GR_INLINE GR_GLOBAL GrCell *gr_global_cell(uint64_t at) { return gr_global_cell_in(GR_CONTROL.dir, at); }
 
 // ---- Races -------------------------------------------------------------------------------------------------
 

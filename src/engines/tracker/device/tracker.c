@@ -90,7 +90,7 @@ static uint32_t judge(const Look *l, const GrEntry *e) {
 }
 
 GR_INLINE int same_launch(const Look *l, uint64_t word) {
-    return gr_word_launch(word) == (l->mine.launch & 0x3f);
+    return gr_word_launch(word) == GR_WORD_SAME_LAUNCH(l->mine.launch);
 }
 
 GR_INLINE int same_thread(const Look *l, uint64_t word) {
@@ -275,8 +275,7 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
 
 #ifndef GR_SEQUENTIAL
 // Lanes that store to one address by one instruction: one of them tells it for all.
-static GR_NOINLINE void lockstep_of(uint32_t peers, uint32_t site, uint32_t what, uint64_t at,
-                                    uint64_t value) {
+static void lockstep_of(uint32_t peers, uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     uint32_t same = gr_match_any(peers, value), first = (uint32_t)__builtin_ctz(peers);
     uint32_t others = peers & ~same; // that store another value
     uint32_t second = (uint32_t)__builtin_ctz(others ? others : peers & (peers - 1));
@@ -289,9 +288,18 @@ static GR_NOINLINE void lockstep_of(uint32_t peers, uint32_t site, uint32_t what
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
 
-GR_INLINE void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+// Whether each of the lanes has a higher address than the one before it: what most stores of a warp look like.
+GR_INLINE int rises(uint32_t lanes, uint32_t at) {
+    uint32_t before = lanes & gr_lanes_before();
+    uint32_t other = gr_shuffle32(lanes, at, before ? 31 - (uint32_t)__builtin_clz(before) : 0);
+    return gr_all(lanes, !before || other < at);
+}
+
+static void lockstep(uint32_t lanes, uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
+    if (!GR_CONTROL.area)
+        return;
     // The assembler may make one call of two, in two branches: so of the instruction, too.
-    uint32_t peers = gr_match_any(gr_active_mask(), at ^ (uint64_t)site << 48);
+    uint32_t peers = gr_match_any(lanes, at ^ (uint64_t)site << 48);
     if (peers & (peers - 1))
         lockstep_of(peers, site, what, at, value);
 }
@@ -300,7 +308,8 @@ GR_INLINE void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t valu
 // ---- What inserted code calls ------------------------------------------------------------------------------
 
 static uint32_t hash_of(uint64_t value) {
-    return 1 + (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15) >> 32) % 255);
+    uint32_t h = gr_mix_again(gr_mix((uint32_t)value, (uint32_t)(value >> 32))) >> 24;
+    return h ? h : 1;
 }
 
 // What is kept of the value of an access.
@@ -421,14 +430,17 @@ static GR_NOINLINE void look_back(uint32_t what, uint64_t at, uint64_t own) {
 // For measurements: the part of the quick path that finds the cell. 0: it is none for that path.
 static int look_up(uint32_t what, uint64_t at) {
     uint32_t block = gr_ctaid_x() + gr_nctaid_x() * (gr_ctaid_y() + gr_nctaid_y() * gr_ctaid_z());
-    int shared;
-    GR_GLOBAL GrCell *cell = quick_look(what, at, (uint64_t)(block & (GR_BLOCKS - 1)) << 16, &shared);
+    uint32_t space = what >> GR_WHAT_SPACE & 3;
+    int shared = space == GR_SPACE_SHARED;
+    if (space != GR_SPACE_GLOBAL && !shared)
+        return 0;
+    GR_GLOBAL GrCell *cell = quick_cell_at(at, where_of(block, shared), shared);
     if (cell)
         (void)(gr_load64(&cell->word[0].is) | gr_load64(&cell->word[1].is));
     return cell != 0;
 }
 
-static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
     if (!GR_CONTROL.area)
         return;
     if (GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP && look_up(what, at))
@@ -437,50 +449,81 @@ static GR_NOINLINE void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t
     access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value), own);
 }
 
-static GR_NOINLINE void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value,
-                               GR_GLOBAL GrCell *cell, uint64_t own, uint32_t k, uint64_t before) {
+// What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange showed, or 0.
+static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint32_t done, uint64_t own,
+                   uint32_t k, uint64_t before) {
     Look l;
+    const uint32_t size = what & 0xff, within = (uint32_t)at & 3;
     if (!look(&l, site, what, &at, own))
         return;
     l.mine.value = kept_of(what, value);
-    l.mine.bytes = gr_word_bytes(own);
+    l.mine.bytes = (own & 0xf) | (what & GR_WHAT_WRITES ? 0xf : (uint32_t)(value >> done) & 0xf);
+    if (size < 4)
+        l.mine.bytes = (own & 0xf) | (l.mine.bytes & ((1u << size) - 1)) << within;
+    GR_GLOBAL GrCell *cell = cell_at(&l, at + done);
     if (before)
-        meet(&l, cell, k, before, at, 1);
-    finish(&l, cell, k, own, at, 0);
+        meet(&l, cell, k, before, at + done, 1);
+    finish(&l, cell, k, gr_word_of(&l.mine), at + done, 0);
 }
 
-// What is done already may be done again.
-static GR_NOINLINE void wide(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
-    uint32_t size = what & 0xff;
-    int shared;
-    GR_ROLLED
-    for (uint32_t done = 0; done < size;) {
-        uint32_t within = (uint32_t)(at + done) & 3, n = 4 - within < size - done ? 4 - within : size - done;
-        uint32_t touched = (what & GR_WHAT_WRITES ? 15 : (uint32_t)(value >> done)) & ((1u << n) - 1);
-        GR_GLOBAL GrCell *cell = touched ? quick_look(what, at + done, own, &shared) : 0;
-        if (touched && !cell) {
-            slow(site, what, at, value, own);
-            return;
-        }
-        if (touched && quick_cell(site, what, at, at + done, value, cell,
-                                  quick_word(what, own, touched << within), shared))
-            return;
-        done += n;
-    }
-}
-
-GR_INLINE void access_one(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
-    if (gr_own_is_slow(own) && !GR_CONTROL.area)
-        return;
-#ifndef GR_SEQUENTIAL
-    if (what & GR_WHAT_WRITES && (what >> GR_WHAT_STRENGTH & 7) == GR_WEAK && GR_CONTROL.area)
-        lockstep(site, what, at, value);
+static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
+                                      uint32_t rest, uint64_t came, uint32_t lanes) {
+    const uint32_t done = rest >> REST_DONE;
+#ifdef GR_SEQUENTIAL
+    (void)lanes;
+#else
+    if (rest & REST_LOCKSTEP)
+        lockstep(lanes, site, what, at, value);
 #endif
-    quick(site, what, at, value, own);
+    if (rest & REST_SETTLE)
+        settle(site, what, at, value, done, own, (rest & REST_SECOND) != 0, came);
+    // What was done already may be done again.
+    if (rest & REST_SLOW || (rest & REST_SETTLE && done + 4 < (what & 0xff)))
+        slow(site, what, at, value, own);
+}
+
+#define QUICK(name, shared, writes, strong)                                                                  \
+    void name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where) {     \
+        quick(site, what, at, value, own, where, (Kind){shared, writes, strong});                            \
+    }
+GR_QUICK(QUICK)
+#undef QUICK
+
+// Whether the address is of shared memory: *in is then what it is there. -1: perhaps of another block's.
+GR_INLINE int is_of_shared(uint32_t space, uint64_t at, uint64_t *in) {
+    *in = at;
+    if (space != GR_SPACE_GENERIC)
+        return space == GR_SPACE_CLUSTER ? -1 : space == GR_SPACE_SHARED;
+#ifdef GR_CLUSTERS
+    return !gr_is_cluster_shared(at, in) ? 0 : gr_cluster_blocks() > 1 ? -1 : 1;
+#else
+    return gr_is_shared(at, in);
+#endif
+}
+
+// An access of which the instruction does not say the space, or that synchronizes itself.
+GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
+    uint64_t in;
+    uint32_t strength = what >> GR_WHAT_STRENGTH & 7, block = (uint32_t)own >> GR_WORD_BLOCK;
+    int shared = is_of_shared(what >> GR_WHAT_SPACE & 3, at, &in);
+    const int writes = (what & GR_WHAT_WRITES) != 0;
+    if (shared < 0 || strength > GR_STRONG_SYS || what & GR_WHAT_ACQUIRES) {
+        finish_access(site, what, at, value, own,
+                      REST_SLOW | (writes && strength == GR_WEAK ? REST_LOCKSTEP : 0), 0, gr_active_mask());
+        return;
+    }
+    uint64_t where = where_of(block, shared);
+    if (shared)
+        what = (what & ~(3u << GR_WHAT_SPACE)) | GR_SPACE_SHARED << GR_WHAT_SPACE;
+#define QUICK(name, of_shared, of_write, of_strong)                                                          \
+    if (shared == of_shared && writes == of_write && (strength != GR_WEAK) == of_strong)                     \
+        name(site, what, in, value, own, where);
+    GR_QUICK(QUICK)
+#undef QUICK
 }
 
 void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own) {
-    GR_TOGETHER(access_one(site, what, at, value, own));
+    GR_TOGETHER(if (!gr_own_is_slow(own) || GR_CONTROL.area) access_any(site, what, at, value, own));
 }
 
 static GR_NOINLINE void access_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes,
@@ -501,7 +544,9 @@ void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint6
 // registers would be spilled, on every way. Functions whose address is taken keep to the calling convention instead: they save what they use, and are
 // paid for where they are called. Nobody reads this.
 const void *GR_GLOBAL __gr_ways[] = {
-    (const void *)slow,      (const void *)wide,         (const void *)settle,      (const void *)lockstep_of,
-    (const void *)look_back, (const void *)access_range, (const void *)count_order,
+    (const void *)finish_access,
+    (const void *)look_back,
+    (const void *)access_range,
+    (const void *)count_order,
 };
 #endif

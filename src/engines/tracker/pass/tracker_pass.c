@@ -83,9 +83,18 @@ const char *gr_tracker_own(const TrackerWork *w, char *buf, size_t size) {
 gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               const PtxReg *address, const char *value) {
     char guard[64], own[64];
-    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_access, (%u, %u, %s, %s%s);",
-                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, a->site->id, what,
-                         address->name, value, gr_tracker_own(w, own, sizeof own));
+    uint32_t space = what >> GR_WHAT_SPACE & 3, strength = what >> GR_WHAT_STRENGTH & 7;
+    bool special = strength > GR_STRONG_SYS || what & GR_WHAT_ACQUIRES || space > GR_SPACE_SHARED;
+    const PtxReg *where = special ? NULL : w->where[space];
+    const char *of_space = !where ? "" : space == GR_SPACE_SHARED ? "_shared" : "_global";
+    const char *name = !where                  ? "access"
+                       : strength == GR_WEAK   ? what & GR_WHAT_WRITES ? "store" : "load"
+                       : what & GR_WHAT_WRITES ? "change"
+                                               : "get";
+    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_%s%s, (%u, %u, %s, %s%s%s%s);",
+                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, name, of_space, a->site->id,
+                         what, address->name, value, gr_tracker_own(w, own, sizeof own), where ? ", " : "",
+                         where ? where->name : "");
 }
 
 // The bytes of a load that the program uses, as a literal.
@@ -332,14 +341,33 @@ static gr_status put_own(const TrackerWork *w, PtxFunc *f, PtxStmt *at, const ch
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 
-static gr_status put_begin(const TrackerWork *w, PtxFunc *f, Quiet *quiet) {
+// Registers of the function for the spaces that its accesses name.
+static gr_status put_where(TrackerWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
+    bool needed[2] = {false, false};
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        if (s->site && s->kind == PTX_INSTR && space_of(w->module->sites[s->site].space) <= GR_SPACE_SHARED)
+            needed[space_of(w->module->sites[s->site].space)] = true;
+    for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
+        char text[128];
+        if (!needed[k])
+            continue;
+        w->where[k] = gr_ptx_new_reg(f, PTX_B64);
+        snprintf(text, sizeof text, "call (%s), __gr%s_where, (%u);", w->where[k]->name, w->o->suffix, k);
+        st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    }
+    return st;
+}
+
+static gr_status put_begin(TrackerWork *w, PtxFunc *f, Quiet *quiet) {
     PtxStmt *at = f->first;
     while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
         at = at->next;
-    if (!f->is_entry)
-        return w->own ? put_own(w, f, at, "own") : GR_OK;
-    gr_status st = put_own(w, f, at, "begin");
-    return st != GR_OK || !quiet->on ? st : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
+    gr_status st = w->own ? put_where(w, f, at) : GR_OK;
+    if (st == GR_OK && (f->is_entry || w->own))
+        st = put_own(w, f, at, f->is_entry ? "begin" : "own");
+    return st != GR_OK || !f->is_entry || !quiet->on ? st
+                                                     : gr_quiet_begin(quiet, f, at, w->o->suffix, w->err);
 }
 
 static uint32_t order_of(const TrackerWork *w, const PtxFunc *f, const PtxStmt *s, const Code *code) {
@@ -404,7 +432,7 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     own.kept = !f->is_entry || code.ends.any || calls_others(f);
     if (!w->classifies)
-        GR_TRY(put_begin(w, f, &code.quiet));
+        GR_TRY(put_begin(&own, f, &code.quiet));
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;

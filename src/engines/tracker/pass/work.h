@@ -12,9 +12,10 @@ typedef struct TrackerWork {
     bool *marked;
     GrSiteStatus *status;
     gr_error *err;
-    bool classifies;   // only says what each site is, and inserts nothing
-    const PtxReg *own; // of the function (device/quick.h); NULL: the rule set has none
-    bool kept;         // the state of its threads is in memory (record.h, __gr_begin)
+    bool classifies;        // only says what each site is, and inserts nothing
+    const PtxReg *own;      // of the function (device/quick.h); NULL: the rule set has none
+    const PtxReg *where[2]; // of the function, for .global and .shared; NULL: it needs none
+    bool kept;              // the state of its threads is in memory (record.h, __gr_begin)
 } TrackerWork;
 
 // `what` of an access of the site's strength (device/record.h).

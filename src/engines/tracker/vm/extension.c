@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-typedef enum Callee { BEGIN, ACCESS, SAW, RANGE, ORDER, OWN, EXTENT, STRAY, CALLEES } Callee;
+typedef enum Callee { BEGIN, ACCESS, QUICK, SAW, RANGE, ORDER, OWN, WHERE, EXTENT, STRAY, CALLEES } Callee;
 
 // Of one call.
 typedef struct Call {
@@ -49,7 +49,9 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     switch (k->callee) {
     case BEGIN: give(w, k->info, l->lane, rules->begin(l, (uint32_t)arg[0])); return false;
     case OWN: give(w, k->info, l->lane, rules->own(l)); return false;
-    case ACCESS: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
+    case WHERE: give(w, k->info, l->lane, 0); return false; // the rules look for it themselves
+    case ACCESS:
+    case QUICK: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
     case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3], arg[4]);
     case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
@@ -83,14 +85,23 @@ static VM_HANDLER(x_call) {
 
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
-    static const char *const names[CALLEES] = {"_begin", "_access", "_saw",    "_range",
-                                               "_order", "_own",    "_extent", "_stray"};
+    static const char *const names[CALLEES] = {
+        [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",
+        [RANGE] = "_range", [ORDER] = "_order",   [OWN] = "_own",
+        [WHERE] = "_where", [EXTENT] = "_extent", [STRAY] = "_stray",
+    };
+    static const char *const quick[] = {"_load", "_store", "_get", "_change"}; // and the space
     if (strncmp(name, "__gr", 4))
         return CALLEES;
     name += 4 + strspn(name + 4, "0123456789");
     for (unsigned k = 0; k < CALLEES; k++)
-        if (!strcmp(name, names[k]))
+        if (names[k] && !strcmp(name, names[k]))
             return (Callee)k;
+    for (unsigned k = 0; k < sizeof quick / sizeof *quick; k++) {
+        size_t n = strlen(quick[k]);
+        if (!strncmp(name, quick[k], n) && (!strcmp(name + n, "_shared") || !strcmp(name + n, "_global")))
+            return QUICK;
+    }
     return CALLEES;
 }
 

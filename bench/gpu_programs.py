@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the engines cost whole programs on a GPU: for one run on a machine with a GPU.
+
+    bench/gpu_programs.py GPURACE KERNEL_TIMES.so PROGRAM... [--columns none,collider,tracker] [--rounds 3] [--jobs 4] [--output rows.jsonl]
+
+Each program runs under each column. The first run does not count: it fills the driver's cache of compiled code. (Those are made --jobs at a time;
+the others one at a time.) Kernels: nanoseconds that kernels took on the device, by CUPTI (kernel_times.c); wall: milliseconds from start to end. A program
+that fails, or takes longer than --timeout under a column, is named, and left out of that column's mean. The table has how many times as long as under engine
+none: medians of the rounds; geometric mean, median and worst of the programs. "racecheck" is compute-sanitizer's, where that is on PATH; only wall.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"]}
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.sanitizer = shutil.which("compute-sanitizer")
+
+    def run(self, program, column, limit):
+        """(kernels, their ns, wall ms), or why not."""
+        with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
+            times = pathlib.Path(folder, "times")
+            if column == "racecheck":
+                command, env = [self.sanitizer, "--tool", "racecheck", program], {}
+            else:
+                command = [self.args.gpurace, "run", "--device", "gpu", "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--engine",
+                           *ENGINES[column], "--", program]
+                env = {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.kernel_times), "KERNEL_TIMES": str(times)}
+            begun = time.perf_counter()
+            try:
+                child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                       timeout=limit, env=dict(os.environ, **env))
+            except subprocess.TimeoutExpired:
+                return f"not over after {limit:.0f} s"
+            wall = (time.perf_counter() - begun) * 1e3
+            if child.returncode:
+                return f"status {child.returncode}: {child.stdout.strip()[-200:]}"
+            rows = [list(map(int, line.split())) for line in times.read_text().splitlines()] if times.exists() else []
+            return sum(r[0] for r in rows), sum(r[1] for r in rows), wall
+
+    def measure(self, program, columns):
+        found = {}
+        for _ in range(self.args.rounds):
+            for column in columns:
+                if not isinstance(found.get(column), str):
+                    one = self.run(program, column, self.args.timeout)
+                    if isinstance(one, str):
+                        found[column] = one
+                    else:
+                        found.setdefault(column, []).append(one)
+        return {c: v if isinstance(v, str) else [statistics.median(x) for x in zip(*v)] for c, v in found.items()}
+
+
+def ratios(rows, column, place):
+    """By program, how many times as much as under none."""
+    found = {}
+    for name, row in rows.items():
+        base, one = row.get("none"), row.get(column)
+        if base and one and not isinstance(base, str) and not isinstance(one, str) and base[place] and one[place]:
+            found[name] = one[place] / base[place]
+    return found
+
+
+def show(rows, columns):
+    print("\n| program | kernels | ms | " + " | ".join(f"{c}, kernels | {c}, wall" for c in columns if c != "none") + " |")
+    print("|---" * (3 + 2 * (len(columns) - 1)) + "|")
+    for name, row in sorted(rows.items()):
+        base = row["none"]
+        if isinstance(base, str):
+            print(f"| {name} | {base} |")
+            continue
+        cells = []
+        for c in columns:
+            if c != "none":
+                cells += [f"{ratios({name: row}, c, 1).get(name, 0):.2f}" if c != "racecheck" and not isinstance(row[c], str) else "",
+                          row[c] if isinstance(row[c], str) else f"{ratios({name: row}, c, 2).get(name, 0):.2f}"]
+        print(f"| {name} | {base[0]:.0f} | {base[1] / 1e6:.3f} | " + " | ".join(cells) + " |")
+    for column in columns:
+        for place, what in ((1, "kernels"), (2, "wall")):
+            found = ratios(rows, column, place)
+            if column != "none" and found:
+                worst = max(found, key=found.get)
+                print(f"{column}, {what}: of {len(found)} programs geometric mean {statistics.geometric_mean(found.values()):.2f}, "
+                      f"median {statistics.median(found.values()):.2f}, worst {found[worst]:.1f} ({worst})")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("gpurace")
+    p.add_argument("kernel_times")
+    p.add_argument("programs", nargs="+")
+    p.add_argument("--columns", default="none,collider,tracker")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--jobs", type=int, default=4)
+    p.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
+    p.add_argument("--output", metavar="FILE", help="append each program's row as a line of JSON")
+    args = p.parse_args()
+    bench, columns = Bench(args), args.columns.split(",")
+    if "racecheck" in columns and not bench.sanitizer:
+        print("racecheck: skipped, there is no compute-sanitizer on PATH")
+        columns.remove("racecheck")
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(lambda work: bench.run(*work, args.timeout), [(q, c) for q in args.programs for c in columns if c != "racecheck"]))
+    rows = {}
+    for program in args.programs:
+        name = os.path.basename(program)
+        rows[name] = bench.measure(program, columns)
+        print(name, rows[name], flush=True)
+        if args.output:
+            with open(args.output, "a", encoding="utf-8") as out:
+                out.write(json.dumps({"program": name, **rows[name]}) + "\n")
+    show(rows, columns)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
