@@ -126,16 +126,6 @@ GR_INLINE void gr_store64_of_block(GR_GLOBAL uint64_t *at, uint64_t v) {
     __asm__ volatile("st.relaxed.cta.global.u64 [%0], %1;" ::"l"(at), "l"(v));
 }
 
-// 0 where not wanted. No branch: the next load need not wait.
-GR_INLINE uint64_t gr_load64_if(GR_GLOBAL uint64_t *at, int wanted) {
-    uint64_t v;
-    __asm__ volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.u64 %0, 0; @p ld.relaxed.sys.global.u64 %0, [%1]; }"
-        : "=&l"(v)
-        : "l"(at), "r"(wanted));
-    return v;
-}
-
 GR_INLINE uint32_t gr_load32(GR_GLOBAL uint32_t *at) {
     uint32_t v;
     __asm__ volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at));

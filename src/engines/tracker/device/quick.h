@@ -87,15 +87,12 @@ GR_INLINE uint64_t load(GR_GLOBAL const uint64_t *at, int shared) {
     return shared ? gr_load64_of_block((GR_GLOBAL uint64_t *)at) : gr_load64((GR_GLOBAL uint64_t *)at);
 }
 
-// Whether the other half is to tell which launch the word is of.
-GR_INLINE int may_be_old(uint64_t word, uint32_t launch) {
-    return GR_WORD_SAME_LAUNCH((uint32_t)word >> GR_WORD_LAUNCH ^ launch) == 0;
-}
-
-// Whether the word seems to be of an earlier launch, whose number has the same low bits.
-GR_INLINE int seems_old(uint64_t word, uint64_t more, uint32_t launch) {
-    uint32_t differs = gr_more_launch(word, more) ^ launch >> GR_WORD_LAUNCH_LOW;
-    return may_be_old(word, launch) & ((word & 0xf) != 0) & ((differs & 0x7ffff) != 0);
+// Whether word k seems to be of an earlier launch, whose number has the same low bits.
+GR_INLINE int seems_old(GR_GLOBAL const GrCell *cell, unsigned k, uint64_t word, Kind kind) {
+    uint32_t launch = (uint32_t)gr_grid_id();
+    uint32_t differs =
+        gr_more_launch(word, load(&cell->more[k].is, kind.shared)) ^ launch >> GR_WORD_LAUNCH_LOW;
+    return (differs & 0x7ffff) && gr_word_launch(word) == GR_WORD_SAME_LAUNCH(launch) && word & 0xf;
 }
 
 // Puts `own` in place k, where `before` was. *came: what came in between, 0 if nothing did; *other: what the other word is then. 0: another thread
@@ -143,20 +140,11 @@ static void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t va
 // Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other half, with what is kept of its value << 16.
 GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kept, Kind kind,
                               uint64_t *came) {
-    uint32_t launch = (uint32_t)gr_grid_id();
-    // What does not hang on each other is asked for at once: the answers take hundreds of cycles.
     uint64_t first = load(&cell->word[0].is, kind.shared), second = load(&cell->word[1].is, kind.shared);
-    uint64_t more, next;
-    if (kind.shared) {
-        more = load(&cell->more[0].is, 1), next = load(&cell->more[1].is, 1);
-    } else {
-        more = gr_load64_if(&cell->more[0].is, may_be_old(first, launch));
-        next = gr_load64_if(&cell->more[1].is, may_be_old(second, launch));
-    }
-    if (seems_old(first, more, launch) | seems_old(second, next, launch))
-        return REST_SLOW;
-    if (says_all(first, own, kind) | says_all(second, own, kind))
-        return 0;
+    // A word of this launch's low bits may be an old one. Where this access is recorded, or seems to race, that does no harm.
+    int second_says = says_all(second, own, kind);
+    if (second_says | says_all(first, own, kind))
+        return seems_old(cell, second_says != 0, second_says ? second : first, kind) ? REST_SLOW : 0;
     Found f = find(first, own, kind), g = find(second, own, kind);
     if (!(f.harmless & g.harmless & !is_async(first) & !is_async(second)))
         return REST_SLOW;
@@ -166,7 +154,7 @@ GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kep
         if (first & GR_WORD_WRITES && theirs < mine && !gives_way(&f, first, kind))
             return REST_SLOW;
     } else if (!kind.writes && (k = quick_place(&f, &g, first, second, own, kind)) == 2) {
-        return 0;
+        return seems_old(cell, 0, first, kind) || seems_old(cell, 1, second, kind) ? REST_SLOW : 0;
     }
     uint64_t other, before = k ? second : first, beside = k ? first : second;
     if (!put(cell, before, k, own, kind, came, &other))
@@ -177,7 +165,7 @@ GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kep
         if (*came && kind.shared) // it stands in this one's place
             return 0;
     }
-    gr_store64(&cell->more[k].is, gr_word_more_of(kept & 0xffff, launch, kept >> 16, own));
+    gr_store64(&cell->more[k].is, gr_word_more_of(kept & 0xffff, (uint32_t)gr_grid_id(), kept >> 16, own));
     return 0;
 }
 

@@ -29,7 +29,6 @@ GR_INLINE uint64_t gr_load64(const uint64_t *at) {
     return __atomic_load_n((uint64_t *)gr_host(at), __ATOMIC_RELAXED);
 }
 GR_INLINE uint64_t gr_load64_of_block(const uint64_t *at) { return gr_load64(at); }
-GR_INLINE uint64_t gr_load64_if(const uint64_t *at, int wanted) { return wanted ? gr_load64(at) : 0; }
 GR_INLINE uint32_t gr_load32(const uint32_t *at) {
     return __atomic_load_n((uint32_t *)gr_host(at), __ATOMIC_RELAXED);
 }
