@@ -40,6 +40,10 @@ static void tell_sites(const GrModule *m) {
         if (count[k])
             fprintf(stderr, "; %u %s", count[k], text[k]);
     fputc('\n', stderr);
+    if (m->link_registers)
+        fprintf(stderr,
+                "gpurace: its functions can be compiled once for all kernels: ptxas -c -maxrregcount=%u\n",
+                m->link_registers);
 }
 
 // Of a large module the text comes out piece by piece.

@@ -124,6 +124,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     GR_TRY(describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
+    m->has_lines = (*parsed)->n_files > 0;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
@@ -222,6 +223,7 @@ static void free_module(LoadedModule *m) {
     gr_vec_free(&m->ready);
     gr_arena_free(&m->arena);
     free(m->text);
+    free(m->linked);
     free(m);
 }
 
@@ -364,6 +366,12 @@ static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, c
         LoadedModule *m = add_container(containers[i], GR_FATBIN_UNBOUNDED, name, &arena, &built[i]);
         if (!m)
             goto done;
+        Fatbin *fb;
+        if (!m->pub.rewritten &&
+            gr_fatbin_parse(containers[i], GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK) {
+            m->container = fb->data;
+            m->container_len = fb->size;
+        }
         units[i] = m;
         used += m->pub.rewritten;
         if (i)

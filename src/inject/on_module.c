@@ -6,24 +6,39 @@
 #include "fatbin/fatbin.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---- modules and libraries -------------------------------------------------------------------------------
 
-// One load, as the three steps around it: what goes in, whether it went, what came out.
+// One load, as the steps around it: what goes in, what is tried next if it does not go, what came out.
 typedef struct Load {
     LoadedModule *list;
-    const void *image; // what the driver gets
-    bool changed;
+    const void *image; // what the driver gets; NULL: the program's file
+    bool changed;      // it is not the program's
+    // Tried next: what is rewritten but not linked (NULL: `image` is not linked), then the program's own.
+    const void *unlinked, *original;
 } Load;
 
-static Load begin_load(const void *image, size_t len, const char *file) {
+static Load prepare(const void *image, size_t len, const char *file) {
     const void *instead = NULL;
-    gr_session_lock();
     Load l = {.list = file ? gr_modules_prepare_file(file, &instead)
-                           : gr_modules_prepare(image, len, NULL, &instead)};
-    gr_session_unlock();
+                           : gr_modules_prepare(image, len, NULL, &instead),
+              .original = image};
     l.changed = instead != NULL;
     l.image = instead ? instead : image;
+    return l;
+}
+
+static Load begin_load(const void *image, const char *file) {
+    gr_session_lock();
+    Load l = prepare(image, GR_FATBIN_UNBOUNDED, file);
+    // What is not changed may be a wrapper of the program that has rewritten code already.
+    const void *linked = l.list && (l.changed || l.list->wrapped) ? gr_modules_link(l.list) : NULL;
+    if (linked) {
+        l.unlinked = l.image;
+        l.image = linked;
+    }
+    gr_session_unlock();
     return l;
 }
 
@@ -31,6 +46,24 @@ static void refuse(Load *l, CUresult error) {
     gr_session_lock();
     gr_modules_refused(l->list, error);
     gr_session_unlock();
+}
+
+// The driver has answered. True: it refused, and l->image is now the next to try.
+static bool try_next(Load *l, CUresult rc) {
+    if (rc == CUDA_SUCCESS || (!l->unlinked && !l->changed))
+        return false;
+    if (l->unlinked) {
+        gr_session_lock();
+        gr_modules_not_linked(l->list, rc);
+        gr_session_unlock();
+        l->image = l->unlinked;
+        l->unlinked = NULL;
+        return true;
+    }
+    refuse(l, rc);
+    l->image = l->original;
+    l->changed = false;
+    return true;
 }
 
 static CUresult end_load(const Load *l, CUresult rc, CUmodule module, CUlibrary library) {
@@ -48,12 +81,11 @@ CUresult gr_on_module_load_data(CUresult (*real)(CUmodule *, const void *), CUmo
                                 const void *image) {
     if (!out || !image)
         return real(out, image);
-    Load l = begin_load(image, GR_FATBIN_UNBOUNDED, NULL);
-    CUresult rc = real(out, l.image);
-    if (rc != CUDA_SUCCESS && l.changed) {
-        refuse(&l, rc);
-        rc = real(out, image);
-    }
+    Load l = begin_load(image, NULL);
+    CUresult rc;
+    do
+        rc = real(out, l.image);
+    while (try_next(&l, rc));
     return end_load(&l, rc, *out, NULL);
 }
 
@@ -63,12 +95,11 @@ CUresult gr_on_module_load_data_ex(CUresult (*real)(CUmodule *, const void *, un
                                    void **values) {
     if (!out || !image)
         return real(out, image, n, options, values);
-    Load l = begin_load(image, GR_FATBIN_UNBOUNDED, NULL);
-    CUresult rc = real(out, l.image, n, options, values);
-    if (rc != CUDA_SUCCESS && l.changed) {
-        refuse(&l, rc);
-        rc = real(out, image, n, options, values);
-    }
+    Load l = begin_load(image, NULL);
+    CUresult rc;
+    do
+        rc = real(out, l.image, n, options, values);
+    while (try_next(&l, rc));
     return end_load(&l, rc, *out, NULL);
 }
 
@@ -77,13 +108,11 @@ CUresult gr_on_module_load(CUresult (*real)(CUmodule *, const char *), CUmodule 
         (CUresult(*)(CUmodule *, const void *))gr_driver_function("cuModuleLoadData");
     if (!out || !file || !load)
         return real(out, file);
-    Load l = begin_load(NULL, 0, file);
-    CUresult rc = l.changed ? load(out, l.image) : CUDA_ERROR_NOT_SUPPORTED;
-    if (rc != CUDA_SUCCESS) {
-        if (l.changed)
-            refuse(&l, rc);
-        rc = real(out, file);
-    }
+    Load l = begin_load(NULL, file);
+    CUresult rc;
+    do
+        rc = l.image ? load(out, l.image) : real(out, file);
+    while (try_next(&l, rc));
     return end_load(&l, rc, *out, NULL);
 }
 
@@ -93,12 +122,11 @@ CUresult gr_on_library_load_data(CUresult (*real)(CUlibrary *, const void *, CUj
                                  unsigned n_jit, CUlibraryOption *options, void **values, unsigned n) {
     if (!out || !code)
         return real(out, code, jit, jit_values, n_jit, options, values, n);
-    Load l = begin_load(code, GR_FATBIN_UNBOUNDED, NULL);
-    CUresult rc = real(out, l.image, jit, jit_values, n_jit, options, values, n);
-    if (rc != CUDA_SUCCESS && l.changed) {
-        refuse(&l, rc);
-        rc = real(out, code, jit, jit_values, n_jit, options, values, n);
-    }
+    Load l = begin_load(code, NULL);
+    CUresult rc;
+    do
+        rc = real(out, l.image, jit, jit_values, n_jit, options, values, n);
+    while (try_next(&l, rc));
     return end_load(&l, rc, NULL, *out);
 }
 
@@ -111,14 +139,12 @@ CUresult gr_on_library_load_file(CUresult (*real)(CUlibrary *, const char *, CUj
     LoadData load = (LoadData)gr_driver_function("cuLibraryLoadData");
     if (!out || !file || !load)
         return real(out, file, jit, jit_values, n_jit, options, values, n);
-    Load l = begin_load(NULL, 0, file);
-    CUresult rc =
-        l.changed ? load(out, l.image, jit, jit_values, n_jit, options, values, n) : CUDA_ERROR_NOT_SUPPORTED;
-    if (rc != CUDA_SUCCESS) {
-        if (l.changed)
-            refuse(&l, rc);
-        rc = real(out, file, jit, jit_values, n_jit, options, values, n);
-    }
+    Load l = begin_load(NULL, file);
+    CUresult rc;
+    do
+        rc = l.image ? load(out, l.image, jit, jit_values, n_jit, options, values, n)
+                     : real(out, file, jit, jit_values, n_jit, options, values, n);
+    while (try_next(&l, rc));
     return end_load(&l, rc, NULL, *out);
 }
 
@@ -192,18 +218,21 @@ CUresult gr_on_kernel_get_function(CUresult (*real)(CUfunction *, CUkernel), CUf
 typedef struct LinkState {
     LoadedModule *list;
     const void *image;
+    Arena arena; // of the inputs' options
 } LinkState;
 
 static LinkState *link_state(CUlinkState state) {
     LinkState *l = gr_map_get_u64(&gr_session.links, (uintptr_t)state);
-    if (!l && (l = calloc(1, sizeof *l)))
+    if (!l && (l = calloc(1, sizeof *l))) {
+        gr_arena_init(&l->arena);
         gr_map_put_u64(&gr_session.links, (uintptr_t)state, l);
+    }
     return l;
 }
 
 static Load begin_link(CUlinkState state, const void *data, size_t size, const char *file) {
-    Load l = begin_load(data, size, file);
     gr_session_lock();
+    Load l = prepare(data, size, file);
     LinkState *link = link_state(state);
     if (link && l.list) {
         LoadedModule *last = l.list;
@@ -216,7 +245,37 @@ static Load begin_link(CUlinkState state, const void *data, size_t size, const c
     return l;
 }
 
-// Only one PTX text can be handed on in place of one input; l.list has more when it is a wrapper, which no linker takes.
+typedef CUresult (*AddData)(CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned,
+                            CUjit_option *, void **);
+
+// The rewritten PTX as an input, with the program's options and how many registers its functions may take, if the program does not say that. Only
+// one PTX text can be handed on in place of one input; l->list has more when it is a wrapper, which no linker takes.
+static CUresult add_rewritten(AddData add, CUlinkState state, const Load *l, const char *name, unsigned n,
+                              CUjit_option *options, void **values) {
+    void *text = (void *)(uintptr_t)l->image;
+    size_t len = l->list->text_len + 1;
+    bool limited = !l->list->pub.link_registers;
+    for (unsigned k = 0; k < n && options; k++)
+        limited |= options[k] == CU_JIT_MAX_REGISTERS;
+    gr_session_lock();
+    LinkState *link = limited ? NULL : link_state(state);
+    CUjit_option *more = link ? GR_NEW_ARRAY(&link->arena, CUjit_option, (size_t)n + 1) : NULL;
+    void **more_values = link ? GR_NEW_ARRAY(&link->arena, void *, (size_t)n + 1) : NULL;
+    gr_session_unlock();
+    if (!more || !more_values || (n && (!options || !values)))
+        return add(state, CU_JIT_INPUT_PTX, text, len, name, n, options, values);
+    if (n) {
+        memcpy(more, options, n * sizeof *more);
+        memcpy(more_values, values, n * sizeof *more_values);
+    }
+    more[n] = CU_JIT_MAX_REGISTERS;
+    more_values[n] = (void *)(uintptr_t)l->list->pub.link_registers;
+    CUresult rc = add(state, CU_JIT_INPUT_PTX, text, len, name, n + 1, more, more_values);
+    if (n) // some are answers
+        memcpy(values, more_values, n * sizeof *values);
+    return rc;
+}
+
 CUresult gr_on_link_add_data(CUresult (*real)(CUlinkState, CUjitInputType, void *, size_t, const char *,
                                               unsigned, CUjit_option *, void **),
                              CUlinkState state, CUjitInputType type, void *data, size_t size,
@@ -224,8 +283,7 @@ CUresult gr_on_link_add_data(CUresult (*real)(CUlinkState, CUjitInputType, void 
     Load l = begin_link(state, data, size, NULL);
     if (!l.changed)
         return real(state, type, data, size, name, n, options, values);
-    CUresult rc = real(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)l.image, l.list->text_len + 1, name, n,
-                       options, values);
+    CUresult rc = add_rewritten(real, state, &l, name, n, options, values);
     if (rc == CUDA_SUCCESS)
         return rc;
     refuse(&l, rc);
@@ -236,14 +294,11 @@ CUresult gr_on_link_add_file(CUresult (*real)(CUlinkState, CUjitInputType, const
                                               CUjit_option *, void **),
                              CUlinkState state, CUjitInputType type, const char *path, unsigned n,
                              CUjit_option *options, void **values) {
-    typedef CUresult (*AddData)(CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned,
-                                CUjit_option *, void **);
     AddData add = (AddData)gr_driver_function("cuLinkAddData");
     Load l = begin_link(state, NULL, 0, path);
     if (!l.changed || !add)
         return real(state, type, path, n, options, values);
-    CUresult rc = add(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)l.image, l.list->text_len + 1, path, n,
-                      options, values);
+    CUresult rc = add_rewritten(add, state, &l, path, n, options, values);
     if (rc == CUDA_SUCCESS)
         return rc;
     refuse(&l, rc);
@@ -270,6 +325,8 @@ CUresult gr_on_link_destroy(CUresult (*real)(CUlinkState), CUlinkState state) {
     LinkState *link = gr_map_remove_u64(&gr_session.links, (uintptr_t)state);
     if (link && link->image) // its memory goes with the linker
         gr_modules_unalias(link->image);
+    if (link)
+        gr_arena_free(&link->arena);
     free(link);
     gr_session_unlock();
     return real(state);

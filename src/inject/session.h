@@ -25,6 +25,9 @@ typedef struct LoadedModule {
     Arena arena;       // of info's texts
     char *text;        // what was handed to the driver instead of the program's image
     size_t text_len;
+    void *linked;          // machine code of it and of all behind it; NULL: none was made (linking.c)
+    const void *container; // of a unit that is not rewritten, the program's; NULL where it is not kept
+    size_t container_len;
     uint64_t records_offset;
     const char *unchecked;
     CUmodule module; // one of the two, or none yet
@@ -34,6 +37,7 @@ typedef struct LoadedModule {
     bool recorded;             // its MODULE record is written
     bool wrapped;              // stands in a fatbin wrapper of the program (wrappers.c)
     struct Declared *declared; // declared.c; NULL unless the engine wants to know
+    bool has_lines;            // its PTX names lines of the source
     bool aliased;              // some image of ours or of the driver's means it
     size_t original_len;       // of the program's PTX, of which pub.hash is
     Map kernels;               // by name -> Kernel; of the first of those behind a handle
@@ -126,6 +130,14 @@ bool gr_module_attach(LoadedModule *m);
 
 // The context that is current in this thread, or NULL.
 CUcontext gr_current_context(void);
+
+// ---- linking.c, with the lock held -------------------------------------------------------------------------------------
+
+// On a GPU, if the engine wishes it: machine code of all of these modules, for the driver to load. It stays as long as the first of them. NULL:
+// they are to be loaded as they are.
+const void *gr_modules_link(LoadedModule *list);
+// The driver refused it with `error`: it is gone.
+void gr_modules_not_linked(LoadedModule *list, CUresult error);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way in that a real GPU needs, tested without one: fatbin wrappers of the program are rewritten before its runtime
 // registers them. What follows (the CPU device and its runtime) then meets rewritten PTX that it was never handed by an
-// interposed call. Usage: test_wrappers LIBGPURACE CPU_DEVICE_DIR PROGRAM PROGRAM_BUILT_WITH_RDC
+// interposed call. And modules of an engine that wants them linked (the tracker) go through the driver's linker. Usage:
+// test_wrappers LIBGPURACE CPU_DEVICE_DIR PROGRAM PROGRAM_BUILT_WITH_RDC THE_SAME_WITHOUT_MACHINE_CODE
+#include "base/str.h"
 #include "engines/core/engine.h"
 #include "report/report.h"
 
@@ -19,21 +21,30 @@
 static char **args;
 static gr_error err;
 
-static void run(const char *program, const char *kernel, const char *file, GrReport *report) {
+// What the program and gpurace write on standard error comes out as `said`, which the caller frees.
+static void run(const char *program, const char *kernel, const char *options, const char *file,
+                GrReport *report, char **said) {
+    char log[64];
+    size_t len;
+    snprintf(log, sizeof log, "%s.log", file);
     assert_int_equal(gr_results_create(file, &err), GR_OK);
     pid_t pid = fork();
     if (pid == 0) {
         char preload[3000];
         snprintf(preload, sizeof preload, "%s:%s/libcuda.so.1:%s/libcudart.so.13", args[1], args[2], args[2]);
         setenv("GPURACE_RESULTS", file, 1);
-        setenv("GPURACE_MERGED_OPTIONS", "device=gpu", 1); // so that wrappers are rewritten
+        setenv("GPURACE_MERGED_OPTIONS", options, 1);
         setenv("LD_PRELOAD", preload, 1);
+        if (!freopen(log, "w", stderr))
+            _exit(126);
         execl(program, program, kernel, "sync", (char *)NULL);
         _exit(127);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
+    assert_int_equal(gr_file_read(log, said, &len, &err), GR_OK);
+    unlink(log);
     GrResultsView view;
     assert_int_equal(gr_results_open(file, &view, &err), GR_OK);
     gr_report_init(report);
@@ -43,16 +54,22 @@ static void run(const char *program, const char *kernel, const char *file, GrRep
     gr_results_close(&view);
 }
 
-static void test_kernel(const char *program, const char *kernel, GrVerdict verdict) {
+// device=gpu, so that wrappers are rewritten. `says`: what gpurace says of the loading, or NULL.
+static void test_kernel(const char *program, const char *kernel, const char *options, unsigned unchecked,
+                        const char *says, GrVerdict verdict) {
     char file[] = "/tmp/gpurace-test-wrappers-XXXXXX";
     close(mkstemp(file));
     GrReport report;
-    run(program, kernel, file, &report);
+    char *said;
+    run(program, kernel, options, file, &report, &said);
+    if (says && !strstr(said, says))
+        fail_msg("'%s' is not in:\n%s", says, said);
+    free(said);
     for (size_t i = 0; i < report.reasons.len; i++)
         print_message("%s\n", report.reasons.data[i].text);
     assert_int_equal(report.verdict, verdict);
     assert_int_equal(report.modules_checked, 1); // not rewritten a second time when the runtime loads it
-    assert_int_equal(report.modules_unchecked, 0);
+    assert_int_equal(report.modules_unchecked, unchecked);
     assert_int_equal(report.launches_checked, 1);
     gr_report_free(&report);
     unlink(file);
@@ -60,26 +77,37 @@ static void test_kernel(const char *program, const char *kernel, GrVerdict verdi
 
 static void test_racy(void **state) {
     (void)state;
-    test_kernel(args[3], "racy", GR_VERDICT_RACES);
+    test_kernel(args[3], "racy", "device=gpu", 0, NULL, GR_VERDICT_RACES);
 }
 
 static void test_quiet(void **state) {
     (void)state;
-    test_kernel(args[3], "quiet", GR_VERDICT_CLEAN);
+    test_kernel(args[3], "quiet", "device=gpu", 0, NULL, GR_VERDICT_CLEAN);
 }
 
 // The runtime registers each unit's container, rewritten by then, and loads a list of them.
 static void test_linked(void **state) {
     (void)state;
-    test_kernel(args[4], "racy", GR_VERDICT_RACES);
-    test_kernel(args[4], "quiet", GR_VERDICT_CLEAN);
+    test_kernel(args[4], "racy", "device=gpu", 0, NULL, GR_VERDICT_RACES);
+    test_kernel(args[4], "quiet", "device=gpu", 0, NULL, GR_VERDICT_CLEAN);
+}
+
+// What the tracker rewrites is linked: it finds in it what it finds elsewhere.
+static void test_tracker(void **state) {
+    (void)state;
+    const char *options = "device=gpu engine=tracker verbose";
+    test_kernel(args[3], "racy", options, 0, "ends.cu: linked in ", GR_VERDICT_RACES);
+    test_kernel(args[3], "quiet", options, 0, "ends.cu: linked in ", GR_VERDICT_CLEAN);
+    test_kernel(args[4], "racy", options, 0, "ends.cu: linked in ", GR_VERDICT_RACES);
+    // The device's runtime is a unit that this driver's linker does not take.
+    test_kernel(args[5], "racy", options, 1, "ends.cu is not linked, but loaded as PTX: ", GR_VERDICT_RACES);
 }
 
 int main(int argc, char **argv) {
-    if (argc < 5)
+    if (argc < 6)
         return 2;
     args = argv;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_racy), cmocka_unit_test(test_quiet),
-                                       cmocka_unit_test(test_linked)};
+                                       cmocka_unit_test(test_linked), cmocka_unit_test(test_tracker)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "engines/tracker/launches.h"
 #include "engines/tracker/memory.h"
 #include "engines/tracker/options.h"
+#include "engines/tracker/pass/registers.h"
 #include "engines/tracker/pass/tracker_pass.h"
 #include "options/options.h"
 
@@ -170,7 +171,10 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
                         .user = t};
     m->record_bytes = gr_tracker_area_bytes(m->n_sites);
     m->record_tag = gr_tracker_decoder.tag;
-    return gr_tracker_rewrite(ptx, &o, m->checked_sites, err);
+    gr_status st = gr_tracker_rewrite(ptx, &o, m->checked_sites, err);
+    if (st == GR_OK) // the runtime is long, and is compiled once for each kernel where it is not linked
+        m->link_registers = gr_registers_most(ptx);
+    return st;
 }
 
 static gr_status tracker_loaded(void *self, GrModule *m,

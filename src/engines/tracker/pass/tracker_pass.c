@@ -9,6 +9,7 @@
 #include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
+#include "engines/tracker/pass/registers.h"
 #include "engines/tracker/pass/work.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
@@ -464,34 +465,6 @@ done:
 
 // ---- A module --------------------------------------------------------------------------------------------------
 
-// Instructions that take more registers at once than the limit leaves.
-static bool takes_many(const PtxModule *m) {
-    for (uint32_t k = 0; k < m->n_funcs; k++)
-        for (const PtxStmt *s = m->funcs[k]->first; s; s = s->next)
-            if (s->kind == PTX_INSTR && (s->instr->op == PTX_OP_WGMMA || s->instr->op == PTX_OP_TCGEN05))
-                return true;
-    return false;
-}
-
-// A kernel that says nothing of its blocks may be launched with 1024 threads, and a multiprocessor has 65536 registers. With the runtime's
-// calls the assembler would take more than 64 for each thread, and such a launch would fail.
-static gr_status limit_registers(PtxModule *m, gr_error *err) {
-    for (uint32_t k = 0; k < m->n_funcs && !takes_many(m); k++) {
-        PtxFunc *f = m->funcs[k];
-        const char *has = f->directives ? f->directives : "";
-        if (!f->is_entry || strstr(has, ".maxnreg") || strstr(has, ".minnctapersm") || strstr(has, "ntid"))
-            continue;
-        StrBuf text = {0};
-        gr_str_addf(&text, "%s%s.maxnreg 64", has, *has ? " " : "");
-        const char *copy = text.oom ? NULL : gr_arena_strdup(&m->arena, text.data);
-        gr_str_free(&text);
-        if (!copy)
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        f->directives = copy;
-    }
-    return GR_OK;
-}
-
 // A kernel that is not wanted, but may call a function that is: what its threads do to synchronize counts there.
 static gr_status mark_callers(const TrackerWork *w, bool *marked) {
     PtxModule *m = w->module;
@@ -550,7 +523,7 @@ gr_status gr_tracker_rewrite(PtxModule *m, const TrackerOptions *o, GrSiteStatus
         GR_TRY(o->choose(o->user, m, status, err));
     }
     GR_TRY(gr_runtime_raise(m, err));
-    GR_TRY(limit_registers(m, err));
+    GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_link(m, m->sm >= 90 ? o->cluster_runtime : o->runtime, o->suffix, err));
     GR_TRY(rewrite_functions(&w, n_funcs, followed));
     if (m->nomem)
