@@ -2,19 +2,17 @@
 // A libcuda.so.1 that runs nothing: it stands in for NVIDIA's in the tests of the injection. It writes what it is asked to
 // the file $STUB_LOG, and a "launch" of a kernel named race* stores into the first slot of the module's control variable
 // what a device runtime would.
+#include "stub_driver.h"
+
 #include "engines/collider/device/record.h"
 
-#include <cuda.h>
-#undef cuGetProcAddress
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-static void say(const char *fmt, ...) {
+void stub_say(const char *fmt, ...) {
     FILE *f = getenv("STUB_LOG") ? fopen(getenv("STUB_LOG"), "a") : NULL;
     if (!f)
         return;
@@ -39,60 +37,79 @@ typedef struct Function {
 
 static int context;
 
-EXPORT CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
-EXPORT CUresult cuDeviceGetCount(int *n) { return *n = 1, CUDA_SUCCESS; }
-EXPORT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
-    (void)d;
-    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+STUB_EXPORT CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
+STUB_EXPORT CUresult cuDeviceGetCount(int *n) {
+    return *n = getenv("STUB_UNLIKE_DEVICES") ? 2 : 1, CUDA_SUCCESS;
+}
+STUB_EXPORT CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
+    *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 - d : 0;
     return CUDA_SUCCESS;
 }
-EXPORT CUresult cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
+STUB_EXPORT CUresult cuCtxGetDevice(CUdevice *d) { return *d = 0, CUDA_SUCCESS; }
 // What the name stands for from 13.0 on has two parameters. The injection passes one: it must not ask for the newest.
-EXPORT CUresult cuCtxGetDevice_v2(CUdevice *d, CUcontext c) {
+STUB_EXPORT CUresult cuCtxGetDevice_v2(CUdevice *d, CUcontext c) {
     (void)d, (void)c;
     abort();
 }
-EXPORT CUresult cuCtxGetCurrent(CUcontext *c) { return *c = (CUcontext)&context, CUDA_SUCCESS; }
-EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
-    (void)d;
+static CUcontext current; // with $STUB_NO_CONTEXT; else there always is one
+STUB_EXPORT CUresult cuCtxGetCurrent(CUcontext *c) {
+    return *c = getenv("STUB_NO_CONTEXT") ? current : (CUcontext)&context, CUDA_SUCCESS;
+}
+STUB_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext c) {
+    stub_say("context push");
+    return current = c, CUDA_SUCCESS;
+}
+STUB_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *c) {
+    stub_say("context pop");
+    return *c = current, current = NULL, CUDA_SUCCESS;
+}
+STUB_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
+    stub_say("context retain %d", d);
     return *c = (CUcontext)&context, CUDA_SUCCESS;
 }
-EXPORT CUresult cuCtxSynchronize(void) { return CUDA_SUCCESS; }
-EXPORT CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags) {
+STUB_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice d) {
+    stub_say("context release %d", d);
+    return CUDA_SUCCESS;
+}
+STUB_EXPORT CUresult cuCtxSynchronize(void) { return CUDA_SUCCESS; }
+STUB_EXPORT CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags) {
     (void)p;
-    say("register %zu %u", n, flags);
+    stub_say("register %zu %u", n, flags);
     return getenv("STUB_NO_REGISTER") ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
-EXPORT CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) {
+STUB_EXPORT CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) {
     (void)flags;
     return *p = calloc(1, n), CUDA_SUCCESS;
 }
-EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned flags) {
+STUB_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned flags) {
     (void)flags;
     return *out = (CUdeviceptr)(uintptr_t)p, CUDA_SUCCESS;
 }
-EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t n) {
+STUB_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t n) {
     memcpy((void *)(uintptr_t)dst, src, n);
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
+STUB_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
     Module *m = calloc(1, sizeof *m);
     m->image = image;
-    say("load %.20s", (const char *)image);
+    stub_say("load %.20s", (const char *)image);
     if (strstr(m->image, "REFUSE_REWRITTEN") && strstr(m->image, "@gr"))
         return CUDA_ERROR_INVALID_PTX;
+    if (!strncmp(image, "// linked", 9) && getenv("STUB_LINK") && !strcmp(getenv("STUB_LINK"), "output"))
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
     const char *control = strstr(m->image, "__gr"), *end = control ? strstr(control, "_control") : NULL;
     while (control && end && memchr(control, '\n', (size_t)(end - control)))
         control = strstr(control + 1, "__gr");
     if (end)
         snprintf(m->control_name, sizeof m->control_name, "%.*s_control", (int)(end - control), control);
-    say("module %s control %s", strstr(m->image, "@gr") ? "rewritten" : "original", m->control_name);
+    stub_say("module %s control %s", strstr(m->image, "@gr") ? "rewritten" : "original", m->control_name);
     *out = (CUmodule)m;
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *size, CUmodule module, const char *name) {
+STUB_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *size, CUmodule module,
+                                          const char *name) {
     Module *m = (Module *)module;
     if (strcmp(name, m->control_name))
         return CUDA_ERROR_NOT_FOUND;
@@ -101,7 +118,7 @@ EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *size, CUmodule m
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
+STUB_EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name) {
     Function *f = calloc(1, sizeof *f);
     f->module = (Module *)module;
     snprintf(f->name, sizeof f->name, "%s", name);
@@ -112,7 +129,7 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char
 static CUresult launch(const char *entry, CUfunction func) {
     Function *f = (Function *)func;
     const GrControl *c = &f->module->control;
-    say("%s %s", entry, f->name);
+    stub_say("%s %s", entry, f->name);
     if (strncmp(f->name, "race", 4) || !c->slots)
         return strncmp(f->name, "bad", 3) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     GrSlot *s = (GrSlot *)(uintptr_t)c->slots + GR_CLASS_COUNT + GR_CLASS_LOST_UPDATE;
@@ -125,25 +142,26 @@ static CUresult launch(const char *entry, CUfunction func) {
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra) {
+STUB_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
+                                    void **extra) {
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)params,
         (void)extra;
     return launch("cuLaunchKernel", f);
 }
-EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
-                                    void **extra);
-EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                    unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params,
-                                    void **extra) {
+STUB_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                         unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                         void **params, void **extra);
+STUB_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                         unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                         void **params, void **extra) {
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)params,
         (void)extra;
     return launch("cuLaunchKernel_ptsz", f);
 }
 
-EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
-                                    CUdriverProcAddressQueryResult *found) {
+STUB_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
+                                         CUdriverProcAddressQueryResult *found) {
     char symbol[80];
     const char *suffix = "";
     (void)found;
@@ -151,7 +169,9 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, c
         suffix = "_ptsz";
     else if (!strcmp(name, "cuModuleGetGlobal") || !strcmp(name, "cuMemcpyHtoD") ||
              !strcmp(name, "cuMemHostRegister") || !strcmp(name, "cuMemHostGetDevicePointer") ||
-             (!strcmp(name, "cuGetProcAddress") && version >= 12000))
+             !strcmp(name, "cuCtxPushCurrent") || !strcmp(name, "cuCtxPopCurrent") ||
+             !strcmp(name, "cuDevicePrimaryCtxRelease") || !strcmp(name, "cuLinkCreate") ||
+             !strcmp(name, "cuLinkAddData") || (!strcmp(name, "cuGetProcAddress") && version >= 12000))
         suffix = "_v2";
     else if (!strcmp(name, "cuCtxGetDevice") && version >= 13000)
         suffix = "_v2";

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver-API program for the tests of the injection: stub_program ROUTE KERNEL END [PTX file].
 //
-//   ROUTE  how it finds the driver: link, dlsym, proc, ptsz (cuGetProcAddress with per-thread streams)
+//   ROUTE  how it finds the driver: link, dlsym, proc, ptsz (cuGetProcAddress with per-thread streams); linker: as link, and has the
+//          driver link the PTX; limited: and says how many registers it may take
 //   END    what it does after its launch: sync, return (without waiting), _exit, crash, hang, fork, three (exit status 3),
 //          again (launches 70000 times)
 #include <cuda.h>
 #undef cuGetProcAddress
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +39,24 @@ static void link_all(void) {
     get_function = cuModuleGetFunction;
     launch = cuLaunchKernel;
     synchronize = cuCtxSynchronize;
+}
+
+// What the linker makes stays until the program ends.
+static CUresult load_linked(CUmodule *out, const char *image, bool limited) {
+    char log[100];
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_MAX_REGISTERS};
+    void *values[] = {log, (void *)sizeof log, (void *)40};
+    CUlinkState state;
+    void *made;
+    size_t size;
+    CUresult rc = cuLinkCreate(0, NULL, NULL, &state);
+    if (rc == CUDA_SUCCESS)
+        rc = cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)image, strlen(image) + 1, "image",
+                           limited ? 3 : 2, options, values);
+    if (rc == CUDA_SUCCESS)
+        rc = cuLinkComplete(state, &made, &size);
+    return rc == CUDA_SUCCESS ? load(out, made) : rc;
 }
 
 static void look_up_all(const char *route) {
@@ -91,11 +112,13 @@ int main(int argc, char **argv) {
         image[fread(image, 1, sizeof image - 1, file)] = 0;
         fclose(file);
     }
-    if (!strcmp(argv[1], "link"))
+    bool limited = !strcmp(argv[1], "limited"), linker = limited || !strcmp(argv[1], "linker");
+    if (linker || !strcmp(argv[1], "link"))
         link_all();
     else
         look_up_all(argv[1]);
-    if (cuInit(0) || load(&module, image) || get_function(&f, module, argv[2]))
+    if (cuInit(0) || (linker ? load_linked(&module, image, limited) : load(&module, image)) ||
+        get_function(&f, module, argv[2]))
         return 12;
     int times = !strcmp(argv[3], "again") ? 70000 : 1;
     CUresult rc = CUDA_SUCCESS;

@@ -133,6 +133,53 @@ class Routes(unittest.TestCase):
         self.assertIn("--kernel '^race'", run.report["reproduce"])
 
 
+class Linking(unittest.TestCase):
+    """Modules that the tracker rewrote are linked; where that fails, they are loaded as PTX."""
+
+    def load(self, route="link", **env):
+        run = Run(self, route, "quiet", "sync", options=["--engine", "tracker", "--verbose"], env=env)
+        self.assertEqual((run.status, run.stdout), (0, "launched: 0\n"), run.stderr)
+        return run, [line for line in run.log.splitlines() if line.startswith(("link", "input", "unlinked", "context", "load ", "module "))]
+
+    def test_linked(self):
+        run, log = self.load()
+        self.assertEqual(log, ["link registers 64", "input 1 options 0 registers 0", "unlinked", "load // linked",
+                               "module rewritten control __gr1_control"])
+        self.assertRegex(run.stderr, r"module module 1: linked in \d+\.\d\d s, with at most 64 registers for each thread")
+
+    def test_refused_input(self):
+        run, log = self.load(STUB_LINK="input")
+        self.assertEqual(log[2:], ["unlinked", "load .version 8.0", "module rewritten control __gr1_control"])
+        self.assertIn("module module 1 is not linked, but loaded as PTX: no inputs today", run.stderr)
+
+    def test_refused_output(self):
+        run, log = self.load(STUB_LINK="output")
+        self.assertEqual(log[3:], ["load // linked", "load .version 8.0", "module rewritten control __gr1_control"])
+        self.assertIn("module module 1 is loaded as PTX: the driver refused what it had linked (CUDA error 209)", run.stderr)
+
+    def test_without_a_context(self):
+        _, log = self.load(STUB_NO_CONTEXT="1")
+        self.assertEqual(log[:7], ["context retain 0", "context push", "link registers 64", "input 1 options 0 registers 0", "unlinked",
+                                   "context pop", "context release 0"])
+
+    def test_devices_that_differ(self):
+        _, log = self.load(STUB_UNLIKE_DEVICES="1")
+        self.assertEqual(log, ["load .version 8.0", "module rewritten control __gr1_control"])
+
+    def test_the_program_links(self):
+        _, log = self.load("linker")
+        self.assertEqual(log, ["link registers 0", "input 1 options 3 registers 64", "load // linked",
+                               "module rewritten control __gr1_control"])
+
+    def test_the_program_has_a_limit(self):
+        _, log = self.load("limited")
+        self.assertEqual(log[1], "input 1 options 3 registers 40")
+
+    def test_collider_is_not_linked(self):
+        run = Run(self, "link", "quiet", "sync")
+        self.assertNotIn("link", run.log)
+
+
 class Modules(unittest.TestCase):
     """What cannot be rewritten is loaded as it is, and named."""
 
