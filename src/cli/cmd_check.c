@@ -34,7 +34,9 @@ static int complain(int status, const gr_error *err) {
 }
 
 static void print_help(void) {
-    puts("usage: gpurace check [options] FILE... [-- WORDS...]\n\n"
+    puts("usage: gpurace check [options] FILE... [-- WORDS...]\n"
+         "       gpurace check [options] compile_commands.json\n"
+         "       gpurace check [options] --build COMMAND\n\n"
          "Looks for races in files without running a program. WORDS are for the engine.\n"
          "Options may stand before and behind the files.\n\noptions:");
     gr_options_help(OPT_CHECK, stdout);
@@ -183,8 +185,10 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
                 c->options.checker);
         return EXIT_USAGE;
     }
-    if (!c->files.len) {
-        fputs("gpurace: no file was given: gpurace check [options] FILE... [-- WORDS...]\n", stderr);
+    if (!c->files.len && !c->options.build[0]) {
+        fputs(
+            "gpurace: no file was given: gpurace check [options] FILE... [-- WORDS...], or --build COMMAND\n",
+            stderr);
         return EXIT_USAGE;
     }
     c->options.engine = c->options.checker = c->engine->name;

@@ -2,6 +2,8 @@
 // check — the verifier's way through the files: every kernel, each of its launches, each pair of accesses.
 #include "engines/verifier/verifier.h"
 
+#include "engines/verifier/build/build.h"
+#include "engines/verifier/build/compilers.h"
 #include "engines/verifier/decide/events.h"
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/launched.h"
@@ -10,6 +12,7 @@
 #include "engines/verifier/solve/cache.h"
 #include "engines/verifier/solve/child.h"
 #include "engines/verifier/solve/jobs.h"
+#include "options/options.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -447,16 +450,16 @@ done:
     return st;
 }
 
-// Sources are one program, for what one says of another's kernels.
-static gr_status check_sources(Check *c, const GrStaticInput *in, const char *const *files, size_t n,
-                               gr_error *err) {
+// Sources are one program, for what one says of another's kernels, unless it is known which programs they make.
+static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     gr_status st;
     GrHost host;
     GrHostCode code = {0};
-    GrHostInput what = {
-        .files = files, .n_files = n, .words = in->words, .kernels_only = c->set->launches != NULL};
-    while (in->words[what.n_words])
-        what.n_words++;
+    GrHostInput what = {.sources = build->sources.data,
+                        .n_sources = build->sources.len,
+                        .programs = build->programs.data,
+                        .n_programs = build->programs.len,
+                        .kernels_only = c->set->launches != NULL};
     for (unsigned k = 1; k <= 5; k++)
         what.classes |= (unsigned)c->set->facts[k] << k;
     gr_host_init(&host);
@@ -465,6 +468,7 @@ static gr_status check_sources(Check *c, const GrStaticInput *in, const char *co
         st = c->to->reason(c->to->user, "unknown: nvcc does not compile the files");
     if (st != GR_OK)
         goto done;
+    GR_TRY(say_all(c->to->reason, c->to->user, build->reasons.data, build->reasons.len));
     GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
     GR_TRY(say_all(c->to->remark, c->to->user, host.remarks.data, host.remarks.len));
     for (size_t k = 0; k < code.ptx.len; k++)
@@ -508,12 +512,33 @@ static void print_counts(const Check *c) {
             (unsigned long long)n.asked, (unsigned long long)n.kept);
 }
 
+// Where sources come from: the build, databases, and files by their names.
+static gr_status find_sources(const GrStaticInput *in, const GrVerifierSettings *set, GrBuild *b,
+                              gr_error *err) {
+    gr_status st = GR_OK;
+    if (in->options->build[0]) {
+        char library[PATH_MAX];
+        int n = snprintf(library, sizeof library, "%s/" GR_BUILD_LIBRARY, set->folder);
+        st = n < (int)sizeof library ? gr_build_watch(b, in->options->build, library, err)
+                                     : gr_fail(err, GR_ERR_LIMIT, "%s: the name is too long", set->folder);
+    }
+    for (size_t k = 0; k < in->n && st == GR_OK; k++) {
+        if (ends_with(in->files[k], ".json"))
+            st = gr_build_read_database(b, in->files[k], err);
+        else if (!ends_with(in->files[k], ".ptx"))
+            st = gr_build_add_file(b, in->files[k], err);
+    }
+    return st;
+}
+
 gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *set, const GrStaticSink *to,
                             gr_error *err) {
     gr_status st;
     Check c = {.set = set, .to = to};
-    VEC(const char *) sources = {0};
+    GrBuild build;
+    gr_build_init(&build, in->words);
     gr_terms_init(&c.terms);
+    GR_TRY(find_sources(in, set, &build, err));
     if (set->launches)
         GR_TRY(gr_launched_read(&c.launched, &c.terms, set->launches, err));
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
@@ -521,10 +546,8 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     for (size_t k = 0; k < in->n; k++)
         if (ends_with(in->files[k], ".ptx"))
             GR_TRY(check_ptx(&c, in->files[k], err));
-        else if (!gr_vec_push(&sources, in->files[k]))
-            GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
-    if (sources.len)
-        GR_TRY(check_sources(&c, in, sources.data, sources.len, err));
+    if (build.sources.len)
+        GR_TRY(check_sources(&c, &build, err));
     if (set->launches)
         GR_TRY(gr_launched_tell(&c.launched, set->launches, to, err));
     GR_TRY(to->remark(
@@ -533,7 +556,7 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
     if (set->verbose)
         print_counts(&c);
 done:
-    gr_vec_free(&sources);
+    gr_build_free(&build);
     gr_solver_free(c.solver);
     gr_cache_close(c.cache);
     if (set->launches)

@@ -8,11 +8,28 @@
 
 #include <stdio.h>
 
-typedef struct GrHostInput {
-    const char *const *files; // .cu (or .cc, .cpp) of one program; if more than one has a main: of several
-    size_t n_files;
-    const char *const *words; // the user's words for nvcc
+// A file that is compiled, and how.
+typedef struct GrHostSource {
+    const char *file;   // a .cu, or one that nvcc's or clang's words make something to compile
+    const char *folder; // where the compiler runs, and relative names in the words count from; NULL: here
+    const char *const *words; // the user's words for nvcc; of a host_only source for the C or C++ compiler
     size_t n_words;
+    bool host_only; // C or C++ without kernels: clang alone compiles it
+    bool c;         // of these: C
+} GrHostSource;
+
+// Sources that are linked together, by their numbers.
+typedef struct GrHostProgram {
+    const size_t *sources;
+    size_t n;
+} GrHostProgram;
+
+typedef struct GrHostInput {
+    const GrHostSource *sources;
+    size_t n_sources;
+    // Which of them make a program; without any: all together one, and if more than one has a main, each of these with all that have none.
+    const GrHostProgram *programs;
+    size_t n_programs;
     unsigned classes;  // bit n: facts of class n (GrFactClass)
     bool kernels_only; // PTX is wanted, and nothing of launches
 } GrHostInput;
@@ -35,7 +52,7 @@ void gr_host_code_free(GrHostCode *c);
 // and out->reasons says so.
 gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCode *code, gr_error *err);
 
-// The part without nvcc: bitcode files. GR_ERR_UNSUPPORTED: this build has no LLVM.
+// The part without nvcc: bitcode files, as one program, or as several where more than one has a main. GR_ERR_UNSUPPORTED: this build has no LLVM.
 gr_status gr_host_read(GrTerms *t, const char *const *bitcode, size_t n, unsigned classes, GrHost *out,
                        gr_error *err);
 

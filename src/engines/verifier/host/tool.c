@@ -53,6 +53,8 @@ gr_status gr_tool_run(const ToolWords *w, bool quiet, int *exit_status, gr_error
         argv[k] = (char *)(uintptr_t)w->words.data[k];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    if (w->folder)
+        posix_spawn_file_actions_addchdir_np(&actions, w->folder);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     // What a compiler has to say is no part of a report.
     if (quiet)
@@ -61,7 +63,9 @@ gr_status gr_tool_run(const ToolWords *w, bool quiet, int *exit_status, gr_error
     pid_t pid;
     int failed = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    gr_status st = failed ? gr_fail(err, GR_ERR_IO, "%s: %s", argv[0], strerror(failed)) : GR_OK;
+    gr_status st = failed ? gr_fail(err, GR_ERR_IO, "%s%s%s: %s", argv[0], w->folder ? ", started in " : "",
+                                    w->folder ? w->folder : "", strerror(failed))
+                          : GR_OK;
     free(argv);
     if (st != GR_OK)
         return st;
@@ -97,7 +101,7 @@ void gr_tool_print(const ToolWords *w, StrBuf *out) {
 
 gr_status gr_tool_folder(char *out, size_t size, gr_error *err) {
     const char *in = getenv("TMPDIR");
-    snprintf(out, size, "%s/gpurace-check-XXXXXX", in && *in ? in : "/tmp");
+    snprintf(out, size, "%s/gpurace-check-XXXXXX", in && *in == '/' ? in : "/tmp");
     return mkdtemp(out) ? GR_OK : gr_fail(err, GR_ERR_IO, "%s: %s", out, strerror(errno));
 }
 

@@ -9,6 +9,7 @@
 
 typedef struct ToolWords {
     VEC(const char *) words; // not owned
+    const char *folder;      // where it runs; NULL: here
 } ToolWords;
 
 // The path of nvcc: in $CUDA_HOME, on PATH, in /usr/local/cuda, or the one of this build; NULL: there is none.

@@ -13,13 +13,15 @@ int main(int argc, char **argv) {
             in.classes |= *c >= '1' && *c <= '5' ? 1u << (*c - '0') : 0;
         k = 3;
     }
-    in.files = (const char *const *)argv + k;
-    for (; k < argc && strcmp(argv[k], "--"); k++)
-        in.n_files++;
-    if (k < argc) {
-        in.words = (const char *const *)argv + k + 1;
-        in.n_words = (size_t)(argc - k - 1);
-    }
+    int from = k;
+    while (k < argc && strcmp(argv[k], "--"))
+        k++;
+    GrHostSource *sources = calloc((size_t)argc, sizeof *sources);
+    for (int f = from; f < k && sources; f++)
+        sources[in.n_sources++] = (GrHostSource){.file = argv[f],
+                                                 .words = (const char *const *)argv + k + 1,
+                                                 .n_words = k < argc ? (size_t)(argc - k - 1) : 0};
+    in.sources = sources;
     GrTerms t;
     GrHost host;
     GrHostCode code;
@@ -37,5 +39,6 @@ int main(int argc, char **argv) {
     gr_host_code_free(&code);
     gr_host_free(&host);
     gr_terms_free(&t);
+    free(sources);
     return st == GR_OK ? 0 : 1;
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// build — how a project compiles its sources, and what it links: from a compilation database, or from a build that was watched.
+#ifndef GR_VERIFIER_BUILD_H
+#define GR_VERIFIER_BUILD_H
+
+#include "engines/verifier/build/split.h"
+#include "engines/verifier/host/host.h"
+
+// A file that a command made, and the sources in it.
+typedef struct GrOutput {
+    const char *path; // absolute
+    VEC(size_t) sources;
+    bool program; // it was linked: a program or a shared library
+    bool merged;  // it is in another one, or was made anew
+} GrOutput;
+
+typedef struct GrBuild {
+    Arena arena;
+    VEC(GrHostSource) sources;
+    VEC(GrHostProgram) programs; // none: not known
+    VEC(GrOutput) outputs;
+    VEC(const char *) reasons; // what is missing for a verdict
+    const char *top; // of a build that was watched: the folder where it ran; NULL: links are not known
+    const char *const *words; // the user's words for nvcc, beside those of each source
+    size_t n_words;
+} GrBuild;
+
+// *words have to live as long as the build.
+void gr_build_init(GrBuild *b, const char *const *words);
+void gr_build_free(GrBuild *b);
+
+// A source that the user names: its words are the user's. GR_ERR_NOMEM only.
+gr_status gr_build_add_file(GrBuild *b, const char *file, gr_error *err);
+
+// The command that ran, or would run, in `folder`: adds the sources it compiles and the file it makes. Commands that are no compiler's add nothing.
+gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
+                               gr_error *err);
+
+// A compilation database (compile_commands.json). GR_ERR_IO, GR_ERR_SYNTAX: the file cannot be read, or is none.
+gr_status gr_build_read_database(GrBuild *b, const char *path, gr_error *err);
+
+// Runs `command` by sh, and adds each command by which it compiled, linked or archived. `library`: GR_BUILD_LIBRARY with its path. The build's output goes where
+// ours goes. GR_ERR_ARGUMENT: the build failed, or compiled nothing.
+gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, gr_error *err);
+
+// link.c: the files that a command links or archives are in what it makes.
+typedef struct GrLink {
+    const char *folder, *output;
+    VEC(size_t) sources;      // compiled by the same command
+    VEC(const char *) inputs; // objects, archives, shared libraries; -lNAME
+    VEC(const char *) places; // of -L
+    bool program;
+} GrLink;
+gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err);
+// Which sources make which program, once all commands are there.
+gr_status gr_build_find_programs(GrBuild *b, gr_error *err);
+// `name` counted from `folder`, without "." and ".." where that is possible. NULL: memory is out.
+const char *gr_build_path(Arena *a, const char *folder, const char *name);
+
+#endif

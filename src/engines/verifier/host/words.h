@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// words — of the words of a command that compiles a source: which are passed on, and which are decided here.
+#ifndef GR_VERIFIER_WORDS_H
+#define GR_VERIFIER_WORDS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+
+typedef struct Words {
+    VEC(const char *) user; // what is passed on; not owned
+    const char *arch;       // "90": the newest architecture that they name
+    bool ndebug;            // NDEBUG is defined
+} Words;
+
+// Sorts `n` words of nvcc. *out is to be freed in every case (gr_words_free). `a` has what *out points to, beside the words themselves.
+gr_status gr_words_sort(Arena *a, const char *const *words, size_t n, Words *out, gr_error *err);
+// The same of a C or C++ compiler's.
+gr_status gr_words_sort_host(const char *const *words, size_t n, Words *out, gr_error *err);
+void gr_words_free(Words *w);
+
+#endif
