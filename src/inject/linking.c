@@ -45,6 +45,9 @@ static unsigned registers_of(const LoadedModule *list) {
     return least;
 }
 
+// One kernel: nothing would be compiled twice, and of PTX the driver keeps what it compiled, and compiles nothing before it is used.
+static bool stands_alone(const LoadedModule *list) { return !list->next && list->info.n_kernels < 2; }
+
 // What comes out is machine code for one device. A library may be loaded for all of them.
 static bool devices_are_alike(void) {
     CUresult (*count)(int *) = (CUresult(*)(int *))gr_driver_function("cuDeviceGetCount");
@@ -141,7 +144,7 @@ const void *gr_modules_link(LoadedModule *list) {
     size_t size = 0;
     struct timespec begin, end;
     unsigned registers = registers_of(list);
-    if (strcmp(gr_session.options.device, "gpu") || !registers)
+    if (strcmp(gr_session.options.device, "gpu") || !registers || stands_alone(list))
         return NULL;
     if (list->linked)
         return list->linked;

@@ -133,8 +133,8 @@ CUcontext gr_current_context(void);
 
 // ---- linking.c, with the lock held -------------------------------------------------------------------------------------
 
-// On a GPU, if the engine wishes it: machine code of all of these modules, for the driver to load. It stays as long as the first of them. NULL:
-// they are to be loaded as they are.
+// On a GPU, if the engine wishes it and there is more than one kernel or unit: machine code of all of these modules, for the driver to load. It
+// stays as long as the first of them. NULL: they are to be loaded as they are.
 const void *gr_modules_link(LoadedModule *list);
 // The driver refused it with `error`: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);

@@ -136,8 +136,8 @@ class Routes(unittest.TestCase):
 class Linking(unittest.TestCase):
     """Modules that the tracker rewrote are linked; where that fails, they are loaded as PTX."""
 
-    def load(self, route="link", **env):
-        run = Run(self, route, "quiet", "sync", options=["--engine", "tracker", "--verbose"], env=env)
+    def load(self, route="link", ptx=(), **env):
+        run = Run(self, route, "quiet", "sync", *ptx, options=["--engine", "tracker", "--verbose"], env=env)
         self.assertEqual((run.status, run.stdout), (0, "launched: 0\n"), run.stderr)
         return run, [line for line in run.log.splitlines() if line.startswith(("link", "input", "unlinked", "context", "load ", "module "))]
 
@@ -156,6 +156,13 @@ class Linking(unittest.TestCase):
         run, log = self.load(STUB_LINK="output")
         self.assertEqual(log[3:], ["load // linked", "load .version 8.0", "module rewritten control __gr1_control"])
         self.assertIn("module module 1 is loaded as PTX: the driver refused what it had linked (CUDA error 209)", run.stderr)
+
+    def test_one_kernel(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            file.write(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry quiet()\n{\nret;\n}\n")
+            file.flush()
+            _, log = self.load(ptx=[file.name])
+        self.assertEqual(log, ["load .version 8.0", "module rewritten control __gr1_control"])
 
     def test_without_a_context(self):
         _, log = self.load(STUB_NO_CONTEXT="1")
