@@ -210,6 +210,11 @@ static gr_status simplify(Ir *ir, gr_error *err) {
 #define CLEAN "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)"
     // Inlined twice: a call by a pointer becomes a direct one when the function that makes it is inlined.
     gr_status st = run_passes(ir, "always-inline," CLEAN ",always-inline," CLEAN, err);
+    bool unroll = false;
+    if (st == GR_OK && !gr_ir_mark_loops(ir, &unroll))
+        st = gr_fail(err, GR_ERR_NOMEM, "reading host code");
+    if (st == GR_OK && unroll)
+        st = run_passes(ir, "function(loop(loop-unroll-full))," CLEAN, err);
     if (st == GR_OK) {
         gr_ir_own_slots(ir);
         st = run_passes(ir, CLEAN, err);

@@ -28,6 +28,8 @@ gr_status gr_ir_read(Ir *ir, const char *const *bitcode, size_t n, gr_error *err
 void gr_ir_free(Ir *ir);
 // Gives what an allocating call writes a variable of its own (slots.c).
 void gr_ir_own_slots(Ir *ir);
+// Marks for LLVM which loops to unroll: those that allocate and launch nothing (unroll.c). *any: there are some. false: memory is out.
+bool gr_ir_mark_loops(Ir *ir, bool *any);
 // Code that is elsewhere: a declaration, or a copy of a library's own inline function (atoi).
 bool gr_ir_is_elsewhere(LLVMValueRef function);
 // Whether the bitcode file defines main.

@@ -38,6 +38,15 @@ int main(int argc, char **argv) {
         apart<<<1, 64>>>(d[k % 3], d[(k + 1) % 3]);
         together<<<1, 64>>>(d[k % 3], d[(k * k) % 3]);
     }
+    for (int **p : {&a, &b})
+        cudaMalloc(p, 65 * sizeof(int));
+    apart<<<1, 64>>>(a, b);
+    struct Pair {
+        int *in, *out;
+    } pairs[2];
+    for (Pair *p : {&pairs[0], &pairs[1]})
+        *p = {ints(65), ints(65)};
+    apart<<<1, 64>>>(pairs[argc & 1].in, pairs[argc & 1].out);
     int *now = ints(65);
     for (int k = 0; k < argc; k++) {
         int *then = ints(65);
