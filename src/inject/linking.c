@@ -45,8 +45,10 @@ static unsigned registers_of(const LoadedModule *list) {
     return least;
 }
 
-// One kernel: nothing would be compiled twice, and of PTX the driver keeps what it compiled, and compiles nothing before it is used.
-static bool stands_alone(const LoadedModule *list) { return !list->next && list->info.n_kernels < 2; }
+// With one kernel nothing would be compiled twice; and of PTX the driver keeps what it compiled, and compiles nothing before it is used.
+static bool stands_alone(const LoadedModule *list) {
+    return !list->next && (!list->pub.link_kernels || list->info.n_kernels < 2);
+}
 
 // What comes out is machine code for one device. A library may be loaded for all of them.
 static bool devices_are_alike(void) {

@@ -136,8 +136,8 @@ class Routes(unittest.TestCase):
 class Linking(unittest.TestCase):
     """Modules that the tracker rewrote are linked; where that fails, they are loaded as PTX."""
 
-    def load(self, route="link", ptx=(), **env):
-        run = Run(self, route, "quiet", "sync", *ptx, options=["--engine", "tracker", "--verbose"], env=env)
+    def load(self, route="link", ptx=(), options=(), **env):
+        run = Run(self, route, "quiet", "sync", *ptx, options=["--engine", "tracker", "--verbose", *options], env=env)
         self.assertEqual((run.status, run.stdout), (0, "launched: 0\n"), run.stderr)
         return run, [line for line in run.log.splitlines() if line.startswith(("link", "input", "unlinked", "context", "load ", "module "))]
 
@@ -162,6 +162,10 @@ class Linking(unittest.TestCase):
             file.write(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry quiet()\n{\nret;\n}\n")
             file.flush()
             _, log = self.load(ptx=[file.name])
+        self.assertEqual(log, ["load .version 8.0", "module rewritten control __gr1_control"])
+
+    def test_several_units_only(self):
+        _, log = self.load(options=["--link", "units"])
         self.assertEqual(log, ["load .version 8.0", "module rewritten control __gr1_control"])
 
     def test_without_a_context(self):

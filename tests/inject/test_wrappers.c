@@ -100,7 +100,10 @@ static void test_tracker(void **state) {
     test_kernel(args[3], "quiet", options, 0, "ends.cu: linked in ", GR_VERDICT_CLEAN);
     test_kernel(args[4], "racy", options, 0, "ends.cu: linked in ", GR_VERDICT_RACES);
     // The device's runtime is a unit that this driver's linker does not take.
-    test_kernel(args[5], "racy", options, 1, "ends.cu is not linked, but loaded as PTX: ", GR_VERDICT_RACES);
+    const char *refused = "ends.cu is not linked, but loaded as PTX: ";
+    test_kernel(args[5], "racy", options, 1, refused, GR_VERDICT_RACES);
+    test_kernel(args[5], "racy", "device=gpu engine=tracker verbose link=units", 1, refused,
+                GR_VERDICT_RACES);
 }
 
 int main(int argc, char **argv) {

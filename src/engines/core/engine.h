@@ -89,9 +89,10 @@ typedef struct GrModule {
     uint64_t record_bytes;
     GrAreaTag record_tag;       // whose they are and what they mean: the engine sets it with record_bytes
     CUdeviceptr records_device; // where device code writes the same area
-    // Set by rewrite. The functions are to be compiled each on its own, with at most so many registers for each thread, and linked; 0: compiled
-    // for each kernel that calls them, as the driver does it with PTX. Heeded on a GPU, where it is the time that a program takes to start.
+    // Set by rewrite, heeded on a GPU. With how many registers for each thread every function can be compiled on its own: then a module of
+    // several units is linked by the driver before it is loaded; with link_kernels, one of several kernels too. 0: it is never linked.
     unsigned link_registers;
+    bool link_kernels;
     void *engine_data; // the engine's own
 } GrModule;
 
@@ -109,7 +110,7 @@ typedef struct GrEngine {
 
     // `s` is NULL when only files are rewritten (`gpurace ptx`). *self is freed by finish.
     gr_status (*begin)(GrSession *s, const struct GrOptions *o, void **self, gr_error *err);
-    // Changes `ptx` in place. Sets m->checked_sites, m->record_bytes, m->record_tag and m->link_registers. On failure
+    // Changes `ptx` in place. Sets m->checked_sites, m->record_bytes, m->record_tag, m->link_registers and m->link_kernels. On failure
     // the original is loaded and the module is named unchecked.
     gr_status (*rewrite)(void *self, PtxModule *ptx, GrModule *m, gr_error *err);
     // The module is in the driver: `get_global` finds the device address of one of its variables.

@@ -30,7 +30,7 @@ typedef struct Tracker {
     TrackerLaunches *launches;     // NULL: the rules of the paper, which are for one launch
     VEC(const GrModule *) modules; // that are loaded
     GrVolatiles volatiles;
-    bool stop, same_value, paper, calls_only;
+    bool stop, same_value, paper, calls_only, link_kernels;
     GrWords words;
 } Tracker;
 
@@ -130,6 +130,7 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     t->paper = !strcmp(words->rules, "paper");
     t->words = !strcmp(words->granule, "4") ? GR_WORDS_WHOLE : GR_WORDS_BYTES;
     t->calls_only = !strcmp(words->measure, "calls");
+    t->link_kernels = !strcmp(words->link, "kernels");
     if (!strcmp(words->measure, "lookups"))
         t->words = GR_WORDS_LOOKED_UP;
     if (s && strcmp(words->measure, "all"))
@@ -172,8 +173,10 @@ static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_err
     m->record_bytes = gr_tracker_area_bytes(m->n_sites);
     m->record_tag = gr_tracker_decoder.tag;
     gr_status st = gr_tracker_rewrite(ptx, &o, m->checked_sites, err);
-    if (st == GR_OK) // the runtime is long, and is compiled once for each kernel where it is not linked
+    if (st == GR_OK) {
         m->link_registers = gr_registers_most(ptx);
+        m->link_kernels = t->link_kernels;
+    }
     return st;
 }
 
