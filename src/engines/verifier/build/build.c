@@ -28,6 +28,7 @@ void gr_build_free(GrBuild *b) {
     gr_vec_free(&b->sources);
     gr_vec_free(&b->programs);
     gr_vec_free(&b->reasons);
+    gr_vec_free(&b->remarks);
     gr_arena_free(&b->arena);
 }
 
@@ -106,18 +107,6 @@ static gr_status run(const char *command, const char *library, const char *log, 
                : GR_OK;
 }
 
-// Sources that the build made and removed again cannot be compiled a second time: then the whole program is not known.
-static gr_status all_are_there(GrBuild *b, gr_error *err) {
-    for (size_t k = 0; k < b->sources.len; k++) {
-        const char *file = b->sources.data[k].file;
-        if (access(file, R_OK) != 0)
-            return gr_fail(err, GR_ERR_NOT_FOUND,
-                           "%s was compiled by the build, and is no longer there: let the build keep it",
-                           file);
-    }
-    return GR_OK;
-}
-
 gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, gr_error *err) {
     gr_status st;
     char folder[PATH_MAX] = "", top[PATH_MAX], *text = NULL;
@@ -140,12 +129,15 @@ gr_status gr_build_watch(GrBuild *b, const char *command, const char *library, g
     GR_TRY(run(command, library, log, err));
     GR_TRY(gr_file_read(log, &text, &len, err));
     GR_TRY(read_log(b, text, text + len, err));
+    // They are among the words that were noted.
+    unsetenv("NVCC_PREPEND_FLAGS");
+    unsetenv("NVCC_APPEND_FLAGS");
+    GR_TRY(gr_build_drop_gone(b, err));
     if (b->sources.len == before)
         GR_TRY(gr_fail(err, GR_ERR_ARGUMENT,
                        "nothing was compiled, perhaps because all was up to date: clean first (make "
                        "clean), and try again (%s)",
                        command));
-    GR_TRY(all_are_there(b, err));
     GR_TRY(gr_build_find_programs(b, err));
 done:
     if (*folder)

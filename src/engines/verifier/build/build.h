@@ -20,6 +20,7 @@ typedef struct GrBuild {
     VEC(GrHostProgram) programs; // none: not known
     VEC(GrOutput) outputs;
     VEC(const char *) reasons; // what is missing for a verdict
+    VEC(const char *) remarks; // worth knowing
     const char *top; // of a build that was watched: the folder where it ran; NULL: links are not known
     const char *const *words; // the user's words for nvcc, beside those of each source
     size_t n_words;
@@ -52,7 +53,10 @@ typedef struct GrLink {
     bool program;
 } GrLink;
 gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err);
-// Which sources make which program, once all commands are there.
+// Once all commands are there: leaves out sources that are no longer there, as those by which a build tries its compiler. What else was linked with
+// one of them is named in b->reasons.
+gr_status gr_build_drop_gone(GrBuild *b, gr_error *err);
+// Which sources make which program. Without any a remark says so.
 gr_status gr_build_find_programs(GrBuild *b, gr_error *err);
 // `name` counted from `folder`, without "." and ".." where that is possible. NULL: memory is out.
 const char *gr_build_path(Arena *a, const char *folder, const char *name);

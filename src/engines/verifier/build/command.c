@@ -17,7 +17,6 @@ static const char *const compiles[] = {"-c",    "--compile", "-dc",     "--devic
                                        "--ptx", "-cubin",    "--cubin", "-fatbin",    "--fatbin", "-S"};
 static const char *const makes_no_code[] = {"-E",        "--preprocess",  "-M",  "-MM", "-dryrun", "--dryrun",
                                             "--version", "-fsyntax-only", "-###"};
-static const char *const launchers[] = {"ccache", "sccache", "distcc"};
 
 typedef struct Command {
     GrCompiler compiler;
@@ -51,11 +50,6 @@ static bool is_source(const char *file) {
 static bool is_linked(const char *file) {
     static const char *const ends[] = {"o", "obj", "a", "so"};
     return is_in(ending(file), ends, COUNT(ends)) || strstr(file, ".so.");
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 // Words of clang that nvcc has, too, and in *out what nvcc calls it; NULL: the word is left out.
@@ -146,7 +140,7 @@ static gr_status add_source(GrBuild *b, const Command *c, const char *input, boo
 }
 
 static gr_status add_object(GrBuild *b, const Command *c, const char *input, size_t number, gr_error *err) {
-    const char *name = base_name(input);
+    const char *name = gr_base_name(input);
     GrLink made = {.folder = c->folder, .output = c->output};
     if (!made.output)
         made.output =
@@ -207,7 +201,7 @@ done:
 
 gr_status gr_build_add_command(GrBuild *b, const char *folder, const char *const *words, size_t n,
                                gr_error *err) {
-    while (n && is_in(base_name(words[0]), launchers, COUNT(launchers))) {
+    while (n && gr_is_compiler_launcher(words[0])) {
         words++;
         n--;
     }

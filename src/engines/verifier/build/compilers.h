@@ -18,6 +18,17 @@ typedef enum GrCompiler {
 #define GR_BUILD_LOG_ENV "GPURACE_BUILD_LOG"
 #define GR_BUILD_LIBRARY "libgpurace-build.so"
 
+static inline const char *gr_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// Programs that get a compiler's command as their words, and may have its result at hand.
+static inline int gr_is_compiler_launcher(const char *path) {
+    const char *base = gr_base_name(path);
+    return !strcmp(base, "ccache") || !strcmp(base, "sccache") || !strcmp(base, "distcc");
+}
+
 // What the program `path` is: its name may have a target before it (x86_64-linux-gnu-g++) and a version behind it (g++-12).
 static inline GrCompiler gr_compiler_of(const char *path) {
     static const struct {
@@ -26,7 +37,7 @@ static inline GrCompiler gr_compiler_of(const char *path) {
     } known[] = {{"nvcc", GR_COMPILER_NVCC},     {"gcc", GR_COMPILER_HOST}, {"g++", GR_COMPILER_HOST},
                  {"cc", GR_COMPILER_HOST},       {"c++", GR_COMPILER_HOST}, {"clang", GR_COMPILER_CLANG},
                  {"clang++", GR_COMPILER_CLANG}, {"ar", GR_COMPILER_AR}};
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = gr_base_name(path);
     size_t len = strlen(base), end = len;
     while (end && strchr("0123456789.", base[end - 1]))
         end--;

@@ -2,6 +2,7 @@
 // link — which sources are in which program: objects, archives and shared libraries are followed by their names.
 #include "engines/verifier/build/build.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,6 +108,41 @@ gr_status gr_build_add_link(GrBuild *b, const GrLink *l, gr_error *err) {
     return no_memory(err);
 }
 
+// Of one output: numbers become those of `to`, and what is gone (SIZE_MAX) goes.
+static gr_status renumber(GrBuild *b, GrOutput *o, const size_t *to, gr_error *err) {
+    size_t left = 0, gone = SIZE_MAX;
+    for (size_t k = 0; k < o->sources.len; k++) {
+        size_t source = o->sources.data[k];
+        if (to[source] != SIZE_MAX)
+            o->sources.data[left++] = to[source];
+        else
+            gone = source;
+    }
+    o->sources.len = left;
+    if (!o->program || !left || gone == SIZE_MAX)
+        return GR_OK;
+    const char *text = gr_arena_printf(
+        &b->arena, "%s, which is in %s, is no longer there after the build: what it calls is not known",
+        b->sources.data[gone].file, o->path);
+    return text && gr_vec_push(&b->reasons, text) ? GR_OK : no_memory(err);
+}
+
+gr_status gr_build_drop_gone(GrBuild *b, gr_error *err) {
+    gr_status st = GR_OK;
+    size_t n = 0, *to = gr_arena_array(&b->arena, b->sources.len + 1, sizeof *to);
+    if (!to)
+        return no_memory(err);
+    for (size_t k = 0; k < b->sources.len; k++)
+        to[k] = access(b->sources.data[k].file, R_OK) == 0 ? n++ : SIZE_MAX;
+    for (size_t k = 0; k < b->outputs.len && st == GR_OK; k++)
+        st = renumber(b, &b->outputs.data[k], to, err);
+    for (size_t k = 0; k < b->sources.len; k++)
+        if (to[k] != SIZE_MAX)
+            b->sources.data[to[k]] = b->sources.data[k];
+    b->sources.len = n;
+    return st;
+}
+
 static gr_status add_program(GrBuild *b, const size_t *sources, size_t n, gr_error *err) {
     return gr_vec_push(&b->programs, ((GrHostProgram){sources, n})) ? GR_OK : no_memory(err);
 }
@@ -128,5 +164,11 @@ gr_status gr_build_find_programs(GrBuild *b, gr_error *err) {
     for (size_t k = 0; k < b->sources.len; k++)
         if (!in[k])
             rest[n++] = k;
+    if (st == GR_OK && !b->programs.len &&
+        !gr_vec_push(
+            &b->remarks,
+            "the build linked no program by a compiler that is known: its sources are taken for all that "
+            "calls their functions"))
+        st = no_memory(err);
     return st == GR_OK && b->programs.len && n ? add_program(b, rest, n, err) : st;
 }

@@ -12,25 +12,54 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Response files may be gone when the build is over, so their words are noted. Where one cannot be read, the compiler says so itself.
+static void append(const char *log, const StrBuf *entry) {
+    int fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
+    // One write: entries of processes side by side do not mix. The reader refuses an entry that was cut short.
+    if (fd >= 0 && write(fd, entry->data, entry->len) >= 0)
+        close(fd);
+}
+
+// Words that nvcc takes from its environment, which the build may have set.
+static gr_status add_flags(Arena *a, bool nvcc, const char *variable, GrWords *out) {
+    const char *flags = nvcc ? getenv(variable) : NULL;
+    return flags ? gr_split(a, flags, out, NULL) : GR_OK;
+}
+
+// All words of the command. Response files may be gone when the build is over, so their words are taken now.
+static gr_status collect(Arena *a, size_t n, const char *const *words, GrWords *out) {
+    size_t first = gr_is_compiler_launcher(words[0]) ? 2 : 1;
+    bool nvcc = gr_compiler_of(words[first - 1]) == GR_COMPILER_NVCC;
+    GrWords typed = {0};
+    gr_status st = GR_OK;
+    for (size_t k = 0; k < n && st == GR_OK; k++) {
+        if (k == first)
+            st = add_flags(a, nvcc, "NVCC_PREPEND_FLAGS", &typed);
+        if (st == GR_OK && !gr_vec_push(&typed, words[k]))
+            st = GR_ERR_NOMEM;
+    }
+    if (st == GR_OK)
+        st = add_flags(a, nvcc, "NVCC_APPEND_FLAGS", &typed);
+    if (st == GR_OK)
+        st = gr_split_responses(a, NULL, typed.data, typed.len, out, NULL);
+    gr_vec_free(&typed);
+    return st;
+}
+
+// Where words cannot be read, the compiler says so itself, and the build fails.
 static void note(const char *log, size_t n, const char *const *words) {
     char folder[PATH_MAX];
     Arena a;
     GrWords all = {0};
     StrBuf entry = {0};
     gr_arena_init(&a);
-    if (getcwd(folder, sizeof folder) && gr_split_responses(&a, NULL, words, n, &all, NULL) == GR_OK) {
+    if (getcwd(folder, sizeof folder) && collect(&a, n, words, &all) == GR_OK) {
         gr_str_addf(&entry, "%zu", all.len);
         gr_str_addc(&entry, 0);
         gr_str_addn(&entry, folder, strlen(folder) + 1);
         for (size_t k = 0; k < all.len; k++)
             gr_str_addn(&entry, all.data[k], strlen(all.data[k]) + 1);
-        int fd = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
-        // One write: entries of processes side by side do not mix. A short one is an entry that the reader refuses.
-        if (fd >= 0 && !entry.oom && write(fd, entry.data, entry.len) < 0)
-            entry.oom = true;
-        if (fd >= 0)
-            close(fd);
+        if (!entry.oom)
+            append(log, &entry);
     }
     gr_str_free(&entry);
     gr_vec_free(&all);
@@ -40,7 +69,8 @@ static void note(const char *log, size_t n, const char *const *words) {
 __attribute__((constructor, visibility("default"))) void gr_build_note(int argc, char **argv);
 void gr_build_note(int argc, char **argv) {
     const char *log = getenv(GR_BUILD_LOG_ENV);
-    if (!log || argc < 1 || gr_compiler_of(argv[0]) == GR_COMPILER_NONE)
+    int compiler = argc > 1 && gr_is_compiler_launcher(argv[0]);
+    if (!log || argc < 1 || gr_compiler_of(argv[compiler]) == GR_COMPILER_NONE)
         return;
     note(log, (size_t)argc, (const char *const *)argv);
     unsetenv(GR_BUILD_LOG_ENV);

@@ -469,6 +469,7 @@ static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     if (st != GR_OK)
         goto done;
     GR_TRY(say_all(c->to->reason, c->to->user, build->reasons.data, build->reasons.len));
+    GR_TRY(say_all(c->to->remark, c->to->user, build->remarks.data, build->remarks.len));
     GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
     GR_TRY(say_all(c->to->remark, c->to->user, host.remarks.data, host.remarks.len));
     for (size_t k = 0; k < code.ptx.len; k++)
