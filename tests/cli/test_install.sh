@@ -12,7 +12,7 @@ gpurace=$prefix/bin/gpurace
 "$gpurace" --version
 wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13'
 if [ -e "$build/lib/libgpurace-verifier.so" ]; then
-    wanted+=$'\nlib/gpurace/gpurace-launch\nlib/gpurace/libgpurace-verifier.so'
+    wanted+=$'\nlib/gpurace/gpurace-launch\nlib/gpurace/libgpurace-build.so\nlib/gpurace/libgpurace-verifier.so'
 fi
 wanted+=$'\nlib/gpurace/libgpurace.so'
 found=$(cd "$prefix" && find bin lib -not -type d | LC_ALL=C sort)

@@ -133,9 +133,9 @@ enum {
     REST_LOCKSTEP = 1 << 3, // lanes may store to one place
     REST_DONE = 8,
 };
-// `came`: what the exchange showed. `lanes`: those of the store.
+// `came`: what the exchange showed.
 static void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
-                          uint32_t rest, uint64_t came, uint32_t lanes);
+                          uint32_t rest, uint64_t came);
 
 // Of one cell: what is left to do. `own`: the whole word of this access; `kept`: the first 16 bits of the word's other half, with what is kept of its value << 16.
 GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kept, Kind kind,
@@ -222,7 +222,11 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
     const uint32_t kept =
         (site < GR_WORD_SITES ? site : 0) | (kind.writes && what & GR_WHAT_VALUE ? hash_of(value) << 16 : 0);
     uint64_t came = 0;
-    uint32_t done = 0, rest = 0;
+    uint32_t done = 0, rest = 0, first = 0;
+#ifndef GR_SEQUENTIAL
+    if (kind.writes && !kind.strong && !rises((uint32_t)at))
+        first = REST_LOCKSTEP;
+#endif
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
         rest = REST_SLOW;
     GR_ROLLED
@@ -235,12 +239,8 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
             rest = quick_cell(cell, word | touched << within, kept, kind, &came);
         done += 4;
     }
-#ifndef GR_SEQUENTIAL
-    if (kind.writes && !kind.strong && !rises(lanes, (uint32_t)at))
-        rest |= REST_LOCKSTEP;
-#endif
-    if (rest)
-        finish_access(site, what, at, value, own, rest | (done - 4) << REST_DONE, came, lanes);
+    if (rest | first)
+        finish_access(site, what, at, value, own, rest | first | (done - 4) << REST_DONE, came);
     gr_rejoin(lanes);
 }
 

@@ -274,9 +274,9 @@ static void visit(const Look *l, GR_GLOBAL GrCell *cell, uint64_t at) {
 }
 
 #ifndef GR_SEQUENTIAL
-// Lanes that store to one address by one instruction: one of them tells it for all.
-static void lockstep_of(uint32_t peers, uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
-    uint32_t same = gr_match_any(peers, value), first = (uint32_t)__builtin_ctz(peers);
+// Lanes that store to one address by one instruction: one of them tells it for all. `peers`: those; `same`: those that store this value.
+static void lockstep_of(uint32_t peers, uint32_t same, uint32_t site, uint32_t what, uint64_t at) {
+    uint32_t first = (uint32_t)__builtin_ctz(peers);
     uint32_t others = peers & ~same; // that store another value
     uint32_t second = (uint32_t)__builtin_ctz(others ? others : peers & (peers - 1));
     int alike = !others && what & GR_WHAT_VALUE;
@@ -288,28 +288,30 @@ static void lockstep_of(uint32_t peers, uint32_t site, uint32_t what, uint64_t a
     gr_put_pair(alike ? CLASS_SAME_VALUE : CLASS_WRITE_WRITE, 0, shared, at, what & 0xff, &mine, &other);
 }
 
-// Whether each of the lanes has a higher address than the one before it: what most stores of a warp look like.
-GR_INLINE int rises(uint32_t lanes, uint32_t at) {
-    uint32_t before = lanes & gr_lanes_before();
+// Whether each of the lanes that are here has a higher address than the one before it: what most stores of a warp look like.
+GR_INLINE int rises(uint32_t at) {
+    uint32_t lanes = gr_active_mask_now(), before = lanes & gr_lanes_before();
     uint32_t other = gr_shuffle32(lanes, at, before ? 31 - (uint32_t)__builtin_clz(before) : 0);
     return gr_all(lanes, !before || other < at);
 }
 
-static void lockstep(uint32_t lanes, uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
-    if (!GR_CONTROL.area)
-        return;
+static void lockstep(uint32_t site, uint32_t what, uint64_t at, uint64_t value) {
     // The assembler may make one call of two, in two branches: so of the instruction, too.
-    uint32_t peers = gr_match_any(lanes, at ^ (uint64_t)site << 48);
-    if (peers & (peers - 1))
-        lockstep_of(peers, site, what, at, value);
+    uint32_t lanes = gr_active_mask_now(), peers = gr_match_any(lanes, at ^ (uint64_t)site << 48);
+    uint32_t same = gr_match_any(lanes, value);
+    if (peers & (peers - 1) && GR_CONTROL.area)
+        lockstep_of(peers, peers & same, site, what, at);
 }
 #endif
 
 // ---- What inserted code calls ------------------------------------------------------------------------------
 
+// 1 to 255. Values that differ in their low byte alone, as those of neighbouring threads often do, have different ones, but for one pair.
 static uint32_t hash_of(uint64_t value) {
-    uint32_t h = gr_mix_again(gr_mix((uint32_t)value, (uint32_t)(value >> 32))) >> 24;
-    return h ? h : 1;
+    uint32_t h = (uint32_t)value ^ (uint32_t)(value >> 32);
+    h ^= h >> 16;
+    h = (h ^ h >> 8) & 0xff;
+    return h ? h : 0xff;
 }
 
 // What is kept of the value of an access.
@@ -467,13 +469,11 @@ static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, ui
 }
 
 static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
-                                      uint32_t rest, uint64_t came, uint32_t lanes) {
+                                      uint32_t rest, uint64_t came) {
     const uint32_t done = rest >> REST_DONE;
-#ifdef GR_SEQUENTIAL
-    (void)lanes;
-#else
+#ifndef GR_SEQUENTIAL
     if (rest & REST_LOCKSTEP)
-        lockstep(lanes, site, what, at, value);
+        lockstep(site, what, at, value);
 #endif
     if (rest & REST_SETTLE)
         settle(site, what, at, value, done, own, (rest & REST_SECOND) != 0, came);
@@ -509,7 +509,7 @@ GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t va
     const int writes = (what & GR_WHAT_WRITES) != 0;
     if (shared < 0 || strength > GR_STRONG_SYS || what & GR_WHAT_ACQUIRES) {
         finish_access(site, what, at, value, own,
-                      REST_SLOW | (writes && strength == GR_WEAK ? REST_LOCKSTEP : 0), 0, gr_active_mask());
+                      REST_SLOW | (writes && strength == GR_WEAK ? REST_LOCKSTEP : 0), 0);
         return;
     }
     uint64_t where = where_of(block, shared);
