@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -40,14 +41,17 @@ class Bench:
                            *ENGINES[column], "--", program]
                 env = {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.kernel_times), "KERNEL_TIMES": str(times)}
             begun = time.perf_counter()
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                     env=dict(os.environ, **env), start_new_session=True)
             try:
-                child = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                       timeout=limit, env=dict(os.environ, **env))
+                printed, _ = child.communicate(timeout=limit)
             except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)  # the program, too: a kernel that goes on takes the GPU's time from all that follow
+                child.communicate()
                 return f"not over after {limit:.0f} s"
             wall = (time.perf_counter() - begun) * 1e3
             if child.returncode:
-                return f"status {child.returncode}: {child.stdout.strip()[-200:]}"
+                return f"status {child.returncode}: {printed.strip()[-200:]}"
             rows = [list(map(int, line.split())) for line in times.read_text().splitlines()] if times.exists() else []
             return sum(r[0] for r in rows), sum(r[1] for r in rows), wall
 
