@@ -186,6 +186,13 @@ class Sources(unittest.TestCase):
             self.assertEqual(clean, {k for k in kernels if k.startswith("c_")})
             self.assertEqual(open_, kernels - clean)
 
+    def test_a_value_of_the_host_that_is_not_followed_shows_no_race(self):
+        report = check(PROGRAMS / "host_values.cu", status=66)
+        self.assertEqual({race["kernel"].split("(")[0] for race in report["races"]}, {"from_outside"})
+        kernels = set(re.findall(r"^WRAPS\((\w+)", (PROGRAMS / "host_values.cu").read_text(), re.M))
+        possible = {k for text in report["reasons"] + report["coverage"].get("besides", []) for k in re.findall(r"^possible: kernel (\w+)", text)}
+        self.assertEqual(possible, kernels - {"from_outside"})
+
     def test_what_is_not_understood_is_named_and_never_clean(self):
         report = check("--strict", self.source(UNKNOWN), "--", "-rdc=true", status=67)
         self.assertEqual((report["verdict"], report["races"], report["coverage"]["kernels"]), ("inconclusive", [], []))

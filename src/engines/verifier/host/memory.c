@@ -123,6 +123,16 @@ static bool only_read(LLVMValueRef global) {
     return true;
 }
 
+// Of what memory holds (launch.h): a function that is elsewhere may write anything there, a part of the program that was not followed may not.
+static const void *owner_of(const Write *w) {
+    if (w->kind == WRITE_NONE || w->kind == WRITE_ENTRY || w->kind == WRITE_CALL)
+        return NULL;
+    if (w->kind != WRITE_SOME || !gr_ir_is_call(w->instruction))
+        return gr_host_derived;
+    LLVMValueRef f = gr_ir_callee(w->instruction);
+    return !f || gr_ir_is_elsewhere(f) ? NULL : gr_host_derived;
+}
+
 static const GrTerm *cell(Eval *e, const Write *w, const Pointer *p, unsigned bits, LLVMValueRef load) {
     char *key = cell_key(e, w, p, bits);
     const GrTerm *known = key ? gr_map_get(&e->cells, key) : NULL;
@@ -132,7 +142,7 @@ static const GrTerm *cell(Eval *e, const Write *w, const Pointer *p, unsigned bi
     if (w->kind == WRITE_CALL && w->instruction &&
         !strcmp(gr_ir_callee_name(w->instruction), "cudaMallocPitch"))
         named = p->base;
-    const GrTerm *a = named ? gr_eval_symbol(e, named, bits, NULL) : NULL;
+    const GrTerm *a = named ? gr_eval_symbol(e, named, bits, owner_of(w)) : NULL;
     if (a)
         e->oom |= !gr_map_put(&e->cells, key, (void *)(uintptr_t)a);
     return a;

@@ -404,6 +404,30 @@ static const GrTerm *instruction(Eval *e, LLVMValueRef v) {
     }
 }
 
+// Whether what the call gives may be computed from numbers of the program's: it has the function, and hands it some.
+static bool computes(LLVMValueRef call) {
+    LLVMValueRef f = gr_ir_callee(call);
+    bool numbers = false;
+    for (unsigned k = 0; k < LLVMGetNumArgOperands(call); k++)
+        numbers |= LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, k))) != LLVMPointerTypeKind;
+    return f && !gr_ir_is_elsewhere(f) && numbers;
+}
+
+// Of a value that is not known (launch.h). What comes into the program may be anything: parameters, what functions give that are elsewhere, what the
+// caller's memory holds; and a condition may be true or not. What else the program computes may not, though it was not followed here: an address,
+// a number that was a float, an element of its own arrays.
+static const void *owner_of(Eval *e, LLVMValueRef v) {
+    if (!LLVMIsAInstruction(v) || width(v) == 1)
+        return NULL;
+    if (gr_ir_is_call(v))
+        return computes(v) ? gr_host_derived : NULL;
+    if (LLVMIsALoadInst(v)) {
+        PointsTo to = gr_eval_pointer(e, LLVMGetOperand(v, 0)).to;
+        return to == POINTS_PARAM || to == POINTS_GLOBAL ? NULL : gr_host_derived;
+    }
+    return gr_host_derived;
+}
+
 const GrTerm *gr_eval(Eval *e, LLVMValueRef v) {
     unsigned bits = width(v);
     if (!bits)
@@ -422,7 +446,7 @@ const GrTerm *gr_eval(Eval *e, LLVMValueRef v) {
             return meanwhile;
     }
     if (!r || r->bits != bits)
-        r = gr_eval_symbol(e, v, bits, NULL);
+        r = gr_eval_symbol(e, v, bits, owner_of(e, v));
     if (r)
         e->oom |= !gr_ir_put(&e->terms, v, (void *)(uintptr_t)r);
     return r;
