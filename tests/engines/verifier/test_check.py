@@ -206,7 +206,7 @@ class Sources(unittest.TestCase):
         done = subprocess.run([GPURACE, "check", "--strict", path], capture_output=True, text=True)
         self.assertEqual(done.returncode, 67, done.stderr)
         self.assertIn('identifier "nothing" is undefined', done.stderr)
-        self.assertIn("unknown: nvcc does not compile the files", done.stderr)
+        self.assertIn(f"unknown: nvcc does not compile the files: {path}: nvcc failed with status", done.stderr)
 
 
 if __name__ == "__main__":

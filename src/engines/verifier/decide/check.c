@@ -451,6 +451,15 @@ done:
 }
 
 // Sources are one program, for what one says of another's kernels, unless it is known which programs they make.
+// The compiler's own words are on standard error.
+static gr_status say_refused(const Check *c, const gr_error *why) {
+    StrBuf text = {0};
+    gr_str_addf(&text, "unknown: nvcc does not compile the files: %s", why->msg);
+    gr_status st = text.oom ? GR_ERR_NOMEM : c->to->reason(c->to->user, text.data);
+    gr_str_free(&text);
+    return st;
+}
+
 static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     gr_status st;
     GrHost host;
@@ -464,8 +473,8 @@ static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
         what.classes |= (unsigned)c->set->facts[k] << k;
     gr_host_init(&host);
     st = gr_host_facts(&c->terms, &what, &host, &code, err);
-    if (st == GR_ERR_ARGUMENT) // the compiler's own words are on standard error
-        st = c->to->reason(c->to->user, "unknown: nvcc does not compile the files");
+    if (st == GR_ERR_ARGUMENT)
+        st = say_refused(c, err);
     if (st != GR_OK)
         goto done;
     GR_TRY(say_all(c->to->reason, c->to->user, build->reasons.data, build->reasons.len));
