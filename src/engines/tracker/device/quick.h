@@ -244,15 +244,4 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
     gr_rejoin(lanes);
 }
 
-// What a load uses or a store stores lies in one to four cells; functions for each kind of access, for .shared and .global. Their `where` is the kernel's own.
-#define GR_QUICK(X)                                                                                          \
-    X(__gr_load_shared, 1, 0, 0)                                                                             \
-    X(__gr_load_global, 0, 0, 0)                                                                             \
-    X(__gr_store_shared, 1, 1, 0)                                                                            \
-    X(__gr_store_global, 0, 1, 0)                                                                            \
-    X(__gr_get_shared, 1, 0, 1)                                                                              \
-    X(__gr_get_global, 0, 0, 1)                                                                              \
-    X(__gr_change_shared, 1, 1, 1)                                                                           \
-    X(__gr_change_global, 0, 1, 1)
-
 #endif

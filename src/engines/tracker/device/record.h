@@ -9,7 +9,7 @@
 //                                       __gr_own. The paper's has no argument.
 //   __gr_own()                          gives `own`: first in another function, and behind the program's own calls
 //   __gr_access(site, what, at, value)  * before an access of the program, by the lanes that make it
-//   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK in quick.h): a weak load or store, or a strong read (get) or change, of .shared or
+//   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK below): a weak load or store, or a strong read (get) or change, of .shared or
 //                                       .global. Not what acquires, is volatile or asynchronous. `where`: a register of the function, from
 //   __gr_where(shared)                  for .shared (1) or .global (0)
 //   __gr_saw(what, at)                  * behind a strong access that reads
@@ -90,6 +90,19 @@ typedef enum GrOrder {
     GR_ORDER_COMMIT, // its asynchronous operations so far make a group
     GR_ORDER_END,    // the thread ends
 } GrOrder;
+
+// ---- Accesses of the common path: functions ---------------------------------------------------------------------
+
+// name, of shared memory, writes, strong
+#define GR_QUICK(X)                                                                                          \
+    X(load_shared, 1, 0, 0)                                                                                  \
+    X(load_global, 0, 0, 0)                                                                                  \
+    X(store_shared, 1, 1, 0)                                                                                 \
+    X(store_global, 0, 1, 0)                                                                                 \
+    X(get_shared, 1, 0, 1)                                                                                   \
+    X(get_global, 0, 0, 1)                                                                                   \
+    X(change_shared, 1, 1, 1)                                                                                \
+    X(change_global, 0, 1, 1)
 
 // ---- Memory of the engine ------------------------------------------------------------------------------------
 

@@ -483,7 +483,8 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
 }
 
 #define QUICK(name, shared, writes, strong)                                                                  \
-    void name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where) {     \
+    void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,                \
+                     uint64_t where) {                                                                       \
         quick(site, what, at, value, own, where, (Kind){shared, writes, strong});                            \
     }
 GR_QUICK(QUICK)
@@ -517,7 +518,7 @@ GR_INLINE void access_any(uint32_t site, uint32_t what, uint64_t at, uint64_t va
         what = (what & ~(3u << GR_WHAT_SPACE)) | GR_SPACE_SHARED << GR_WHAT_SPACE;
 #define QUICK(name, of_shared, of_write, of_strong)                                                          \
     if (shared == of_shared && writes == of_write && (strength != GR_WEAK) == of_strong)                     \
-        name(site, what, in, value, own, where);
+        __gr_##name(site, what, in, value, own, where);
     GR_QUICK(QUICK)
 #undef QUICK
 }

@@ -19,7 +19,7 @@
 //          bits 48-55  what a store stored, hashed; 0: not known. 1: GR_WHAT_DATA, of a load; GR_WHAT_BULK. 2: GR_WHAT_REDUCES
 //          bits 56-63  the same hash again. It leaves out bits 4 to 6 and 9 of `word`, which may change
 //
-// Whoever looks for accesses like its own compares halves of 32 bits: below 1024 the low one's difference is of the same launch and block.
+// The common path compares the two halves of 32 bits. If the low halves differ in bits 0 to 9 only, both accesses are of one launch and block.
 //
 // The two halves are written one after the other, and each by itself is written at once (PTX ISA 8.2.1: scalar accesses of 64 bits). So
 // another thread may see the word of one access and the rest of another: read so, it has another launch and another hash, but for one case in 2^27.

@@ -81,20 +81,28 @@ const char *gr_tracker_own(const TrackerWork *w, char *buf, size_t size) {
     return buf;
 }
 
+// The function of the common path for such an access.
+static const char *quick_name(bool shared, bool writes, bool strong) {
+#define QUICK_NAME(name, of_shared, of_write, of_strong)                                                     \
+    if (shared == of_shared && writes == of_write && strong == of_strong)                                    \
+        return #name;
+    GR_QUICK(QUICK_NAME)
+#undef QUICK_NAME
+    return "access";
+}
+
 gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at, uint32_t what,
                               const PtxReg *address, const char *value) {
     char guard[64], own[64];
     uint32_t space = what >> GR_WHAT_SPACE & 3, strength = what >> GR_WHAT_STRENGTH & 7;
     bool special = strength > GR_STRONG_SYS || what & GR_WHAT_ACQUIRES || space > GR_SPACE_SHARED;
     const PtxReg *where = special ? NULL : w->where[space];
-    const char *of_space = !where ? "" : space == GR_SPACE_SHARED ? "_shared" : "_global";
-    const char *name = !where                  ? "access"
-                       : strength == GR_WEAK   ? what & GR_WHAT_WRITES ? "store" : "load"
-                       : what & GR_WHAT_WRITES ? "change"
-                                               : "get";
-    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_%s%s, (%u, %u, %s, %s%s%s%s);",
-                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, name, of_space, a->site->id,
-                         what, address->name, value, gr_tracker_own(w, own, sizeof own), where ? ", " : "",
+    const char *name =
+        where ? quick_name(space == GR_SPACE_SHARED, (what & GR_WHAT_WRITES) != 0, strength != GR_WEAK)
+              : "access";
+    return gr_access_put(a, at, NULL, 0, "%scall __gr%s_%s, (%u, %u, %s, %s%s%s%s);",
+                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, name, a->site->id, what,
+                         address->name, value, gr_tracker_own(w, own, sizeof own), where ? ", " : "",
                          where ? where->name : "");
 }
 

@@ -90,18 +90,20 @@ static Callee callee_of(const char *name) {
         [RANGE] = "_range", [ORDER] = "_order",   [OWN] = "_own",
         [WHERE] = "_where", [EXTENT] = "_extent", [STRAY] = "_stray",
     };
-    static const char *const quick[] = {"_load", "_store", "_get", "_change"}; // and the space
+    static const char *const quick[] = {
+#define QUICK_NAME(name, shared, writes, strong) "_" #name,
+        GR_QUICK(QUICK_NAME)
+#undef QUICK_NAME
+    };
     if (strncmp(name, "__gr", 4))
         return CALLEES;
     name += 4 + strspn(name + 4, "0123456789");
     for (unsigned k = 0; k < CALLEES; k++)
         if (names[k] && !strcmp(name, names[k]))
             return (Callee)k;
-    for (unsigned k = 0; k < sizeof quick / sizeof *quick; k++) {
-        size_t n = strlen(quick[k]);
-        if (!strncmp(name, quick[k], n) && (!strcmp(name + n, "_shared") || !strcmp(name + n, "_global")))
+    for (unsigned k = 0; k < sizeof quick / sizeof *quick; k++)
+        if (!strcmp(name, quick[k]))
             return QUICK;
-    }
     return CALLEES;
 }
 

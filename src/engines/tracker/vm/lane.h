@@ -61,7 +61,6 @@ GR_INLINE void gr_max64(uint64_t *at, uint64_t n) {
 
 GR_INLINE uint32_t gr_lane(void) { return gr_now.lane; }
 GR_INLINE uint32_t gr_active_mask(void) { return gr_now.mask; }
-GR_INLINE uint32_t gr_active_mask_now(void) { return gr_now.mask; }
 GR_INLINE void gr_rejoin(uint32_t mask) { (void)mask; }
 GR_INLINE void gr_trap(void) { gr_now.trap = true; }
 GR_INLINE uint64_t gr_grid_id(void) { return gr_now.launch->number; }

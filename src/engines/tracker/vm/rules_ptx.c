@@ -7,16 +7,10 @@ static uint64_t __gr_begin(uint32_t kept), __gr_own(void),
 static void __gr_saw(uint32_t what, uint64_t at, uint64_t own);
 static void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own);
 static void __gr_access(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own);
-#define QUICK(name)                                                                                          \
-    static void name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where)
-QUICK(__gr_load_shared);
-QUICK(__gr_load_global);
-QUICK(__gr_store_shared);
-QUICK(__gr_store_global);
-QUICK(__gr_get_shared);
-QUICK(__gr_get_global);
-QUICK(__gr_change_shared);
-QUICK(__gr_change_global);
+#define QUICK(name, shared, writes, strong)                                                                  \
+    static void __gr_##name(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,         \
+                            uint64_t where);
+GR_QUICK(QUICK)
 #undef QUICK
 static uint64_t __gr_extent(uint64_t base);
 static void __gr_stray(uint64_t at);
