@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
         GrTerms t;
         gr_terms_init(&t);
         GrKernelModel model;
-        gr_status st = gr_kernel_model(&t, m, f, 0, &model, &err);
+        gr_status st = gr_kernel_model(&t, NULL, f, 0, &model, &err);
         if (st != GR_OK) {
             printf("%s: error: %s\n", f->name, err.msg);
             status = 2;

@@ -349,8 +349,7 @@ static void check(const Case *c) {
     fill(r);
     gr_terms_init(&r->terms);
     assert_int_equal(
-        gr_kernel_model(&r->terms, r->rig.ptx, gr_ptx_find_func(r->rig.ptx, c->kernel), 0, &r->model, &err),
-        GR_OK);
+        gr_kernel_model(&r->terms, NULL, gr_ptx_find_func(r->rig.ptx, c->kernel), 0, &r->model, &err), GR_OK);
     assert_int_equal(r->model.gaps.len, 0);
     launch(r);
     assert_true(r->seen.len > 0);
@@ -396,7 +395,7 @@ static const GrKernelModel *model_of(Parsed *p, const char *kernel) {
     assert_int_equal(gr_ptx_parse(text, len, "kernels", &p->ptx, &err), GR_OK);
     free(text);
     gr_terms_init(&p->terms);
-    assert_int_equal(gr_kernel_model(&p->terms, p->ptx, gr_ptx_find_func(p->ptx, kernel), 0, &p->model, &err),
+    assert_int_equal(gr_kernel_model(&p->terms, NULL, gr_ptx_find_func(p->ptx, kernel), 0, &p->model, &err),
                      GR_OK);
     return &p->model;
 }
@@ -498,7 +497,7 @@ static void others(void **state) {
     // What the table holds may change: its value is free, and no longer a function of the place.
     const GrObject *changing[1] = {m->accesses.data[0]->object};
     GrKernelModel other;
-    assert_int_equal(gr_kernel_model_changing(&p.terms, p.ptx, m->func, 0, changing, 1, &other, NULL), GR_OK);
+    assert_int_equal(gr_kernel_model_changing(&p.terms, NULL, m->func, 0, changing, 1, &other, NULL), GR_OK);
     assert_int_equal(other.accesses.len, m->accesses.len);
     for (unsigned k = 0; k < 2; k++) {
         Thread kinds = {0};

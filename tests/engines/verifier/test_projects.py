@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 
 class Builds(Case):
     def test_make(self):
-        """Host code, kernels behind an archive, -rdc: launches get the values of main.cpp. Then nothing is compiled, a part, and it fails."""
+        """Host code, kernels behind an archive that call device functions of another file: launches get the values of main.cpp. Then nothing is compiled, a part, and it fails."""
         folder = self.copy("make")
         make = f"make NVCC={NVCC}"
         report = self.check(folder, "--build", f"{make} -j2", status=66)

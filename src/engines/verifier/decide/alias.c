@@ -52,7 +52,7 @@ const GrAllocation *gr_bound_allocation(const GrMemory *m, const GrValues *v) {
 static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
 
 // Dynamic shared memory is one, whatever it is called.
-static bool is_dynamic(const GrObject *o) { return is_shared(o) && o->size == 0; }
+static bool is_dynamic(const GrObject *o) { return is_shared(o) && (o->size == 0 || o->var->is_extern); }
 
 // What is UNKNOWN has addresses for offsets.
 static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
@@ -89,16 +89,20 @@ static bool can_meet(GrBound *b, const GrMemory *x, const GrMemory *y) {
     return can;
 }
 
-// A variable of the module that is reached by its name and by a pointer, or two variables.
+// A variable that is reached by its name and by a pointer, or two variables.
 static const char *variable_of(const GrMemory *m) {
     return m->object->kind == GR_OBJECT_GLOBAL ? m->object->var->name
            : m->allocation                     ? m->allocation->variable
                                                : NULL;
 }
 
-static GrAlias of_variables(const GrMemory *x, const GrMemory *y) {
-    const char *a = variable_of(x), *b = variable_of(y);
-    return a && b && !strcmp(a, b) ? GR_ALIAS_SAME : GR_ALIAS_APART;
+static GrAlias of_variables(const GrBound *b, const GrMemory *x, const GrMemory *y) {
+    const char *a = variable_of(x), *c = variable_of(y);
+    if (x->object->kind == GR_OBJECT_GLOBAL && y->object->kind == GR_OBJECT_GLOBAL)
+        return GR_ALIAS_APART; // two variables; those of two files may have one name
+    if (!a || !c || strcmp(a, c) != 0)
+        return GR_ALIAS_APART;
+    return gr_linked_is_shared_name(b->model->linked, a) ? GR_ALIAS_MAYBE : GR_ALIAS_SAME;
 }
 
 static GrAlias of_allocations(GrBound *b, const GrMemory *x, const GrMemory *y) {
@@ -110,7 +114,7 @@ static GrAlias of_allocations(GrBound *b, const GrMemory *x, const GrMemory *y) 
             several |= a == allocation_of(y, j) && a->several;
         }
     if (!common)
-        return of_variables(x, y);
+        return of_variables(b, x, y);
     if (several || !x->which || !y->which)
         return GR_ALIAS_MAYBE;
     if (x->which == y->which && x->which->op == GR_TERM_CONST)

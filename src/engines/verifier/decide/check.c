@@ -8,6 +8,7 @@
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/launched.h"
 #include "engines/verifier/decide/tell.h"
+#include "engines/verifier/decide/units.h"
 #include "engines/verifier/host/host.h"
 #include "engines/verifier/solve/cache.h"
 #include "engines/verifier/solve/child.h"
@@ -32,10 +33,10 @@ typedef struct Check {
     double since;          // when the work on this kernel and launch began
 } Check;
 
-// A module of one file.
+// A module of one file, as a program or several link it.
 typedef struct Unit {
-    const char *file, *ptx; // the user's name; where the PTX is
-    const PtxModule *module;
+    const char *file; // the user's name
+    const GrLinkedUnit *of;
     const GrHost *host; // NULL: nothing is known of launches
 } Unit;
 
@@ -97,6 +98,10 @@ static const char *doubt(const Job *j, const GrVerdict *v) {
     if (j->unit->host && !l)
         return "the solver has a witness, but no launch of the kernel was found";
     const Hosts hosts = hosts_of(&j->bound, v);
+    if (l && l->recorded && j->unit->of->several)
+        return "the solver has a witness, but several programs have the kernel, and call other device "
+               "functions in it: "
+               "of which one the launch is, is not known";
     if (l && l->gaps.len && (l->recorded || hosts.any))
         return l->gaps.data[0];
     if (l && hosts.derived)
@@ -169,7 +174,7 @@ static gr_status tell_gaps(Job *j) {
         StrBuf why = {0};
         if (g->place && g->place->file)
             gr_str_addf(&why, "%s:%u: ", g->place->file, g->place->line);
-        gr_str_addf(&why, "%s: not understood", g->why);
+        gr_str_addf(&why, g->of_link ? "%s" : "%s: not understood", g->why);
         st = why.oom ? GR_ERR_NOMEM : gr_tell_kernel(&j->told, "unknown", why.data);
         gr_str_free(&why);
     }
@@ -236,7 +241,8 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               GrToldAll *all, bool *open, gr_error *err) {
     gr_status st;
-    Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->ptx}};
+    Job j = {
+        .c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->of->ptx, .n_ptx = u->of->linked.n}};
     bool reached;
     char where[600];
     name_launch(l, where);
@@ -291,21 +297,43 @@ static gr_status say_overflow(const Check *c, const Unit *u, const GrKernelModel
     return st;
 }
 
-static size_t launches_of(const GrHost *h, const char *kernel) {
+static bool has_program(const GrLinkedUnit *u, size_t program) {
+    for (size_t k = 0; k < u->programs.len; k++)
+        if (u->programs.data[k] == program)
+            return true;
+    return false;
+}
+
+// Whether it is a launch of the kernel with what the unit is linked with.
+static bool is_launch_of(const Unit *u, const GrHostLaunch *l, const char *kernel) {
+    return !strcmp(l->kernel, kernel) && (l->recorded || has_program(u->of, l->program));
+}
+
+static size_t launches_of(const Unit *u, const char *kernel) {
     size_t n = 0;
-    for (size_t k = 0; h && k < h->launches.len; k++)
-        n += !strcmp(h->launches.data[k]->kernel, kernel);
+    for (size_t k = 0; u->host && k < u->host->launches.len; k++)
+        n += is_launch_of(u, u->host->launches.data[k], kernel);
     return n;
+}
+
+// Whether only programs that link the unit in another way launch the kernel.
+static bool is_launched_elsewhere(const Unit *u, const char *kernel) {
+    if (!u->of->several || launches_of(u, kernel))
+        return false;
+    for (size_t k = 0; u->host && k < u->host->launches.len; k++)
+        if (!strcmp(u->host->launches.data[k]->kernel, kernel))
+            return true;
+    return false;
 }
 
 static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_error *err) {
     GrKernelModel m = {0};
     bool open = false;
-    size_t launches = launches_of(u->host, f->name);
+    size_t launches = launches_of(u, f->name);
     GrToldAll all = {0}, *together = c->set->launches && launches > 1 ? &all : NULL;
     gr_error why = {0};
     c->since = gr_seconds_now();
-    gr_status st = gr_kernel_model(&c->terms, u->module, f, 0, &m, &why);
+    gr_status st = gr_kernel_model(&c->terms, &u->of->linked, f, 0, &m, &why);
     if (st == GR_ERR_LIMIT) {
         StrBuf text = {0};
         gr_str_addf(&text, "unknown: kernel %s of %s: it is too large: %s", f->name, u->file, why.msg);
@@ -320,7 +348,7 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     }
     for (size_t k = 0; u->host && k < u->host->launches.len; k++) {
         const GrHostLaunch *l = u->host->launches.data[k];
-        if (!strcmp(l->kernel, f->name))
+        if (is_launch_of(u, l, f->name))
             GR_TRY(check_launch(c, u, &m, l, together, &open, err));
     }
     if (!launches)
@@ -387,10 +415,11 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
     gr_status st = GR_OK;
     Kernels all = {.c = c, .u = u};
     StrBuf progress = {0};
-    for (uint32_t k = 0; k < u->module->n_funcs && st == GR_OK; k++) {
-        const PtxFunc *f = u->module->funcs[k];
+    const PtxModule *m = u->of->unit->module;
+    for (uint32_t k = 0; k < m->n_funcs && st == GR_OK; k++) {
+        const PtxFunc *f = m->funcs[k];
         bool wanted = true;
-        if (!f->is_entry || !f->has_body)
+        if (!f->is_entry || !f->has_body || is_launched_elsewhere(u, f->name))
             continue;
         if (c->set->launches)
             st = gr_launched_has(&c->launched, f->name, &wanted, err);
@@ -410,43 +439,11 @@ static gr_status check_unit(Check *c, const Unit *u, gr_error *err) {
 
 // ---- Files -------------------------------------------------------------------------------------------------------------------
 
-static gr_status check_ptx(Check *c, const char *file, gr_error *err) {
-    gr_status st;
-    char *text = NULL, path[PATH_MAX];
-    size_t len;
-    PtxModule *m = NULL;
-    GR_TRY(gr_file_read(file, &text, &len, err));
-    GR_TRY(gr_ptx_parse(text, len, file, &m, err));
-    Unit u = {file, realpath(file, path) ? path : file, m, c->set->launches ? &c->launched.host : NULL};
-    GR_TRY(check_unit(c, &u, err));
-done:
-    gr_ptx_free(m);
-    free(text);
-    return st;
-}
-
 static gr_status say_all(gr_status (*say)(void *user, const char *text), void *user, const char *const *texts,
                          size_t n) {
     gr_status st = GR_OK;
     for (size_t k = 0; k < n && st == GR_OK; k++)
         st = say(user, texts[k]);
-    return st;
-}
-
-// The PTX of one source, kept in a file as long as it takes, for replays.
-static gr_status check_code(Check *c, const GrHostPtx *code, const GrHost *host, gr_error *err) {
-    gr_status st;
-    char path[] = "/tmp/gpurace-check-XXXXXX";
-    PtxModule *m = NULL;
-    int fd = mkstemp(path);
-    if (fd >= 0)
-        close(fd);
-    GR_TRY(gr_ptx_parse(code->text, code->len, code->file, &m, err));
-    GR_TRY(gr_file_write(path, code->text, code->len, err));
-    GR_TRY(check_unit(c, &(Unit){code->file, path, m, host}, err));
-done:
-    unlink(path);
-    gr_ptx_free(m);
     return st;
 }
 
@@ -460,10 +457,42 @@ static gr_status say_refused(const Check *c, const gr_error *why) {
     return st;
 }
 
+static gr_status check_units(Check *c, const GrUnits *units, const GrHost *host, gr_error *err) {
+    gr_status st = say_all(c->to->reason, c->to->user, units->reasons.data, units->reasons.len);
+    for (size_t k = 0; k < units->linked.len && st == GR_OK; k++) {
+        const GrLinkedUnit *of = units->linked.data[k];
+        st = check_unit(c, &(Unit){of->unit->file, of, c->set->launches ? &c->launched.host : host}, err);
+    }
+    return st;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+static gr_status check_ptx(Check *c, const GrStaticInput *in, gr_error *err) {
+    gr_status st = GR_OK;
+    GrUnits units;
+    size_t n = 0;
+    const char **files = calloc(in->n + 1, sizeof *files);
+    gr_units_init(&units);
+    for (size_t k = 0; files && k < in->n; k++)
+        if (ends_with(in->files[k], ".ptx"))
+            files[n++] = in->files[k];
+    st = files ? gr_units_of_ptx(&units, files, n, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = check_units(c, &units, NULL, err);
+    gr_units_free(&units);
+    free(files);
+    return st;
+}
+
 static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     gr_status st;
     GrHost host;
     GrHostCode code = {0};
+    GrUnits units;
     GrHostInput what = {.sources = build->sources.data,
                         .n_sources = build->sources.len,
                         .programs = build->programs.data,
@@ -472,6 +501,7 @@ static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     for (unsigned k = 1; k <= 5; k++)
         what.classes |= (unsigned)c->set->facts[k] << k;
     gr_host_init(&host);
+    gr_units_init(&units);
     st = gr_host_facts(&c->terms, &what, &host, &code, err);
     if (st == GR_ERR_ARGUMENT)
         st = say_refused(c, err);
@@ -481,17 +511,13 @@ static gr_status check_sources(Check *c, const GrBuild *build, gr_error *err) {
     GR_TRY(say_all(c->to->remark, c->to->user, build->remarks.data, build->remarks.len));
     GR_TRY(say_all(c->to->reason, c->to->user, host.reasons.data, host.reasons.len));
     GR_TRY(say_all(c->to->remark, c->to->user, host.remarks.data, host.remarks.len));
-    for (size_t k = 0; k < code.ptx.len; k++)
-        GR_TRY(check_code(c, &code.ptx.data[k], c->set->launches ? &c->launched.host : &host, err));
+    GR_TRY(gr_units_of_code(&units, &code, err));
+    GR_TRY(check_units(c, &units, &host, err));
 done:
+    gr_units_free(&units);
     gr_host_code_free(&code);
     gr_host_free(&host);
     return st;
-}
-
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
 }
 
 // Answers count for this very library and its solver only: whatever of the verifier is built anew asks anew.
@@ -553,9 +579,7 @@ gr_status gr_verifier_check(const GrStaticInput *in, const GrVerifierSettings *s
         GR_TRY(gr_launched_read(&c.launched, &c.terms, set->launches, err));
     GR_TRY(gr_solver_create(&c.terms, &c.solver, err));
     GR_TRY(open_cache(&c, err));
-    for (size_t k = 0; k < in->n; k++)
-        if (ends_with(in->files[k], ".ptx"))
-            GR_TRY(check_ptx(&c, in->files[k], err));
+    GR_TRY(check_ptx(&c, in, err));
     if (build.sources.len)
         GR_TRY(check_sources(&c, &build, err));
     if (set->launches)

@@ -2,6 +2,8 @@
 // replay — from a witness to a launch (gpurace-launch), to a report of exact, to the races in it.
 #include "engines/verifier/decide/replay.h"
 
+#include "base/demangle.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -137,7 +139,8 @@ typedef struct Buffers {
 // A variable of the module, which the launch has by itself.
 static bool is_variable(const Buffers *s, const GrMemory *m) {
     return m->allocation && m->allocation->variable &&
-           gr_ptx_find_var(s->b->model->module, m->allocation->variable);
+           (gr_linked_find_var(s->b->model->linked, m->allocation->variable) ||
+            gr_ptx_find_var(s->b->model->func->module, m->allocation->variable));
 }
 
 static bool add_buffer(Buffers *s, const GrMemory *m) {
@@ -214,7 +217,8 @@ static bool is_too_large(const GrWitness *w) {
 
 static bool has_dynamic_shared(const GrKernelModel *m) {
     for (size_t k = 0; k < m->objects.len; k++)
-        if (m->objects.data[k]->kind == GR_OBJECT_SHARED && !m->objects.data[k]->size)
+        if (m->objects.data[k]->kind == GR_OBJECT_SHARED &&
+            (!m->objects.data[k]->size || m->objects.data[k]->var->is_extern))
             return true;
     return false;
 }
@@ -224,8 +228,10 @@ static const char *write_spec(const GrReplays *r, const GrBound *b, const GrVerd
     const GrWitness *w = &v->witness;
     if (is_too_large(w))
         return "the launch is too large";
-    gr_str_addf(out, "ptx %s\nkernel %s\ngrid %u %u %u\nblock %u %u %u\n", r->ptx, b->model->func->name,
-                w->grid[0], w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
+    for (size_t k = 0; k < r->n_ptx; k++)
+        gr_str_addf(out, "ptx %s\n", r->ptx[k]);
+    gr_str_addf(out, "kernel %s\ngrid %u %u %u\nblock %u %u %u\n", b->model->func->name, w->grid[0],
+                w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
     uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
     gr_str_addf(out, "shared %u\n",
                 (unsigned)(b->launch && b->launch->shared_bytes
@@ -276,6 +282,7 @@ static uint64_t hex(const json_t *o, const char *key) {
 static bool take_side(GrReplays *r, const json_t *a, GrSeenSide *out) {
     const json_t *frames = json_object_get(a, "frames");
     out->ptx_line = number(a, "ptx_line");
+    out->function = text(r, a, "function");
     out->address = hex(a, "address");
     take_triple(a, "thread", out->thread);
     take_triple(a, "block", out->block);
@@ -311,6 +318,15 @@ static bool take_report(GrReplays *r, const char *path, const char *launch) {
     return ok;
 }
 
+static const char *why_failed(const GrReplays *r, const GrBound *b) {
+    const char *name = gr_linked_undefined(b->model->linked), *text;
+    if (!name)
+        return "the replay failed";
+    text = gr_demangle(name, r->arena);
+    text = gr_arena_printf(r->arena, "no file defines %s", text ? text : name);
+    return text ? text : "the replay failed";
+}
+
 // Writes the launch into `folder`, runs it, and takes what exact reports: races, and why the launch came to no end.
 static gr_status run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char *launch, const char *folder,
                         gr_error *err) {
@@ -343,7 +359,7 @@ static gr_status run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char
                                  spec_path,
                                  NULL};
     if (!spawn(words) || !take_report(r, report_path, launch))
-        r->why_not = "the replay failed";
+        r->why_not = why_failed(r, b);
     unlink(report_path);
     unlink(spec_path);
     return GR_OK;
@@ -372,12 +388,23 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
 
 // ---- Which race it is ------------------------------------------------------------------------------------------------------------
 
-static bool is_side(const GrSeenSide *s, const GrKernelAccess *a) {
-    if (s->ptx_line == a->stmt->line)
-        return true;
+static bool has_line(const GrSeenSide *s, const GrKernelAccess *a) {
     const GrPlace *p = a->place;
     return p && p->file && p->line && s->n_places && s->places[0].file && s->places[0].line == p->line &&
            !strcmp(s->places[0].file, p->file);
+}
+
+static bool has_function(const GrReplays *r, const GrSeenSide *s, const GrKernelAccess *a) {
+    const char *name = gr_demangle(a->func->name, r->arena);
+    return s->function && name && !strcmp(s->function, name);
+}
+
+// Of several modules a line of PTX alone does not say which it is.
+static bool is_side(const GrReplays *r, const GrSeenSide *s, const GrKernelAccess *a) {
+    bool line = s->ptx_line == a->stmt->line;
+    if (r->n_ptx > 1)
+        return has_line(s, a) || (line && !s->n_places && has_function(r, s, a));
+    return line || has_line(s, a);
 }
 
 static const GrSeenRace *find(GrReplays *r, const GrVerdict *v) {
@@ -385,9 +412,9 @@ static const GrSeenRace *find(GrReplays *r, const GrVerdict *v) {
     for (size_t k = 0; k < r->seen.len; k++) {
         GrSeenRace *race = &r->seen.data[k];
         const GrSeenSide *s = race->sides;
-        bool straight = is_side(&s[0], x) && is_side(&s[1], y);
+        bool straight = is_side(r, &s[0], x) && is_side(r, &s[1], y);
         race->turned = !straight;
-        if (straight || (is_side(&s[0], y) && is_side(&s[1], x)))
+        if (straight || (is_side(r, &s[0], y) && is_side(r, &s[1], x)))
             return race;
     }
     return NULL;

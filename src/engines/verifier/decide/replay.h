@@ -9,6 +9,7 @@
 typedef struct GrSeenSide {
     uint32_t ptx_line, thread[3], block[3];
     uint64_t address;
+    const char *function; // demangled; NULL: not known
     struct GrSeenPlace {
         const char *file;
         uint32_t line;
@@ -27,8 +28,9 @@ typedef struct GrSeenRace {
 
 // The replays of one kernel and launch.
 typedef struct GrReplays {
-    Arena *arena;    // of all texts
-    const char *ptx; // a file with the module
+    Arena *arena;           // of all texts
+    const char *const *ptx; // files with the modules, n_ptx of them
+    size_t n_ptx;
     VEC(GrSeenRace) seen;
     unsigned runs;
     const char *why_not; // of the last: why it showed nothing; NULL: it ran

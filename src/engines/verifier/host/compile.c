@@ -99,12 +99,15 @@ static gr_status choose_shape(Job *j, const char *arch, bool *other, gr_error *e
     return st;
 }
 
-static gr_status keep_ptx(Job *j, const char *file, const char *folder, bool bitcode, gr_error *err) {
+static gr_status keep_ptx(Job *j, size_t source, bool relocatable, const char *folder, bool bitcode,
+                          gr_error *err) {
+    const char *file = j->in->sources[source].file;
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
     const char *path = bitcode ? gr_arena_printf(&j->arena, "%s/%.*s.ptx", folder,
                                                  (int)(dot ? dot - name : (long)strlen(name)), name)
                                : gr_arena_printf(&j->arena, "%s/kernels.ptx", folder);
-    GrHostPtx ptx = {.file = gr_arena_strdup(&j->out->arena, file)};
+    GrHostPtx ptx = {
+        .file = gr_arena_strdup(&j->out->arena, file), .source = source, .relocatable = relocatable};
     if (!path || !ptx.file)
         return no_memory(err);
     if (access(path, F_OK) != 0) // host code alone
@@ -166,8 +169,8 @@ done:
     return st;
 }
 
-static gr_status compile_cuda(Job *j, const GrHostSource *s, const char *folder, const char *bc,
-                              gr_error *err) {
+static gr_status compile_cuda(Job *j, size_t source, const char *folder, const char *bc, gr_error *err) {
+    const GrHostSource *s = &j->in->sources[source];
     Words words;
     int status = 1;
     char *typed = NULL;
@@ -197,7 +200,7 @@ static gr_status compile_cuda(Job *j, const GrHostSource *s, const char *folder,
         if (j->clang)
             GR_TRY(nothing_known(j, s->file, err));
     }
-    st = keep_ptx(j, s->file, folder, bitcode, err);
+    st = keep_ptx(j, source, words.relocatable, folder, bitcode, err);
 done:
     gr_words_free(&words);
     return st;
@@ -213,16 +216,71 @@ static gr_status compile(Job *j, size_t k, gr_error *err) {
         return GR_OK;
     if (mkdir(folder, 0700) != 0)
         return gr_fail(err, GR_ERR_IO, "%s: %s", folder, strerror(errno));
-    return s->host_only ? compile_host(j, s, bc, err) : compile_cuda(j, s, folder, bc, err);
+    return s->host_only ? compile_host(j, s, bc, err) : compile_cuda(j, k, folder, bc, err);
 }
 
-// The host code of some sources.
-static gr_status read_program(Job *j, const size_t *sources, size_t n, gr_error *err) {
+// ---- Programs ----------------------------------------------------------------------------------------------------------------
+
+// A program of sources[0..n), but for `skip[k]`, those that are not in it.
+static gr_status add_program(Job *j, const size_t *sources, size_t n, const bool *skip, gr_error *err) {
+    size_t *in = GR_NEW_ARRAY(&j->out->arena, size_t, n + 1), left = 0;
+    if (!in)
+        return no_memory(err);
+    for (size_t k = 0; k < n; k++)
+        if (!skip[k])
+            in[left++] = sources[k];
+    return gr_vec_push(&j->code->programs, ((GrHostProgram){in, left})) ? GR_OK : no_memory(err);
+}
+
+// These sources as one program; if more than one has a main, each of these with all that have none.
+static gr_status add_programs(Job *j, const size_t *sources, size_t n, gr_error *err) {
+    gr_status st = GR_OK;
+    bool *mains = GR_NEW_ARRAY(&j->arena, bool, n + 1);
+    size_t n_mains = 0;
+    if (!mains)
+        return no_memory(err);
+    for (size_t k = 0; k < n && st == GR_OK; k++) {
+        const char *bc = j->bitcode.data[sources[k]];
+        st = bc ? gr_host_has_main(bc, &mains[k], err) : GR_OK;
+        st = st == GR_ERR_FORMAT ? GR_OK : st; // who reads the program says so
+        n_mains += mains[k];
+    }
+    if (st == GR_OK && n_mains <= 1) {
+        memset(mains, 0, n * sizeof *mains);
+        return add_program(j, sources, n, mains, err);
+    }
+    for (size_t k = 0, seen = 0; k < n && seen < n_mains && st == GR_OK; k++) {
+        if (!mains[k])
+            continue;
+        mains[k] = false; // the others are left out
+        st = add_program(j, sources, n, mains, err);
+        mains[k] = true;
+        seen++;
+    }
+    return st;
+}
+
+static gr_status find_programs(Job *j, gr_error *err) {
+    gr_status st = GR_OK;
+    for (size_t k = 0; k < j->in->n_programs && st == GR_OK; k++)
+        st = add_programs(j, j->in->programs[k].sources, j->in->programs[k].n, err);
+    if (j->in->n_programs || st != GR_OK)
+        return st;
+    size_t *all = GR_NEW_ARRAY(&j->arena, size_t, j->in->n_sources + 1);
+    if (!all)
+        return no_memory(err);
+    for (size_t k = 0; k < j->in->n_sources; k++)
+        all[k] = k;
+    return add_programs(j, all, j->in->n_sources, err);
+}
+
+// The host code of a program.
+static gr_status read_program(Job *j, const GrHostProgram *p, gr_error *err) {
     VEC(const char *) files = {0};
     gr_status st = GR_OK;
     gr_error why = {0};
-    for (size_t k = 0; k < n && st == GR_OK; k++) {
-        const char *bc = j->bitcode.data[sources ? sources[k] : k];
+    for (size_t k = 0; k < p->n && st == GR_OK; k++) {
+        const char *bc = j->bitcode.data[p->sources[k]];
         if (bc && !gr_vec_push(&files, bc))
             st = no_memory(err);
     }
@@ -238,10 +296,10 @@ static gr_status read_program(Job *j, const size_t *sources, size_t n, gr_error 
 
 static gr_status read_host_code(Job *j, gr_error *err) {
     gr_status st = GR_OK;
-    if (!j->in->n_programs)
-        return read_program(j, NULL, j->in->n_sources, err);
-    for (size_t k = 0; k < j->in->n_programs && st == GR_OK; k++)
-        st = read_program(j, j->in->programs[k].sources, j->in->programs[k].n, err);
+    for (size_t k = 0; k < j->code->programs.len && st == GR_OK; k++) {
+        j->out->program = k;
+        st = read_program(j, &j->code->programs.data[k], err);
+    }
     return st;
 }
 
@@ -269,6 +327,7 @@ gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCo
     if (j.ndebug &&
         !gr_vec_push(&out->remarks, "compiled with -DNDEBUG: what the program asserts is not known"))
         GR_TRY(no_memory(err));
+    GR_TRY(find_programs(&j, err));
     if (!in->kernels_only)
         GR_TRY(read_host_code(&j, err));
 done:

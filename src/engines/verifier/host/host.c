@@ -30,6 +30,7 @@ void gr_host_code_free(GrHostCode *c) {
     for (size_t k = 0; k < c->ptx.len; k++)
         free(c->ptx.data[k].text);
     gr_vec_free(&c->ptx);
+    gr_vec_free(&c->programs);
 }
 
 static void print_term(const GrTerm *a, StrBuf *out) {

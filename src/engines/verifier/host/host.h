@@ -39,11 +39,15 @@ typedef struct GrHostPtx {
     const char *file; // the source
     char *text;       // terminated
     size_t len;
+    size_t source;    // its number
+    bool relocatable; // -rdc=true: it is linked with other such code of its program
 } GrHostPtx;
 
 // PTX of the files, in their order; of -O0 shape.
 typedef struct GrHostCode {
     VEC(GrHostPtx) ptx;
+    VEC(GrHostProgram)
+    programs; // by number (GrHostLaunch.program); the numbers of their sources live in the GrHost's arena
 } GrHostCode;
 void gr_host_code_free(GrHostCode *c);
 
@@ -52,9 +56,10 @@ void gr_host_code_free(GrHostCode *c);
 // and out->reasons says so.
 gr_status gr_host_facts(GrTerms *t, const GrHostInput *in, GrHost *out, GrHostCode *code, gr_error *err);
 
-// The part without nvcc: bitcode files, as one program, or as several where more than one has a main. GR_ERR_UNSUPPORTED: this build has no LLVM.
+// The part without nvcc: bitcode files, as one program, number out->program. GR_ERR_UNSUPPORTED: this build has no LLVM.
 gr_status gr_host_read(GrTerms *t, const char *const *bitcode, size_t n, unsigned classes, GrHost *out,
                        gr_error *err);
+gr_status gr_host_has_main(const char *bitcode, bool *has, gr_error *err);
 
 // For people and tests: each launch with what is known of it.
 void gr_host_print(const GrHost *h, StrBuf *out);

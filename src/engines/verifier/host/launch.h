@@ -64,6 +64,7 @@ typedef struct GrHostLaunch {
     const char *file, *function; // where it is launched
     uint32_t line;
     const GrTerm *grid[3], *block[3], *shared_bytes; // 32 bits each
+    size_t program;                                  // which one makes it; not of a recorded one
     bool cooperative, recorded;                      // recorded: of a run, not of all
     bool arguments_known;                            // of a recorded one: param_bytes counts
     VEC(uint32_t) param_bytes;                       // of a recorded one: of each parameter
@@ -75,6 +76,7 @@ typedef struct GrHostLaunch {
 
 typedef struct GrHost {
     Arena arena;
+    size_t program; // the one that is being read
     VEC(GrHostLaunch *) launches;
     VEC(GrAllocation *) allocations;
     VEC(const char *) remarks; // "compiled with -DNDEBUG: asserts are no facts"

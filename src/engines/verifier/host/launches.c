@@ -80,6 +80,7 @@ static GrHostLaunch *new_launch(Eval *e, LLVMValueRef call, const char *kernel) 
     l->file = gr_find_keep(e, at.file);
     l->function = gr_find_keep(e, at.function);
     l->line = at.line;
+    l->program = e->out->program;
     return l;
 }
 

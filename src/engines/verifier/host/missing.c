@@ -11,3 +11,10 @@ gr_status gr_host_read(GrTerms *t, const char *const *bitcode, size_t n, unsigne
     (void)out;
     return gr_fail(err, GR_ERR_UNSUPPORTED, "this gpurace was built without LLVM 19");
 }
+
+gr_status gr_host_has_main(const char *bitcode, bool *has, gr_error *err) {
+    (void)bitcode;
+    (void)err;
+    *has = false;
+    return GR_OK;
+}

@@ -29,6 +29,7 @@ static const char *const alone[] = {"-c",
                                     "-dc",
                                     "--device-c",
                                     "-dw",
+                                    "--device-w",
                                     "-ptx",
                                     "--ptx",
                                     "-cubin",
@@ -106,12 +107,29 @@ static bool defines_ndebug(const char *word, const char *next) {
     return !strcmp(what, "NDEBUG") || !strncmp(what, "NDEBUG=", 7);
 }
 
+// Whether a word (with the next one, where it has no "=") says that device code is relocatable, or that it is not. *out is left alone if it says
+// nothing of it.
+static void see_relocatable(const char *word, const char *next, bool *out) {
+    static const char *const names[] = {"-rdc", "--relocatable-device-code"};
+    static const char *const dc[] = {"-dc", "--device-c"}, *const dw[] = {"-dw", "--device-w"};
+    const char *value = strchr(word, '=');
+    if (is_one(word, names, COUNT(names)))
+        *out = !strcmp(value ? value + 1 : next, "true");
+    else if (is_one(word, dc, COUNT(dc)))
+        *out = true;
+    else if (is_one(word, dw, COUNT(dw)))
+        *out = false;
+}
+
 gr_status gr_words_sort(Arena *a, const char *const *words, size_t n, Words *out, gr_error *err) {
     gr_status st = GR_OK;
+    bool named = false; // by its own word
     *out = (Words){0};
     for (size_t k = 0; k < n && st == GR_OK; k++) {
         const char *word = words[k], *next = k + 1 < n ? words[k + 1] : "";
         bool joined = strchr(word, '=') != NULL;
+        see_relocatable(word, next, &out->relocatable);
+        named |= !strncmp(word, "-rdc", 4) || !strncmp(word, "--relocatable", 13);
         if (is_one(word, arches, COUNT(arches))) {
             st = see_arch(a, out, joined ? word : next, err);
             k += !joined;
@@ -128,6 +146,8 @@ gr_status gr_words_sort(Arena *a, const char *const *words, size_t n, Words *out
         if (!gr_vec_push(&out->user, word))
             st = no_memory(err);
     }
+    if (st == GR_OK && out->relocatable && !named && !gr_vec_push(&out->user, "-rdc=true"))
+        st = no_memory(err);
     if (!out->arch)
         out->arch = "90"; // what the CPU device has: code for older architectures alone is not looked at
     return st;

@@ -13,6 +13,7 @@ typedef struct Words {
     VEC(const char *) user; // what is passed on; not owned
     const char *arch;       // "90": the newest architecture that they name
     bool ndebug;            // NDEBUG is defined
+    bool relocatable;       // device code is linked: -rdc=true, or -dc, in whose place *user has -rdc=true
 } Words;
 
 // Sorts `n` words of nvcc. *out is to be freed in every case (gr_words_free). `a` has what *out points to, beside the words themselves.

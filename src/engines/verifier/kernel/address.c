@@ -43,6 +43,10 @@ const GrTerm *gr_variable(KWalk *w, const KStmt *s, const PtxVar *v) {
         KVar *k = gr_flat_var(w->f, s->frame, v);
         return k ? gr_term_sym(w->t, k->base) : NULL;
     }
+    const GrLinkedName *name = gr_linked_var(w->f->linked, v);
+    if (name && name->other)
+        gr_gap_of_link(w, s, gr_linked_twice(name, w->f->arena));
+    v = name ? name->var : v;
     bool shared = v->space == PTX_SHARED || v->space == PTX_SHARED_CTA || v->space == PTX_SHARED_CLUSTER;
     GrObject *o = gr_object(w, shared ? GR_OBJECT_SHARED : GR_OBJECT_GLOBAL, v, 0, 0, v->name);
     return o ? gr_term_sym(w->t, o->symbol) : NULL;

@@ -41,5 +41,6 @@ void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c
 bool gr_place_is_grid_sync(const GrPlace *p);
 void gr_exec_call(KWalk *w, const KStmt *s); // of a function that is not inlined
 void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why);
+void gr_gap_of_link(KWalk *w, const KStmt *s, const char *why); // NULL: memory is out
 
 #endif

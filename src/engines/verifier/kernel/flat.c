@@ -19,18 +19,32 @@ static void append(KFlat *f, PtxStmt *s) {
 
 // ---- Places ------------------------------------------------------------------------------------------------------
 
-static const GrPlace *place_of(KFlat *f, KFrame *frame, const PtxLoc *loc) {
-    if (!loc)
+// Without source lines, in PTX of another file than the kernel's: the line of that file, since a line alone would be one of the kernel's.
+static const GrPlace *ptx_place(KFlat *f, KFrame *frame, uint32_t line) {
+    if (frame->func->module == f->module)
         return frame->call;
+    uint64_t key = (uint64_t)1 << 40 | line;
+    GrPlace *p = gr_map_get_u64(&frame->places, key);
+    if (p)
+        return p;
+    if (!(p = GR_NEW(f->arena, GrPlace)) || !gr_map_put_u64(&frame->places, key, p))
+        return NULL;
+    *p = (GrPlace){frame->func->module->name, frame->func->name, line, frame->call};
+    return p;
+}
+
+static const GrPlace *place_of(KFlat *f, KFrame *frame, const PtxLoc *loc, uint32_t ptx_line) {
+    if (!loc)
+        return ptx_place(f, frame, ptx_line);
     GrPlace *p = gr_map_get_u64(&frame->places, loc->id + 1);
     if (p)
         return p;
     if (!(p = GR_NEW(f->arena, GrPlace)) || !gr_map_put_u64(&frame->places, loc->id + 1, p))
         return NULL;
-    p->file = gr_ptx_file(f->module, loc->file);
+    p->file = gr_ptx_file(frame->func->module, loc->file);
     p->line = loc->line;
     p->function = loc->inlined_at ? loc->function : frame->parent ? frame->func->name : NULL;
-    p->inlined_at = loc->inlined_at ? place_of(f, frame, loc->inlined_at) : frame->call;
+    p->inlined_at = loc->inlined_at ? place_of(f, frame, loc->inlined_at, ptx_line) : frame->call;
     return p;
 }
 
@@ -169,7 +183,7 @@ static KStmt *new_stmt(KFlat *f, KFrame *frame, const PtxStmt *from) {
     s->stmt = *from;
     s->origin = from;
     s->frame = frame;
-    s->place = place_of(f, frame, from->loc);
+    s->place = place_of(f, frame, from->loc, from->line);
     append(f, &s->stmt);
     if (from->kind == PTX_INSTR && !gr_vec_push(&f->stmts, s))
         return NULL;
@@ -248,19 +262,25 @@ static bool targets(KFlat *f, KFrame *frame, const PtxStmt *from) {
 
 static bool body(KFlat *f, KFrame *frame, const char **limit);
 
-static const PtxFunc *callee_of(const KFlat *f, const PtxInstr *i) {
+// *name: what the linked modules say of it; NULL: nothing.
+static const PtxFunc *callee_of(const KFlat *f, const KFrame *frame, const PtxInstr *i,
+                                const GrLinkedName **name) {
     PtxCallParts parts = gr_ptx_call_parts(i);
+    const PtxModule *m = frame->func->module;
     const PtxFunc *c = i->callee;
     if (!c && parts.callee && parts.callee->kind == PTX_O_FUNC)
-        c = gr_ptx_find_func(f->module, parts.callee->text);
-    if (c && !c->has_body && c->name) {
-        const PtxFunc *there = gr_ptx_find_func(f->module, c->name);
+        c = gr_ptx_find_func(m, parts.callee->text);
+    *name = c ? gr_linked_func(f->linked, c) : NULL;
+    if (*name)
+        c = (*name)->func;
+    else if (c && !c->has_body && c->name) {
+        const PtxFunc *there = gr_ptx_find_func(m, c->name);
         c = there ? there : c;
     }
     return c && c->alias_of ? c->alias_of : c;
 }
 
-static const char *why_not(const KFlat *f, const KFrame *frame, const PtxFunc *c) {
+static const char *why_not(const KFlat *f, const KFrame *frame, const PtxFunc *c, const GrLinkedName *name) {
     if (!c)
         return "indirect call";
     for (const KFrame *up = frame; up; up = up->parent)
@@ -268,6 +288,8 @@ static const char *why_not(const KFlat *f, const KFrame *frame, const PtxFunc *c
             return "recursion";
     if (!c->has_body)
         return c->name;
+    if (name && name->other)
+        return "multiple definition";
     if (c->reg_params)
         return "a function with parameters in registers";
     return frame->depth >= DEEPEST || f->n_statements >= MOST_STATEMENTS ? "too much to inline" : NULL;
@@ -288,17 +310,21 @@ static bool bind(KFlat *f, KFrame *frame, KFrame *in, const PtxOperand *list, Pt
 }
 
 static bool call(KFlat *f, KFrame *frame, const PtxStmt *from, const char **limit) {
-    const PtxFunc *c = callee_of(f, from->instr);
-    const char *why = why_not(f, frame, c);
+    const GrLinkedName *name;
+    const PtxFunc *c = callee_of(f, frame, from->instr, &name);
+    const char *why = why_not(f, frame, c, name);
     if (why) {
         KStmt *s = new_stmt(f, frame, from);
-        if (s)
+        if (s) {
             s->gap = why;
+            s->missing = c && !c->has_body ? c : NULL;
+            s->twice = name && name->other ? name : NULL;
+        }
         return s != NULL;
     }
     PtxLabel *after = new_label(f, "return");
     PtxCallParts parts = gr_ptx_call_parts(from->instr);
-    KFrame *in = new_frame(f, c, frame, place_of(f, frame, from->loc));
+    KFrame *in = new_frame(f, c, frame, place_of(f, frame, from->loc, from->line));
     if (!in || !after)
         return false;
     if (!bind(f, frame, in, parts.params, c->params, c->n_params) ||
@@ -378,10 +404,10 @@ static bool number_tree(KFlat *f) {
     }
 }
 
-gr_status gr_flat_make(KFlat *f, const PtxModule *m, const PtxFunc *kernel, gr_error *err) {
-    f->module = m;
-    f->body = (PtxFunc){
-        .name = kernel->name, .is_entry = true, .has_body = true, .module = (PtxModule *)(uintptr_t)m};
+gr_status gr_flat_make(KFlat *f, const GrLinked *l, const PtxFunc *kernel, gr_error *err) {
+    f->linked = l;
+    f->module = kernel->module;
+    f->body = (PtxFunc){.name = kernel->name, .is_entry = true, .has_body = true, .module = kernel->module};
     KFrame *top = new_frame(f, kernel, NULL, NULL);
     if (!top)
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

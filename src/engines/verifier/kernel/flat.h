@@ -39,7 +39,9 @@ typedef struct KStmt {
     const KFrame *frame;
     const GrPlace *place;
     uint32_t id, block;
-    const char *gap; // a call that is not inlined: why
+    const char *gap;           // a call that is not inlined: why
+    const PtxFunc *missing;    // because no module has this function; else NULL
+    const GrLinkedName *twice; // because two modules have it; else NULL
 } KStmt;
 
 typedef struct KLoop {
@@ -53,8 +55,9 @@ typedef struct KLoop {
 typedef struct KFlat {
     Arena *arena; // the model's
     GrTerms *t;
-    const PtxModule *module;
-    PtxFunc body; // what the CFG is made of
+    const GrLinked *linked;  // NULL: the kernel's module is alone
+    const PtxModule *module; // the kernel's
+    PtxFunc body;            // what the CFG is made of
     VEC(KFrame *) frames;
     VEC(KVar *) vars;
     VEC(KStmt *) stmts; // instructions only
@@ -67,7 +70,7 @@ typedef struct KFlat {
     const char *irreducible;      // not NULL: why loops are not understood
 } KFlat;
 
-gr_status gr_flat_make(KFlat *f, const PtxModule *m, const PtxFunc *kernel, gr_error *err);
+gr_status gr_flat_make(KFlat *f, const GrLinked *l, const PtxFunc *kernel, gr_error *err);
 void gr_flat_free(KFlat *f);
 
 static inline uint32_t gr_flat_reg(const KStmt *s, const PtxReg *r) { return s->frame->base + r->index; }

@@ -2,13 +2,25 @@
 // memory — loads, stores, atomics and copies: what they access, and what they leave in registers and local memory.
 #include "engines/verifier/kernel/exec.h"
 
-void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why) {
+static void add_gap(KWalk *w, const KStmt *s, const GrGap *g) {
     for (size_t k = 0; k < w->out->gaps.len; k++)
-        if (w->out->gaps.data[k].place == s->place && !strcmp(w->out->gaps.data[k].why, why))
+        if (w->out->gaps.data[k].place == s->place && !strcmp(w->out->gaps.data[k].why, g->why))
             return;
-    char *text = gr_arena_strdup(w->f->arena, why);
-    if (!text ||
-        !gr_vec_push(&w->out->gaps, ((GrGap){.why = text, .place = s->place, .whole_kernel = whole})))
+    GrGap own = *g;
+    own.place = s->place;
+    own.why = gr_arena_strdup(w->f->arena, g->why);
+    if (!own.why || !gr_vec_push(&w->out->gaps, own))
+        w->nomem = true;
+}
+
+void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why) {
+    add_gap(w, s, &(GrGap){.why = why, .whole_kernel = whole});
+}
+
+void gr_gap_of_link(KWalk *w, const KStmt *s, const char *why) {
+    if (why)
+        add_gap(w, s, &(GrGap){.why = why, .whole_kernel = true, .of_link = true});
+    else
         w->nomem = true;
 }
 
@@ -58,6 +70,7 @@ static void record(KWalk *w, const KStmt *s, const KTarget *to, const Access *a)
     }
     *k = (GrKernelAccess){.id = (uint32_t)w->out->accesses.len - 1,
                           .stmt = s->origin,
+                          .func = s->frame->func,
                           .site = s->origin->site,
                           .place = s->place,
                           .reads = a->reads,
@@ -360,10 +373,15 @@ static void each_var(KWalk *w, const KStmt *s, const PtxOperand *list, bool resu
 
 void gr_exec_call(KWalk *w, const KStmt *s) {
     PtxCallParts parts = gr_ptx_call_parts(s->stmt.instr);
-    if (!is_harmless(s->gap)) {
+    if (!s->missing || !is_harmless(s->missing->name)) {
         each_var(w, s, parts.params, false);
         gr_walk_clobber(w, s, NULL);
-        gr_gap(w, s, true, s->gap);
+        if (s->twice)
+            gr_gap_of_link(w, s, gr_linked_twice(s->twice, w->f->arena));
+        else if (s->missing && !gr_linked_is_of_system(s->missing->name))
+            gr_gap_of_link(w, s, gr_linked_missing(s->missing, w->f->arena));
+        else
+            gr_gap(w, s, true, s->gap);
     }
     each_var(w, s, parts.rets, true);
 }

@@ -153,15 +153,15 @@ static gr_status finish(KWalk *w, gr_error *err) {
     return ok && gr_order(w) == GR_OK ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
-gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+gr_status gr_kernel_model(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                           GrKernelModel *out, gr_error *err) {
-    return gr_kernel_model_changing(t, m, f, most_accesses, NULL, 0, out, err);
+    return gr_kernel_model_changing(t, l, f, most_accesses, NULL, 0, out, err);
 }
 
-gr_status gr_kernel_model_changing(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                                    const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
                                    gr_error *err) {
-    *out = (GrKernelModel){.module = m, .func = f};
+    *out = (GrKernelModel){.linked = l, .func = f};
     gr_arena_init(&out->arena);
     KFlat *flat = GR_NEW(&out->arena, KFlat);
     if (!flat)
@@ -169,7 +169,7 @@ gr_status gr_kernel_model_changing(GrTerms *t, const PtxModule *m, const PtxFunc
     out->flat = flat;
     flat->arena = &out->arena;
     flat->t = t;
-    gr_status st = gr_flat_make(flat, m, f, err);
+    gr_status st = gr_flat_make(flat, l, f, err);
     if (st != GR_OK)
         return st;
     if ((st = gr_flat_loops(flat, out)) != GR_OK)

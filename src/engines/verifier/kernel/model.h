@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "base/vec.h"
+#include "engines/verifier/kernel/linked.h"
 #include "engines/verifier/term/term.h"
-#include "ptx/ptx.h"
 
 // ---- Memory -----------------------------------------------------------------------------------------------------
 
@@ -111,6 +111,7 @@ typedef struct GrSync {
 typedef struct GrKernelAccess {
     uint32_t id;
     const PtxStmt *stmt; // in the original module
+    const PtxFunc *func; // whose statement it is: the kernel, or what it calls
     uint32_t site;       // PtxSite.id
     const GrPlace *place;
     bool reads, writes, atomic, strong;
@@ -136,12 +137,13 @@ typedef struct GrKernelAccess {
 typedef struct GrGap {
     const char *why; // "indirect call", "texture", "recursion", "wmma", …
     const GrPlace *place;
+    bool of_link;      // the modules do not link: `why` is a sentence that says what to do
     bool whole_kernel; // else only the accesses that are not there (their objects are named in `why`)
 } GrGap;
 
 typedef struct GrKernelModel {
     Arena arena;
-    const PtxModule *module;
+    const GrLinked *linked; // NULL: the kernel's module is alone
     const PtxFunc *func;
     VEC(GrObject *) objects;
     VEC(GrKernelAccess *) accesses;
@@ -157,13 +159,14 @@ typedef struct GrKernelModel {
     unsigned walks;
 } GrKernelModel;
 
-// The model of kernel `f`. Terms are made in `t`, which must outlive the model, and so must the module. GR_ERR_UNSUPPORTED never: what is not
+// The model of kernel `f`, of one of the modules that `l` links (NULL: its module alone). Terms are made in `t`, which must outlive the model, and
+// so must the modules and *l. GR_ERR_UNSUPPORTED never: what is not
 // understood is in `gaps`. GR_ERR_LIMIT: more than `most_accesses` (0: 20000) or terms after inlining; also a gap in effect.
-gr_status gr_kernel_model(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+gr_status gr_kernel_model(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                           GrKernelModel *out, gr_error *err);
 // The same where other threads may change what these objects hold (of an earlier model; they may be the same memory as one that is written):
 // what is loaded from them is free, for each load anew. A READ of them would have one value for all threads and all times.
-gr_status gr_kernel_model_changing(GrTerms *t, const PtxModule *m, const PtxFunc *f, uint32_t most_accesses,
+gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc *f, uint32_t most_accesses,
                                    const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
                                    gr_error *err);
 void gr_kernel_model_free(GrKernelModel *m);

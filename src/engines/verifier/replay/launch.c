@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpurace-launch SPEC — one launch of a kernel of a PTX file, as SPEC says: for the replay of a witness, under `gpurace run`. It knows CUDA's driver
+// gpurace-launch SPEC — one launch of a kernel of PTX files, as SPEC says: for the replay of a witness, under `gpurace run`. It knows CUDA's driver
 // API only.
 //
 // A line of SPEC is one of:
 //   ptx PATH              kernel NAME           grid X Y Z            block X Y Z          shared BYTES
+//                         (several ptx, before the kernel: they are linked)
 //   buffer BYTES FRONT    memory number 0, 1, …: so much, behind FRONT bytes of its own, and as much more behind it; all zero
 //   variable NAME         a variable of the module instead, which has the next number
 //   bytes PARAM OFFSET HEX                      of a parameter
@@ -19,7 +20,9 @@
 enum { BUFFERS = 256, PARAM_BYTES = 4352 };
 
 typedef struct Spec {
-    char ptx[4096], kernel[4096];
+    char **ptx;
+    unsigned n_ptx;
+    char kernel[4096];
     unsigned grid[3], block[3], shared;
     CUdeviceptr buffers[BUFFERS];
     unsigned n_buffers;
@@ -32,6 +35,10 @@ static struct {
     CUresult (*retain)(CUcontext *, CUdevice);
     CUresult (*set)(CUcontext);
     CUresult (*load)(CUmodule *, const char *);
+    CUresult (*load_data)(CUmodule *, const void *);
+    CUresult (*link)(unsigned, CUjit_option *, void **, CUlinkState *);
+    CUresult (*add)(CUlinkState, CUjitInputType, const char *, unsigned, CUjit_option *, void **);
+    CUresult (*complete)(CUlinkState, void **, size_t *);
     CUresult (*function)(CUfunction *, CUmodule, const char *);
     CUresult (*global)(CUdeviceptr *, size_t *, CUmodule, const char *);
     CUresult (*param)(CUfunction, size_t, size_t *, size_t *);
@@ -58,6 +65,10 @@ static int find_driver(void) {
                 {"cuDevicePrimaryCtxRetain", &cu.retain},
                 {"cuCtxSetCurrent", &cu.set},
                 {"cuModuleLoad", &cu.load},
+                {"cuModuleLoadData", &cu.load_data},
+                {"cuLinkCreate_v2", &cu.link},
+                {"cuLinkAddFile_v2", &cu.add},
+                {"cuLinkComplete", &cu.complete},
                 {"cuModuleGetFunction", &cu.function},
                 {"cuModuleGetGlobal_v2", &cu.global},
                 {"cuFuncGetParamInfo", &cu.param},
@@ -122,6 +133,33 @@ static int put_pointer(const Spec *s, unsigned param, unsigned offset, unsigned 
     return 0;
 }
 
+static int take_ptx(Spec *s, const char *path) {
+    char **all = realloc(s->ptx, (s->n_ptx + 1) * sizeof *all);
+    if (!all)
+        return fail("no memory", 0);
+    s->ptx = all;
+    if (!(all[s->n_ptx] = strdup(path)))
+        return fail("no memory", 0);
+    s->n_ptx++;
+    return 0;
+}
+
+static CUresult load_module(const Spec *s) {
+    CUlinkState link;
+    CUresult r;
+    void *code;
+    size_t size;
+    if (s->n_ptx == 1)
+        return cu.load(&module, s->ptx[0]);
+    if ((r = cu.link(0, NULL, NULL, &link)))
+        return r;
+    for (unsigned k = 0; k < s->n_ptx; k++)
+        if ((r = cu.add(link, CU_JIT_INPUT_PTX, s->ptx[k], 0, NULL, NULL)))
+            return r;
+    r = cu.complete(link, &code, &size);
+    return r ? r : cu.load_data(&module, code);
+}
+
 static int load(Spec *s) {
     CUcontext context;
     CUdevice device;
@@ -129,7 +167,7 @@ static int load(Spec *s) {
     if ((r = cu.init(0)) || (r = cu.device(&device, 0)) || (r = cu.retain(&context, device)) ||
         (r = cu.set(context)))
         return fail("no device", (int)r);
-    if ((r = cu.load(&module, s->ptx)) || (r = cu.function(&function, module, s->kernel)))
+    if ((r = load_module(s)) || (r = cu.function(&function, module, s->kernel)))
         return fail("the kernel cannot be loaded", (int)r);
     size_t at, size;
     for (unsigned k = 0; !cu.param(function, k, &at, &size); k++)
@@ -141,8 +179,8 @@ static int read_line(Spec *s, char *line) {
     unsigned a, b, c;
     unsigned long long n, m;
     static char hex[2 * PARAM_BYTES + 1], name[4096];
-    if (sscanf(line, "ptx %4095[^\n]", s->ptx) == 1)
-        return 0;
+    if (sscanf(line, "ptx %4095[^\n]", name) == 1)
+        return take_ptx(s, name);
     if (sscanf(line, "kernel %4095s", s->kernel) == 1)
         return load(s);
     if (sscanf(line, "grid %u %u %u", &s->grid[0], &s->grid[1], &s->grid[2]) == 3 ||

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "steps.cuh"
 #include "steps.h"
 
 __global__ void reverse_kernel(int *p, int n) {
     int i = threadIdx.x;
-    int v = p[n - 1 - i]; // read
-#ifdef REPAIRED
-    __syncthreads();
-#endif
+    int v = mirrored(p, n, i);
+    settle();
     p[i] = v; // write
 }
 

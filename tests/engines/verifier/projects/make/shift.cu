@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free of races for the size that main.cpp passes alone: then one block has all.
+#include "steps.cuh"
 #include "steps.h"
-
-__device__ int next(int i) { return i + 1; }
 
 __global__ void shift_kernel(int *p, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
