@@ -2,6 +2,7 @@
 // How a project is built: names of compilers, words of commands, paths, and which sources are in which program.
 #include "engines/verifier/build/build.h"
 #include "engines/verifier/build/compilers.h"
+#include "engines/verifier/host/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,12 +104,42 @@ static void test_programs(void **state) {
     gr_build_free(&b);
 }
 
+static void assert_relocatable(const char *text, bool relocatable, size_t n_words) {
+    Arena a;
+    GrWords typed = {0};
+    Words words;
+    gr_arena_init(&a);
+    assert_int_equal(gr_split(&a, text, &typed, NULL), GR_OK);
+    assert_int_equal(gr_words_sort(&a, typed.data, typed.len, &words, NULL), GR_OK);
+    assert_int_equal(words.relocatable, relocatable);
+    assert_int_equal(words.user.len, n_words);
+    if (relocatable)
+        assert_int_equal(strncmp(words.user.data[0], "-rdc", 4), 0);
+    gr_words_free(&words);
+    gr_vec_free(&typed);
+    gr_arena_free(&a);
+}
+
+// What makes device code that is linked; -dc goes, and another word comes for it.
+static void test_relocatable(void **state) {
+    (void)state;
+    assert_relocatable("-rdc=true", true, 1);
+    assert_relocatable("-rdc true", true, 2);
+    assert_relocatable("-dc -O2", true, 2);
+    assert_relocatable("-rdc=true -dc", true, 1);
+    assert_relocatable("-rdc=false", false, 1);
+    assert_relocatable("-c -O2", false, 1);
+    GrBuild b;
+    gr_build_init(&b, none);
+    add(&b, "clang++ -xcuda -O2 -fgpu-rdc -c x.cu");
+    assert_string_equal(b.sources.data[0].words[0], "-rdc=true");
+    gr_build_free(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compilers),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_compilers), cmocka_unit_test(test_split),       cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_relocatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

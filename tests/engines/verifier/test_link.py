@@ -152,6 +152,21 @@ ret;"""))
         report = check(self.ptx("a", declared("y"), a, KERNEL.format(name="k", callee="x")), self.ptx("b", declared("x"), b))
         self.assertRegex(report["reasons"][0], "kernel k of .*: recursion: not understood")
 
+    def test_recorded_launches(self):
+        a, b = self.ptx("a", declared("put"), KERNEL.format(name="k", callee="put")), self.ptx("b", function("put", shift=1))
+        launches = self.folder / "launches.jsonl"
+
+        def decide(threads, status):
+            launches.write_text('{"format": "gpurace launches", "version": 1}\n' + json.dumps(
+                {"kernel": "k", "grid": [1, 1, 1], "block": [threads, 1, 1], "dynamic_shared": 0, "count": 1,
+                 "args": [{"bytes": 8, "allocation": 0, "offset": 0, "extent": 4096}]}) + "\n")
+            return check(a, b, "--launches", launches, status=status)
+        a.write_text(a.read_text().replace(".reqntid 64, 1, 1\n", ""))
+        race, = decide(64, 66)["races"]
+        self.assertIn("for the recorded launch at launches.jsonl:2", race["witness"])
+        self.assertEqual({access["file"] for access in race["accesses"]}, {str(b)})
+        self.assertEqual(decide(1, 0)["verdict"], "clean")
+
 
 @unittest.skipUnless(HAS_NVCC, "there is no nvcc")
 class Sources(Folder):
@@ -175,6 +190,33 @@ class Sources(Folder):
         report = check(PROGRAMS / "kernels.cu", "--", "-rdc=true")
         self.assertEqual({k["name"].split("(")[0] for k in report["coverage"]["kernels"]}, {"c_place"})
         self.assertTrue(all("give the file that defines it, too" in reason for reason in report["reasons"]), report["reasons"])
+
+    def test_programs_that_link_other_functions(self):
+        """Of two programs with one library each gets its own function; what both link alike is judged once."""
+        (self.folder / "lib.cu").write_text("""
+__device__ void put(int *p, int i);
+__global__ void k(int *p) { put(p, threadIdx.x); }
+void go() { int *p; cudaMalloc(&p, 256); k<<<1, 64>>>(p); }
+""")
+        entries = []
+        for name, index in ("one", "i"), ("two", "i / 2"):
+            (self.folder / f"{name}.cu").write_text(f"""
+void go();
+__global__ void {name}(int *p) {{ p[threadIdx.x] = 1; }}
+__device__ void put(int *p, int i) {{ p[{index}] = i; }}
+int main() {{ int *p; cudaMalloc(&p, 256); {name}<<<1, 64>>>(p); go(); }}
+""")
+        for name in "lib", "one", "two":
+            entries.append({"directory": str(self.folder), "file": f"{name}.cu", "command": f"nvcc -dc {name}.cu -o {name}.o"})
+        database = self.folder / "compile_commands.json"
+        database.write_text(json.dumps(entries))
+        report = check(database, status=66)
+        race, = report["races"]
+        self.assertEqual(({pathlib.Path(a["file"]).name for a in race["accesses"]}, race["kernel"]), ({"two.cu"}, "k(int*)"))
+        self.assertTrue(race["witness"].endswith("launched at lib.cu:4, linked with two.cu"), race["witness"])
+        self.assertEqual(report["reasons"] + report["coverage"].get("besides", []), [])
+        said = sorted(re.search(r"kernel (\w+).*: of its pairs of accesses (\d) proved, (\d) shown", r).groups() for r in report["coverage"]["remarks"] if "pairs" in r)
+        self.assertEqual(said, [("k", "0", "1"), ("k", "1", "0"), ("one", "1", "0"), ("two", "1", "0")])
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ static gr_status translate(GrBuild *b, const char *word, const char **out, gr_er
     for (size_t k = 0; k < COUNT(same); k++)
         if (!strncmp(word, same[k], strlen(same[k])))
             *out = word;
+    if (!strcmp(word, "-fgpu-rdc") || !strcmp(word, "-fcuda-rdc"))
+        *out = "-rdc=true";
     bool gnu = !strncmp(word, "-std=gnu++", 10), arch = !strncmp(word, "--cuda-gpu-arch=", 16),
          offload = !strncmp(word, "--offload-arch=", 15);
     if (gnu || arch || offload)

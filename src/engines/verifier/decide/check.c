@@ -220,15 +220,28 @@ static void print_bound(const GrBound *b) {
     gr_str_free(&out);
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "?";
+}
+
+// The files whose device code is linked with a unit, where that is not the same in all programs.
+static void name_link(const GrLinkedUnit *u, StrBuf *out) {
+    bool first = true;
+    for (size_t k = 0; u->several && k < u->linked.n; k++) {
+        if (u->linked.modules[k] == u->unit->module)
+            continue;
+        gr_str_addf(out, first ? ", linked with %s" : " and %s", base_name(u->linked.modules[k]->name));
+        first = false;
+    }
+}
+
 // Verdicts on a recorded launch never stand without this.
-static void name_launch(const GrHostLaunch *l, char out[600]) {
-    const char *slash = l && l->file ? strrchr(l->file, '/') : NULL;
-    const char *file = slash ? slash + 1 : l && l->file ? l->file : "?";
+static void name_launch(const Unit *u, const GrHostLaunch *l, StrBuf *out) {
     if (l)
-        snprintf(out, 600, l->recorded ? ", for the recorded launch at %s:%u" : ", launched at %s:%u", file,
-                 l->line);
-    else
-        *out = 0;
+        gr_str_addf(out, l->recorded ? ", for the recorded launch at %s:%u" : ", launched at %s:%u",
+                    base_name(l->file), l->line);
+    name_link(u->of, out);
 }
 
 static void print_seconds(Check *c, const char *kernel, const char *where) {
@@ -244,9 +257,14 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     Job j = {
         .c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->of->ptx, .n_ptx = u->of->linked.n}};
     bool reached;
-    char where[600];
-    name_launch(l, where);
-    j.told = (GrTold){.to = c->to, .file = u->file, .launch = where, .model = m, .all = all};
+    StrBuf where = {0};
+    name_launch(u, l, &where);
+    if (where.oom) {
+        gr_str_free(&where);
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    j.told = (GrTold){
+        .to = c->to, .file = u->file, .launch = where.data ? where.data : "", .model = m, .all = all};
     GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
     j.bound.seconds_left = kernel_seconds;
     const char *misfit = gr_launched_misfit(m->func, l);
@@ -273,9 +291,10 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     *open |= is_open(&j);
 done:
     if (c->set->verbose)
-        print_seconds(c, m->func->name, where);
+        print_seconds(c, m->func->name, j.told.launch);
     gr_explained_free(&j.explained);
     gr_told_free(&j.told);
+    gr_str_free(&where);
     gr_replays_free(&j.replays);
     gr_bound_free(&j.bound);
     return st;
