@@ -224,8 +224,12 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
     uint64_t came = 0;
     uint32_t done = 0, rest = 0, first = 0;
 #ifndef GR_SEQUENTIAL
-    if (kind.writes && !kind.strong && !rises((uint32_t)at))
+    if (kind.writes && !kind.strong && !rises((uint32_t)at)) {
         first = REST_LOCKSTEP;
+        // Each lane's load races with the others' stores, which may all store one value.
+        uint32_t peers = what >> GR_WHAT_BACK ? gr_match_any(gr_active_mask_now(), at) : 0;
+        rest = peers & (peers - 1) ? REST_SLOW : 0;
+    }
 #endif
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
         rest = REST_SLOW;

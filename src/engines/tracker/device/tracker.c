@@ -363,6 +363,12 @@ GR_INLINE GR_GLOBAL GrCell *cell_at(const Look *l, uint64_t at) {
     return at < bytes ? gr_cell(cells, (uint32_t)at) : 0;
 }
 
+// The load that the call for a store tells, too.
+GR_INLINE uint32_t loaded_site(uint32_t site, uint32_t what) { return site - (what >> GR_WHAT_BACK); }
+GR_INLINE uint32_t loaded_what(uint32_t what) {
+    return (what & (0xffu << GR_WHAT_SIZE | 3u << GR_WHAT_SPACE)) | GR_WHAT_READS;
+}
+
 // `used`: of the first 64 bytes those that count.
 static void access(uint32_t site, uint32_t what, uint64_t at, uint32_t size, uint64_t used, uint32_t value,
                    uint64_t own) {
@@ -448,7 +454,10 @@ static void slow(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint
     if (GR_CONTROL.word_mode == GR_WORDS_LOOKED_UP && look_up(what, at))
         return;
     int writes = (what & GR_WHAT_WRITES) != 0;
-    access(site, what, at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value), own);
+    if (what >> GR_WHAT_BACK)
+        access(loaded_site(site, what), loaded_what(what), at, what & 0xff, ~UINT64_C(0), 0, own);
+    access(site, GR_WHAT_ALONE(what), at, what & 0xff, writes ? ~UINT64_C(0) : value, kept_of(what, value),
+           own);
 }
 
 // What is left of an access of which word k is in place, if anything came in between: `before`, what the exchange showed, or 0.
@@ -456,7 +465,7 @@ static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, ui
                    uint32_t k, uint64_t before) {
     Look l;
     const uint32_t size = what & 0xff, within = (uint32_t)at & 3;
-    if (!look(&l, site, what, &at, own))
+    if (!look(&l, site, GR_WHAT_ALONE(what), &at, own))
         return;
     l.mine.value = kept_of(what, value);
     l.mine.bytes = (own & 0xf) | (what & GR_WHAT_WRITES ? 0xf : (uint32_t)(value >> done) & 0xf);
@@ -465,6 +474,14 @@ static void settle(uint32_t site, uint32_t what, uint64_t at, uint64_t value, ui
     GR_GLOBAL GrCell *cell = cell_at(&l, at + done);
     if (before)
         meet(&l, cell, k, before, at + done, 1);
+    if (before && what >> GR_WHAT_BACK) {
+        Look load = l;
+        load.site = load.mine.site = loaded_site(site, what);
+        load.what = loaded_what(what);
+        load.mine.writes = 0;
+        load.mine.value = 0;
+        meet(&load, cell, k, before, at + done, 1);
+    }
     finish(&l, cell, k, gr_word_of(&l.mine), at + done, 0);
 }
 
@@ -473,7 +490,7 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
     const uint32_t done = rest >> REST_DONE;
 #ifndef GR_SEQUENTIAL
     if (rest & REST_LOCKSTEP)
-        lockstep(site, what, at, value);
+        lockstep(site, GR_WHAT_ALONE(what), at, value);
 #endif
     if (rest & REST_SETTLE)
         settle(site, what, at, value, done, own, (rest & REST_SECOND) != 0, came);

@@ -32,18 +32,11 @@ done:
     return st;
 }
 
-static bool synchronizes(const PtxModule *m, const PtxStmt *s) {
-    return gr_tracker_order(s->instr) ||
-           gr_ptx_instr_flags(s->instr) &
-               (PTX_F_CALL | PTX_F_ATOMIC | PTX_F_ASYNC | PTX_F_BARRIER | PTX_F_FENCE) ||
-           (s->site && m->sites[s->site].strong);
-}
-
 gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all) {
     bool first = true;
     for (PtxStmt *s = all->n ? f->first : NULL; s; s = s->next) {
         bool declares = s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC;
-        if ((!first || declares) && (s->kind != PTX_INSTR || s->tag.inserted || !synchronizes(w->module, s)))
+        if ((!first || declares) && (s->kind != PTX_INSTR || s->tag.inserted || !gr_tracker_synchronizes(w->module, s)))
             continue;
         first = false;
         for (uint32_t k = 0; k < all->n; k++) {

@@ -84,3 +84,10 @@ uint32_t gr_tracker_order(const PtxInstr *i) {
     default: return 0;
     }
 }
+
+bool gr_tracker_synchronizes(const PtxModule *m, const PtxStmt *s) {
+    return gr_tracker_order(s->instr) ||
+           gr_ptx_instr_flags(s->instr) &
+               (PTX_F_CALL | PTX_F_ATOMIC | PTX_F_ASYNC | PTX_F_BARRIER | PTX_F_FENCE) ||
+           (s->site && m->sites[s->site].strong);
+}

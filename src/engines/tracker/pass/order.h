@@ -9,4 +9,7 @@
 // a scope that is not written is the system's, and a barrier of a counted number of threads is one of some threads.
 uint32_t gr_tracker_order(const PtxInstr *i);
 
+// Whether the instruction may order anything, or calls what may.
+bool gr_tracker_synchronizes(const PtxModule *m, const PtxStmt *s);
+
 #endif

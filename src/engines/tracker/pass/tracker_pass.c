@@ -10,6 +10,7 @@
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
 #include "engines/tracker/pass/registers.h"
+#include "engines/tracker/pass/updates.h"
 #include "engines/tracker/pass/work.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
@@ -29,6 +30,7 @@ typedef struct Code {
     Ends ends;
     Hoisted *hoisted;
     bool *still; // by site: loads that barriers order (phases.h)
+    Updates updates; // its arrays are NULL where every access is told by itself
 } Code;
 
 const char *gr_tracker_control_name(const char *suffix, char *buf, size_t size) {
@@ -211,6 +213,8 @@ static gr_status put_access(const TrackerWork *w, Access *a, const Code *code) {
             snprintf(value, sizeof value, "%s", stored->name);
             what |= GR_WHAT_VALUE;
         }
+        if (code->updates.load_of && code->updates.load_of[site->id])
+            what |= (site->id - code->updates.load_of[site->id]) << GR_WHAT_BACK;
     }
     PtxReg *address;
     if (hoisted) {
@@ -269,7 +273,7 @@ static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) 
     }
     bool still = code->still[s->site] && (readable == GR_SITE_CHECKED || s->instr->op == PTX_OP_LDMATRIX);
     *status = still ? GR_SITE_CHECKED : readable;
-    if (*status == GR_SITE_PRIVATE || still)
+    if (*status == GR_SITE_PRIVATE || still || (code->updates.told && code->updates.told[s->site]))
         return GR_OK;
     if (!is_plain(s->instr, site))
         return gr_tracker_put_other(w, &a, status);
@@ -436,6 +440,9 @@ static gr_status rewrite_function(const TrackerWork *module, PtxFunc *f) {
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     if (!w->o->all && !w->classifies)
         GR_TRY(gr_quiet_find(f, w->status, &code.arena, &code.quiet, w->err));
+    if (!w->o->all && !w->classifies &&
+        !gr_updates_find(f, &code.uses, &code.cfg, w->status, code.still, &code.arena, &code.updates))
+        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     hoisted.loaded = GR_NEW_ARRAY(&code.arena, PtxReg *, (size_t)w->module->n_sites + 1);
     if (!hoisted.loaded || !gr_paths_ends(f, &code.cfg, &code.arena, &code.ends))
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// updates — a load and a store of the same bytes, as `x[i] += y` has them: the call for the store tells of both.
+//
+// What races with the load races with the store. So the store alone is recorded, if the thread surely makes both, synchronizes nowhere in between,
+// and both stand in one source line. Where the store finds a possible race, the load is looked at by itself (device/tracker.c, GR_WHAT_LOADED).
+#ifndef GR_TRACKER_UPDATES_H
+#define GR_TRACKER_UPDATES_H
+
+#include "passes/emit.h"
+#include "ptx/cfg.h"
+#include "ptx/speculate.h"
+
+typedef struct Updates {
+    uint32_t *load_of; // by the site of a store: the site of the load that it tells of; 0: none
+    bool *told;        // by site: a load that a store tells of
+} Updates;
+
+// Finds them in `f`, before it is changed; *out lives in `arena`. `still[site]`: loads that need no call. Stores and loads of which `status` says that
+// they are left alone are no part of any. False: out of memory.
+bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const GrSiteStatus *status,
+                     const bool *still, Arena *arena, Updates *out);
+
+#endif
