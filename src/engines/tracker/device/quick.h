@@ -38,10 +38,11 @@ GR_INLINE Found find(uint64_t word, uint64_t own, Kind kind) {
     uint32_t barriers = ((owner & ~0x3ffu) - (high & ~0x3ffu)) << (64 - GR_WORD_SYNCS);
     int same = differs <= GR_WORD_OF_ACCESS; // of this launch and block
     Found f;
-    f.none = ((low & 0xf) == 0) | (kind.shared ? !same : (differs & 0x1f << GR_WORD_LAUNCH) != 0);
+    int elsewhere = kind.shared ? !same : (differs & 0x1f << GR_WORD_LAUNCH) != 0;
+    f.none = ((low & 0xf) == 0) | elsewhere;
     f.thread = same & (((high ^ owner) & 0x3ff) == 0);
     f.behind = same & ((int32_t)barriers > 0);
-    f.harmless = f.none | f.thread | f.behind | ((low & mine & 0xf) == 0);
+    f.harmless = elsewhere | f.thread | f.behind | ((low & mine & 0xf) == 0); // no bytes: none in common
     if (!kind.writes)
         f.harmless |= (low & GR_WORD_WRITES) == 0;
     if (kind.strong)
@@ -142,7 +143,8 @@ GR_INLINE uint32_t quick_cell(GR_GLOBAL GrCell *cell, uint64_t own, uint32_t kep
                               uint64_t *came) {
     uint64_t first = load(&cell->word[0].is, kind.shared), second = load(&cell->word[1].is, kind.shared);
     // A word of this launch's low bits may be an old one. Where this access is recorded, or seems to race, that does no harm.
-    int second_says = says_all(second, own, kind);
+    // (The second one is none of a weak write, which always goes to the first place.)
+    int second_says = (!kind.writes || kind.strong) && says_all(second, own, kind);
     if (second_says | says_all(first, own, kind))
         return seems_old(cell, second_says != 0, second_says ? second : first, kind) ? REST_SLOW : 0;
     Found f = find(first, own, kind), g = find(second, own, kind);
@@ -202,10 +204,15 @@ uint64_t __gr_where(uint32_t shared) {
 }
 #endif
 
+// `where` may be 0 if `shared`; then the cell is nowhere.
+GR_INLINE GR_GLOBAL GrCell *quick_cell_of(uint64_t at, uint64_t where, int shared) {
+    if (shared)
+        return gr_cell(where, (uint32_t)at & (GR_SHARED_MOST - 1));
+    return where ? gr_global_cell_in(where, at) : 0;
+}
+
 GR_INLINE GR_GLOBAL GrCell *quick_cell_at(uint64_t at, uint64_t where, int shared) {
-    if (!where)
-        return 0;
-    return shared ? gr_cell(where, (uint32_t)at & (GR_SHARED_MOST - 1)) : gr_global_cell_in(where, at);
+    return where ? quick_cell_of(at, where, shared) : 0;
 }
 
 GR_INLINE uint32_t quick_bits(uint32_t what, Kind kind) {
@@ -213,24 +220,65 @@ GR_INLINE uint32_t quick_bits(uint32_t what, Kind kind) {
            (kind.writes ? GR_WORD_WRITES : 0) | (what & GR_WHAT_WIDE ? GR_WORD_WIDE : 0);
 }
 
+// A store by whose address, or whose neighbours', lanes may meet at one place: what is left to do for that.
+GR_INLINE uint32_t rest_of_lanes(uint32_t what, uint64_t at, Kind kind, uint32_t *slow) {
+#ifdef GR_SEQUENTIAL
+    (void)what, (void)at, (void)kind, (void)slow; // one lane comes after the other
+#else
+    if (kind.writes && !kind.strong && !rises((uint32_t)at)) {
+        // Each lane's load races with the others' stores, which may all store one value.
+        uint32_t peers = what >> GR_WHAT_BACK ? gr_match_any(gr_active_mask_now(), at) : 0;
+        *slow = peers & (peers - 1) ? REST_SLOW : 0;
+        return REST_LOCKSTEP;
+    }
+#endif
+    return 0;
+}
+
+GR_INLINE uint32_t quick_kept(uint32_t site, uint32_t what, uint64_t value, Kind kind) {
+    return (site < GR_WORD_SITES ? site : 0) |
+           (kind.writes && what & GR_WHAT_VALUE ? hash_of(value) << 16 : 0);
+}
+
+#ifndef GR_SEQUENTIAL
+// What is left to do for an access of one cell, in one word: `came`, with REST_ flags in place of the launch, which is this one. 0: nothing. So the
+// function calls no other, and saves no registers.
+enum { REST_AT = GR_WORD_LAUNCH };
+GR_INLINE uint64_t put_rest(uint32_t rest, uint64_t came, uint64_t own) {
+    const uint32_t launch = 0x1fu << GR_WORD_LAUNCH;
+    if (((uint32_t)came ^ (uint32_t)own) & launch)
+        came = 0;
+    return (came & ~(uint64_t)launch) | rest << REST_AT;
+}
+
+// Of at most four bytes. PTX aligns accesses to their size, so they lie in one cell.
+GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,
+                              uint64_t where, Kind kind) {
+    const uint32_t size = what & 0xff, lanes = gr_active_mask();
+    const uint32_t all = (1u << size) - 1, touched = kind.writes ? all : (uint32_t)value & all;
+    uint32_t slow = 0, first = rest_of_lanes(what, at, kind, &slow), rest = slow;
+    uint64_t came = 0;
+    GR_GLOBAL GrCell *cell = quick_cell_of(at, where, kind.shared);
+    if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || !(kind.shared ? where != 0 : cell != 0))
+        rest = REST_SLOW;
+    if (!rest)
+        rest = quick_cell(cell, own | quick_bits(what, kind) | (touched << ((uint32_t)at & 3) & 0xf),
+                          quick_kept(site, what, value, kind), kind, &came);
+    uint64_t left = rest | first ? put_rest(rest | first, came, own) : 0;
+    gr_rejoin(lanes);
+    return left;
+}
+#endif
+
 // One cell after the other. PTX aligns accesses to their size, so that only one of less than four bytes does not begin with a cell.
 GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t where,
                      Kind kind) {
     const uint32_t size = what & 0xff, lanes = gr_active_mask();
     const uint32_t all = size < 4 ? (1u << size) - 1 : 0xf, within = (uint32_t)at & 3;
     const uint64_t word = own | quick_bits(what, kind);
-    const uint32_t kept =
-        (site < GR_WORD_SITES ? site : 0) | (kind.writes && what & GR_WHAT_VALUE ? hash_of(value) << 16 : 0);
+    const uint32_t kept = quick_kept(site, what, value, kind);
     uint64_t came = 0;
-    uint32_t done = 0, rest = 0, first = 0;
-#ifndef GR_SEQUENTIAL
-    if (kind.writes && !kind.strong && !rises((uint32_t)at)) {
-        first = REST_LOCKSTEP;
-        // Each lane's load races with the others' stores, which may all store one value.
-        uint32_t peers = what >> GR_WHAT_BACK ? gr_match_any(gr_active_mask_now(), at) : 0;
-        rest = peers & (peers - 1) ? REST_SLOW : 0;
-    }
-#endif
+    uint32_t done = 0, slow = 0, first = rest_of_lanes(what, at, kind, &slow), rest = slow;
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
         rest = REST_SLOW;
     GR_ROLLED

@@ -507,6 +507,23 @@ static GR_NOINLINE void finish_access(uint32_t site, uint32_t what, uint64_t at,
 GR_QUICK(QUICK)
 #undef QUICK
 
+#ifndef GR_SEQUENTIAL
+#define QUICK(name, shared, writes, strong)                                                                  \
+    uint64_t __gr_##name##_word(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own,     \
+                                uint64_t where) {                                                            \
+        return quick_word(site, what, at, value, own, where, (Kind){shared, writes, strong});                \
+    }
+GR_QUICK(QUICK)
+#undef QUICK
+
+void __gr_rest(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t rest) {
+    const uint32_t launch = 0x1fu << GR_WORD_LAUNCH;
+    uint64_t came = rest & ~(uint64_t)launch;
+    GR_TOGETHER(finish_access(site, what, at, value, own, (uint32_t)rest >> REST_AT & 0x1f,
+                              came ? came | (own & launch) : 0));
+}
+#endif
+
 // Whether the address is of shared memory: *in is then what it is there. -1: perhaps of another block's.
 GR_INLINE int is_of_shared(uint32_t space, uint64_t at, uint64_t *in) {
     *in = at;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-typedef enum Callee { BEGIN, ACCESS, QUICK, SAW, RANGE, ORDER, OWN, WHERE, EXTENT, STRAY, CALLEES } Callee;
+typedef enum Callee { BEGIN, ACCESS, QUICK, QUICK_WORD, REST, SAW, RANGE, ORDER, OWN, WHERE, EXTENT, STRAY, CALLEES } Callee;
 
 // Of one call.
 typedef struct Call {
@@ -52,6 +52,10 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     case WHERE: give(w, k->info, l->lane, 0); return false; // the rules look for it themselves
     case ACCESS:
     case QUICK: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
+    case QUICK_WORD: // all of it at once
+        give(w, k->info, l->lane, 0);
+        return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
+    case REST: return false;
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
     case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3], arg[4]);
     case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
@@ -89,9 +93,10 @@ static Callee callee_of(const char *name) {
         [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",
         [RANGE] = "_range", [ORDER] = "_order",   [OWN] = "_own",
         [WHERE] = "_where", [EXTENT] = "_extent", [STRAY] = "_stray",
+        [REST] = "_rest",
     };
     static const char *const quick[] = {
-#define QUICK_NAME(name, shared, writes, strong) "_" #name,
+#define QUICK_NAME(name, shared, writes, strong) "_" #name, "_" #name "_word",
         GR_QUICK(QUICK_NAME)
 #undef QUICK_NAME
     };
@@ -103,7 +108,7 @@ static Callee callee_of(const char *name) {
             return (Callee)k;
     for (unsigned k = 0; k < sizeof quick / sizeof *quick; k++)
         if (!strcmp(name, quick[k]))
-            return QUICK;
+            return k % 2 ? QUICK_WORD : QUICK;
     return CALLEES;
 }
 
