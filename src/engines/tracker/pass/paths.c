@@ -3,6 +3,7 @@
 
 #include "engines/tracker/device/record.h"
 #include "engines/tracker/pass/order.h"
+#include "engines/tracker/pass/uniform.h"
 
 #include <stdlib.h>
 
@@ -87,9 +88,34 @@ static bool is_barrier(const PtxStmt *s) {
            (gr_tracker_order(s->instr) & 0xf) == GR_ORDER_BARRIER;
 }
 
+// One that every thread meets that comes there.
+static bool is_met(const PtxStmt *s) { return is_barrier(s) && !s->instr->guard; }
+
 static bool is_end(const PtxStmt *s) {
     return s->kind == PTX_INSTR && !s->tag.inserted &&
            (s->instr->op == PTX_OP_RET || s->instr->op == PTX_OP_EXIT);
+}
+
+// Whether the thread may come to an end before any barrier.
+static bool any_early(const Ends *e, const Cfg *g) {
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        const CfgBlock *b = &g->blocks[k];
+        for (const PtxStmt *s = e->early[k] ? b->first : NULL; s && !is_met(s); s = step(s, b->last, true))
+            if (is_end(s))
+                return true;
+    }
+    return false;
+}
+
+// Whether all threads of the block are at a barrier whenever one is: then none of them has ended.
+static bool all_come(const Cfg *g, const Uniform *u) {
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        const CfgBlock *b = &g->blocks[k];
+        for (const PtxStmt *s = b->first; s; s = step(s, b->last, true))
+            if (is_barrier(s) && (s->instr->guard || u->divided[k]))
+                return false;
+    }
+    return true;
 }
 
 bool gr_paths_ends(const PtxFunc *f, const Cfg *g, Arena *arena, Ends *out) {
@@ -107,16 +133,21 @@ bool gr_paths_ends(const PtxFunc *f, const Cfg *g, Arena *arena, Ends *out) {
     while (n) {
         const CfgBlock *b = &g->blocks[stack[--n]];
         const PtxStmt *s = b->first;
-        for (; s && !is_barrier(s); s = step(s, b->last, true))
-            out->any |= is_end(s);
-        if (s && s->instr->guard == NULL)
-            continue;
-        for (uint32_t k = 0; k < b->n_succs; k++)
+        while (s && !is_met(s))
+            s = step(s, b->last, true);
+        for (uint32_t k = 0; !s && k < b->n_succs; k++)
             if (!out->early[b->succs[k]]) {
                 out->early[b->succs[k]] = true;
                 stack[n++] = b->succs[k];
             }
     }
+    Uniform u;
+    out->any = any_early(out, g);
+    if (!out->any || g->n_blocks > BLOCKS_MOST)
+        return true;
+    if (!gr_uniform_find(f, g, arena, &u))
+        return false;
+    out->any = !all_come(g, &u);
     return true;
 }
 

@@ -13,7 +13,7 @@ uint32_t gr_paths_trim(const PtxFunc *f, const Cfg *g, const PtxStmt *s, uint32_
 // has such barriers.
 typedef struct Ends {
     bool *early; // by block of the graph: what is there before the first barrier can be reached so
-    bool any;    // such an end is there
+    bool any;    // such an end is there, and other threads of the block may come to a barrier then
 } Ends;
 bool gr_paths_ends(const PtxFunc *f, const Cfg *g, Arena *arena, Ends *out); // false: out of memory
 bool gr_paths_early_end(const Ends *e, const Cfg *g, const PtxStmt *s);
