@@ -52,6 +52,8 @@ class Bench:
             wall = (time.perf_counter() - begun) * 1e3
             if child.returncode:
                 return f"status {child.returncode}: {printed.strip()[-200:]}"
+            if column != "racecheck" and not times.exists():
+                return f"{self.args.kernel_times} wrote no times: did the driver load it?"
             rows = [list(map(int, line.split())) for line in times.read_text().splitlines()] if times.exists() else []
             return sum(r[0] for r in rows), sum(r[1] for r in rows), wall
 

@@ -65,7 +65,7 @@ static void write_line(void) {
     fclose(out);
 }
 
-int InitializeInjection(void); // what the driver looks up
+__attribute__((visibility("default"))) int InitializeInjection(void); // what the driver looks up
 int InitializeInjection(void) {
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                                CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
