@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loads the tracker's pass leaves out because barriers order them (phases.h), and which parameter an address comes from (origin.h).
+// Which loads the tracker's pass leaves out because barriers order them (phases.h) or a store tells of them (updates.h), which parameter an address comes
+// from (origin.h), and which ends of threads it minds (paths.h).
+#include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
+#include "engines/tracker/pass/updates.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,7 +219,119 @@ static void test_parameters(void **state) {
     }
 }
 
+// ---- Updates -------------------------------------------------------------------------------------------------
+
+#define GLOBAL "ld.param.u64 %rd1, [p]; "
+#define LOAD   "ld.global.u32 %r1, [%rd1+8]; "
+#define STORE  "st.global.u32 [%rd1+8], %r1;"
+
+static const struct {
+    const char *why, *body;
+    int told; // the store tells of the load
+} updates[] = {
+    {"an update", GLOBAL LOAD "add.s32 %r1, %r1, 1; " STORE, 1},
+    {"of a shared variable", "ld.shared.u32 %r1, [s]; st.shared.u32 [s], %r1;", 1},
+    {"an access of another place between", GLOBAL LOAD "st.global.u32 [%rd1], %r1; " STORE, 1},
+    {"another place", GLOBAL LOAD "st.global.u32 [%rd1+4], %r1;", 0},
+    {"another variable", "ld.shared.u32 %r1, [s]; st.shared.u32 [s+4], %r1;", 0},
+    {"another space", GLOBAL LOAD "st.u32 [%rd1+8], %r1;", 0},
+    {"fewer bytes", GLOBAL LOAD "st.global.u16 [%rd1+8], %r1;", 0},
+    {"the address changes", GLOBAL LOAD "add.s64 %rd1, %rd1, 4; " STORE, 0},
+    {"the load is the address", GLOBAL "ld.global.u64 %rd1, [%rd1]; st.global.u64 [%rd1], %rd1;", 0},
+    {"a barrier between", GLOBAL LOAD "bar.sync 0; " STORE, 0},
+    {"a fence between", GLOBAL LOAD "membar.gl; " STORE, 0},
+    {"an atomic between", GLOBAL LOAD "red.global.add.u32 [%rd1], 1; " STORE, 0},
+    {"a branch between", GLOBAL LOAD "setp.eq.u32 %p1, %r1, 0; @%p1 bra L; " STORE " L:", 0},
+    {"a label between", GLOBAL LOAD "L: " STORE " setp.eq.u32 %p1, %r1, 0; @%p1 bra L;", 0},
+    {"an end between", GLOBAL LOAD "setp.eq.u32 %p1, %r1, 0; @%p1 ret; " STORE, 0},
+    {"a guard", GLOBAL LOAD "setp.eq.u32 %p1, %r1, 0; @%p1 " STORE, 0},
+    {"a strong load", GLOBAL "ld.relaxed.gpu.global.u32 %r1, [%rd1+8]; " STORE, 0},
+    {"a strong store", GLOBAL LOAD "st.relaxed.gpu.global.u32 [%rd1+8], %r1;", 0},
+    {"another line", GLOBAL "\n.loc 1 7 1\n" LOAD "\n.loc 1 8 1\n" STORE, 0},
+    {"the same line", GLOBAL "\n.loc 1 7 1\n" LOAD "\n.loc 1 7 9\n" STORE, 1},
+};
+
+static void test_updates(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < sizeof updates / sizeof *updates; k++) {
+        PtxModule *m = parse(".param .u64 p", updates[k].body);
+        GrSiteStatus status[16] = {0};
+        bool still[16] = {false};
+        Updates u;
+        DefUse uses;
+        Cfg g;
+        gr_error err;
+        Arena arena;
+        gr_arena_init(&arena);
+        assert_true(m->n_sites < 16);
+        assert_int_equal(gr_cfg_build(kernel(m), &arena, &g, &err), GR_OK);
+        assert_int_equal(gr_defuse_build(kernel(m), &uses, &err), GR_OK);
+        uint32_t last = m->n_sites;
+        while (!(m->sites[last].access & PTX_ACCESS_WRITE) || m->sites[last].space == PTX_PARAM)
+            last--;
+        for (unsigned left = 0; left < 4; left++) { // the load, the store, or either is left out
+            memset(status, 0, sizeof status);
+            uint32_t load = 1;
+            while (m->sites[load].access != PTX_ACCESS_READ)
+                load++;
+            status[load] = left == 1 ? GR_SITE_FILTERED : status[load];
+            status[last] = left == 2 ? GR_SITE_SAMPLED_OUT : status[last];
+            still[load] = left == 3;
+            assert_true(gr_updates_find(kernel(m), &uses, &g, status, still, &arena, &u));
+            bool told = u.load_of[last] != 0;
+            if (told != (updates[k].told && !left) || (told && (u.load_of[last] != load || !u.told[load])))
+                fail_msg("%s: %d", updates[k].why, told);
+        }
+        gr_defuse_free(&uses);
+        gr_arena_free(&arena);
+        gr_ptx_free(m);
+    }
+}
+
+// ---- Ends ------------------------------------------------------------------------------------------------------
+
+static const struct {
+    const char *why, *body;
+    int any;
+} ends[] = {
+    {"no barrier", "st.shared.u32 [s], 1;", 0},
+    {"all pass it", "bar.sync 0;", 0},
+    {"some threads end before", "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;", 1},
+    {"some threads go around it",
+     "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra L; bar.sync 0; L:", 1},
+    {"all threads of a block end before",
+     "mov.u32 %r1, %ctaid.x; setp.lt.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;", 0},
+    {"a loop that may go round not at all",
+     "ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra M; L: bar.sync 0; sub.s32 %r1, %r1, 1; "
+     "setp.ne.u32 %p1, %r1, 0; @%p1 bra L; M:",
+     0},
+    {"a loop as long as the thread says",
+     "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra M; L: bar.sync 0; sub.s32 %r1, %r1, 1; "
+     "setp.ne.u32 %p1, %r1, 0; @%p1 bra L; M:",
+     1},
+    {"a guard", "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0;", 1},
+};
+
+static void test_ends(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < sizeof ends / sizeof *ends; k++) {
+        PtxModule *m = parse(".param .u32 n", ends[k].body);
+        Ends e;
+        Cfg g;
+        gr_error err;
+        Arena arena;
+        gr_arena_init(&arena);
+        assert_int_equal(gr_cfg_build(kernel(m), &arena, &g, &err), GR_OK);
+        assert_true(gr_paths_ends(kernel(m), &g, &arena, &e));
+        if (e.any != ends[k].any)
+            fail_msg("%s: %d", ends[k].why, e.any);
+        gr_arena_free(&arena);
+        gr_ptx_free(m);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_phases), cmocka_unit_test(test_parameters)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_phases), cmocka_unit_test(test_parameters),
+                                       cmocka_unit_test(test_updates), cmocka_unit_test(test_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

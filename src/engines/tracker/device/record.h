@@ -56,7 +56,8 @@ enum {
     GR_WHAT_BULK = 1 << 23,     // of GR_ASYNC that is over when its thread has waited: of the bulk groups
     GR_WHAT_LEFT = 1 << 22,     // of __gr_saw: the access itself was not told
     GR_WHAT_BY = 24,            // bits 24 to 26, of a side of a pair only: GrBy
-    GR_WHAT_BACK = 27,          // bits 27 to 31, of a weak store: so many sites back is a load of the same bytes, which this call tells, too; 0: none
+    GR_WHAT_BACK =
+        27, // bits 27 to 31, of a weak store: so many sites back is a load of the same bytes, which this call tells, too; 0: none
     GR_WHAT_BACK_BITS = 5,
 };
 #define GR_WHAT_ALONE(what) ((what) & ((1u << GR_WHAT_BACK) - 1)) // without that load

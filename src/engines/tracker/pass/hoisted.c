@@ -36,7 +36,8 @@ gr_status gr_hoisted_forget(const TrackerWork *w, PtxFunc *f, const Hoisted *all
     bool first = true;
     for (PtxStmt *s = all->n ? f->first : NULL; s; s = s->next) {
         bool declares = s->kind == PTX_DECL_REG || s->kind == PTX_DECL_VAR || s->kind == PTX_LOC;
-        if ((!first || declares) && (s->kind != PTX_INSTR || s->tag.inserted || !gr_tracker_synchronizes(w->module, s)))
+        if ((!first || declares) &&
+            (s->kind != PTX_INSTR || s->tag.inserted || !gr_tracker_synchronizes(w->module, s)))
             continue;
         first = false;
         for (uint32_t k = 0; k < all->n; k++) {

@@ -29,7 +29,7 @@ typedef struct Code {
     Quiet quiet;
     Ends ends;
     Hoisted *hoisted;
-    bool *still; // by site: loads that barriers order (phases.h)
+    bool *still;     // by site: loads that barriers order (phases.h)
     Updates updates; // its arrays are NULL where every access is told by itself
 } Code;
 
@@ -105,20 +105,20 @@ gr_status gr_tracker_put_call(const TrackerWork *w, const Access *a, PtxStmt *at
     gr_access_guard(a, guard, sizeof guard);
     gr_tracker_own(w, own, sizeof own);
     if (!where || (what & 0xff) > 4)
-        return gr_access_put(a, at, NULL, 0, "%scall __gr%s_%s, (%u, %u, %s, %s%s%s%s);", guard,
-                             w->o->suffix, name, a->site->id, what, address->name, value, own,
-                             where ? ", " : "", where ? where->name : "");
+        return gr_access_put(a, at, NULL, 0, "%scall __gr%s_%s, (%u, %u, %s, %s%s%s%s);", guard, w->o->suffix,
+                             name, a->site->id, what, address->name, value, own, where ? ", " : "",
+                             where ? where->name : "");
     const PtxReg *rest = gr_ptx_new_reg(a->func, PTX_B64), *any = gr_ptx_new_reg(a->func, PTX_PRED);
     gr_status st = gr_access_put(a, at, NULL, 0, "%scall (%s), __gr%s_%s_word, (%u, %u, %s, %s%s, %s);",
                                  guard, rest->name, w->o->suffix, name, a->site->id, what, address->name,
                                  value, own, where->name);
     if (st == GR_OK)
-        st = gr_access_put(a, at, NULL, 0, "setp.ne%s.u64 %s, %s, 0%s%s;", a->guard ? ".and" : "",
-                           any->name, rest->name, a->guard ? ", " : "", a->guard ? a->guard->name : "");
-    return st != GR_OK ? st
-                       : gr_access_put(a, at, NULL, 0, "@%s call __gr%s_rest, (%u, %u, %s, %s%s, %s);",
-                                       any->name, w->o->suffix, a->site->id, what, address->name, value, own,
-                                       rest->name);
+        st = gr_access_put(a, at, NULL, 0, "setp.ne%s.u64 %s, %s, 0%s%s;", a->guard ? ".and" : "", any->name,
+                           rest->name, a->guard ? ", " : "", a->guard ? a->guard->name : "");
+    return st != GR_OK
+               ? st
+               : gr_access_put(a, at, NULL, 0, "@%s call __gr%s_rest, (%u, %u, %s, %s%s, %s);", any->name,
+                               w->o->suffix, a->site->id, what, address->name, value, own, rest->name);
 }
 
 // The bytes of a load that the program uses, as a literal.

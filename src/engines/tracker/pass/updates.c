@@ -5,7 +5,7 @@
 #include "engines/tracker/pass/order.h"
 
 enum {
-    BACK = 64,                          // statements to look back; code that nvcc makes has the load near
+    BACK = 64,                            // statements to look back; code that nvcc makes has the load near
     SITES_BACK = 1u << GR_WHAT_BACK_BITS, // further back than a call can say
 };
 
@@ -22,8 +22,8 @@ static bool same_line(const PtxLoc *a, const PtxLoc *b) {
 }
 
 static bool same_address(const PtxOperand *a, const PtxOperand *b) {
-    return a->kind == PTX_O_ADDRESS && a->n_sub == 1 &&
-           a->offset == b->offset && a->sub[0].kind == b->sub[0].kind &&
+    return a->kind == PTX_O_ADDRESS && a->n_sub == 1 && a->offset == b->offset &&
+           a->sub[0].kind == b->sub[0].kind &&
            ((a->sub[0].kind == PTX_O_REG && a->sub[0].reg == b->sub[0].reg) ||
             (a->sub[0].kind == PTX_O_VAR && a->sub[0].var == b->sub[0].var));
 }
@@ -65,8 +65,8 @@ static uint32_t load_before(const PtxModule *m, const Access *to) {
             gr_ptx_instr_flags(s->instr) & (PTX_F_BRANCH | PTX_F_EXIT) || redefines(s->instr, base))
             return 0;
         const PtxSite *site = s->site ? &m->sites[s->site] : NULL;
-        if (site && is_weak(site, PTX_OP_LD) && site->space == to->site->space &&
-            s->instr->n_operands > 1 && same_address(&s->instr->operands[1], address))
+        if (site && is_weak(site, PTX_OP_LD) && site->space == to->site->space && s->instr->n_operands > 1 &&
+            same_address(&s->instr->operands[1], address))
             return same_line(s->loc, to->stmt->loc) ? s->site : 0;
     }
     return 0;
@@ -89,9 +89,9 @@ bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const G
             continue;
         uint32_t from = load_before(m, &store);
         if (!from || from > s->site || s->site - from >= SITES_BACK || out->told[from] || still[from] ||
-            is_left_alone(status[from]) ||
-            gr_access_read_any(&m->sites[from], &load) != GR_SITE_CHECKED || !same_bytes(&load, &store) ||
-            gr_speculated(uses, load.stmt, &spec) || gr_decisions(uses, g, load.stmt, &decisions))
+            is_left_alone(status[from]) || gr_access_read_any(&m->sites[from], &load) != GR_SITE_CHECKED ||
+            !same_bytes(&load, &store) || gr_speculated(uses, load.stmt, &spec) ||
+            gr_decisions(uses, g, load.stmt, &decisions))
             continue;
         out->load_of[s->site] = from;
         out->told[from] = true;

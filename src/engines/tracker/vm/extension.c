@@ -15,7 +15,21 @@
 
 #include <string.h>
 
-typedef enum Callee { BEGIN, ACCESS, QUICK, QUICK_WORD, REST, SAW, RANGE, ORDER, OWN, WHERE, EXTENT, STRAY, CALLEES } Callee;
+typedef enum Callee {
+    BEGIN,
+    ACCESS,
+    QUICK,
+    QUICK_WORD,
+    REST,
+    SAW,
+    RANGE,
+    ORDER,
+    OWN,
+    WHERE,
+    EXTENT,
+    STRAY,
+    CALLEES
+} Callee;
 
 // Of one call.
 typedef struct Call {
@@ -90,10 +104,9 @@ static VM_HANDLER(x_call) {
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
     static const char *const names[CALLEES] = {
-        [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",
-        [RANGE] = "_range", [ORDER] = "_order",   [OWN] = "_own",
-        [WHERE] = "_where", [EXTENT] = "_extent", [STRAY] = "_stray",
-        [REST] = "_rest",
+        [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",     [RANGE] = "_range",
+        [ORDER] = "_order", [OWN] = "_own",       [WHERE] = "_where", [EXTENT] = "_extent",
+        [STRAY] = "_stray", [REST] = "_rest",
     };
     static const char *const quick[] = {
 #define QUICK_NAME(name, shared, writes, strong) "_" #name, "_" #name "_word",

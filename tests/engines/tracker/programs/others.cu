@@ -484,6 +484,68 @@ __global__ void hoisted_barrier(Memory *m)
     KEEP(v);
 }
 
+// ---- A load and a store of the same bytes in one line, which one call tells -------------------------------------
+
+__global__ void update_lanes(Memory *m) { m->x += 1; } // A
+__global__ void update_blocks(Memory *m) { m->x += 1; } // A
+__global__ void update_apart(Memory *m) { m->own[BLOCK * 128 + THREAD] += 1; } // A
+__global__ void update_then_store(Memory *m)
+{
+    if (BLOCK == 0)
+        m->x += 1; // A
+    else {
+        LATER;
+        m->x = 7; // B
+    }
+}
+__global__ void store_then_update(Memory *m)
+{
+    if (BLOCK == 0)
+        m->x = 7; // A
+    else {
+        LATER;
+        m->x += 1; // B
+    }
+}
+__global__ void load_then_update(Memory *m)
+{
+    if (BLOCK == 0)
+        KEEP(m->x); // A
+    else {
+        LATER;
+        m->x += 1; // B
+    }
+}
+__global__ void update_of_bytes(Memory *m)
+{
+    if (THREAD < 8)
+        m->bytes[THREAD] += 1; // A
+}
+
+// ---- Barriers that all threads of a block surely pass, and ends that not all come to -----------------------------
+
+__global__ void loop_of_barriers(Memory *m)
+{
+    for (int i = 0; i < (int)gridDim.x + 2; i++) {
+        if (THREAD == 0)
+            m->x = i; // A
+        __syncthreads();
+        if (THREAD == 33)
+            KEEP(m->x); // B
+        __syncthreads();
+    }
+}
+__global__ void loop_of_few_barriers(Memory *m)
+{
+    for (int i = 0; i < (int)gridDim.x + 1; i++) {
+        if (THREAD == 0)
+            m->x = i; // A
+        __syncthreads();
+        if (THREAD == 33)
+            KEEP(m->x); // B
+    }
+}
+
 // ---- main --------------------------------------------------------------------------------------------------
 
 // clang-format off
@@ -498,6 +560,8 @@ static const Case cases[] = {
     CASE(ended_before_barrier, 1, 64), CASE(ended_after_barrier, 1, 64), CASE(ended_after_release, 1, 64), CASE(lanes_met_before, 1, 2),
     CASE(lanes_met_between, 1, 2), CASE(lanes_met_by_others, 1, 3), CASE(fence_behind_unlock, 2, 1), CASE(fence_before_unlock, 2, 1),
     CASE(fences_alone, 2, 1), CASE(hoisted_used, 1, 64), CASE(hoisted_not_used, 1, 64), CASE(hoisted_barrier, 1, 64),
+    CASE(update_lanes, 1, 32), CASE(update_blocks, 2, 1), CASE(update_apart, 2, 64), CASE(update_then_store, 2, 1), CASE(store_then_update, 2, 1),
+    CASE(load_then_update, 2, 1), CASE(update_of_bytes, 1, 32), CASE(loop_of_barriers, 1, 64), CASE(loop_of_few_barriers, 1, 64),
 };
 // clang-format on
 
