@@ -256,6 +256,10 @@ GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_
                               uint64_t where, Kind kind) {
     const uint32_t size = what & 0xff, lanes = gr_active_mask();
     const uint32_t all = (1u << size) - 1, touched = kind.writes ? all : (uint32_t)value & all;
+    if (gr_own_is_slow(own) && !GR_CONTROL.area) { // nothing is tracked
+        gr_rejoin(lanes);
+        return 0;
+    }
     uint32_t slow = 0, first = rest_of_lanes(what, at, kind, &slow), rest = slow;
     uint64_t came = 0;
     GR_GLOBAL GrCell *cell = quick_cell_of(at, where, kind.shared);
