@@ -145,6 +145,10 @@ ret;"""))
             path.write_text(HEAD + function("put").replace("st.global.u32", "atom.global.add.u32 %r3,") + path.read_text()[len(HEAD):])
         report = check(*files)
         self.assertEqual((report["verdict"], report["reasons"], len(report["coverage"]["kernels"])), ("clean", [], 2))
+        # A strong definition of another program is none.
+        files[0].write_text(files[0].read_text().replace(".visible .func", ".weak .func"))
+        files[1].write_text(HEAD + function("put", shift=1))
+        self.assertEqual(check(*files)["verdict"], "clean")
 
     def test_recursion(self):
         call = function("{0}").replace("ret;", "{{{{\n.param .b64 param0; .param .b32 param1;\nst.param.b64 [param0], %rd1;\nst.param.b32 [param1], %r1;\ncall.uni {1}, (param0, param1);\n}}}}\nret;")

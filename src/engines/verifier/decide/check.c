@@ -228,10 +228,10 @@ static const char *base_name(const char *path) {
 // The files whose device code is linked with a unit, where that is not the same in all programs.
 static void name_link(const GrLinkedUnit *u, StrBuf *out) {
     bool first = true;
-    for (size_t k = 0; u->several && k < u->linked.n; k++) {
-        if (u->linked.modules[k] == u->unit->module)
+    for (size_t k = 0; u->several && k < u->n_needs; k++) {
+        if (u->units[k] == u->unit)
             continue;
-        gr_str_addf(out, first ? ", linked with %s" : " and %s", base_name(u->linked.modules[k]->name));
+        gr_str_addf(out, first ? ", linked with %s" : " and %s", base_name(u->units[k]->file));
         first = false;
     }
 }
@@ -254,8 +254,7 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               GrToldAll *all, bool *open, gr_error *err) {
     gr_status st;
-    Job j = {
-        .c = c, .unit = u, .replays = {.arena = c->to->arena, .ptx = u->of->ptx, .n_ptx = u->of->linked.n}};
+    Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .unit = u->of}};
     bool reached;
     StrBuf where = {0};
     name_launch(u, l, &where);
@@ -352,7 +351,7 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     GrToldAll all = {0}, *together = c->set->launches && launches > 1 ? &all : NULL;
     gr_error why = {0};
     c->since = gr_seconds_now();
-    gr_status st = gr_kernel_model(&c->terms, &u->of->linked, f, 0, &m, &why);
+    gr_status st = gr_kernel_model(&c->terms, u->of->linked, f, 0, &m, &why);
     if (st == GR_ERR_LIMIT) {
         StrBuf text = {0};
         gr_str_addf(&text, "unknown: kernel %s of %s: it is too large: %s", f->name, u->file, why.msg);

@@ -224,12 +224,10 @@ static bool has_dynamic_shared(const GrKernelModel *m) {
 }
 
 // NULL: it is written; else why it cannot be.
-static const char *write_spec(const GrReplays *r, const GrBound *b, const GrVerdict *v, StrBuf *out) {
+static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out) {
     const GrWitness *w = &v->witness;
     if (is_too_large(w))
         return "the launch is too large";
-    for (size_t k = 0; k < r->n_ptx; k++)
-        gr_str_addf(out, "ptx %s\n", r->ptx[k]);
     gr_str_addf(out, "kernel %s\ngrid %u %u %u\nblock %u %u %u\n", b->model->func->name, w->grid[0],
                 w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
     uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
@@ -318,8 +316,8 @@ static bool take_report(GrReplays *r, const char *path, const char *launch) {
     return ok;
 }
 
-static const char *why_failed(const GrReplays *r, const GrBound *b) {
-    const char *name = gr_linked_undefined(b->model->linked), *text;
+static const char *why_failed(const GrReplays *r) {
+    const char *name = gr_linked_undefined(r->unit->linked, r->unit->needs, r->unit->n_needs), *text;
     if (!name)
         return "the replay failed";
     text = gr_demangle(name, r->arena);
@@ -327,17 +325,45 @@ static const char *why_failed(const GrReplays *r, const GrBound *b) {
     return text ? text : "the replay failed";
 }
 
-// Writes the launch into `folder`, runs it, and takes what exact reports: races, and why the launch came to no end.
-static gr_status run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char *launch, const char *folder,
+// Writes the launch into `folder`, with the modules that the kernel's unit needs.
+static gr_status write_launch(const GrReplays *r, const StrBuf *spec, const char *folder, gr_error *err) {
+    gr_status st = GR_OK;
+    char path[96];
+    StrBuf all = {0};
+    for (size_t k = 0; k < r->unit->n_needs && st == GR_OK; k++) {
+        const GrUnit *u = r->unit->units[k];
+        snprintf(path, sizeof path, "%s/%zu.ptx", folder, k);
+        gr_str_addf(&all, "ptx %s\n", path);
+        st = gr_file_write(path, u->text, u->len, err);
+    }
+    gr_str_addn(&all, spec->data, spec->len);
+    snprintf(path, sizeof path, "%s/launch", folder);
+    if (st == GR_OK)
+        st = all.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
+                     : gr_file_write(path, all.data, all.len, err);
+    gr_str_free(&all);
+    return st;
+}
+
+static void remove_launch(const GrReplays *r, const char *folder) {
+    char path[96];
+    for (size_t k = 0; k < r->unit->n_needs; k++) {
+        snprintf(path, sizeof path, "%s/%zu.ptx", folder, k);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/launch", folder);
+    unlink(path);
+}
+
+// Runs the launch in `folder`, and takes what exact reports: races, and why the launch came to no end.
+static gr_status run_in(GrReplays *r, const GrBound *b, const char *launch, const char *folder,
                         gr_error *err) {
     char spec_path[64], report_path[64];
     snprintf(spec_path, sizeof spec_path, "%s/launch", folder);
     snprintf(report_path, sizeof report_path, "%s/report.json", folder);
     char *program = gr_arena_printf(r->arena, "%s/gpurace-launch", b->set->folder);
-    gr_status st = program ? gr_file_write(spec_path, spec->data, spec->len, err)
-                           : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    if (st != GR_OK)
-        return st;
+    if (!program)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     const char *const words[] = {b->set->command,
                                  "run",
                                  "--engine",
@@ -359,9 +385,8 @@ static gr_status run_in(GrReplays *r, GrBound *b, const StrBuf *spec, const char
                                  spec_path,
                                  NULL};
     if (!spawn(words) || !take_report(r, report_path, launch))
-        r->why_not = why_failed(r, b);
+        r->why_not = why_failed(r);
     unlink(report_path);
-    unlink(spec_path);
     return GR_OK;
 }
 
@@ -369,7 +394,7 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
     gr_status st = GR_OK;
     StrBuf spec = {0}, launch = {0};
     char folder[] = "/tmp/gpurace-replay-XXXXXX";
-    r->why_not = write_spec(r, b, v, &spec);
+    r->why_not = write_spec(b, v, &spec);
     gr_witness_text(b, &v->witness, &launch);
     char *text_of = gr_arena_strdup(r->arena, launch.data ? launch.data : "");
     if (spec.oom || launch.oom || !text_of)
@@ -378,7 +403,10 @@ static gr_status run(GrReplays *r, GrBound *b, const GrVerdict *v, gr_error *err
         st = gr_fail(err, GR_ERR_IO, "%s: %s", folder, strerror(errno));
     else if (!r->why_not) {
         r->runs++;
-        st = run_in(r, b, &spec, text_of, folder, err);
+        st = write_launch(r, &spec, folder, err);
+        if (st == GR_OK)
+            st = run_in(r, b, text_of, folder, err);
+        remove_launch(r, folder);
         rmdir(folder);
     }
     gr_str_free(&spec);
@@ -402,7 +430,7 @@ static bool has_function(const GrReplays *r, const GrSeenSide *s, const GrKernel
 // Of several modules a line of PTX alone does not say which it is.
 static bool is_side(const GrReplays *r, const GrSeenSide *s, const GrKernelAccess *a) {
     bool line = s->ptx_line == a->stmt->line;
-    if (r->n_ptx > 1)
+    if (r->unit->n_needs > 1)
         return has_line(s, a) || (line && !s->n_places && has_function(r, s, a));
     return line || has_line(s, a);
 }

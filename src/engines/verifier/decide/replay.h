@@ -4,6 +4,7 @@
 #define GR_VERIFIER_REPLAY_H
 
 #include "engines/verifier/decide/pair.h"
+#include "engines/verifier/decide/units.h"
 
 // One side of a race that exact reported.
 typedef struct GrSeenSide {
@@ -28,9 +29,8 @@ typedef struct GrSeenRace {
 
 // The replays of one kernel and launch.
 typedef struct GrReplays {
-    Arena *arena;           // of all texts
-    const char *const *ptx; // files with the modules, n_ptx of them
-    size_t n_ptx;
+    Arena *arena;             // of all texts
+    const GrLinkedUnit *unit; // whose kernel it is
     VEC(GrSeenRace) seen;
     unsigned runs;
     const char *why_not; // of the last: why it showed nothing; NULL: it ran

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/verifier/decide/units.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static gr_status no_memory(gr_error *err) { return gr_fail(err, GR_ERR_NOMEM, "linking device code"); }
 
@@ -14,24 +12,20 @@ void gr_units_init(GrUnits *u) {
 }
 
 void gr_units_free(GrUnits *u) {
-    for (size_t k = 0; k < u->linked.len; k++) {
-        gr_linked_free(&u->linked.data[k]->linked);
+    for (size_t k = 0; k < u->linked.len; k++)
         gr_vec_free(&u->linked.data[k]->programs);
-    }
+    for (size_t k = 0; k < u->links.len; k++)
+        gr_linked_free(u->links.data[k]);
     for (size_t k = 0; k < u->all.len; k++) {
-        GrUnit *one = u->all.data[k];
-        if (one->temporary)
-            unlink(one->ptx);
-        gr_ptx_free(one->module);
-        free(one->text);
+        gr_ptx_free(u->all.data[k]->module);
+        free(u->all.data[k]->text);
     }
     gr_vec_free(&u->linked);
+    gr_vec_free(&u->links);
     gr_vec_free(&u->all);
     gr_vec_free(&u->reasons);
     gr_arena_free(&u->arena);
 }
-
-// ---- Reading --------------------------------------------------------------------------------------------------------------------
 
 // A unit of this text, which it takes in every case. *out: it is in u->all.
 static gr_status add(GrUnits *u, const char *file, char *text, size_t len, GrUnit **out, gr_error *err) {
@@ -41,42 +35,10 @@ static gr_status add(GrUnits *u, const char *file, char *text, size_t len, GrUni
         return no_memory(err);
     }
     one->text = text;
+    one->len = len;
     one->file = gr_arena_strdup(&u->arena, file);
     *out = one;
     return one->file ? gr_ptx_parse(text, len, one->file, &one->module, err) : no_memory(err);
-}
-
-static gr_status read_ptx(GrUnits *u, const char *file, gr_error *err) {
-    char *text, path[PATH_MAX];
-    size_t len;
-    GrUnit *one;
-    gr_status st = gr_file_read(file, &text, &len, err);
-    if (st == GR_OK)
-        st = add(u, file, text, len, &one, err);
-    if (st != GR_OK)
-        return st;
-    one->relocatable = true;
-    one->ptx = gr_arena_strdup(&u->arena, realpath(file, path) ? path : file);
-    return one->ptx ? GR_OK : no_memory(err);
-}
-
-// The PTX is kept in a file as long as it takes, for replays.
-static gr_status read_code(GrUnits *u, GrHostPtx *code, gr_error *err) {
-    char path[] = "/tmp/gpurace-check-XXXXXX";
-    GrUnit *one;
-    char *text = code->text;
-    code->text = NULL;
-    gr_status st = add(u, code->file, text, code->len, &one, err);
-    if (st != GR_OK)
-        return st;
-    one->source = code->source;
-    one->relocatable = code->relocatable;
-    int fd = mkstemp(path);
-    if (fd >= 0)
-        close(fd);
-    one->temporary = fd >= 0;
-    one->ptx = gr_arena_strdup(&u->arena, path);
-    return one->ptx ? gr_file_write(one->ptx, text, code->len, err) : no_memory(err);
 }
 
 // ---- Linking --------------------------------------------------------------------------------------------------------------------
@@ -85,21 +47,47 @@ static gr_status read_code(GrUnits *u, GrHostPtx *code, gr_error *err) {
 typedef struct Program {
     size_t number;
     VEC(GrUnit *) units;
-    VEC(const PtxModule *) modules;
-    GrLinked linked;
+    const GrLinked *linked;
 } Program;
 
-static gr_status begin(Program *p, gr_error *err) {
-    for (size_t k = 0; k < p->units.len; k++)
-        if (!gr_vec_push(&p->modules, p->units.data[k]->module))
-            return no_memory(err);
-    return gr_linked_init(&p->linked, p->modules.data, p->modules.len, err);
+static gr_status new_link(GrUnits *u, const PtxModule *const *modules, size_t n, GrLinked **out,
+                          gr_error *err) {
+    GrLinked *l = GR_NEW(&u->arena, GrLinked);
+    if (!l)
+        return no_memory(err);
+    gr_status st = gr_linked_init(l, modules, n, err);
+    if (gr_vec_push(&u->links, l)) {
+        *out = l;
+        return st;
+    }
+    gr_linked_free(l);
+    return no_memory(err);
 }
 
-static void end(Program *p) {
-    gr_linked_free(&p->linked);
-    gr_vec_free(&p->units);
-    gr_vec_free(&p->modules);
+static gr_status begin(GrUnits *u, Program *p, gr_error *err) {
+    const PtxModule **modules = calloc(p->units.len + 1, sizeof *modules);
+    GrLinked *l = NULL;
+    if (!modules)
+        return no_memory(err);
+    for (size_t k = 0; k < p->units.len; k++)
+        modules[k] = p->units.data[k]->module;
+    gr_status st = new_link(u, modules, p->units.len, &l, err);
+    p->linked = l;
+    free(modules);
+    return st;
+}
+
+// Nothing that is kept needs its names: other programs link its units alike.
+static void drop_unused(GrUnits *u, const Program *p) {
+    for (size_t k = 0; k < u->linked.len; k++)
+        if (u->linked.data[k]->linked == p->linked)
+            return;
+    for (size_t k = 0; k < u->links.len; k++)
+        if (u->links.data[k] == p->linked) {
+            gr_linked_free(u->links.data[k]);
+            u->links.data[k] = u->links.data[--u->links.len];
+            return;
+        }
 }
 
 static const GrUnit *unit_of(const GrUnits *u, const PtxModule *m) {
@@ -109,48 +97,60 @@ static const GrUnit *unit_of(const GrUnits *u, const PtxModule *m) {
     return NULL;
 }
 
-static GrLinkedUnit *find(const GrUnits *u, const GrUnit *unit, const PtxModule *const *with, size_t n) {
+static GrLinkedUnit *find(const GrUnits *u, const GrUnit *unit, const PtxModule *const *needs, size_t n) {
     for (size_t k = 0; k < u->linked.len; k++) {
         GrLinkedUnit *l = u->linked.data[k];
-        if (l->unit == unit && l->linked.n == n && !memcmp(l->linked.modules, with, n * sizeof *with))
+        if (l->unit == unit && l->n_needs == n && !memcmp(l->needs, needs, n * sizeof *needs))
             return l;
     }
     return NULL;
 }
 
-// The unit as a program links it: with the modules `with`.
-static gr_status link_with(GrUnits *u, const GrUnit *unit, size_t program, const PtxModule *const *with,
-                           size_t n, gr_error *err) {
-    GrLinkedUnit *l = find(u, unit, with, n);
+// The unit as a program has it, which needs these modules. `linked` NULL: it is linked with nothing.
+static gr_status link_with(GrUnits *u, const GrUnit *unit, size_t program, const GrLinked *linked,
+                           const PtxModule *const *needs, size_t n, gr_error *err) {
+    gr_status st = GR_OK;
+    GrLinkedUnit *l = find(u, unit, needs, n);
     if (l)
         return gr_vec_push(&l->programs, program) ? GR_OK : no_memory(err);
+    if (!linked) {
+        GrLinked *alone = NULL;
+        if ((st = new_link(u, needs, n, &alone, err)) != GR_OK)
+            return st;
+        alone->whole = !unit->relocatable;
+        linked = alone;
+    }
     l = GR_NEW(&u->arena, GrLinkedUnit);
-    if (!l || !(l->ptx = GR_NEW_ARRAY(&u->arena, const char *, n + 1)) || !gr_vec_push(&u->linked, l))
+    if (!l || !(l->needs = GR_NEW_ARRAY(&u->arena, const PtxModule *, n + 1)) ||
+        !(l->units = GR_NEW_ARRAY(&u->arena, const GrUnit *, n + 1)) || !gr_vec_push(&u->linked, l))
         return no_memory(err);
     l->unit = unit;
-    for (size_t k = 0; k < n; k++)
-        l->ptx[k] = unit_of(u, with[k])->ptx;
-    gr_status st = gr_linked_init(&l->linked, with, n, err);
-    return st != GR_OK || gr_vec_push(&l->programs, program) ? st : no_memory(err);
+    l->linked = linked;
+    l->n_needs = n;
+    for (size_t k = 0; k < n; k++) {
+        l->needs[k] = needs[k];
+        l->units[k] = unit_of(u, needs[k]);
+    }
+    return gr_vec_push(&l->programs, program) ? GR_OK : no_memory(err);
 }
 
 static gr_status link_unit(GrUnits *u, const GrUnit *unit, const Program *p, gr_error *err) {
-    const PtxModule *alone = unit->module, **with = NULL;
+    const PtxModule *alone = unit->module, **needs = NULL;
     if (!unit->relocatable)
-        return link_with(u, unit, p->number, &alone, 1, err);
-    with = calloc(p->linked.n + 1, sizeof *with);
-    if (!with)
+        return link_with(u, unit, p->number, NULL, &alone, 1, err);
+    needs = calloc(p->linked->n + 1, sizeof *needs);
+    if (!needs)
         return no_memory(err);
-    size_t n = gr_linked_needs(&p->linked, unit->module, with);
-    gr_status st = link_with(u, unit, p->number, with, n, err);
-    free(with);
+    size_t n = gr_linked_needs(p->linked, unit->module, needs);
+    gr_status st = link_with(u, unit, p->number, p->linked, needs, n, err);
+    free(needs);
     return st;
 }
 
 // Names that two modules of a program define: no linker takes them.
 static gr_status say_twice(GrUnits *u, const Program *p, gr_error *err) {
-    for (size_t k = 0; k < p->linked.names.len; k++) {
-        const GrLinkedName *n = p->linked.names.data[k];
+    for (size_t k = 0; k < p->linked->names.len; k++) {
+        const GrLinkedName *n = p->linked->names.data[k];
         const char *why = n->other ? gr_linked_twice(n, &u->arena) : NULL, *text;
         bool there = false;
         if (!n->other)
@@ -190,6 +190,14 @@ static bool refers(const GrLinked *l) {
     return false;
 }
 
+static gr_status read_ptx(GrUnits *u, const char *file, gr_error *err) {
+    char *text;
+    size_t len;
+    GrUnit *one;
+    gr_status st = gr_file_read(file, &text, &len, err);
+    return st == GR_OK ? add(u, file, text, len, &one, err) : st;
+}
+
 gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_error *err) {
     gr_status st = GR_OK;
     Program p = {0};
@@ -199,15 +207,19 @@ gr_status gr_units_of_ptx(GrUnits *u, const char *const *files, size_t n, gr_err
             st = no_memory(err);
     }
     if (st == GR_OK)
-        st = begin(&p, err);
-    bool one = st == GR_OK && refers(&p.linked);
+        st = begin(u, &p, err);
+    bool one = st == GR_OK && refers(p.linked);
     for (size_t k = 0; k < p.units.len && st == GR_OK; k++) {
-        p.units.data[k]->relocatable = one;
-        st = link_unit(u, p.units.data[k], &p, err);
+        GrUnit *unit = p.units.data[k];
+        const PtxModule *alone = unit->module;
+        unit->relocatable = true;
+        st = one ? link_unit(u, unit, &p, err) : link_with(u, unit, 0, NULL, &alone, 1, err);
     }
     if (st == GR_OK && one)
         st = say_twice(u, &p, err);
-    end(&p);
+    if (p.linked)
+        drop_unused(u, &p);
+    gr_vec_free(&p.units);
     return st;
 }
 
@@ -230,9 +242,21 @@ static gr_status begin_all(GrUnits *u, const GrHostCode *code, Program *programs
             if (unit->relocatable && is_in(&code->programs.data[k], unit) && !gr_vec_push(&p->units, unit))
                 return no_memory(err);
         }
-        st = begin(p, err);
+        st = begin(u, p, err);
         if (st == GR_OK)
             st = say_twice(u, p, err);
+    }
+    return st;
+}
+
+static gr_status read_code(GrUnits *u, GrHostPtx *code, gr_error *err) {
+    GrUnit *one;
+    char *text = code->text;
+    code->text = NULL;
+    gr_status st = add(u, code->file, text, code->len, &one, err);
+    if (st == GR_OK) {
+        one->source = code->source;
+        one->relocatable = code->relocatable;
     }
     return st;
 }
@@ -252,8 +276,10 @@ gr_status gr_units_of_code(GrUnits *u, GrHostCode *code, gr_error *err) {
             if (is_in(&code->programs.data[k], u->all.data[i]))
                 st = link_unit(u, u->all.data[i], &programs[k], err);
     see_several(u);
-    for (size_t k = 0; k < n; k++)
-        end(&programs[k]);
+    for (size_t k = 0; k < n; k++) {
+        drop_unused(u, &programs[k]);
+        gr_vec_free(&programs[k].units);
+    }
     free(programs);
     return st;
 }

@@ -187,11 +187,11 @@ const char *gr_linked_twice(const GrLinkedName *n, Arena *a) {
                            n->module->name, n->other->name);
 }
 
-const char *gr_linked_missing(const PtxFunc *f, Arena *a) {
+const char *gr_linked_missing(const GrLinked *l, const PtxFunc *f, Arena *a) {
     const char *name = gr_demangle(f->name, a);
-    return gr_arena_printf(a,
-                           "calls %s, a device function of another file: give the file that defines it, too",
-                           name ? name : f->name);
+    return gr_arena_printf(
+        a, "calls %s, a device function of another file: give the file that defines it, too%s",
+        name ? name : f->name, l && l->whole ? ", and compile both with -rdc=true" : "");
 }
 
 bool gr_linked_is_of_system(const char *name) {
@@ -199,13 +199,25 @@ bool gr_linked_is_of_system(const char *name) {
            !strcmp(name, "malloc") || !strcmp(name, "free");
 }
 
-const char *gr_linked_undefined(const GrLinked *l) {
-    for (size_t k = 0; k < l->names.len; k++) {
-        const GrLinkedName *n = l->names.data[k];
-        if (!n->defined && (n->var ? n->var->space != PTX_SHARED : !gr_linked_is_of_system(n->name)))
+static const char *undefined_of(const GrLinked *l, const PtxModule *m) {
+    for (uint32_t k = 0; k < m->n_funcs; k++) {
+        const GrLinkedName *n = gr_linked_func(l, m->funcs[k]);
+        if (n && !n->defined && !gr_linked_is_of_system(n->name))
+            return n->name;
+    }
+    for (uint32_t k = 0; k < m->n_vars; k++) {
+        const GrLinkedName *n = gr_linked_var(l, m->vars[k]);
+        if (n && !n->defined && n->var->space != PTX_SHARED)
             return n->name;
     }
     return NULL;
+}
+
+const char *gr_linked_undefined(const GrLinked *l, const PtxModule *const *modules, size_t n) {
+    const char *name = NULL;
+    for (size_t k = 0; k < n && !name; k++)
+        name = undefined_of(l, modules[k]);
+    return name;
 }
 
 // ---- What a module needs -----------------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ typedef struct GrLinked {
     size_t n;
     VEC(GrLinkedName *) names; // in the order of the modules
     Map by_name;               // to GrLinkedName
-    Map of; // PtxFunc * and PtxVar * of a module, where its own is not what counts: to GrLinkedName
+    Map of;     // PtxFunc * and PtxVar * of a module, where its own is not what counts: to GrLinkedName
+    bool whole; // one file that was compiled without -rdc=true: nothing else is linked with it
 } GrLinked;
 
 // Links n modules, which must outlive *l. *l is to be freed in every case. GR_ERR_NOMEM only: that names are defined twice, or nowhere, is
@@ -45,11 +46,11 @@ bool gr_linked_is_shared_name(const GrLinked *l, const char *name);
 
 // Why what has the name is not looked at: two modules have a strong definition (n->other), or none has one. In `a`; NULL: memory is out.
 const char *gr_linked_twice(const GrLinkedName *n, Arena *a);
-const char *gr_linked_missing(const PtxFunc *f, Arena *a);
+const char *gr_linked_missing(const GrLinked *l, const PtxFunc *f, Arena *a);
 // A function of the device's own system, which no file defines.
 bool gr_linked_is_of_system(const char *name);
-// The name of a function or variable that a module refers to and none defines; NULL: there is none, so the modules link.
-const char *gr_linked_undefined(const GrLinked *l);
+// The name of a function or variable that one of these n modules refers to and none defines; NULL: there is none, so they link.
+const char *gr_linked_undefined(const GrLinked *l, const PtxModule *const *modules, size_t n);
 
 // Of the modules those that module `of` needs, with itself: where its names are defined, and the names of these. In the order of the program.
 // out: at least l->n; returns how many.

@@ -379,7 +379,7 @@ void gr_exec_call(KWalk *w, const KStmt *s) {
         if (s->twice)
             gr_gap_of_link(w, s, gr_linked_twice(s->twice, w->f->arena));
         else if (s->missing && !gr_linked_is_of_system(s->missing->name))
-            gr_gap_of_link(w, s, gr_linked_missing(s->missing, w->f->arena));
+            gr_gap_of_link(w, s, gr_linked_missing(w->f->linked, s->missing, w->f->arena));
         else
             gr_gap(w, s, true, s->gap);
     }
