@@ -94,11 +94,22 @@ typedef struct Varies {
     bool by_thread, by_value;
 } Varies;
 
-static bool is_around(const GrBarrier *r, const GrSymbol *counter) {
-    for (const GrLoop *l = r->loop; l; l = l->parent)
-        if (l->counter == counter && l->uniform)
-            return true;
-    return false;
+static bool is_around(const GrBarrier *r, const GrLoop *loop) {
+    const GrLoop *l = r->loop;
+    while (l && l != loop)
+        l = l->parent;
+    return l;
+}
+
+// Whether the counter is the same for all threads that come to the barrier: of a loop around it in the round in which they meet, or of one that
+// all have left. The latter counts only if the loops around that one, too, go round equally often for all.
+static bool is_alike(const GrBarrier *r, const GrSymbol *counter) {
+    const GrLoop *l = counter->kind == GR_SYM_COUNTER ? counter->owner : NULL;
+    if (!l || is_around(r, l))
+        return l && l->uniform;
+    while (l && (l->uniform || is_around(r, l)))
+        l = l->parent;
+    return !l;
 }
 
 typedef struct Sought {
@@ -122,7 +133,7 @@ static bool decides_rounds(const GrBarrier *r, const GrSymbol *s) {
 
 static void look(void *user, const GrSymbol *s) {
     Varies *v = user;
-    if (s->scope != GR_SYM_THREAD || is_around(v->of, s))
+    if (s->scope != GR_SYM_THREAD || is_alike(v->of, s))
         return;
     if (s->kind != GR_SYM_FREE)
         v->by_thread = true;

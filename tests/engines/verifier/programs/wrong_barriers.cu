@@ -35,6 +35,11 @@ __global__ void r_inner_store(int *d, const int *in, int n) { __shared__ int s[6
 __global__ void r_inner_tidstore(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x; for (int i = 0; i < n; i++) { S; if (t > 5) { S; s[t] = i; } else { d[t] = s[63 - t]; } } }
 __global__ void r_inner_read(int *d, const int *in, int n) { __shared__ int s[64]; int t = threadIdx.x; for (int i = 0; i < n; i++) { S; if (in[t] > 3) { S; s[t] = i; } else { d[t] = s[63 - t]; } } }
 __global__ void r_two_arms(int *d) { __shared__ int s[64]; int t = threadIdx.x; if (t < 32) { s[t] = t; S; } else { S; d[t] = s[63 - t]; } }
+__global__ void c_behind_rounds(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x, i = 0; s[t] = t; S; d[t] = s[63 - t]; do { if (i % 2) d[t] = 1; S; s[t] = i; S; d[t] += s[63 - t]; i++; } while (i < n); S; s[t] = 1; S; d[t] += s[63 - t]; }
+__global__ void r_behind_rounds(int *d) { __shared__ int s[64]; int t = threadIdx.x, i = 0; s[t] = t; do { if (i % 2) d[t] = 1; if (i == t) goto skip; i++; } while (i < 9); S; skip: d[t] = s[63 - t]; }
+__global__ void r_behind_middle(int *d, const int *in, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; for (int i = 0;; i++) { d[t] += i; if (i >= n) break; if (in[t] == i) goto skip; } S; skip: d[t] = s[63 - t]; }
+__global__ void r_behind_nested(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; for (int k = 0; k < t; k++) for (int i = 0; i < n; i++) { if (i == 2) goto both; d[t]++; } goto skip; both: S; skip: d[t] = s[63 - t]; }
+__global__ void r_behind_some(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; if (t < 32) { for (int i = 0;; i++) { d[t] += i; if (i >= n) break; d[t]--; } S; } d[t] = s[63 - t]; }
 
 int main() {
     int *d, *in;
@@ -70,5 +75,10 @@ int main() {
     r_inner_tidstore<<<1, 64>>>(d, 1);
     r_inner_read<<<1, 64>>>(d, in, 1);
     r_two_arms<<<1, 64>>>(d);
+    c_behind_rounds<<<1, 64>>>(d, 9);
+    r_behind_rounds<<<1, 64>>>(d);
+    r_behind_middle<<<1, 64>>>(d, in, 3);
+    r_behind_nested<<<1, 64>>>(d, 5);
+    r_behind_some<<<1, 64>>>(d, 5);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
