@@ -178,13 +178,17 @@ class Sources(unittest.TestCase):
         return path
 
     def test_what_orders_nothing_proves_nothing(self):
-        for name in "wrong_locks.cu", "wrong_barriers.cu", "wrong_pointers.cu":
+        for name in "wrong_locks.cu", "wrong_barriers.cu", "wrong_pointers.cu", "kernel_pointers.cu":
             kernels = set(re.findall(r"__global__ void (\w+)", (PROGRAMS / name).read_text()))
             report = check("--no-cache", "--replay", "no", PROGRAMS / name)
             clean = {k["name"].split("(")[0] for k in report["coverage"]["kernels"]}
             open_ = {k for text in report["reasons"] for k in re.findall(r"kernel (\w+)", text)}
             self.assertEqual(clean, {k for k in kernels if k.startswith("c_")})
             self.assertEqual(open_, kernels - clean)
+
+    def test_a_launch_through_a_pointer_shows_no_race(self):
+        report = check(PROGRAMS / "kernel_pointers.cu")
+        self.assertEqual((report["verdict"], report["races"]), ("inconclusive", []))
 
     def test_a_value_of_the_host_that_is_not_followed_shows_no_race(self):
         report = check(PROGRAMS / "host_values.cu", status=66)

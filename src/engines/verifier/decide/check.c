@@ -97,6 +97,9 @@ static const char *doubt(const Job *j, const GrVerdict *v) {
         return "the solver has a witness, and --replay no asks for no replay";
     if (j->unit->host && !l)
         return "the solver has a witness, but no launch of the kernel was found";
+    if (l && l->by_pointer)
+        return "the solver has a witness, but the launch is through a pointer, which may be to another "
+               "kernel";
     const Hosts hosts = hosts_of(&j->bound, v);
     if (l && l->recorded && j->unit->of->several)
         return "the solver has a witness, but several programs have the kernel, and call other device "

@@ -40,8 +40,7 @@ static void add_pieces(Eval *e, GrHostLaunch *l, LLVMValueRef call, uint32_t par
     }
 }
 
-void gr_find_stub_arguments(Eval *e, LLVMValueRef call, GrHostLaunch *l) {
-    LLVMValueRef stub = gr_ir_callee(call);
+void gr_find_stub_arguments(Eval *e, LLVMValueRef call, LLVMValueRef stub, GrHostLaunch *l) {
     unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", strlen("dereferenceable"));
     for (unsigned k = 0; k < LLVMGetNumArgOperands(call) && k < LLVMCountParams(stub); k++) {
         LLVMValueRef v = LLVMGetOperand(call, k);

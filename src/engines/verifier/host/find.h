@@ -10,8 +10,14 @@ gr_status gr_find_launches(Ir *ir, GrTerms *t, unsigned classes, GrHost *out, gr
 
 // facts.c: what must hold when control is at the launch.
 void gr_find_facts(Eval *e, LLVMValueRef call, GrHostLaunch *l);
+// indirect.c: whether a call is a launch through a pointer to a kernel.
+bool gr_find_is_indirect(const Eval *e, LLVMValueRef call);
+// The next kernel's symbol behind `after` (NULL: the first) that such a call may mean; NULL: there is none. *stub: the kernel's stub if it gets
+// what the call passes, argument by argument; else NULL.
+LLVMValueRef gr_find_meant(const Eval *e, LLVMValueRef call, LLVMValueRef after, const char **kernel,
+                           LLVMValueRef *stub);
 // arguments.c: parameters of a stub's call; of an array of pointers to them.
-void gr_find_stub_arguments(Eval *e, LLVMValueRef call, GrHostLaunch *l);
+void gr_find_stub_arguments(Eval *e, LLVMValueRef call, LLVMValueRef stub, GrHostLaunch *l);
 void gr_find_array_arguments(Eval *e, LLVMValueRef call, LLVMValueRef array, GrHostLaunch *l);
 // choices.c: what each of these pointers may be, all of them at once: then it is known which go together.
 void gr_find_choices(Eval *e, LLVMValueRef call, const Open *open, size_t n, GrHostLaunch *l);

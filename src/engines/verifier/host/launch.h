@@ -66,6 +66,7 @@ typedef struct GrHostLaunch {
     const GrTerm *grid[3], *block[3], *shared_bytes; // 32 bits each
     size_t program;                                  // which one makes it; not of a recorded one
     bool cooperative, recorded;                      // recorded: of a run, not of all
+    bool by_pointer;                                 // through a pointer, which may be to another kernel
     bool arguments_known;                            // of a recorded one: param_bytes counts
     VEC(uint32_t) param_bytes;                       // of a recorded one: of each parameter
     VEC(GrArgument) arguments;

@@ -155,12 +155,9 @@ static void finish(Eval *e, LLVMValueRef call, GrHostLaunch *l, const char *gap)
         add_text(e, gap, false, l);
 }
 
-static void of_stub(Eval *e, LLVMValueRef call, const char *gap) {
-    const char *kernel = gr_ir_stub_kernel(e->ir, gr_ir_callee(call));
-    if (!kernel) {
-        not_known(e, call, "a launch of a kernel that is not registered under a name");
-        return;
-    }
+// stub: NULL if it gets other arguments than the call has.
+static void of_kernel(Eval *e, LLVMValueRef call, const char *kernel, LLVMValueRef stub, bool by_pointer,
+                      const char *gap) {
     LLVMValueRef push = configuration(e, call); // the stub's own call stands in the kernel's line
     GrHostLaunch *l = new_launch(e, push ? push : call, kernel);
     if (!l)
@@ -169,8 +166,27 @@ static void of_stub(Eval *e, LLVMValueRef call, const char *gap) {
         dimensions(e, push, 0, 4, l);
     else
         add_text(e, gr_find_keep(e, "grid and block of the launch were not found"), false, l);
-    gr_find_stub_arguments(e, call, l);
+    l->by_pointer = by_pointer;
+    if (stub)
+        gr_find_stub_arguments(e, call, stub, l);
     finish(e, call, l, gap);
+}
+
+static void of_stub(Eval *e, LLVMValueRef call, const char *gap) {
+    const char *kernel = gr_ir_stub_kernel(e->ir, gr_ir_callee(call));
+    if (kernel)
+        of_kernel(e, call, kernel, gr_ir_callee(call), false, gap);
+    else
+        not_known(e, call, "a launch of a kernel that is not registered under a name");
+}
+
+static void of_pointer(Eval *e, LLVMValueRef call, const char *gap) {
+    const char *kernel;
+    LLVMValueRef stub, f = gr_find_meant(e, call, NULL, &kernel, &stub);
+    if (!f)
+        not_known(e, call, "a launch of a kernel that is known only when the program runs");
+    for (; f && !e->oom; f = gr_find_meant(e, call, f, &kernel, &stub))
+        of_kernel(e, call, kernel, stub, true, gap);
 }
 
 static void of_runtime(Eval *e, LLVMValueRef call, const char *name, const char *gap) {
@@ -218,7 +234,7 @@ static bool launches(LLVMValueRef f) {
     const char *name;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            if (is_launch(i, &name))
+            if (is_launch(i, &name) || !strcmp(gr_ir_callee_name(i), "__cudaPushCallConfiguration"))
                 return true;
         }
     }
@@ -240,6 +256,8 @@ static void in_function(Eval *e, const char *gap) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(e->flow.blocks[b].block); i && !e->oom;
              i = LLVMGetNextInstruction(i)) {
             const char *name;
+            if (gr_find_is_indirect(e, i))
+                of_pointer(e, i, gap);
             if (!is_launch(i, &name))
                 continue;
             if (name)
