@@ -10,124 +10,46 @@
 // Everything else that looks like a lock or a flag is no proof: possible.
 #include "engines/verifier/decide/locks.h"
 
+#include "engines/verifier/decide/leader.h"
+#include "engines/verifier/decide/waits.h"
+
 #include <stdlib.h>
-
-// One half of a lock or a flag.
-typedef enum Flaw { SOUND, NONE, NO_FENCE, NARROW } Flaw;
-typedef struct Half {
-    const GrSync *at; // the atomic, the store or the load
-    Flaw flaw;
-} Half;
-
-static bool covers(PtxScope s, GrLevel level) {
-    return level == GR_LEVEL_BLOCKS ? s == PTX_SCOPE_GPU || s == PTX_SCOPE_SYS : s != PTX_SCOPE_NONE;
-}
-
-static bool acquires(const GrSync *s) {
-    return s->sem == PTX_ACQUIRE || s->sem == PTX_ACQ_REL || s->sem == PTX_SC;
-}
-static bool releases(const GrSync *s) {
-    return s->sem == PTX_RELEASE || s->sem == PTX_ACQ_REL || s->sem == PTX_SC;
-}
-
-// How good `at` is with the fences that were met on the way to it.
-static Half half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, GrLevel level) {
-    Half h = {at, SOUND};
-    if (!covers(at->scope, level))
-        h.flaw = NARROW;
-    else if (!orders && !fence)
-        h.flaw = narrow_fence ? NARROW : NO_FENCE;
-    return h;
-}
-
-// ---- Waiting -------------------------------------------------------------------------------------------------------------
-
-static bool is_taking(const GrSync *s) { return s->spins && (s->is_cas || s->is_exch); }
-
-// What the lock holds while it is free: what the CAS compares with; of an exchange 0. False: not known, or taking it leaves that.
-static bool free_value(GrBound *b, const GrSync *s, uint64_t *value) {
-    const GrTerm *compare = gr_bound_term(b, s->access->compare), *swap = gr_bound_term(b, s->access->swap);
-    if (!swap || swap->op != GR_TERM_CONST || (s->is_cas && (!compare || compare->op != GR_TERM_CONST)))
-        return false;
-    *value = s->is_cas ? compare->value : 0;
-    return swap->value != *value;
-}
-
-// The loop cannot end while `not_yet` holds of a thread.
-static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
-                                gr_error *err) {
-    bool own = level == GR_LEVEL_BLOCKS;
-    GrTermVec terms = {0};
-    GrSolved answer = {0};
-    gr_status st = gr_pair_facts(b, level, &terms, err);
-    const GrTerm *until = gr_bound_term(b, s->until);
-    const GrTerm *both =
-        until && not_yet ? gr_term_of_thread(b->t, gr_and(b->t, until, not_yet), 1, own) : NULL;
-    if (st == GR_OK)
-        st = both && gr_vec_push(&terms, both) ? gr_pair_solve(b, &terms, NULL, &answer, err)
-                                               : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *out = st == GR_OK && answer.answer == GR_ANSWER_NO;
-    gr_solved_free(&answer);
-    gr_vec_free(&terms);
-    return st;
-}
-
-// A thread that leaves the loop has the lock; or the flag that it waited for was set.
-static gr_status is_sound_wait(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err) {
-    bool blocks = level == GR_LEVEL_BLOCKS, lock = is_taking(s);
-    uint64_t value = 0;
-    *out = false;
-    for (size_t k = 0; k < b->waits.len; k++)
-        if (b->waits.data[k].sync == s && b->waits.data[k].blocks == blocks) {
-            *out = b->waits.data[k].sound;
-            return GR_OK;
-        }
-    const GrTerm *result = gr_bound_term(b, s->result);
-    if (!s->until || !result || (lock && !free_value(b, s, &value)))
-        return GR_OK;
-    const GrTerm *same = gr_term_2(b->t, GR_TERM_EQ, result, gr_term_const(b->t, result->bits, value));
-    gr_status st = ends_only_then(b, s, level, lock ? gr_not(b->t, same) : same, out, err);
-    const GrWait known = {s, blocks, *out};
-    if (st == GR_OK)
-        (void)gr_vec_push(&b->waits, known); // else it is asked again
-    return st;
-}
 
 // The atomic that took the lock which its thread has at the access, if any: nothing that is surely passed has written since.
 static const GrSync *taken_before(const GrKernelAccess *a) {
     for (size_t k = a->before.len; k-- > 0;) {
         const GrSync *s = a->before.data[k];
         if (!s->is_fence && (s->is_cas || s->is_exch || s->is_write))
-            return is_taking(s) ? s : NULL;
+            return gr_wait_takes(s) ? s : NULL;
     }
     return NULL;
 }
 
 // What the access waited for: a lock (`lock`), or a flag.
-static Half find_acquire(const GrKernelAccess *a, GrLevel level, bool lock) {
+static GrHalf find_acquire(const GrKernelAccess *a, GrLevel level, bool lock) {
     bool fence = false, narrow = false;
     for (size_t k = a->before.len; k-- > 0;) {
         const GrSync *s = a->before.data[k];
         if (s->is_fence) {
-            fence |= covers(s->scope, level);
-            narrow |= !covers(s->scope, level);
+            fence |= gr_scope_covers(s->scope, level);
+            narrow |= !gr_scope_covers(s->scope, level);
         } else if (lock ? s == taken_before(a) : s->spins && s->is_read)
-            return half_of(s, acquires(s), fence, narrow, level);
+            return gr_half_of(s, gr_wait_acquires(s), fence, narrow, level);
     }
-    return (Half){NULL, NONE};
+    return (GrHalf){NULL, GR_FLAW_NONE};
 }
 
-static Half find_release(const GrKernelAccess *a, GrLevel level) {
+static GrHalf find_release(const GrKernelAccess *a, GrLevel level) {
     bool fence = false, narrow = false;
     for (size_t k = 0; k < a->behind.len; k++) {
         const GrSync *s = a->behind.data[k];
         if (s->is_fence) {
-            fence |= covers(s->scope, level);
-            narrow |= !covers(s->scope, level);
+            fence |= gr_scope_covers(s->scope, level);
+            narrow |= !gr_scope_covers(s->scope, level);
         } else if (!s->spins && (s->is_exch || s->is_write))
-            return half_of(s, releases(s), fence, narrow, level);
+            return gr_half_of(s, gr_wait_releases(s), fence, narrow, level);
     }
-    return (Half){NULL, NONE};
+    return (GrHalf){NULL, GR_FLAW_NONE};
 }
 
 // ---- Addresses -----------------------------------------------------------------------------------------------------------
@@ -162,13 +84,6 @@ static gr_status may_differ(GrBound *b, const GrVerdict *v, const GrTermVec *ter
 
 // ---- Who else writes the lock or the flag --------------------------------------------------------------------------------------
 
-static bool may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {
-    StrBuf why = {0};
-    GrAlias alias = gr_bound_alias(b, &x->memory, &b->accesses.data[s->access->id].memory, &why);
-    gr_str_free(&why);
-    return alias != GR_ALIAS_APART;
-}
-
 static bool is_behind(const GrKernelAccess *a, const GrSync *s) {
     for (size_t k = 0; k < a->behind.len; k++)
         if (a->behind.data[k] == s)
@@ -189,7 +104,7 @@ static bool gives_back(const GrBound *b, const GrKernelAccess *x) {
         return false;
     for (size_t k = 0; k < b->accesses.len; k++) {
         const GrKernelAccess *y = b->accesses.data[k].a;
-        if (y != x && y->writes && y->sync && !is_taking(y->sync) && y->object == x->object &&
+        if (y != x && y->writes && y->sync && !gr_wait_takes(y->sync) && y->object == x->object &&
             taken_before(y) == taken)
             return false;
     }
@@ -201,16 +116,16 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
                           gr_error *err) {
     uint64_t value, other;
     gr_status st = GR_OK;
-    *out = free_value(b, taken, &value) && is_within(a->loop, taken->round);
+    *out = gr_wait_free_value(b, taken, &value) && is_within(a->loop, taken->round);
     for (size_t k = 0; k < b->accesses.len && *out && st == GR_OK; k++) {
         const GrBoundAccess *x = &b->accesses.data[k];
         const GrSync *s = x->a->sync;
-        if (!x->a->writes || !may_meet(b, x, taken))
+        if (!x->a->writes || !gr_wait_may_meet(b, x, taken))
             continue;
-        if (s && is_taking(s)) {
-            st = is_sound_wait(b, s, level, out, err);
-            *out =
-                *out && free_value(b, s, &other) && other == value && s->access->size == taken->access->size;
+        if (s && gr_wait_takes(s)) {
+            st = gr_wait_is_sound(b, s, level, out, err);
+            *out = *out && gr_wait_free_value(b, s, &other) && other == value &&
+                   s->access->size == taken->access->size;
         } else {
             *out = s && gives_back(b, x->a) && (taken_before(x->a) != taken || is_behind(a, s));
         }
@@ -225,7 +140,7 @@ static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes,
     *yes = true;
     for (size_t k = 0; k < b->accesses.len; k++) {
         const GrBoundAccess *x = &b->accesses.data[k];
-        if (!x->a->writes || !may_meet(b, x, set))
+        if (!x->a->writes || !gr_wait_may_meet(b, x, set))
             continue;
         if (flag || x->a->sync != set || x->a->loop)
             *yes = false;
@@ -253,15 +168,9 @@ static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes,
 
 // ---- Both --------------------------------------------------------------------------------------------------------------------
 
-static const char *text_of(Flaw f) {
-    return f == NO_FENCE ? "there is a lock or flag, but no fence between it and the access"
-                         : "there is a lock or flag, but its scope or that of its fence does not include the "
-                           "other thread";
-}
-
 static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o, bool *tried,
                          gr_error *err) {
-    Half got[2], gave[2];
+    GrHalf got[2], gave[2];
     for (unsigned k = 0; k < 2; k++) {
         got[k] = find_acquire(v->sides[k]->a, v->level, true);
         gave[k] = find_release(v->sides[k]->a, v->level);
@@ -271,14 +180,14 @@ static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
     *tried = true;
     gr_status st = GR_OK;
     for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
-        Flaw flaw = got[k].flaw != SOUND ? got[k].flaw : gave[k].flaw;
+        GrFlaw flaw = got[k].flaw != GR_SOUND ? got[k].flaw : gave[k].flaw;
         bool same = got[k].at->object == gave[k].at->object && got[k].at->offset == gave[k].at->offset,
              waits = false, alone = false;
-        st = is_sound_wait(b, got[k].at, v->level, &waits, err);
+        st = gr_wait_is_sound(b, got[k].at, v->level, &waits, err);
         if (st == GR_OK)
             st = excludes(b, v->sides[k]->a, got[k].at, v->level, &alone, err);
-        if (flaw != SOUND || !same || !waits || !alone) {
-            v->missing = flaw != SOUND ? text_of(flaw)
+        if (flaw != GR_SOUND || !same || !waits || !alone) {
+            v->missing = flaw != GR_SOUND ? gr_flaw_text(flaw)
                          : !same
                              ? "what is released behind the access is not the lock that was taken before it"
                          : !waits ? "the loop around the atomic may end without the lock"
@@ -302,19 +211,19 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
     gr_status st = GR_OK;
     for (unsigned k = 0; k < 2 && st == GR_OK && v->decision != GR_PROVED; k++) {
         const GrKernelAccess *first = v->sides[k]->a, *second = v->sides[!k]->a;
-        Half set = find_release(first, v->level), got = find_acquire(second, v->level, false);
+        GrHalf set = find_release(first, v->level), got = find_acquire(second, v->level, false);
         if (!first->writes || !set.at || !got.at)
             continue;
         GrAnswer differ = GR_ANSWER_YES;
         bool one = false;
-        if (set.flaw != SOUND || got.flaw != SOUND) {
-            v->missing = text_of(set.flaw != SOUND ? set.flaw : got.flaw);
+        if (set.flaw != GR_SOUND || got.flaw != GR_SOUND) {
+            v->missing = gr_flaw_text(set.flaw != GR_SOUND ? set.flaw : got.flaw);
             continue;
         }
         bool waits = false;
         st = may_differ(b, v, terms, o, k ? got.at : set.at, k ? set.at : got.at, &differ, err);
         if (st == GR_OK && differ == GR_ANSWER_NO)
-            st = is_sound_wait(b, got.at, v->level, &waits, err);
+            st = gr_wait_is_sound(b, got.at, v->level, &waits, err);
         if (st == GR_OK && waits)
             st = flag_is_of_one_thread(b, set.at, &one, err);
         if (one)
@@ -334,5 +243,7 @@ gr_status gr_locks_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, cons
     if (v->kind == GR_RACE_SCOPE || v->kind == GR_RACE_SIZE)
         return GR_OK;
     gr_status st = by_lock(b, v, terms, o, &tried, err);
+    if (st == GR_OK && !tried)
+        st = gr_leader_decide(b, v, terms, o, &tried, err);
     return st != GR_OK || tried ? st : by_flag(b, v, terms, o, err);
 }

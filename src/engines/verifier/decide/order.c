@@ -222,3 +222,16 @@ const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const G
         gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return any;
 }
+
+gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err) {
+    gr_status st = GR_OK;
+    *all = true;
+    for (size_t k = 0; k < b->barriers.len && st == GR_OK && *all; k++) {
+        GrBoundBarrier *r = &b->barriers.data[k];
+        if (r->b->kind == GR_BARRIER_BLOCK)
+            st = learn(b, r, err);
+        // One of some threads may have the number of one of all.
+        *all = r->b->kind != GR_BARRIER_SOME && (r->solid || r->b->kind != GR_BARRIER_BLOCK);
+    }
+    return st;
+}

@@ -11,4 +11,7 @@
 const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
                                  bool in_warp, const char **doubt, gr_error *err);
 
+// Whether at each barrier of the whole block all of its threads meet, or none.
+gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err);
+
 #endif

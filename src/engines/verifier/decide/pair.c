@@ -91,7 +91,7 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
 
 // ---- Trivial answers -----------------------------------------------------------------------------------------------------
 
-static bool covers(PtxScope s, GrLevel level) {
+bool gr_scope_covers(PtxScope s, GrLevel level) {
     return level == GR_LEVEL_BLOCKS ? s == PTX_SCOPE_GPU || s == PTX_SCOPE_SYS : s != PTX_SCOPE_NONE;
 }
 
@@ -107,7 +107,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
     *kind = x->writes && y->writes ? GR_RACE_WRITES : GR_RACE_READ;
     if (!(x->strong || x->atomic) || !(y->strong || y->atomic))
         return true;
-    if (!covers(scope_of(x), level) || !covers(scope_of(y), level)) {
+    if (!gr_scope_covers(scope_of(x), level) || !gr_scope_covers(scope_of(y), level)) {
         *kind = GR_RACE_SCOPE;
         return true;
     }

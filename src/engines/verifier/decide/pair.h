@@ -59,6 +59,9 @@ typedef struct GrPairUser {
 } GrPairUser;
 gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, bool *proved, gr_error *err);
 
+// Whether an atomic or a fence of that scope includes both of two such threads.
+bool gr_scope_covers(PtxScope s, GrLevel level);
+
 // What orders nothing between two such threads, where there is no lock nor flag that could.
 const char *gr_pair_missing(GrLevel level);
 

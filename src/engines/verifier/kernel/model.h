@@ -91,14 +91,16 @@ typedef struct GrAfter {
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------
 
-// A fence on every path to the access (`before`) or on every path from it to the kernel's end (`after`), or an atomic there that may take or
-// release a lock.
+// A fence or a barrier of the block on every path to the access (`before`) or on every path from it to the kernel's end (`behind`), or an atomic there that
+// may take or release a lock.
 typedef struct GrSync {
     const PtxStmt *stmt;
     PtxScope scope;
     PtxSem sem;                                        // of a fence or an access with semantics
     bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
-    bool spins;                          // a loop repeats it until it has the value that it waits for
+    const GrBarrier
+        *barrier; // that it is, of the whole block; NULL: none. Only in kernels that may take locks
+    bool spins;   // a loop repeats it until it has the value that it waits for
     const struct GrKernelAccess *access; // that it is; NULL: of a fence
     const GrLoop *round; // of one that spins: the loop around the one that repeats it; NULL: none
     GrObject *object;    // of an atomic or a strong access

@@ -293,6 +293,15 @@ static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, GrKernelAccess *a) {
     return true;
 }
 
+static bool add_barrier(KWalk *w, Syncs *all, const GrBarrier *b) {
+    const KStmt *s = b->flat;
+    GrSync *y = GR_NEW(w->f->arena, GrSync);
+    if (!y || !gr_vec_push(&all->list, ((Sync){y, s, w->f->cfg.blocks[s->block].rpo})))
+        return false;
+    *y = (GrSync){.stmt = s->origin, .barrier = b, .place = s->place};
+    return true;
+}
+
 static bool gather_syncs(KWalk *w, Syncs *all) {
     GrKernelModel *m = w->out;
     for (size_t k = 0; k < w->f->stmts.len; k++) {
@@ -301,8 +310,15 @@ static bool gather_syncs(KWalk *w, Syncs *all) {
             w->f->cfg.blocks[s->block].rpo != UINT32_MAX && !add_sync(w, all, s, NULL))
             return false;
     }
-    for (size_t k = 0; k < m->accesses.len; k++)
-        if (m->accesses.data[k]->strong && !add_sync(w, all, m->accesses.data[k]->flat, m->accesses.data[k]))
+    bool locks = false;
+    for (size_t k = 0; k < m->accesses.len; k++) {
+        GrKernelAccess *a = m->accesses.data[k];
+        if (a->strong && !add_sync(w, all, a->flat, a))
+            return false;
+        locks |= a->sync && a->sync->spins && (a->sync->is_cas || a->sync->is_exch);
+    }
+    for (size_t k = 0; locks && k < m->barriers.len; k++)
+        if (m->barriers.data[k]->kind == GR_BARRIER_BLOCK && !add_barrier(w, all, m->barriers.data[k]))
             return false;
     return true;
 }

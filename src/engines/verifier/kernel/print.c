@@ -30,10 +30,11 @@ static void put_syncs(const char *name, GrSync *const *list, size_t n, StrBuf *o
     for (size_t k = 0; k < n; k++) {
         const GrSync *y = list[k];
         gr_str_addf(out, "    %s: %s%s", name,
-                    y->is_fence  ? "fence"
-                    : y->is_cas  ? "cas"
-                    : y->is_exch ? "exch"
-                                 : "strong",
+                    y->barrier    ? "barrier"
+                    : y->is_fence ? "fence"
+                    : y->is_cas   ? "cas"
+                    : y->is_exch  ? "exch"
+                                  : "strong",
                     y->spins ? " spins" : "");
         if (y->object)
             gr_str_addf(out, " %s", y->object->name);

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// leader — the first thread of a block takes a lock, all threads pass a barrier, access, and pass another one, and that thread gives the lock back:
+//
+//     if (first) { while (atomicCAS(lock, 0, 1)) ; fence }   barrier   access   barrier   if (first) { fence; atomicExch(lock, 0) }
+//
+// While a thread of the block is at the access, its first thread has the lock, and no other block's first thread has it. The release pattern
+// begins with the first thread's fence, which comes behind the barrier and so behind the access; the acquire pattern ends with a fence before the
+// barrier (PTX ISA 8.9: barriers and the two patterns are base causality order). So each fence must stand between the barrier and the atomic.
+//
+// Neither the loop that takes the lock nor what gives it back may be in another loop. The barriers may be: the first thread passes all their rounds in between, and the
+// fence that counts comes behind the last one, or before the first. The lock is the block's if the first thread surely takes it wherever the access happens, and if
+// no other thread gives it back.
+#include "engines/verifier/decide/leader.h"
+
+#include "engines/verifier/decide/order.h"
+#include "engines/verifier/decide/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Leader {
+    const GrBoundAccess *take, *give; // NULL: there is none
+    GrFlaw flaw;
+} Leader;
+
+// ---- What stands around the access ----------------------------------------------------------------------------------------
+
+// The place in the list, or its length.
+static size_t place_of(GrSync *const *list, size_t n, const GrSync *s) {
+    size_t k = 0;
+    while (k < n && list[k] != s)
+        k++;
+    return k;
+}
+
+// Among list[from] to list[to - 1]: a fence that includes both blocks.
+static GrHalf look_for_fence(GrSync *const *list, size_t from, size_t to, const GrSync *at, bool orders) {
+    bool fence = false, narrow = false;
+    for (size_t k = from; k < to; k++)
+        if (list[k]->is_fence) {
+            fence |= gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
+            narrow |= !gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
+        }
+    return gr_half_of(at, orders, fence, narrow, GR_LEVEL_BLOCKS);
+}
+
+// A barrier between the loop that takes the lock and the access.
+static bool is_taken_before(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw) {
+    for (size_t k = 0; k < take->behind.len; k++) {
+        const GrSync *s = take->behind.data[k];
+        if (!s->barrier || place_of(a->before.data, a->before.len, s) == a->before.len)
+            continue;
+        *flaw = look_for_fence(take->behind.data, 0, k, take->sync, gr_wait_acquires(take->sync)).flaw;
+        return true;
+    }
+    return false;
+}
+
+// A barrier between the access and the write that gives the lock back.
+static bool is_given_behind(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw) {
+    for (size_t k = give->before.len; k-- > 0;) {
+        const GrSync *s = give->before.data[k];
+        if (!s->barrier || place_of(a->behind.data, a->behind.len, s) == a->behind.len)
+            continue;
+        *flaw = look_for_fence(give->before.data, k + 1, give->before.len, give->sync,
+                               gr_wait_releases(give->sync))
+                    .flaw;
+        return true;
+    }
+    return false;
+}
+
+static Leader find(const GrBound *b, const GrKernelAccess *a) {
+    Leader l = {0};
+    GrFlaw flaw;
+    for (size_t k = 0; k < b->accesses.len && !l.take; k++) {
+        const GrKernelAccess *x = b->accesses.data[k].a;
+        if (x->sync && gr_wait_takes(x->sync) && !x->sync->round && is_taken_before(x, a, &l.flaw))
+            l.take = &b->accesses.data[k];
+    }
+    for (size_t k = 0; k < b->accesses.len && l.take && !l.give; k++) {
+        const GrKernelAccess *x = b->accesses.data[k].a;
+        if (x->sync && x->writes && !gr_wait_takes(x->sync) && !x->loop && x->object == l.take->a->object &&
+            x->offset == l.take->a->offset && is_given_behind(x, a, &flaw)) {
+            l.give = &b->accesses.data[k];
+            l.flaw = l.flaw == GR_SOUND ? flaw : l.flaw;
+        }
+    }
+    return l;
+}
+
+// ---- Who takes it and who gives it back -------------------------------------------------------------------------------------
+
+// A term as the first thread of a block has it. NULL: it hangs on more than who the thread is; or memory is out.
+static const GrTerm *first_has(void *user, GrTerms *t, const GrSymbol *s) {
+    bool *other = user;
+    if (s->kind == GR_SYM_SPECIAL && !strncmp(s->name, "%tid.", 5))
+        return gr_term_const(t, s->bits, 0);
+    *other |= s->scope == GR_SYM_THREAD;
+    return NULL;
+}
+
+static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
+    bool other = false;
+    const GrTerm *of = a ? gr_term_replace(b->t, a, &(GrReplace){first_has, NULL, &other}) : NULL;
+    return of && !other ? gr_term_of_thread(b->t, of, block, true) : NULL;
+}
+
+// Whether no thread 1 has both.
+static gr_status never_both(GrBound *b, const GrTerm *x, const GrTerm *y, bool *out, gr_error *err) {
+    GrTermVec terms = {0};
+    GrSolved s = {0};
+    gr_status st = gr_pair_facts(b, GR_LEVEL_BLOCKS, &terms, err);
+    if (st == GR_OK)
+        st = x && y && gr_vec_push(&terms, x) && gr_vec_push(&terms, y)
+                 ? gr_pair_solve(b, &terms, NULL, &s, err)
+                 : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *out = st == GR_OK && s.answer == GR_ANSWER_NO;
+    gr_solved_free(&s);
+    gr_vec_free(&terms);
+    return st;
+}
+
+// Where thread 1 is at the access, the first thread of its block has taken the lock.
+static gr_status is_taken(GrBound *b, const GrBoundAccess *a, const GrBoundAccess *take, bool *out,
+                          gr_error *err) {
+    const GrTerm *takes = of_first(b, take->guard, 1);
+    *out = false;
+    return takes ? never_both(b, gr_term_of_thread(b->t, a->guard, 1, true), gr_not(b->t, takes), out, err)
+                 : GR_OK;
+}
+
+// Only the first thread gives it back, and only if it has taken it.
+static gr_status is_given_by_first(GrBound *b, const Leader *l, bool *out, gr_error *err) {
+    const GrTerm *gives = gr_term_of_thread(b->t, l->give->guard, 1, true),
+                 *first = gr_term_of_thread(
+                     b->t, gr_term_2(b->t, GR_TERM_EQ, b->linear, gr_term_const(b->t, b->linear->bits, 0)), 1,
+                     true),
+                 *took = gr_term_of_thread(b->t, l->take->guard, 1, true);
+    gr_status st = never_both(b, gives, gr_not(b->t, first), out, err);
+    return st == GR_OK && *out ? never_both(b, gives, gr_not(b->t, took), out, err) : st;
+}
+
+// Every write that may touch the lock takes it soundly, or is the one that gives it back.
+static gr_status excludes(GrBound *b, const Leader *l, bool *out, gr_error *err) {
+    const GrSync *taken = l->take->a->sync;
+    uint64_t value, other;
+    gr_status st = GR_OK;
+    *out = gr_wait_free_value(b, taken, &value);
+    for (size_t k = 0; k < b->accesses.len && *out && st == GR_OK; k++) {
+        const GrBoundAccess *x = &b->accesses.data[k];
+        const GrSync *s = x->a->sync;
+        if (!x->a->writes || x == l->give || !gr_wait_may_meet(b, x, taken))
+            continue;
+        *out = s && gr_wait_takes(s);
+        if (*out)
+            st = gr_wait_is_sound(b, s, GR_LEVEL_BLOCKS, out, err);
+        *out = *out && gr_wait_free_value(b, s, &other) && other == value && x->a->size == l->take->a->size;
+    }
+    return st;
+}
+
+// ---- Both --------------------------------------------------------------------------------------------------------------------
+
+// *wrong: what is, NULL: nothing.
+static gr_status judge(GrBound *b, const GrBoundAccess *a, const Leader *l, const char **wrong,
+                       gr_error *err) {
+    bool holds = false;
+    *wrong = NULL;
+    gr_status st = gr_order_all_meet(b, &holds, err);
+    if (!l->give)
+        *wrong =
+            "behind the access and a barrier, the lock that one thread took for its block is not given back";
+    else if (l->flaw != GR_SOUND)
+        *wrong = gr_flaw_text(l->flaw);
+    else if (!holds)
+        *wrong = "one thread takes a lock for its block, but a barrier around the access may be reached by "
+                 "some threads only";
+    if (st != GR_OK || *wrong)
+        return st;
+    st = excludes(b, l, &holds, err);
+    if (st == GR_OK && !holds)
+        *wrong = "one thread takes a lock for its block, but others may take or give back the lock meanwhile";
+    if (st == GR_OK && !*wrong) {
+        st = is_taken(b, a, l->take, &holds, err);
+        if (st == GR_OK && !holds)
+            *wrong = "a lock is taken before the barrier, but perhaps not by the first thread of the block";
+    }
+    if (st == GR_OK && !*wrong) {
+        st = is_given_by_first(b, l, &holds, err);
+        if (st == GR_OK && !holds)
+            *wrong = "the lock of the block may be given back by another thread than the one that took it";
+    }
+    return st;
+}
+
+gr_status gr_leader_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o, bool *tried,
+                           gr_error *err) {
+    Leader l[2];
+    gr_status st = GR_OK;
+    if (v->level != GR_LEVEL_BLOCKS)
+        return GR_OK;
+    for (unsigned k = 0; k < 2; k++) {
+        l[k] = find(b, v->sides[k]->a);
+        if (!l[k].take)
+            return GR_OK;
+    }
+    *tried = true;
+    for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
+        const char *wrong;
+        st = judge(b, v->sides[k], &l[k], &wrong, err);
+        if (st == GR_OK && wrong) {
+            v->missing = wrong;
+            return GR_OK;
+        }
+    }
+    const GrObject *lock = l[0].take->a->object;
+    if (st != GR_OK || lock != l[1].take->a->object ||
+        (lock->kind != GR_OBJECT_PARAM && lock->kind != GR_OBJECT_GLOBAL)) {
+        v->missing = "the two blocks may hold different locks";
+        return st;
+    }
+    GrSolved s = {0};
+    GrTermVec all = {0};
+    const GrTerm *mine = of_first(b, l[0].take->offset, 1), *other = of_first(b, l[1].take->offset, 2);
+    bool ok = true;
+    for (size_t k = 0; ok && k < terms->len; k++)
+        ok = gr_vec_push(&all, terms->data[k]);
+    if (ok && mine && other)
+        ok = gr_vec_push(&all, gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other)));
+    st = ok ? gr_pair_solve(b, &all, o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK && mine && other && s.answer == GR_ANSWER_NO)
+        v->decision = GR_PROVED;
+    else
+        v->missing = "the two blocks may hold locks at different addresses";
+    gr_solved_free(&s);
+    gr_vec_free(&all);
+    return st;
+}

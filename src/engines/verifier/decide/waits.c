@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/verifier/decide/waits.h"
+
+#include <stdlib.h>
+
+bool gr_wait_acquires(const GrSync *s) {
+    return s->sem == PTX_ACQUIRE || s->sem == PTX_ACQ_REL || s->sem == PTX_SC;
+}
+bool gr_wait_releases(const GrSync *s) {
+    return s->sem == PTX_RELEASE || s->sem == PTX_ACQ_REL || s->sem == PTX_SC;
+}
+
+// How good `at` is with the fences that were met on the way to it.
+GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, GrLevel level) {
+    GrHalf h = {at, GR_SOUND};
+    if (!gr_scope_covers(at->scope, level))
+        h.flaw = GR_FLAW_NARROW;
+    else if (!orders && !fence)
+        h.flaw = narrow_fence ? GR_FLAW_NARROW : GR_FLAW_NO_FENCE;
+    return h;
+}
+
+// ---- Waiting -------------------------------------------------------------------------------------------------------------
+
+bool gr_wait_takes(const GrSync *s) { return s->spins && (s->is_cas || s->is_exch); }
+
+// What the lock holds while it is free: what the CAS compares with; of an exchange 0. False: not known, or taking it leaves that.
+bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
+    const GrTerm *compare = gr_bound_term(b, s->access->compare), *swap = gr_bound_term(b, s->access->swap);
+    if (!swap || swap->op != GR_TERM_CONST || (s->is_cas && (!compare || compare->op != GR_TERM_CONST)))
+        return false;
+    *value = s->is_cas ? compare->value : 0;
+    return swap->value != *value;
+}
+
+// The loop cannot end while `not_yet` holds of a thread.
+static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
+                                gr_error *err) {
+    bool own = level == GR_LEVEL_BLOCKS;
+    GrTermVec terms = {0};
+    GrSolved answer = {0};
+    gr_status st = gr_pair_facts(b, level, &terms, err);
+    const GrTerm *until = gr_bound_term(b, s->until);
+    const GrTerm *both =
+        until && not_yet ? gr_term_of_thread(b->t, gr_and(b->t, until, not_yet), 1, own) : NULL;
+    if (st == GR_OK)
+        st = both && gr_vec_push(&terms, both) ? gr_pair_solve(b, &terms, NULL, &answer, err)
+                                               : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *out = st == GR_OK && answer.answer == GR_ANSWER_NO;
+    gr_solved_free(&answer);
+    gr_vec_free(&terms);
+    return st;
+}
+
+// A thread that leaves the loop has the lock; or the flag that it waited for was set.
+gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err) {
+    bool blocks = level == GR_LEVEL_BLOCKS, lock = gr_wait_takes(s);
+    uint64_t value = 0;
+    *out = false;
+    for (size_t k = 0; k < b->waits.len; k++)
+        if (b->waits.data[k].sync == s && b->waits.data[k].blocks == blocks) {
+            *out = b->waits.data[k].sound;
+            return GR_OK;
+        }
+    const GrTerm *result = gr_bound_term(b, s->result);
+    if (!s->until || !result || (lock && !gr_wait_free_value(b, s, &value)))
+        return GR_OK;
+    const GrTerm *same = gr_term_2(b->t, GR_TERM_EQ, result, gr_term_const(b->t, result->bits, value));
+    gr_status st = ends_only_then(b, s, level, lock ? gr_not(b->t, same) : same, out, err);
+    const GrWait known = {s, blocks, *out};
+    if (st == GR_OK)
+        (void)gr_vec_push(&b->waits, known); // else it is asked again
+    return st;
+}
+
+bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {
+    StrBuf why = {0};
+    GrAlias alias = gr_bound_alias(b, &x->memory, &b->accesses.data[s->access->id].memory, &why);
+    gr_str_free(&why);
+    return alias != GR_ALIAS_APART;
+}
+
+const char *gr_flaw_text(GrFlaw f) {
+    return f == GR_FLAW_NO_FENCE
+               ? "there is a lock or flag, but no fence between it and the access"
+               : "there is a lock or flag, but its scope or that of its fence does not include the "
+                 "other thread";
+}

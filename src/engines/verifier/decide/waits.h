@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// waits — what locks and leaders share: loops that wait until they have a lock or see a flag, and how good the fences around are.
+#ifndef GR_VERIFIER_WAITS_H
+#define GR_VERIFIER_WAITS_H
+
+#include "engines/verifier/decide/pair.h"
+
+// One half of a lock or a flag.
+typedef enum GrFlaw { GR_SOUND, GR_FLAW_NONE, GR_FLAW_NO_FENCE, GR_FLAW_NARROW } GrFlaw;
+typedef struct GrHalf {
+    const GrSync *at; // the atomic, the store or the load
+    GrFlaw flaw;
+} GrHalf;
+
+bool gr_wait_acquires(const GrSync *s);
+bool gr_wait_releases(const GrSync *s);
+
+// How good `at` is with the fences that were met on the way to it. `orders`: by its own semantics.
+GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, GrLevel level);
+const char *gr_flaw_text(GrFlaw f);
+
+// Whether it may be the atomic that takes a lock.
+bool gr_wait_takes(const GrSync *s);
+
+// What the lock holds while it is free. False: not known, or taking it leaves that.
+bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value);
+
+// *out: a thread that leaves the loop of `s` has the lock; or the flag that it waited for was set.
+gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err);
+
+// Whether the access may touch the bytes of the lock or flag.
+bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);
+
+#endif
