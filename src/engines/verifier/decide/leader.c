@@ -75,7 +75,8 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
     GrFlaw flaw;
     for (size_t k = 0; k < b->accesses.len && !l.take; k++) {
         const GrKernelAccess *x = b->accesses.data[k].a;
-        if (x->sync && gr_wait_takes(x->sync) && !x->sync->round && is_taken_before(x, a, &l.flaw))
+        if (x->sync && gr_wait_takes(x->sync) && !x->sync->round && gr_wait_is_over(a, x->sync) &&
+            is_taken_before(x, a, &l.flaw))
             l.take = &b->accesses.data[k];
     }
     for (size_t k = 0; k < b->accesses.len && l.take && !l.give; k++) {

@@ -182,16 +182,18 @@ static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
     for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
         GrFlaw flaw = got[k].flaw != GR_SOUND ? got[k].flaw : gave[k].flaw;
         bool same = got[k].at->object == gave[k].at->object && got[k].at->offset == gave[k].at->offset,
-             waits = false, alone = false;
+             over = gr_wait_is_over(v->sides[k]->a, got[k].at), waits = false, alone = false;
         st = gr_wait_is_sound(b, got[k].at, v->level, &waits, err);
         if (st == GR_OK)
             st = excludes(b, v->sides[k]->a, got[k].at, v->level, &alone, err);
-        if (flaw != GR_SOUND || !same || !waits || !alone) {
-            v->missing = flaw != GR_SOUND ? gr_flaw_text(flaw)
-                         : !same
-                             ? "what is released behind the access is not the lock that was taken before it"
-                         : !waits ? "the loop around the atomic may end without the lock"
-                                  : "others than the thread that has the lock may give it back";
+        if (flaw != GR_SOUND || !same || !over || !waits || !alone) {
+            v->missing =
+                flaw != GR_SOUND ? gr_flaw_text(flaw)
+                : !same ? "what is released behind the access is not the lock that was taken before it"
+                : !over
+                    ? "the access is in the loop that takes the lock, and happens before the thread has it"
+                : !waits ? "the loop around the atomic may end without the lock"
+                         : "others than the thread that has the lock may give it back";
             return st;
         }
     }
@@ -218,6 +220,10 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
         bool one = false;
         if (set.flaw != GR_SOUND || got.flaw != GR_SOUND) {
             v->missing = gr_flaw_text(set.flaw != GR_SOUND ? set.flaw : got.flaw);
+            continue;
+        }
+        if (!gr_wait_is_over(second, got.at)) {
+            v->missing = "the access is in the loop that waits for the flag, and happens before it is set";
             continue;
         }
         bool waits = false;

@@ -73,6 +73,13 @@ gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out
     return st;
 }
 
+bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s) {
+    const GrLoop *l = a->loop;
+    while (l && l != s->wait)
+        l = l->parent;
+    return !l;
+}
+
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {
     StrBuf why = {0};
     GrAlias alias = gr_bound_alias(b, &x->memory, &b->accesses.data[s->access->id].memory, &why);

@@ -28,6 +28,9 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value);
 // *out: a thread that leaves the loop of `s` has the lock; or the flag that it waited for was set.
 gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out, gr_error *err);
 
+// Whether the loop of `s` has ended where the access is. An access in that loop happens in rounds, too, that do not end the wait.
+bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
+
 // Whether the access may touch the bytes of the lock or flag.
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);
 

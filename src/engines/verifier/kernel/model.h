@@ -102,8 +102,9 @@ typedef struct GrSync {
         *barrier; // that it is, of the whole block; NULL: none. Only in kernels that may take locks
     bool spins;   // a loop repeats it until it has the value that it waits for
     const struct GrKernelAccess *access; // that it is; NULL: of a fence
-    const GrLoop *round; // of one that spins: the loop around the one that repeats it; NULL: none
-    GrObject *object;    // of an atomic or a strong access
+    const GrLoop *wait;                  // of one that spins: the loop that repeats it
+    const GrLoop *round;                 // of one that spins: the loop around `wait`; NULL: none
+    GrObject *object;                    // of an atomic or a strong access
     const GrTerm *offset;
     const GrTerm *result; // what it returned; NULL: not known
     const GrTerm *until;  // of one that spins: what holds when its loop is left

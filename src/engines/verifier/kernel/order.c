@@ -287,6 +287,7 @@ static bool add_sync(KWalk *w, Syncs *all, const KStmt *s, GrKernelAccess *a) {
         if (mentions(left, s)) {
             y->spins = true;
             y->until = left;
+            y->wait = l->loop;
             y->round = l->parent ? l->parent->loop : NULL;
         }
     }

@@ -48,6 +48,7 @@ __global__ void r_fence_in_loop(int *l, int *d, int n) { FIRST { take(l); F; } S
 __global__ void r_loop_goes_on(int *l, int *d, int n) { FIRST { take(l); F; } for (int i = 0; i < n; i++) { S; WORK; } FIRST { F; give(l); } }
 __global__ void r_rounds_by_thread(int *l, int *d) { FIRST { take(l); F; } for (int i = 0; i < (int)T; i++) { S; WORK; } S; FIRST { F; give(l); } }
 __global__ void r_barrier_of_some(int *l, int *d) { FIRST { take(l); F; } if (T < 32) S; WORK; S; FIRST { F; give(l); } }
+__global__ void r_in_the_wait(int *l, int *d) { bool got; do { got = atomicCAS(l, 0, 1) == 0; F; S; WORK; S; } while (!got); FIRST { F; give(l); } }
 __global__ void r_lock_of_the_block_itself(int *d) { __shared__ int l; FIRST { l = 0; take(&l); F; } S; WORK; S; FIRST { F; give(&l); } }
 
 int main() {
@@ -90,6 +91,7 @@ int main() {
     RUN(r_loop_goes_on, l, d, 3);
     RUN(r_rounds_by_thread, l, d);
     RUN(r_barrier_of_some, l, d);
+    r_in_the_wait<<<8, 1>>>(l, d);
     RUN(r_lock_of_the_block_itself, d);
     return cudaDeviceSynchronize() != cudaSuccess;
 }

@@ -38,6 +38,9 @@ __global__ void r_taken_from_holder(int *l, int *d) { if (blockIdx.x % 2) { take
 __global__ void r_reset_while_waiting(int *l, int *d) { while (atomicCAS(l, 0, 1) != 0) atomicExch(l, 0); F; *d += 1; F; give(l); }
 __global__ void r_one_thread_takes(int *l, int *d) { if (threadIdx.x == 0) take(l); __syncthreads(); F; *d += 1; F; give(l); }
 __global__ void r_attempts(int *l, int *d) { for (int k = 0; k < 9 && atomicCAS(l, 0, 1) != 0; k++) {} F; *d += 1; F; give(l); }
+__global__ void r_in_the_wait(int *l, int *d) { bool got; do { got = atomicCAS(l, 0, 1) == 0; F; *d += 1; } while (!got); F; give(l); }
+__global__ void r_loop_in_the_wait(int *l, int *d, int n) { bool got; do { got = atomicCAS(l, 0, 1) == 0; F; for (int i = 0; i < n; i++) *d += 1; } while (!got); F; give(l); }
+__global__ void c_wait_with_work(int *l, int *d) { bool got; int own = 0; do { got = atomicCAS(l, 0, 1) == 0; F; own++; } while (!got); *d += own; F; give(l); }
 
 // ---- Flags
 
@@ -51,6 +54,7 @@ __global__ void r_shared_flag(int *d) { __shared__ int f; if (threadIdx.x == 0 &
 __global__ void r_int_wait(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { for (int i = 0; i < 100 && *(vi)f == 0; i++) {} F; d[blockIdx.x] = *d; } }
 __global__ void r_reverse(int *f, int *d) { if (blockIdx.x == 0) { F; *(vi)f = 1; F; *d = 1; } else { while (*(vi)f == 0) {} F; d[blockIdx.x] = *d; } }
 __global__ void c_flag(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { while (*(vi)f == 0) {} F; d[blockIdx.x] = *d; } }
+__global__ void r_flag_in_the_wait(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { int v, x; do { v = *(vi)f; F; x = *d; } while (v == 0); d[blockIdx.x] = x; } }
 
 int main() {
     int *l, *d;
@@ -76,6 +80,10 @@ int main() {
     c_lock_in_loop<<<8, 1>>>(l, d, 3);
     c_many<<<8, 1>>>(l, d, 3);
     c_exch<<<8, 1>>>(l, d);
+    r_in_the_wait<<<8, 1>>>(l, d);
+    r_loop_in_the_wait<<<8, 1>>>(l, d, 3);
+    c_wait_with_work<<<8, 1>>>(l, d);
+    r_flag_in_the_wait<<<8, 1>>>(l, d);
     r_given_back_before<<<8, 1>>>(l, d, 5);
     r_given_back_twice_at_times<<<8, 1>>>(l, d, 5);
     r_given_back_by_cas<<<8, 1>>>(l, d);
