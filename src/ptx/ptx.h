@@ -469,6 +469,8 @@ unsigned gr_ptx_op_flags(PtxOp op);
 // The same for one instruction, narrowed by its modifiers: cp.async.wait_all accesses nothing, bar.red has a
 // destination.
 unsigned gr_ptx_instr_flags(const PtxInstr *i);
+// Whether the instruction has the register among its destinations.
+bool gr_ptx_instr_writes(const PtxInstr *i, const PtxReg *r);
 PtxOp gr_ptx_op_find(const char *text, size_t len);   // PTX_OP_UNKNOWN when not in the table
 PtxMod gr_ptx_mod_find(const char *text, size_t len); // without the dot; PTX_MOD_UNKNOWN likewise
 const char *gr_ptx_mod_text(PtxMod mod);

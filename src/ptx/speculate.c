@@ -191,14 +191,7 @@ static bool decide(Decisions *out, PtxStmt *at, const PtxOperand *pred, bool neg
 }
 
 static bool overwrites(const PtxStmt *s, const PtxReg *r) {
-    if (s->kind != PTX_INSTR || s->instr->guard || !s->instr->n_operands ||
-        (gr_ptx_op_flags(s->instr->op) & PTX_F_NO_DST))
-        return false;
-    const PtxOperand *o = &s->instr->operands[0];
-    bool found = is_reg(o, r);
-    for (unsigned k = 0; k < o->n_sub && o->kind != PTX_O_ADDRESS; k++)
-        found |= is_reg(&o->sub[k], r);
-    return found;
+    return s->kind == PTX_INSTR && !s->instr->guard && gr_ptx_instr_writes(s->instr, r);
 }
 
 // Whether what `def` puts into r may still be there at `use`.

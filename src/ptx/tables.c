@@ -294,3 +294,13 @@ bool gr_ptx_is_sreg(const char *text, size_t len) {
     }
     return false;
 }
+
+bool gr_ptx_instr_writes(const PtxInstr *i, const PtxReg *r) {
+    if (!i->n_operands || gr_ptx_op_flags(i->op) & PTX_F_NO_DST)
+        return false;
+    const PtxOperand *o = &i->operands[0];
+    bool found = o->kind == PTX_O_REG && o->reg == r;
+    for (unsigned k = 0; k < o->n_sub && o->kind != PTX_O_ADDRESS; k++)
+        found |= o->sub[k].kind == PTX_O_REG && o->sub[k].reg == r;
+    return found;
+}

@@ -110,8 +110,7 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, Gr
         next = s->next;
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
-        if (!s->site || s->tag.inserted || status[s->site] == GR_SITE_FILTERED ||
-            status[s->site] == GR_SITE_SAMPLED_OUT)
+        if (!s->site || s->tag.inserted || gr_site_is_left_alone(status[s->site]))
             continue;
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;

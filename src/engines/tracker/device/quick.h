@@ -38,7 +38,7 @@ GR_INLINE Found find(uint64_t word, uint64_t own, Kind kind) {
     uint32_t barriers = ((owner & ~0x3ffu) - (high & ~0x3ffu)) << (64 - GR_WORD_SYNCS);
     int same = differs <= GR_WORD_OF_ACCESS; // of this launch and block
     Found f;
-    int elsewhere = kind.shared ? !same : (differs & 0x1f << GR_WORD_LAUNCH) != 0;
+    int elsewhere = kind.shared ? !same : (differs & GR_WORD_LAUNCHES) != 0;
     f.none = ((low & 0xf) == 0) | elsewhere;
     f.thread = same & (((high ^ owner) & 0x3ff) == 0);
     f.behind = same & ((int32_t)barriers > 0);
@@ -220,16 +220,15 @@ GR_INLINE uint32_t quick_bits(uint32_t what, Kind kind) {
            (kind.writes ? GR_WORD_WRITES : 0) | (what & GR_WHAT_WIDE ? GR_WORD_WIDE : 0);
 }
 
-// A store by whose address, or whose neighbours', lanes may meet at one place: what is left to do for that.
-GR_INLINE uint32_t rest_of_lanes(uint32_t what, uint64_t at, Kind kind, uint32_t *slow) {
+// What is left to do for a store by which lanes may meet at one place.
+GR_INLINE uint32_t rest_of_lanes(uint32_t what, uint64_t at, Kind kind) {
 #ifdef GR_SEQUENTIAL
-    (void)what, (void)at, (void)kind, (void)slow; // one lane comes after the other
+    (void)what, (void)at, (void)kind; // one lane comes after the other
 #else
     if (kind.writes && !kind.strong && !rises((uint32_t)at)) {
         // Each lane's load races with the others' stores, which may all store one value.
         uint32_t peers = what >> GR_WHAT_BACK ? gr_match_any(gr_active_mask_now(), at) : 0;
-        *slow = peers & (peers - 1) ? REST_SLOW : 0;
-        return REST_LOCKSTEP;
+        return REST_LOCKSTEP | (peers & (peers - 1) ? REST_SLOW : 0);
     }
 #endif
     return 0;
@@ -241,14 +240,20 @@ GR_INLINE uint32_t quick_kept(uint32_t site, uint32_t what, uint64_t value, Kind
 }
 
 #ifndef GR_SEQUENTIAL
-// What is left to do for an access of one cell, in one word: `came`, with REST_ flags in place of the launch, which is this one. 0: nothing. So the
-// function calls no other, and saves no registers.
-enum { REST_AT = GR_WORD_LAUNCH };
+// What is left to do for an access of one cell, in one number: `came`, with REST_ flags where its launch stands, which is this one. 0: nothing. So
+// the function calls no other, and saves no registers.
 GR_INLINE uint64_t put_rest(uint32_t rest, uint64_t came, uint64_t own) {
-    const uint32_t launch = 0x1fu << GR_WORD_LAUNCH;
-    if (((uint32_t)came ^ (uint32_t)own) & launch)
+    if (((uint32_t)came ^ (uint32_t)own) & GR_WORD_LAUNCHES)
         came = 0;
-    return (came & ~(uint64_t)launch) | rest << REST_AT;
+    return (came & ~(uint64_t)GR_WORD_LAUNCHES) | rest << GR_WORD_LAUNCH;
+}
+
+// The same, taken apart.
+GR_INLINE uint32_t take_rest(uint64_t left, uint64_t own, uint64_t *came) {
+    *came = left & ~(uint64_t)GR_WORD_LAUNCHES;
+    if (*came)
+        *came |= own & GR_WORD_LAUNCHES;
+    return ((uint32_t)left & GR_WORD_LAUNCHES) >> GR_WORD_LAUNCH;
 }
 
 // Of at most four bytes. PTX aligns accesses to their size, so they lie in one cell.
@@ -260,7 +265,7 @@ GR_INLINE uint64_t quick_word(uint32_t site, uint32_t what, uint64_t at, uint64_
         gr_rejoin(lanes);
         return 0;
     }
-    uint32_t slow = 0, first = rest_of_lanes(what, at, kind, &slow), rest = slow;
+    uint32_t first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
     uint64_t came = 0;
     GR_GLOBAL GrCell *cell = quick_cell_of(at, where, kind.shared);
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || !(kind.shared ? where != 0 : cell != 0))
@@ -282,7 +287,7 @@ GR_INLINE void quick(uint32_t site, uint32_t what, uint64_t at, uint64_t value, 
     const uint64_t word = own | quick_bits(what, kind);
     const uint32_t kept = quick_kept(site, what, value, kind);
     uint64_t came = 0;
-    uint32_t done = 0, slow = 0, first = rest_of_lanes(what, at, kind, &slow), rest = slow;
+    uint32_t done = 0, first = rest_of_lanes(what, at, kind), rest = first & REST_SLOW;
     if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (within && within + size > 4))
         rest = REST_SLOW;
     GR_ROLLED

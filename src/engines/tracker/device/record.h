@@ -11,6 +11,8 @@
 //   __gr_access(site, what, at, value)  * before an access of the program, by the lanes that make it
 //   __gr_load_shared(..., where)        the same for a kind of access (GR_QUICK below): a weak load or store, or a strong read (get) or change, of .shared or
 //                                       .global. Not what acquires, is volatile or asynchronous. `where`: a register of the function, from
+//   __gr_load_shared_word(..., where)   the same for at most four bytes. Gives what is left to do, in one number; 0: nothing. If there is something:
+//   __gr_rest(..., that number)         * does that, with the same first four arguments
 //   __gr_where(shared)                  for .shared (1) or .global (0)
 //   __gr_saw(what, at)                  * behind a strong access that reads
 //   __gr_range(site, what, at, bytes)   * the same for more bytes than an instruction of one thread accesses at once

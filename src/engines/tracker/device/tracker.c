@@ -517,10 +517,9 @@ GR_QUICK(QUICK)
 #undef QUICK
 
 void __gr_rest(uint32_t site, uint32_t what, uint64_t at, uint64_t value, uint64_t own, uint64_t rest) {
-    const uint32_t launch = 0x1fu << GR_WORD_LAUNCH;
-    uint64_t came = rest & ~(uint64_t)launch;
-    GR_TOGETHER(finish_access(site, what, at, value, own, (uint32_t)rest >> REST_AT & 0x1f,
-                              came ? came | (own & launch) : 0));
+    uint64_t came;
+    uint32_t flags = take_rest(rest, own, &came);
+    GR_TOGETHER(finish_access(site, what, at, value, own, flags, came));
 }
 #endif
 

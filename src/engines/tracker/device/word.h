@@ -63,6 +63,7 @@ enum {
     GR_WORD_COUNT_LOW = 11, // bits of either count in the first half
     GR_WORD_SITES = 1 << 16,
 };
+#define GR_WORD_LAUNCHES            ((uint32_t)0x1f << GR_WORD_LAUNCH) // the low bits of the launch, where they stand
 #define GR_WORD_SAME_LAUNCH(launch) ((launch) & ((1u << GR_WORD_LAUNCH_LOW) - 1))
 
 // The first half without its low 10 bits is what the accesses of a thread have in common until it synchronizes: `own`. It stands for the low bits

@@ -56,10 +56,6 @@ static bool is_plain_load(const PtxSite *site) {
            (site->stmt->instr->op == PTX_OP_LD || site->stmt->instr->op == PTX_OP_LDU);
 }
 
-static bool is_left_alone(GrSiteStatus status) {
-    return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
-}
-
 static const PtxOperand *address_of(const PtxInstr *i) {
     unsigned at = i->op == PTX_OP_ST || i->op == PTX_OP_RED ? 0 : 1;
     return i->n_operands > at ? &i->operands[at] : NULL;
@@ -71,7 +67,7 @@ static bool take_store(Quiet *q, const PtxModule *m, const PtxStmt *s, const GrS
     uint32_t root;
     Access a;
     if (!s->site || (i->op != PTX_OP_ST && i->op != PTX_OP_ATOM && i->op != PTX_OP_RED) ||
-        m->sites[s->site].async || is_left_alone(status[s->site]) ||
+        m->sites[s->site].async || gr_site_is_left_alone(status[s->site]) ||
         gr_access_read_any(&m->sites[s->site], &a) != GR_SITE_CHECKED)
         return false;
     switch (gr_origin_of(&q->origins, address_of(i), &root)) {
@@ -95,7 +91,7 @@ gr_status gr_quiet_find(const PtxFunc *f, const GrSiteStatus *status, Arena *are
             return GR_OK;
     for (const PtxStmt *s = f->first; s; s = s->next)
         if (s->kind == PTX_INSTR && s->site && is_plain_load(&m->sites[s->site]) &&
-            !is_left_alone(status[s->site]) &&
+            !gr_site_is_left_alone(status[s->site]) &&
             gr_origin_of(&q->origins, address_of(s->instr), &root) == ORIGIN_ROOT && !q->writes[root] &&
             q->origins.roots[root].var->space != PTX_GLOBAL)
             q->reads[root] = q->on = true;

@@ -269,17 +269,13 @@ static bool is_plain(const PtxInstr *i, const PtxSite *site) {
            !site->async;
 }
 
-static bool is_left_alone(GrSiteStatus status) {
-    return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
-}
-
 static gr_status check_site(const TrackerWork *w, PtxStmt *s, const Code *code) {
     const PtxSite *site = &w->module->sites[s->site];
     GrSiteStatus *status = &w->status[s->site];
     Access a;
     GrSiteStatus readable = gr_access_read_any(site, &a);
     a.err = w->err;
-    if (is_left_alone(*status)) {
+    if (gr_site_is_left_alone(*status)) {
         bool sees = readable == GR_SITE_CHECKED && is_plain(s->instr, site) && site->strong &&
                     site->access & PTX_ACCESS_READ;
         return sees && !w->classifies ? put_left_alone(w, &a) : GR_OK;

@@ -9,10 +9,6 @@ enum {
     SITES_BACK = 1u << GR_WHAT_BACK_BITS, // further back than a call can say
 };
 
-static bool is_left_alone(GrSiteStatus status) {
-    return status == GR_SITE_FILTERED || status == GR_SITE_SAMPLED_OUT;
-}
-
 static bool is_weak(const PtxSite *site, PtxOp op) {
     return site->stmt->instr->op == op && !site->strong && !site->async && !site->stmt->instr->guard;
 }
@@ -26,21 +22,6 @@ static bool same_address(const PtxOperand *a, const PtxOperand *b) {
            a->sub[0].kind == b->sub[0].kind &&
            ((a->sub[0].kind == PTX_O_REG && a->sub[0].reg == b->sub[0].reg) ||
             (a->sub[0].kind == PTX_O_VAR && a->sub[0].var == b->sub[0].var));
-}
-
-static bool writes_register(const PtxOperand *o, const PtxReg *r) {
-    if (o->kind == PTX_O_REG)
-        return o->reg == r;
-    for (unsigned k = 0; k < o->n_sub; k++)
-        if (o->kind != PTX_O_ADDRESS && writes_register(&o->sub[k], r))
-            return true;
-    return false;
-}
-
-// Whether the statement may give the register another value.
-static bool redefines(const PtxInstr *i, const PtxReg *r) {
-    return r && i->n_operands && !(gr_ptx_op_flags(i->op) & PTX_F_NO_DST) &&
-           writes_register(&i->operands[0], r);
 }
 
 // All bytes that the store touches, and no others.
@@ -62,7 +43,8 @@ static uint32_t load_before(const PtxModule *m, const Access *to) {
         if (s->kind == PTX_LOC || s->kind == PTX_PRAGMA)
             continue;
         if (s->kind != PTX_INSTR || gr_tracker_synchronizes(m, s) ||
-            gr_ptx_instr_flags(s->instr) & (PTX_F_BRANCH | PTX_F_EXIT) || redefines(s->instr, base))
+            gr_ptx_instr_flags(s->instr) & (PTX_F_BRANCH | PTX_F_EXIT) ||
+            (base && gr_ptx_instr_writes(s->instr, base)))
             return 0;
         const PtxSite *site = s->site ? &m->sites[s->site] : NULL;
         if (site && is_weak(site, PTX_OP_LD) && site->space == to->site->space && s->instr->n_operands > 1 &&
@@ -83,15 +65,15 @@ bool gr_updates_find(const PtxFunc *f, const DefUse *uses, const Cfg *g, const G
         Access store, load;
         Speculation spec;
         Decisions decisions;
-        if (s->kind != PTX_INSTR || s->tag.inserted || !s->site || is_left_alone(status[s->site]) ||
+        if (s->kind != PTX_INSTR || s->tag.inserted || !s->site || gr_site_is_left_alone(status[s->site]) ||
             !is_weak(&m->sites[s->site], PTX_OP_ST) ||
             gr_access_read_any(&m->sites[s->site], &store) != GR_SITE_CHECKED)
             continue;
         uint32_t from = load_before(m, &store);
         if (!from || from > s->site || s->site - from >= SITES_BACK || out->told[from] || still[from] ||
-            is_left_alone(status[from]) || gr_access_read_any(&m->sites[from], &load) != GR_SITE_CHECKED ||
-            !same_bytes(&load, &store) || gr_speculated(uses, load.stmt, &spec) ||
-            gr_decisions(uses, g, load.stmt, &decisions))
+            gr_site_is_left_alone(status[from]) ||
+            gr_access_read_any(&m->sites[from], &load) != GR_SITE_CHECKED || !same_bytes(&load, &store) ||
+            gr_speculated(uses, load.stmt, &spec) || gr_decisions(uses, g, load.stmt, &decisions))
             continue;
         out->load_of[s->site] = from;
         out->told[from] = true;

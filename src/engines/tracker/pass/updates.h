@@ -2,7 +2,7 @@
 // updates — a load and a store of the same bytes, as `x[i] += y` has them: the call for the store tells of both.
 //
 // What races with the load races with the store. So the store alone is recorded, if the thread surely makes both, synchronizes nowhere in between,
-// and both stand in one source line. Where the store finds a possible race, the load is looked at by itself (device/tracker.c, GR_WHAT_LOADED).
+// and both stand in one source line, or the module names no lines. Where the store finds a possible race, the load is looked at by itself (GR_WHAT_BACK).
 #ifndef GR_TRACKER_UPDATES_H
 #define GR_TRACKER_UPDATES_H
 

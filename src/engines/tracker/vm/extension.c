@@ -19,7 +19,6 @@ typedef enum Callee {
     BEGIN,
     ACCESS,
     QUICK,
-    QUICK_WORD,
     REST,
     SAW,
     RANGE,
@@ -65,9 +64,8 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
     case OWN: give(w, k->info, l->lane, rules->own(l)); return false;
     case WHERE: give(w, k->info, l->lane, 0); return false; // the rules look for it themselves
     case ACCESS:
-    case QUICK: return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
-    case QUICK_WORD: // all of it at once
-        give(w, k->info, l->lane, 0);
+    case QUICK:
+        give(w, k->info, l->lane, 0); // nothing is left to do, if it gives that
         return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
     case REST: return false;
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
@@ -121,7 +119,7 @@ static Callee callee_of(const char *name) {
             return (Callee)k;
     for (unsigned k = 0; k < sizeof quick / sizeof *quick; k++)
         if (!strcmp(name, quick[k]))
-            return k % 2 ? QUICK_WORD : QUICK;
+            return QUICK;
     return CALLEES;
 }
 

@@ -15,7 +15,6 @@
 #include "engines/verifier/decide/order.h"
 #include "engines/verifier/decide/waits.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct Leader {
@@ -90,9 +89,9 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
     return l;
 }
 
-// ---- Who takes it and who gives it back -------------------------------------------------------------------------------------
+// ---- The first thread takes the lock and gives it back -------------------------------------------------------------------------------------
 
-// A term as the first thread of a block has it. NULL: it hangs on more than who the thread is; or memory is out.
+// What stands for a symbol in the first thread of a block. *user: the symbol is another one of the thread's own.
 static const GrTerm *first_has(void *user, GrTerms *t, const GrSymbol *s) {
     bool *other = user;
     if (s->kind == GR_SYM_SPECIAL && !strncmp(s->name, "%tid.", 5))
@@ -101,6 +100,7 @@ static const GrTerm *first_has(void *user, GrTerms *t, const GrSymbol *s) {
     return NULL;
 }
 
+// A term as the first thread of a block has it. NULL: the term has symbols of the thread's own beside its number in the block; or memory is out.
 static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
     bool other = false;
     const GrTerm *of = a ? gr_term_replace(b->t, a, &(GrReplace){first_has, NULL, &other}) : NULL;
@@ -109,17 +109,8 @@ static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
 
 // Whether no thread 1 has both.
 static gr_status never_both(GrBound *b, const GrTerm *x, const GrTerm *y, bool *out, gr_error *err) {
-    GrTermVec terms = {0};
-    GrSolved s = {0};
-    gr_status st = gr_pair_facts(b, GR_LEVEL_BLOCKS, &terms, err);
-    if (st == GR_OK)
-        st = x && y && gr_vec_push(&terms, x) && gr_vec_push(&terms, y)
-                 ? gr_pair_solve(b, &terms, NULL, &s, err)
-                 : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *out = st == GR_OK && s.answer == GR_ANSWER_NO;
-    gr_solved_free(&s);
-    gr_vec_free(&terms);
-    return st;
+    const GrTerm *both[] = {x, y};
+    return gr_pair_never(b, GR_LEVEL_BLOCKS, both, 2, NULL, out, err);
 }
 
 // Where thread 1 is at the access, the first thread of its block has taken the lock.
@@ -221,20 +212,13 @@ gr_status gr_leader_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, con
         v->missing = "the two blocks may hold different locks";
         return st;
     }
-    GrSolved s = {0};
-    GrTermVec all = {0};
     const GrTerm *mine = of_first(b, l[0].take->offset, 1), *other = of_first(b, l[1].take->offset, 2);
-    bool ok = true;
-    for (size_t k = 0; ok && k < terms->len; k++)
-        ok = gr_vec_push(&all, terms->data[k]);
-    if (ok && mine && other)
-        ok = gr_vec_push(&all, gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other)));
-    st = ok ? gr_pair_solve(b, &all, o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    if (st == GR_OK && mine && other && s.answer == GR_ANSWER_NO)
+    bool differ = true;
+    if (mine && other)
+        st = gr_wait_may_differ(b, terms, o, mine, other, &differ, err);
+    if (st == GR_OK && !differ)
         v->decision = GR_PROVED;
     else
         v->missing = "the two blocks may hold locks at different addresses";
-    gr_solved_free(&s);
-    gr_vec_free(&all);
     return st;
 }

@@ -61,25 +61,13 @@ static const GrTerm *offset_of(GrBound *b, const GrSync *s, uint32_t thread, GrL
 
 // While the two conflict, can the places of x in thread 1 and y in thread 2 differ?
 static gr_status may_differ(GrBound *b, const GrVerdict *v, const GrTermVec *terms, const GrOverlap *o,
-                            const GrSync *x, const GrSync *y, GrAnswer *out, gr_error *err) {
-    *out = GR_ANSWER_YES;
+                            const GrSync *x, const GrSync *y, bool *out, gr_error *err) {
+    *out = true;
     if (!x->object || x->object != y->object || x->object->kind == GR_OBJECT_UNKNOWN ||
         (x->object->kind == GR_OBJECT_SHARED && v->level == GR_LEVEL_BLOCKS)) // each block has its own
         return GR_OK;
-    gr_status st = GR_OK;
-    GrSolved s = {0};
-    GrTermVec all = {0};
-    bool ok = true;
-    for (size_t k = 0; ok && k < terms->len; k++)
-        ok = gr_vec_push(&all, terms->data[k]);
-    const GrTerm *other =
-        gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, offset_of(b, x, 1, v->level), offset_of(b, y, 2, v->level)));
-    ok = ok && other && gr_vec_push(&all, other);
-    st = ok ? gr_pair_solve(b, &all, o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *out = s.answer;
-    gr_solved_free(&s);
-    gr_vec_free(&all);
-    return st;
+    return gr_wait_may_differ(b, terms, o, offset_of(b, x, 1, v->level), offset_of(b, y, 2, v->level), out,
+                              err);
 }
 
 // ---- Who else writes the lock or the flag --------------------------------------------------------------------------------------
@@ -89,12 +77,6 @@ static bool is_behind(const GrKernelAccess *a, const GrSync *s) {
         if (a->behind.data[k] == s)
             return true;
     return false;
-}
-
-static bool is_within(const GrLoop *inner, const GrLoop *outer) {
-    while (inner && inner != outer)
-        inner = inner->parent;
-    return inner == outer;
 }
 
 // A write that gives back the lock which its thread has: in the round in which it was taken, and no other write does.
@@ -116,7 +98,7 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
                           gr_error *err) {
     uint64_t value, other;
     gr_status st = GR_OK;
-    *out = gr_wait_free_value(b, taken, &value) && is_within(a->loop, taken->round);
+    *out = gr_wait_free_value(b, taken, &value) && gr_loop_is_within(a->loop, taken->round);
     for (size_t k = 0; k < b->accesses.len && *out && st == GR_OK; k++) {
         const GrBoundAccess *x = &b->accesses.data[k];
         const GrSync *s = x->a->sync;
@@ -133,7 +115,7 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
     return st;
 }
 
-// One instruction sets the flag, once, and never for two threads the same one. NULL in *flag: no.
+// One instruction sets the flag, once, and never for two threads the same one.
 static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes, gr_error *err) {
     const GrBoundAccess *flag = NULL;
     gr_status st = GR_OK;
@@ -146,22 +128,15 @@ static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes,
             *yes = false;
         flag = x;
     }
+    *yes = *yes && flag;
     static const GrLevel levels[] = {GR_LEVEL_ANY_WARP, GR_LEVEL_BLOCKS};
     for (unsigned k = 0; k < 2 && *yes && st == GR_OK; k++) {
         bool own = levels[k] == GR_LEVEL_BLOCKS;
-        GrTermVec terms = {0};
-        GrSolved s = {0};
-        st = flag ? gr_pair_facts(b, levels[k], &terms, err) : GR_OK;
-        if (flag && st == GR_OK) {
-            GrOverlap o = {gr_term_of_thread(b->t, flag->offset, 1, own),
-                           gr_term_of_thread(b->t, flag->offset, 2, own), flag->a->size, flag->a->size};
-            bool ok = gr_vec_push(&terms, gr_term_of_thread(b->t, flag->guard, 1, own)) &&
-                      gr_vec_push(&terms, gr_term_of_thread(b->t, flag->guard, 2, own));
-            st = ok ? gr_pair_solve(b, &terms, &o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        }
-        *yes = flag && s.answer == GR_ANSWER_NO;
-        gr_solved_free(&s);
-        gr_vec_free(&terms);
+        const GrTerm *guards[] = {gr_term_of_thread(b->t, flag->guard, 1, own),
+                                  gr_term_of_thread(b->t, flag->guard, 2, own)};
+        const GrOverlap o = {gr_term_of_thread(b->t, flag->offset, 1, own),
+                             gr_term_of_thread(b->t, flag->offset, 2, own), flag->a->size, flag->a->size};
+        st = gr_pair_never(b, levels[k], guards, 2, &o, yes, err);
     }
     return st;
 }
@@ -199,9 +174,9 @@ static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
     }
     if (st != GR_OK)
         return st;
-    GrAnswer differ;
+    bool differ;
     st = may_differ(b, v, terms, o, got[0].at, got[1].at, &differ, err);
-    if (st == GR_OK && differ == GR_ANSWER_NO)
+    if (st == GR_OK && !differ)
         v->decision = GR_PROVED;
     else
         v->missing = "the two threads may hold locks at different addresses";
@@ -216,8 +191,7 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
         GrHalf set = find_release(first, v->level), got = find_acquire(second, v->level, false);
         if (!first->writes || !set.at || !got.at)
             continue;
-        GrAnswer differ = GR_ANSWER_YES;
-        bool one = false;
+        bool differ = true, one = false;
         if (set.flaw != GR_SOUND || got.flaw != GR_SOUND) {
             v->missing = gr_flaw_text(set.flaw != GR_SOUND ? set.flaw : got.flaw);
             continue;
@@ -228,15 +202,14 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
         }
         bool waits = false;
         st = may_differ(b, v, terms, o, k ? got.at : set.at, k ? set.at : got.at, &differ, err);
-        if (st == GR_OK && differ == GR_ANSWER_NO)
+        if (st == GR_OK && !differ)
             st = gr_wait_is_sound(b, got.at, v->level, &waits, err);
         if (st == GR_OK && waits)
             st = flag_is_of_one_thread(b, set.at, &one, err);
         if (one)
             v->decision = GR_PROVED;
         else
-            v->missing = differ != GR_ANSWER_NO
-                             ? "the flag that is set and the flag that is waited for may be different ones"
+            v->missing = differ ? "the flag that is set and the flag that is waited for may be different ones"
                          : !waits ? "the loop that waits for the flag may end while the flag is 0"
                                   : "more than one thread or place may set the flag";
     }

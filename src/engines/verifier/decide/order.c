@@ -18,16 +18,9 @@ static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
     return a ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, 1)) : NULL;
 }
 
-static bool is_in(const GrKernelAccess *a, const GrLoop *l) {
-    const GrLoop *at = a->loop;
-    while (at && at != l)
-        at = at->parent;
-    return at;
-}
-
 // What a thread that has left a loop, which runs once, knows of its last round.
 static const GrTerm *when_left(GrBound *b, const GrKernelAccess *a, const GrLoop *l, uint32_t thread) {
-    if (!l->left || l->parent || is_in(a, l))
+    if (!l->left || l->parent || gr_loop_is_within(a->loop, l))
         return gr_term_true(b->t);
     const GrTerm *left = gr_bound_term(b, l->left);
     return left ? gr_term_of_thread(b->t, left, thread, false) : NULL;
@@ -94,20 +87,13 @@ typedef struct Varies {
     bool by_thread, by_value;
 } Varies;
 
-static bool is_around(const GrBarrier *r, const GrLoop *loop) {
-    const GrLoop *l = r->loop;
-    while (l && l != loop)
-        l = l->parent;
-    return l;
-}
-
 // Whether the counter is the same for all threads that come to the barrier: of a loop around it in the round in which they meet, or of one that
 // all have left. The latter counts only if the loops around that one, too, go round equally often for all.
 static bool is_alike(const GrBarrier *r, const GrSymbol *counter) {
     const GrLoop *l = counter->kind == GR_SYM_COUNTER ? counter->owner : NULL;
-    if (!l || is_around(r, l))
+    if (!l || gr_loop_is_within(r->loop, l))
         return l && l->uniform;
-    while (l && (l->uniform || is_around(r, l)))
+    while (l && (l->uniform || gr_loop_is_within(r->loop, l)))
         l = l->parent;
     return !l;
 }
@@ -143,24 +129,12 @@ static void look(void *user, const GrSymbol *s) {
 
 // Two threads of the block (the warp) of which one comes to the barrier and the other does not, in one round?
 static gr_status ask(GrBound *b, GrBoundBarrier *r, bool in_warp, gr_error *err) {
-    gr_status st;
-    GrTermVec terms = {0};
-    GrSolved s = {0};
     const GrTerm *round = gr_term_true(b->t);
     for (const GrLoop *l = r->b->loop; l; l = l->parent)
         round = gr_and(b->t, round, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
-    GR_TRY(gr_pair_facts(b, in_warp ? GR_LEVEL_WARP : GR_LEVEL_ANY_WARP, &terms, err));
-    if (!gr_vec_push(&terms, round) || !gr_vec_push(&terms, gr_term_of_thread(b->t, r->guard, 1, false)) ||
-        !gr_vec_push(&terms, gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false)))) {
-        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
-    GR_TRY(gr_pair_solve(b, &terms, NULL, &s, err));
-    r->solid = s.answer == GR_ANSWER_NO;
-done:
-    gr_solved_free(&s);
-    gr_vec_free(&terms);
-    return st;
+    const GrTerm *terms[] = {round, gr_term_of_thread(b->t, r->guard, 1, false),
+                             gr_not(b->t, gr_term_of_thread(b->t, r->guard, 2, false))};
+    return gr_pair_never(b, in_warp ? GR_LEVEL_WARP : GR_LEVEL_ANY_WARP, terms, 3, NULL, &r->solid, err);
 }
 
 static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {

@@ -89,6 +89,22 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
     return st;
 }
 
+gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
+                        bool *never, gr_error *err) {
+    GrTermVec all = {0};
+    GrSolved s = {0};
+    gr_status st = gr_pair_facts(b, level, &all, err);
+    for (size_t k = 0; k < n && st == GR_OK; k++)
+        if (!terms[k] || !gr_vec_push(&all, terms[k]))
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = gr_pair_solve(b, &all, o, &s, err);
+    *never = st == GR_OK && s.answer == GR_ANSWER_NO;
+    gr_solved_free(&s);
+    gr_vec_free(&all);
+    return st;
+}
+
 // ---- Trivial answers -----------------------------------------------------------------------------------------------------
 
 bool gr_scope_covers(PtxScope s, GrLevel level) {

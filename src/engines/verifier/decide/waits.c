@@ -36,20 +36,11 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
 // The loop cannot end while `not_yet` holds of a thread.
 static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
                                 gr_error *err) {
-    bool own = level == GR_LEVEL_BLOCKS;
-    GrTermVec terms = {0};
-    GrSolved answer = {0};
-    gr_status st = gr_pair_facts(b, level, &terms, err);
     const GrTerm *until = gr_bound_term(b, s->until);
     const GrTerm *both =
-        until && not_yet ? gr_term_of_thread(b->t, gr_and(b->t, until, not_yet), 1, own) : NULL;
-    if (st == GR_OK)
-        st = both && gr_vec_push(&terms, both) ? gr_pair_solve(b, &terms, NULL, &answer, err)
-                                               : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *out = st == GR_OK && answer.answer == GR_ANSWER_NO;
-    gr_solved_free(&answer);
-    gr_vec_free(&terms);
-    return st;
+        until && not_yet ? gr_term_of_thread(b->t, gr_and(b->t, until, not_yet), 1, level == GR_LEVEL_BLOCKS)
+                         : NULL;
+    return gr_pair_never(b, level, &both, 1, NULL, out, err);
 }
 
 // A thread that leaves the loop has the lock; or the flag that it waited for was set.
@@ -74,10 +65,22 @@ gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out
 }
 
 bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s) {
-    const GrLoop *l = a->loop;
-    while (l && l != s->wait)
-        l = l->parent;
-    return !l;
+    return !gr_loop_is_within(a->loop, s->wait);
+}
+
+gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
+                             const GrTerm *other, bool *differ, gr_error *err) {
+    GrSolved s = {0};
+    GrTermVec all = {0};
+    const GrTerm *apart = gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other));
+    bool ok = apart && gr_vec_push(&all, apart);
+    for (size_t k = 0; ok && k < terms->len; k++)
+        ok = gr_vec_push(&all, terms->data[k]);
+    gr_status st = ok ? gr_pair_solve(b, &all, o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *differ = s.answer != GR_ANSWER_NO;
+    gr_solved_free(&s);
+    gr_vec_free(&all);
+    return st;
 }
 
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {

@@ -31,6 +31,10 @@ gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out
 // Whether the loop of `s` has ended where the access is. An access in that loop happens in rounds, too, that do not end the wait.
 bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
 
+// *differ: the places `mine`, of thread 1, and `other`, of thread 2, may differ while the two conflict, as `terms` and `o` say.
+gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
+                             const GrTerm *other, bool *differ, gr_error *err);
+
 // Whether the access may touch the bytes of the lock or flag.
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);
 

@@ -242,7 +242,7 @@ static gr_status add_programs(Job *j, const size_t *sources, size_t n, gr_error 
     for (size_t k = 0; k < n && st == GR_OK; k++) {
         const char *bc = j->bitcode.data[sources[k]];
         st = bc ? gr_host_has_main(bc, &mains[k], err) : GR_OK;
-        st = st == GR_ERR_FORMAT ? GR_OK : st; // who reads the program says so
+        st = st == GR_ERR_FORMAT ? GR_OK : st; // gr_host_read() will refuse the file, and a reason names it
         n_mains += mains[k];
     }
     if (st == GR_OK && n_mains <= 1) {

@@ -60,6 +60,22 @@ static bool put(GrLinked *l, const void *what, GrLinkedName *n) {
     return gr_map_put_u64(&l->of, (uintptr_t)what, n);
 }
 
+// `what` means the definition `own`, which others do not see.
+static bool put_own(GrLinked *l, const void *what, GrLinkedName own) {
+    GrLinkedName *n = GR_NEW(&l->arena, GrLinkedName);
+    if (n)
+        *n = own;
+    return n && put(l, what, n);
+}
+
+// `what` means what the name means in the program. `declared`: what the name is here, in case that no module defines it.
+static bool put_shared(GrLinked *l, const void *what, GrLinkedName declared) {
+    GrLinkedName *n = name_of(l, declared.name);
+    if (n && !n->defined && !n->func && !n->var)
+        *n = declared;
+    return n && put(l, what, n);
+}
+
 // The definition that a module has for itself alone, declared before.
 static const PtxFunc *own_func(const PtxModule *m, const PtxFunc *f) {
     for (uint32_t k = 0; k < m->n_funcs; k++)
@@ -79,36 +95,18 @@ static bool refer_func(GrLinked *l, const PtxModule *m, const PtxFunc *f) {
     if (f->alias_of || (f->has_body && !f->is_weak))
         return true;
     const PtxFunc *own = f->has_body ? NULL : own_func(m, f);
-    if (own && !own->is_weak) {
-        GrLinkedName *n = GR_NEW(&l->arena, GrLinkedName);
-        if (n)
-            *n = (GrLinkedName){.name = f->name, .func = own, .module = m, .defined = true};
-        return n && put(l, f, n);
-    }
-    GrLinkedName *n = name_of(l, f->name);
-    if (n && !n->defined && !n->func && !n->var) {
-        n->func = f;
-        n->module = m;
-    }
-    return n && put(l, f, n);
+    return own && !own->is_weak
+               ? put_own(l, f, (GrLinkedName){.name = f->name, .func = own, .module = m, .defined = true})
+               : put_shared(l, f, (GrLinkedName){.name = f->name, .func = f, .module = m});
 }
 
 static bool refer_var(GrLinked *l, const PtxModule *m, const PtxVar *v) {
     if (!v->is_extern && !v->is_weak && !v->is_common)
         return true;
     const PtxVar *own = v->is_extern ? own_var(m, v) : NULL;
-    if (own && !is_seen(own)) {
-        GrLinkedName *n = GR_NEW(&l->arena, GrLinkedName);
-        if (n)
-            *n = (GrLinkedName){.name = v->name, .var = own, .module = m, .defined = true};
-        return n && put(l, v, n);
-    }
-    GrLinkedName *n = name_of(l, v->name);
-    if (n && !n->defined && !n->func && !n->var) {
-        n->var = v;
-        n->module = m;
-    }
-    return n && put(l, v, n);
+    return own && !is_seen(own)
+               ? put_own(l, v, (GrLinkedName){.name = v->name, .var = own, .module = m, .defined = true})
+               : put_shared(l, v, (GrLinkedName){.name = v->name, .var = v, .module = m});
 }
 
 // ---- All ----------------------------------------------------------------------------------------------------------------

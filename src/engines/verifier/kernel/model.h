@@ -52,6 +52,13 @@ typedef struct GrLoop {
         uniform; // every thread of a block goes round equally often, because of its condition or of a barrier in each round
 } GrLoop;
 
+// Whether `inner` is `outer` or lies in it. `outer` NULL, the kernel itself: always.
+static inline bool gr_loop_is_within(const GrLoop *inner, const GrLoop *outer) {
+    while (inner && inner != outer)
+        inner = inner->parent;
+    return inner == outer;
+}
+
 typedef enum GrBarrierKind {
     GR_BARRIER_ENTRY, // the kernel's begin, as a barrier
     GR_BARRIER_BLOCK, // bar.sync, barrier.sync of all threads
