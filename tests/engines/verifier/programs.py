@@ -26,7 +26,7 @@ def kind_of(why):
     why = TIMES.sub("", why)
     why = re.sub(r"\S+\.(cu|cuh|h|hpp):\d+:? ?", "", why)
     why = re.sub(r"parameter \d+( \+ \d+)?", "parameter", why)
-    why = re.sub(r"; the witness .* was not replayed: ", "; the witness was not replayed: ", why)
+    why = re.sub(r"; the witness .* was not confirmed: ", "; the witness was not confirmed: ", why)
     return re.sub(r"\b\d+\b", "N", why)
 
 

@@ -20,12 +20,23 @@ static void take_choices(GrBound *b, const GrArgument *a, GrMemory *m) {
         *m = (GrMemory){.object = m->object, .one_of = a, .which = which, .at = at};
 }
 
+// Whether a variable of the module is initialized with 0.
+static bool begins_with_zero(const PtxVar *v) {
+    bool zero = !v->is_extern && !v->is_managed && (v->init || !v->init_text);
+    for (uint32_t k = 0; k < v->n_init; k++)
+        zero &= !v->init[k].symbol && !v->init[k].bits;
+    return zero;
+}
+
 GrMemory gr_bound_memory(GrBound *b, const GrObject *o) {
     GrMemory m = {.object = o};
+    if (o->kind == GR_OBJECT_GLOBAL)
+        m.zero = b->launch && b->launch->variables_begin && begins_with_zero(o->var);
     for (size_t k = 0; o->kind == GR_OBJECT_PARAM && b->launch && k < b->launch->arguments.len; k++) {
         const GrArgument *a = &b->launch->arguments.data[k];
         if (a->param != o->param || a->offset != o->offset || (a->value && !b->launch->recorded))
             continue;
+        m.zero = a->zero;
         if (a->allocation) {
             m.allocation = a->allocation;
             m.at = a->at;

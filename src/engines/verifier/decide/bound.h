@@ -16,6 +16,7 @@ typedef struct GrMemory {
     const GrAllocation *allocation; // of a pointer of the host's, where known
     const GrTerm *at;               // bytes from the allocation's begin to the object's; NULL: 0
     const GrArgument *one_of;       // of a pointer that is one of several (GrChoice); else NULL
+    bool zero;                      // nothing but 0 when the kernel begins
     const GrTerm *which;            // the number of the allocation that it is, 32 bits; NULL: none is known
 } GrMemory;
 

@@ -132,7 +132,7 @@ static gr_status see(void *user, GrVerdict *v, bool *settled, gr_error *err) {
         else {
             gr_str_addf(&v->why, "%s; the witness ", v->missing);
             gr_witness_text(&j->bound, &v->witness, &v->why);
-            gr_str_addf(&v->why, " was not replayed: %s", j->replays.why_not);
+            gr_str_addf(&v->why, " was not confirmed: %s", j->replays.why_not);
         }
     }
     return gr_tell_open(&j->told, v, err);

@@ -9,7 +9,7 @@ static const double most_seconds = 60; // of asking, for one kernel and launch
 enum { MOST_CANDIDATES = 40 };
 
 // What a proof may need, one by one.
-typedef enum Kind { ALLOCATION, LOCKS, ARGUMENT, FACT, BLOCK, GRID, BARRIERS } Kind;
+typedef enum Kind { ALLOCATION, LOCKS, ZERO, VARIABLES, ARGUMENT, FACT, BLOCK, GRID, BARRIERS } Kind;
 typedef struct Item {
     Kind kind;
     size_t index; // of the launch's argument or fact
@@ -51,6 +51,11 @@ static bool list_items(const GrBound *b, Items *out) {
             ok = gr_vec_push(out, ((Item){ALLOCATION, k, false}));
     ok = ok && gr_vec_push(out, ((Item){LOCKS, 0, false}));
     for (size_t k = 0; l && ok && k < l->arguments.len; k++)
+        if (l->arguments.data[k].zero)
+            ok = gr_vec_push(out, ((Item){ZERO, k, false}));
+    if (ok && l && l->variables_begin)
+        ok = gr_vec_push(out, ((Item){VARIABLES, 0, false}));
+    for (size_t k = 0; l && ok && k < l->arguments.len; k++)
         if (l->arguments.data[k].value)
             ok = gr_vec_push(out, ((Item){ARGUMENT, k, false}));
     for (size_t k = 0; l && ok && k < l->facts.len; k++)
@@ -83,6 +88,10 @@ static bool copy_launch(const GrHostLaunch *l, const Items *items, GrHostLaunch 
             memset(out->block, 0, sizeof out->block);
         else if (i->kind == GRID)
             memset(out->grid, 0, sizeof out->grid);
+        else if (i->kind == VARIABLES)
+            out->variables_begin = false;
+        else if (i->kind == ZERO)
+            out->arguments.data[i->index].zero = false;
         else if (i->kind == ARGUMENT)
             out->arguments.data[i->index].value = NULL;
         else if (i->kind == ALLOCATION) {
@@ -176,6 +185,16 @@ static void add_item(StrBuf *out, const GrBound *b, const Item *i) {
     switch (i->kind) {
     case BARRIERS: add_barriers(out, b); return;
     case LOCKS: gr_str_add(out, "the lock or flag around the accesses"); return;
+    case VARIABLES:
+        gr_str_add(
+            out, "the values that variables of the module begin with: nothing writes them before the launch");
+        add_place(out, l->file, l->line);
+        return;
+    case ZERO:
+        gr_str_addf(out, "parameter %u points to memory that is 0, set",
+                    l->arguments.data[i->index].param + 1);
+        add_place(out, l->arguments.data[i->index].zero_file, l->arguments.data[i->index].zero_line);
+        return;
     case GRID: add_dimensions(out, "the grid", l->grid, l); return;
     case BLOCK: add_dimensions(out, "the block", l->block, l); return;
     case FACT:

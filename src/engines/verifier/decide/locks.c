@@ -6,7 +6,7 @@
 // A proof by a lock needs that two threads never have it at once. The loop must end only when the atomic returned the value that means free, and the atomic
 // must have written another value then. Every other write that may touch the lock must be made once by a thread that has the lock, in the round in which
 // that thread took it: such a write gives the lock back. Then the lock excludes other threads, whatever it held in the beginning. A proof by a flag needs
-// that one thread sets the flag, once, and that no loop that waits for the flag ends while it is 0, which is taken to be its value in the beginning.
+// that one thread sets the flag, once, that no loop that waits for the flag ends while it is 0, and that the host has made it 0 before this launch (host/zero.c).
 // Everything else that looks like a lock or a flag is no proof: possible.
 #include "engines/verifier/decide/locks.h"
 
@@ -115,6 +115,11 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
     return st;
 }
 
+// Whether the flag is not set when the kernel begins.
+static bool begins_unset(const GrBound *b, const GrSync *set) {
+    return b->accesses.data[set->access->id].memory.zero;
+}
+
 // One instruction sets the flag, once, and never for two threads the same one.
 static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes, gr_error *err) {
     const GrBoundAccess *flag = NULL;
@@ -206,10 +211,14 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
             st = gr_wait_is_sound(b, got.at, v->level, &waits, err);
         if (st == GR_OK && waits)
             st = flag_is_of_one_thread(b, set.at, &one, err);
-        if (one)
+        if (one && begins_unset(b, set.at))
             v->decision = GR_PROVED;
         else
-            v->missing = differ ? "the flag that is set and the flag that is waited for may be different ones"
+            v->missing = one ? "the flag may be set when the kernel begins: nothing that the host is seen to "
+                               "do before "
+                               "this launch makes it 0"
+                         : differ
+                             ? "the flag that is set and the flag that is waited for may be different ones"
                          : !waits ? "the loop that waits for the flag may end while the flag is 0"
                                   : "more than one thread or place may set the flag";
     }

@@ -13,6 +13,8 @@ static void add(Eval *e, GrHostLaunch *l, uint32_t param, uint32_t offset, uint3
         a.at = p->allocation ? p->offset : NULL;
         if (p->to == POINTS_NULL && p->offset && gr_term_is_const(p->offset, 0))
             a.value = p->offset;
+        if (p->to == POINTS_DEVICE && p->allocation)
+            e->oom |= !gr_vec_push(&e->made_by, ((Open){l->arguments.len, *p}));
         if (p->to == POINTS_UNKNOWN && p->base && p->offset)
             e->oom |= !gr_vec_push(&e->open, ((Open){l->arguments.len, *p}));
     }

@@ -42,6 +42,12 @@ static bool only_reads(LLVMValueRef call) {
     return a && !(LLVMGetEnumAttributeValue(a) & 0x2a);
 }
 
+bool gr_write_mask(LLVMValueRef call, uint32_t *mask) {
+    const Effect *effect = effect_of(call);
+    *mask = effect ? effect->writes : 0;
+    return effect || only_reads(call);
+}
+
 // ---- Capture -------------------------------------------------------------------------------------------------------------
 
 // Whether what is stored in the variable is only handed to launches: an array of arguments.

@@ -34,7 +34,7 @@ typedef struct LoopFact {
     GrFact fact;
 } LoopFact;
 
-// A pointer argument of a launch of which nothing is known yet.
+// A pointer argument of a launch.
 typedef struct Open {
     size_t argument; // number of the launch's
     Pointer p;
@@ -58,7 +58,8 @@ typedef struct Eval {
     Map older;    // allocation -> the same of earlier rounds of a loop
     Map captured; // base -> YES or NO
     VEC(LoopFact) loops;
-    VEC(Open) open;                 // of the present launch
+    VEC(Open) open;                 // of the present launch: of which nothing is known yet
+    VEC(Open) made_by;              // of the present launch: to an allocation
     VEC(const GrSymbol *) statuses; // what calls of the runtime returned
 } Eval;
 

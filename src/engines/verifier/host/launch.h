@@ -57,6 +57,10 @@ typedef struct GrArgument {
     // Of a pointer that is one of several, as of buffers that a loop swaps: the first of these that holds. The last one needs nothing.
     const GrChoice *choices;
     size_t n_choices;
+    bool
+        zero; // the allocation holds nothing but 0 when the launch begins: what is at zero_file and zero_line sets it
+    const char *zero_file;
+    uint32_t zero_line;
 } GrArgument;
 
 typedef struct GrHostLaunch {
@@ -67,8 +71,9 @@ typedef struct GrHostLaunch {
     size_t program;                                  // which one makes it; not of a recorded one
     bool cooperative, recorded;                      // recorded: of a run, not of all
     bool by_pointer;                                 // through a pointer, which may be to another kernel
-    bool arguments_known;                            // of a recorded one: param_bytes counts
-    VEC(uint32_t) param_bytes;                       // of a recorded one: of each parameter
+    bool variables_begin;      // those of the module hold what they are initialized with
+    bool arguments_known;      // of a recorded one: param_bytes counts
+    VEC(uint32_t) param_bytes; // of a recorded one: of each parameter
     VEC(GrArgument) arguments;
     VEC(GrFact) facts;
     VEC(const char *)

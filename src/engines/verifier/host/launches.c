@@ -148,7 +148,9 @@ static void without_classes(Eval *e, GrHostLaunch *l) {
 static void finish(Eval *e, LLVMValueRef call, GrHostLaunch *l, const char *gap) {
     if (e->classes & 1u << GR_FACT_SHARED)
         gr_find_choices(e, call, e->open.data, e->open.len, l);
-    e->open.len = 0;
+    if (!e->oom)
+        gr_find_zero(e, call, e->made_by.data, e->made_by.len, l);
+    e->open.len = e->made_by.len = 0;
     without_classes(e, l);
     gr_find_facts(e, call, l);
     if (gap)
@@ -290,6 +292,7 @@ static void free_eval(Eval *e) {
     gr_map_free(&e->captured);
     gr_vec_free(&e->loops);
     gr_vec_free(&e->open);
+    gr_vec_free(&e->made_by);
     gr_vec_free(&e->statuses);
     gr_arena_free(&e->arena);
 }

@@ -24,6 +24,8 @@ typedef struct Write {
     unsigned argument;
 } Write;
 
+// Which of its arguments a call writes through, a bit each. False: it is not known, and may do anything.
+bool gr_write_mask(LLVMValueRef call, uint32_t *mask);
 // What instruction `i` does to `size` bytes at `to` (a known offset).
 Write gr_write_of(Eval *e, LLVMValueRef i, const Pointer *to, uint64_t size);
 // The last write before instruction `before`.

@@ -74,6 +74,18 @@ __global__ void flag(int *flags, int *data) {
     }
 }
 
+__global__ void flag_that_is_set(int *flags, int *data) {
+    if (blockIdx.x == 0) {
+        *data = 1;
+        __threadfence();
+        *(volatile int *)flags = 1;
+    } else {
+        wait_for(flags);
+        __threadfence();
+        data[blockIdx.x] = *data;
+    }
+}
+
 __global__ void flag_with_fence_of_block_scope(int *flags, int *data) {
     if (blockIdx.x == 0) {
         *data = 1;
@@ -121,9 +133,14 @@ int main() {
     lock_at_two_addresses<<<8, 1>>>(words, data);
     lock_without_first_fence<<<8, 1>>>(words, data);
     lock_without_last_fence<<<8, 1>>>(words, data);
+    cudaMemset(words, 0, 8 * sizeof(int));
     flag<<<8, 1>>>(words, data);
+    cudaMemset(words, 0, 8 * sizeof(int));
     flag_with_fence_of_block_scope<<<8, 1>>>(words, data);
+    cudaMemset(words, 0, 8 * sizeof(int));
     flag_at_two_addresses<<<8, 1>>>(words, data);
+    cudaMemset(words, 0, 8 * sizeof(int));
     flag_without_fence<<<8, 1>>>(words, data);
+    flag_that_is_set<<<8, 1>>>(words, data);
     return cudaDeviceSynchronize() != cudaSuccess;
 }

@@ -83,6 +83,7 @@ int main() {
     r_in_the_wait<<<8, 1>>>(l, d);
     r_loop_in_the_wait<<<8, 1>>>(l, d, 3);
     c_wait_with_work<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_flag_in_the_wait<<<8, 1>>>(l, d);
     r_given_back_before<<<8, 1>>>(l, d, 5);
     r_given_back_twice_at_times<<<8, 1>>>(l, d, 5);
@@ -93,15 +94,25 @@ int main() {
     r_reset_while_waiting<<<8, 1>>>(l, d);
     r_one_thread_takes<<<8, 2>>>(l, d);
     r_attempts<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_flag_some_wait<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_flag_param_wait<<<8, 1>>>(l, d, 0);
+    cudaMemset(l, 0, 4096);
     r_flag_alias<<<8, 1>>>(l, l, d);
+    cudaMemset(l, 0, 4096);
     r_always<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_nonneg<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_after_set<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_shared_flag<<<8, 1>>>(d);
+    cudaMemset(l, 0, 4096);
     r_int_wait<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     r_reverse<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
     c_flag<<<8, 1>>>(l, d);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
