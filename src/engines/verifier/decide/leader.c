@@ -24,64 +24,19 @@ typedef struct Leader {
 
 // ---- What stands around the access ----------------------------------------------------------------------------------------
 
-// The place in the list, or its length.
-static size_t place_of(GrSync *const *list, size_t n, const GrSync *s) {
-    size_t k = 0;
-    while (k < n && list[k] != s)
-        k++;
-    return k;
-}
-
-// Among list[from] to list[to - 1]: a fence that includes both blocks.
-static GrHalf look_for_fence(GrSync *const *list, size_t from, size_t to, const GrSync *at, bool orders) {
-    bool fence = false, narrow = false;
-    for (size_t k = from; k < to; k++)
-        if (list[k]->is_fence) {
-            fence |= gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
-            narrow |= !gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
-        }
-    return gr_half_of(at, orders, fence, narrow, GR_LEVEL_BLOCKS);
-}
-
-// A barrier between the loop that takes the lock and the access.
-static bool is_taken_before(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw) {
-    for (size_t k = 0; k < take->behind.len; k++) {
-        const GrSync *s = take->behind.data[k];
-        if (!s->barrier || place_of(a->before.data, a->before.len, s) == a->before.len)
-            continue;
-        *flaw = look_for_fence(take->behind.data, 0, k, take->sync, gr_wait_acquires(take->sync)).flaw;
-        return true;
-    }
-    return false;
-}
-
-// A barrier between the access and the write that gives the lock back.
-static bool is_given_behind(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw) {
-    for (size_t k = give->before.len; k-- > 0;) {
-        const GrSync *s = give->before.data[k];
-        if (!s->barrier || place_of(a->behind.data, a->behind.len, s) == a->behind.len)
-            continue;
-        *flaw = look_for_fence(give->before.data, k + 1, give->before.len, give->sync,
-                               gr_wait_releases(give->sync))
-                    .flaw;
-        return true;
-    }
-    return false;
-}
-
 static Leader find(const GrBound *b, const GrKernelAccess *a) {
     Leader l = {0};
     GrFlaw flaw;
     for (size_t k = 0; k < b->accesses.len && !l.take; k++) {
         const GrKernelAccess *x = b->accesses.data[k].a;
         if (x->sync && gr_wait_takes(x->sync) && !x->sync->round && gr_wait_is_over(a, x->sync) &&
-            is_taken_before(x, a, &l.flaw))
+            gr_wait_barrier_behind(x, a, &l.flaw))
             l.take = &b->accesses.data[k];
     }
     for (size_t k = 0; k < b->accesses.len && l.take && !l.give; k++) {
         const GrKernelAccess *x = b->accesses.data[k].a;
         if (x->sync && x->writes && !gr_wait_takes(x->sync) && !x->loop && x->object == l.take->a->object &&
-            x->offset == l.take->a->offset && is_given_behind(x, a, &flaw)) {
+            x->offset == l.take->a->offset && gr_wait_barrier_before(x, a, &flaw)) {
             l.give = &b->accesses.data[k];
             l.flaw = l.flaw == GR_SOUND ? flaw : l.flaw;
         }

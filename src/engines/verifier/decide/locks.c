@@ -10,6 +10,7 @@
 // Everything else that looks like a lock or a flag is no proof: possible.
 #include "engines/verifier/decide/locks.h"
 
+#include "engines/verifier/decide/generations.h"
 #include "engines/verifier/decide/leader.h"
 #include "engines/verifier/decide/waits.h"
 
@@ -127,7 +128,7 @@ static gr_status flag_is_of_one_thread(GrBound *b, const GrSync *set, bool *yes,
     *yes = true;
     for (size_t k = 0; k < b->accesses.len; k++) {
         const GrBoundAccess *x = &b->accesses.data[k];
-        if (!x->a->writes || !gr_wait_may_meet(b, x, set))
+        if (!x->a->writes || x->a->keeps || !gr_wait_may_meet(b, x, set))
             continue;
         if (flag || x->a->sync != set || x->a->loop)
             *yes = false;
@@ -214,9 +215,7 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
         if (one && begins_unset(b, set.at))
             v->decision = GR_PROVED;
         else
-            v->missing = one ? "the flag may be set when the kernel begins: nothing that the host is seen to "
-                               "do before "
-                               "this launch makes it 0"
+            v->missing = one ? gr_flag_may_be_set
                          : differ
                              ? "the flag that is set and the flag that is waited for may be different ones"
                          : !waits ? "the loop that waits for the flag may end while the flag is 0"
@@ -233,5 +232,7 @@ gr_status gr_locks_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, cons
     gr_status st = by_lock(b, v, terms, o, &tried, err);
     if (st == GR_OK && !tried)
         st = gr_leader_decide(b, v, terms, o, &tried, err);
+    if (st == GR_OK && !tried)
+        st = gr_generations_decide(b, v, terms, o, &tried, err);
     return st != GR_OK || tried ? st : by_flag(b, v, terms, o, err);
 }

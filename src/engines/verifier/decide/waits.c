@@ -83,12 +83,61 @@ gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap
     return st;
 }
 
+// ---- One thread for its block ----------------------------------------------------------------------------------------------
+
+// The place in the list, or its length.
+static size_t place_of(GrSync *const *list, size_t n, const GrSync *s) {
+    size_t k = 0;
+    while (k < n && list[k] != s)
+        k++;
+    return k;
+}
+
+// Among list[from] to list[to - 1]: a fence that includes both blocks.
+static GrHalf look_for_fence(GrSync *const *list, size_t from, size_t to, const GrSync *at, bool orders) {
+    bool fence = false, narrow = false;
+    for (size_t k = from; k < to; k++)
+        if (list[k]->is_fence) {
+            fence |= gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
+            narrow |= !gr_scope_covers(list[k]->scope, GR_LEVEL_BLOCKS);
+        }
+    return gr_half_of(at, orders, fence, narrow, GR_LEVEL_BLOCKS);
+}
+
+bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw) {
+    for (size_t k = 0; k < take->behind.len; k++) {
+        const GrSync *s = take->behind.data[k];
+        if (!s->barrier || place_of(a->before.data, a->before.len, s) == a->before.len)
+            continue;
+        *flaw = look_for_fence(take->behind.data, 0, k, take->sync, gr_wait_acquires(take->sync)).flaw;
+        return true;
+    }
+    return false;
+}
+
+bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw) {
+    for (size_t k = give->before.len; k-- > 0;) {
+        const GrSync *s = give->before.data[k];
+        if (!s->barrier || place_of(a->behind.data, a->behind.len, s) == a->behind.len)
+            continue;
+        *flaw = look_for_fence(give->before.data, k + 1, give->before.len, give->sync,
+                               gr_wait_releases(give->sync))
+                    .flaw;
+        return true;
+    }
+    return false;
+}
+
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {
     StrBuf why = {0};
     GrAlias alias = gr_bound_alias(b, &x->memory, &b->accesses.data[s->access->id].memory, &why);
     gr_str_free(&why);
     return alias != GR_ALIAS_APART;
 }
+
+const char gr_flag_may_be_set[] =
+    "the flag may be set when the kernel begins: nothing that the host is seen to do before "
+    "this launch makes it 0";
 
 const char *gr_flaw_text(GrFlaw f) {
     return f == GR_FLAW_NO_FENCE

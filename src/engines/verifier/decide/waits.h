@@ -18,6 +18,7 @@ bool gr_wait_releases(const GrSync *s);
 // How good `at` is with the fences that were met on the way to it. `orders`: by its own semantics.
 GrHalf gr_half_of(const GrSync *at, bool orders, bool fence, bool narrow_fence, GrLevel level);
 const char *gr_flaw_text(GrFlaw f);
+extern const char gr_flag_may_be_set[]; // what is wrong with a flag that is not 0 at first
 
 // Whether it may be the atomic that takes a lock.
 bool gr_wait_takes(const GrSync *s);
@@ -34,6 +35,12 @@ bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
 // *differ: the places `mine`, of thread 1, and `other`, of thread 2, may differ while the two conflict, as `terms` and `o` say.
 gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
                              const GrTerm *other, bool *differ, gr_error *err);
+
+// Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited for there has come for all.
+// *flaw: of the fence between that loop and the barrier, for two blocks.
+bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a, GrFlaw *flaw);
+// The other half: whether one comes between the access and the write `give`. *flaw: of the fence between the barrier and that write.
+bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw);
 
 // Whether the access may touch the bytes of the lock or flag.
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);

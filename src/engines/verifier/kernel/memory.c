@@ -27,7 +27,7 @@ void gr_gap_of_link(KWalk *w, const KStmt *s, const char *why) {
 // ---- Accesses -------------------------------------------------------------------------------------------------------
 
 typedef struct Access {
-    bool reads, writes, atomic, async;
+    bool reads, writes, atomic, async, keeps;
     uint32_t size;
     const GrTerm *value, *compare, *swap; // GrKernelAccess
 } Access;
@@ -84,6 +84,7 @@ static void record(KWalk *w, const KStmt *s, const KTarget *to, const Access *a)
                           .offset = to->offset,
                           .guard = guard,
                           .value = a->writes && !a->atomic ? a->value : NULL,
+                          .keeps = a->keeps,
                           .compare = a->compare,
                           .swap = a->swap,
                           .flat = s};
@@ -255,6 +256,19 @@ static void store(KWalk *w, const KStmt *s) {
 
 // ---- Atomics and copies ------------------------------------------------------------------------------------------
 
+// Whether the atomic writes back what it finds.
+static bool keeps(KWalk *w, const KStmt *s, unsigned at, const GrTerm *compare, const GrTerm *swap) {
+    const PtxInstr *i = s->stmt.instr;
+    bool zero_keeps = gr_ptx_instr_has(i, PTX_MOD_add) || gr_ptx_instr_has(i, PTX_MOD_or) ||
+                      gr_ptx_instr_has(i, PTX_MOD_xor);
+    if (compare)
+        return compare == swap;
+    if (!zero_keeps || i->vec > 1 || i->n_operands <= at + 1 || gr_ptx_type_is_float(i->type[0]))
+        return false;
+    const GrTerm *operand = gr_operand(w, s, &i->operands[at + 1], gr_ptx_type_bits(i->type[0]));
+    return operand && gr_term_is_const(operand, 0);
+}
+
 static void atomic(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     bool is_red = i->op == PTX_OP_RED;
@@ -285,6 +299,7 @@ static void atomic(KWalk *w, const KStmt *s) {
                &(Access){.reads = true,
                          .writes = true,
                          .atomic = true,
+                         .keeps = keeps(w, s, at, compare, swap),
                          .size = size,
                          .compare = compare,
                          .swap = swap});

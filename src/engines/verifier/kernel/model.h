@@ -106,7 +106,7 @@ typedef struct GrSync {
     PtxSem sem;                                        // of a fence or an access with semantics
     bool is_fence, is_cas, is_exch, is_write, is_read; // a strong store may publish, a strong load may wait
     const GrBarrier
-        *barrier; // that it is, of the whole block; NULL: none. Only in kernels that may take locks
+        *barrier; // that it is, of the whole block; NULL: none. Only in kernels that may wait in a loop
     bool spins;   // a loop repeats it until it has the value that it waits for
     const struct GrKernelAccess *access; // that it is; NULL: of a fence
     const GrLoop *wait;                  // of one that spins: the loop that repeats it
@@ -128,6 +128,7 @@ typedef struct GrKernelAccess {
     PtxScope scope; // of strong ones
     PtxSem sem;
     bool async;    // performed later (cp.async)
+    bool keeps;    // an atomic that writes what it finds, as one that adds 0
     uint32_t size; // bytes from offset on
     GrObject *object;
     const GrTerm *offset; // 64 bits

@@ -311,14 +311,14 @@ static bool gather_syncs(KWalk *w, Syncs *all) {
             w->f->cfg.blocks[s->block].rpo != UINT32_MAX && !add_sync(w, all, s, NULL))
             return false;
     }
-    bool locks = false;
+    bool waits = false;
     for (size_t k = 0; k < m->accesses.len; k++) {
         GrKernelAccess *a = m->accesses.data[k];
         if (a->strong && !add_sync(w, all, a->flat, a))
             return false;
-        locks |= a->sync && a->sync->spins && (a->sync->is_cas || a->sync->is_exch);
+        waits |= a->sync && a->sync->spins;
     }
-    for (size_t k = 0; locks && k < m->barriers.len; k++)
+    for (size_t k = 0; waits && k < m->barriers.len; k++)
         if (m->barriers.data[k]->kind == GR_BARRIER_BLOCK && !add_barrier(w, all, m->barriers.data[k]))
             return false;
     return true;
