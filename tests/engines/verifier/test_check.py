@@ -4,10 +4,13 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from checked import words_of
 
 GPURACE, PROGRAMS, HAS_NVCC = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["nvcc"]
 
@@ -57,6 +60,26 @@ int main(int argc, char **) {
     cudaFree(p);
 }
 """
+# A barrier of the grid that the launch must be cooperative for. {order}: what is between a store and another block's load; {launch}: of kernel k.
+GRID = """
+#include <cooperative_groups.h>
+__global__ void k(int *a, int *b) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+    cooperative_groups::this_grid().sync();
+    a[i] = i;
+    {order}
+    b[i] = a[all - 1 - i];
+}}
+int main() {{
+    int *a, *b;
+    cudaMalloc(&a, 4096);
+    cudaMalloc(&b, 4096);
+    void *args[] = {{&a, &b}};
+    {launch}
+    return cudaDeviceSynchronize() != cudaSuccess;
+}}
+"""
+COOPERATIVE = "cudaLaunchCooperativeKernel((const void *)k, 4, 64, args, 0, 0);"
 WHY = {"recursive": "recursion", "indirect": "indirect call", "textured": "a texture", "surfaced": "sust", "foreign": "give the file that defines it"}
 
 
@@ -178,13 +201,37 @@ class Sources(unittest.TestCase):
         return path
 
     def test_what_orders_nothing_proves_nothing(self):
-        for name in "wrong_locks.cu", "wrong_flags.cu", "wrong_generations.cu", "wrong_leaders.cu", "wrong_barriers.cu", "wrong_pointers.cu", "kernel_pointers.cu":
+        for name in ("wrong_locks.cu", "wrong_flags.cu", "wrong_generations.cu", "wrong_leaders.cu", "wrong_barriers.cu", "wrong_grids.cu", "wrong_pointers.cu",
+                     "kernel_pointers.cu"):
             kernels = set(re.findall(r"__global__ void (\w+)", (PROGRAMS / name).read_text()))
             report = check("--no-cache", "--replay", "no", PROGRAMS / name)
             clean = {k["name"].split("(")[0] for k in report["coverage"]["kernels"]}
             open_ = {k for text in report["reasons"] for k in re.findall(r"kernel (\w+)", text)}
             self.assertEqual(clean, {k for k in kernels if k.startswith("c_")})
             self.assertEqual(open_, kernels - clean)
+
+    def test_races_that_no_barrier_of_the_grid_orders_are_shown(self):
+        path = PROGRAMS / "wrong_grids.cu"
+        races = check(path, status=66)["races"]
+        self.assertEqual({race["kernel"].split("(")[0] for race in races}, set(words_of(path, "shows")))
+
+    def test_a_barrier_of_the_grid_needs_a_cooperative_launch(self):
+        for launch in "k<<<4, 64>>>(a, b);", COOPERATIVE:
+            done = check("--explain", self.source(GRID.format(order="cooperative_groups::this_grid().sync();", launch=launch)))
+            self.assertEqual((done["verdict"], done["reasons"]), ("clean", []))
+            self.assertTrue(any("the store at program.cu:6 and the load at program.cu:8 cannot race, by barriers at program.cu:5, at program.cu:7" in r
+                                for r in done["coverage"]["remarks"]), done["coverage"]["remarks"])
+        race, = check(self.source(GRID.format(order="", launch=COOPERATIVE)), status=66)["races"]
+        self.assertEqual({a["line"] for a in race["accesses"]}, {6, 8})
+        reason, = check(self.source(GRID.format(order="", launch="k<<<4, 64>>>(a, b);")))["reasons"]
+        self.assertRegex(reason, r"^possible: .* was not replayed: .*: trap")
+
+    @unittest.skipUnless(shutil.which("nvcc"), "nvcc is not on the path")
+    def test_of_ptx_alone_a_barrier_of_the_grid_is_taken_for_one_of_a_cooperative_launch(self):
+        path = self.source(GRID.format(order="", launch=COOPERATIVE))
+        subprocess.run(["nvcc", "-lineinfo", "-ptx", "-o", path.with_suffix(".ptx"), path], check=True)
+        races = check(path.with_suffix(".ptx"), status=66)["races"]
+        self.assertIn({6, 8}, [{a["line"] for a in race["accesses"]} for race in races])
 
     def test_a_launch_through_a_pointer_shows_no_race(self):
         report = check(PROGRAMS / "kernel_pointers.cu")

@@ -283,9 +283,9 @@ static uint64_t address(const Run *r, const GrObject *o) {
     return at; // shared: each of these kernels has one variable, which lies at 0
 }
 
-static bool follows(const GrAfter *list, size_t n, const PtxStmt *barrier) {
-    for (size_t k = 0; k < n; k++)
-        if (list[k].barrier->stmt == barrier)
+static bool follows(const GrAfters *list, const PtxStmt *barrier) {
+    for (size_t k = 0; k < list->len; k++)
+        if (list->data[k].barrier->stmt == barrier)
             return true;
     return false;
 }
@@ -310,8 +310,8 @@ static bool compare(const Run *r, const GrKernelAccess *a, Thread *t, const uint
                 s->shared != (a->object->kind == GR_OBJECT_SHARED))
                 continue;
             happened = true;
-            found[order[k]] |= follows(a->after.data, a->after.len, s->barrier) &&
-                               follows(a->after_warp.data, a->after_warp.len, s->warp_barrier);
+            found[order[k]] |= follows(&a->after[GR_REACH_BLOCK], s->barrier) &&
+                               follows(&a->after[GR_REACH_WARP], s->warp_barrier);
         }
         all &= happened;
     } while (next(t));
@@ -431,8 +431,11 @@ static void grids(void **state) {
     assert_int_equal(m->gaps.len, 0);
     assert_int_equal(m->accesses.len, 2); // none of the barrier's own
     const GrKernelAccess *before = m->accesses.data[0], *behind = m->accesses.data[1];
-    assert_true(before->after.len == 1 && before->after.data[0].barrier->kind == GR_BARRIER_ENTRY);
-    assert_true(behind->after.len == 1 && behind->after.data[0].barrier->kind == GR_BARRIER_GRID);
+    for (unsigned reach = 0; reach < GR_REACHES; reach++) {
+        const GrAfters *x = &before->after[reach], *y = &behind->after[reach];
+        assert_true(x->len == 1 && x->data[0].barrier->kind == GR_BARRIER_ENTRY);
+        assert_true(y->len == 1 && y->data[0].barrier->kind == GR_BARRIER_GRID);
+    }
     drop(&p);
 }
 
@@ -468,26 +471,28 @@ static void others(void **state) {
     for (size_t k = 0; k < m->accesses.len; k++) {
         const GrKernelAccess *a = m->accesses.data[k];
         bool behind = a->object->kind == GR_OBJECT_SHARED ? a->reads : a->writes;
-        assert_int_equal(a->after.len, 1);
-        assert_int_equal(a->after.data[0].barrier->kind, behind ? GR_BARRIER_BLOCK : GR_BARRIER_ENTRY);
+        assert_int_equal(a->after[GR_REACH_BLOCK].len, 1);
+        assert_int_equal(a->after[GR_REACH_BLOCK].data[0].barrier->kind,
+                         behind ? GR_BARRIER_BLOCK : GR_BARRIER_ENTRY);
     }
     drop(&p);
     m = model_of(&p, "reduce"); // how often the loop has gone round since the barrier
     for (size_t k = 0; k < m->accesses.len; k++) {
         const GrKernelAccess *a = m->accesses.data[k];
-        if (a->after.data[0].barrier->kind == GR_BARRIER_ENTRY)
+        if (a->after[GR_REACH_BLOCK].data[0].barrier->kind == GR_BARRIER_ENTRY)
             continue;
-        assert_int_equal(a->after.len, 2);
-        assert_int_equal(a->after.data[0].rounds, GR_ROUNDS_SAME); // the barrier before the loop
-        assert_int_equal(a->after.data[1].rounds, a->loop ? GR_ROUNDS_NEXT : GR_ROUNDS_LEFT);
-        assert_true(!a->loop || (a->loop->uniform && a->loop->has_barrier));
+        assert_int_equal(a->after[GR_REACH_BLOCK].len, 2);
+        assert_int_equal(a->after[GR_REACH_BLOCK].data[0].rounds,
+                         GR_ROUNDS_SAME); // the barrier before the loop
+        assert_int_equal(a->after[GR_REACH_BLOCK].data[1].rounds, a->loop ? GR_ROUNDS_NEXT : GR_ROUNDS_LEFT);
+        assert_true(!a->loop || (a->loop->uniform[GR_REACH_BLOCK] && a->loop->has_barrier));
     }
     drop(&p);
     m = model_of(&p, "named");
     assert_int_equal(m->barriers.len, 2);
     assert_int_equal(m->barriers.data[1]->kind, GR_BARRIER_SOME);
     assert_true(m->barriers.data[1]->number && m->barriers.data[1]->count);
-    assert_int_equal(m->accesses.data[0]->after.data[0].barrier->kind, GR_BARRIER_ENTRY);
+    assert_int_equal(m->accesses.data[0]->after[GR_REACH_BLOCK].data[0].barrier->kind, GR_BARRIER_ENTRY);
     drop(&p);
     m = model_of(&p, "calls"); // the place of what a function does, and of the call
     const GrPlace *at = m->accesses.data[0]->place;

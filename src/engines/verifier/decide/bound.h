@@ -26,11 +26,13 @@ typedef struct GrBoundAccess {
     const GrTerm *offset, *guard; // the offset from the begin of the allocation, or else of the object
 } GrBoundAccess;
 
-// Whether threads may come to a barrier unequally: then it orders only those that come.
+// Whether all threads of a block (a warp) come to a barrier or none, and whether all of the grid do: the solver is asked once for each.
 typedef struct GrBoundBarrier {
     const GrBarrier *b;
     const GrTerm *guard;
-    bool asked, solid;
+    struct {
+        bool asked, solid;
+    } in_block, in_grid;
 } GrBoundBarrier;
 
 // Two objects, and whether they can be the same allocation: the solver is asked once.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// order — when two accesses of one block can be between the same barriers.
+// order — when two accesses can be between the same barriers.
 #ifndef GR_VERIFIER_ORDER_H
 #define GR_VERIFIER_ORDER_H
 
-#include "engines/verifier/decide/bound.h"
+#include "engines/verifier/decide/pair.h"
 
-// What must hold for the access of thread 1 and that of thread 2 to be unordered by barriers, over the two threads' own symbols. in_warp: both
-// threads are of one warp, whose barriers count too. *doubt gets what makes it weaker than the program may be (a barrier that not
+// What must hold for the access of thread 1 and that of thread 2 to be unordered by barriers, over the two threads' own symbols. Of two blocks
+// only barriers of the grid count, of one warp also the warp's. *doubt gets what makes it weaker than the program may be (a barrier that not
 // all may reach), NULL: nothing. NULL: memory is out, or *err.
 const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
-                                 bool in_warp, const char **doubt, gr_error *err);
+                                 GrLevel level, const char **doubt, gr_error *err);
 
 // Whether at each barrier of the whole block all of its threads meet, or none.
 gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err);

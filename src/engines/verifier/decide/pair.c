@@ -273,8 +273,8 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
     gr_status st = gr_pair_facts(b, v->level, terms, err);
     if (st != GR_OK)
         return st;
-    if (!own && !async && !b->no_barriers)
-        order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level == GR_LEVEL_WARP, doubt, err);
+    if (!async && !b->no_barriers)
+        order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
     if (!order)
         return err->code ? err->code : GR_ERR_NOMEM;
     const GrTerm *more[] = {as(b, v->sides[0]->guard, 1, own), as(b, v->sides[1]->guard, 2, own), order};
@@ -295,13 +295,6 @@ static gr_status decide_apart(GrBound *b, GrVerdict *v, const GrTermVec *terms, 
         gr_str_add(&v->why, why);
     gr_solved_free(&s);
     return st;
-}
-
-static bool has_grid_barrier(const GrBound *b) {
-    for (size_t k = 0; k < b->barriers.len; k++)
-        if (b->barriers.data[k].b->kind == GR_BARRIER_GRID)
-            return true;
-    return false;
 }
 
 static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const char *why, gr_error *err) {
@@ -352,10 +345,6 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
             v->decision = GR_UNKNOWN;
             gr_str_free(&v->why);
             gr_str_add(&v->why, "what orders an asynchronous copy is not followed");
-        } else if (own && has_grid_barrier(b)) {
-            v->decision = GR_UNKNOWN;
-            gr_str_free(&v->why);
-            gr_str_add(&v->why, "what a barrier of the whole grid orders is not followed");
         } else if (!b->no_locks)
             GR_TRY(gr_locks_decide(b, v, &terms, &o, err));
     }

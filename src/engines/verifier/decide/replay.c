@@ -231,6 +231,9 @@ static const char *write_spec(const GrBound *b, const GrVerdict *v, StrBuf *out)
     gr_str_addf(out, "kernel %s\ngrid %u %u %u\nblock %u %u %u\n", b->model->func->name, w->grid[0],
                 w->grid[1], w->grid[2], w->block[0], w->block[1], w->block[2]);
     uint64_t otherwise = has_dynamic_shared(b->model) ? 32768 : 0;
+    // Of PTX alone no launch is known: one that a barrier of the grid does not end is taken.
+    if (b->launch ? b->launch->cooperative : gr_kernel_has_grid_barrier(b->model))
+        gr_str_add(out, "cooperative\n");
     gr_str_addf(out, "shared %u\n",
                 (unsigned)(b->launch && b->launch->shared_bytes
                                ? value_of(b->launch->shared_bytes, w, otherwise)

@@ -172,6 +172,21 @@ void gr_walk_enter(KWalk *w, uint32_t block) {
         w->nomem = true;
 }
 
+// A thread that comes to the block goes straight to a trap, which ends the whole kernel.
+static bool traps(const Cfg *g, uint32_t block) {
+    const CfgBlock *b = &g->blocks[block];
+    while (b->n_succs == 1) {
+        const PtxInstr *i = b->last && b->last->kind == PTX_INSTR ? b->last->instr : NULL;
+        const CfgBlock *next = &g->blocks[b->succs[0]];
+        if (i && i->op == PTX_OP_TRAP)
+            return true;
+        if (next->rpo <= b->rpo)
+            return false;
+        b = next;
+    }
+    return false;
+}
+
 const GrTerm *gr_walk_left(KWalk *w, const KLoop *l) {
     const Cfg *g = &w->f->cfg;
     const GrTerm *out = NULL;
@@ -180,10 +195,10 @@ const GrTerm *gr_walk_left(KWalk *w, const KLoop *l) {
         if (!gr_flat_dominates(w->f, l->header, b) || !gr_flat_in_loop(w->f, l, b))
             continue;
         for (uint32_t e = 0; e < g->blocks[b].n_succs; e++) {
-            if (gr_flat_in_loop(w->f, l, g->blocks[b].succs[e]))
+            uint32_t to = g->blocks[b].succs[e];
+            if (gr_flat_in_loop(w->f, l, to) || traps(g, to))
                 continue;
-            const GrTerm *c = gr_bool_and(w->t, gr_walk_reached(w, l->header, b),
-                                          gr_walk_edge(w, b, g->blocks[b].succs[e]));
+            const GrTerm *c = gr_bool_and(w->t, gr_walk_reached(w, l->header, b), gr_walk_edge(w, b, to));
             out = out ? gr_bool_or(w->t, out, c) : c;
         }
     }

@@ -37,8 +37,8 @@ GrObject *gr_object(KWalk *w, GrObjectKind kind, const void *what, uint32_t para
 
 void gr_exec_memory(KWalk *w, const KStmt *s);
 void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c
-// In the library's barrier of a grid, whose own memory is none of the program's.
-bool gr_place_is_grid_sync(const GrPlace *p);
+// Where the library's barrier of a grid is called that this place is in: the barrier's own memory is none of the program's. NULL: in none.
+const GrPlace *gr_place_of_grid_sync(const GrPlace *p);
 void gr_exec_call(KWalk *w, const KStmt *s); // of a function that is not inlined
 void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why);
 void gr_gap_of_link(KWalk *w, const KStmt *s, const char *why); // NULL: memory is out

@@ -11,7 +11,7 @@ typedef struct Depends {
     KWalk *w;
     const KLoop *loop;
     const KPhi *phi; // may be in it; NULL
-    bool varies, is_thread, deep;
+    bool varies, is_thread, is_block;
 } Depends;
 
 static KPhi *phi_of_symbol(KWalk *w, const GrSymbol *s) {
@@ -51,7 +51,10 @@ bool gr_term_invariant(KWalk *w, const KLoop *l, const GrTerm *a) {
 
 static void see_uniformity(void *user, const GrSymbol *s) {
     Depends *d = user;
-    if (s->scope != GR_SYM_THREAD || (d->phi && s == d->phi->sym))
+    if (d->phi && s == d->phi->sym)
+        return;
+    d->is_block |= s->scope == GR_SYM_BLOCK;
+    if (s->scope != GR_SYM_THREAD)
         return;
     if (s->kind == GR_SYM_COUNTER) {
         const KLoop *l = loop_of_counter(d->w, s);
@@ -61,9 +64,13 @@ static void see_uniformity(void *user, const GrSymbol *s) {
     }
 }
 
-static bool same_in_block(KWalk *w, const KPhi *p, const GrTerm *a) {
+// Which threads have one value of what the phi begins with and becomes, in the same round.
+static GrSymScope scope_of(KWalk *w, const KPhi *p, const GrTerm *next) {
     Depends d = {.w = w, .loop = p->loop, .phi = p};
-    return a && gr_term_symbols(a, see_uniformity, &d) && !d.is_thread;
+    if (!p->start || !gr_term_symbols(next, see_uniformity, &d) ||
+        !gr_term_symbols(p->start, see_uniformity, &d) || d.is_thread)
+        return GR_SYM_THREAD;
+    return d.is_block ? GR_SYM_BLOCK : GR_SYM_LAUNCH;
 }
 
 // ---- Values ------------------------------------------------------------------------------------------------------
@@ -281,10 +288,9 @@ static bool classify(KWalk *w, KPhi *p) {
         p->kind = KPHI_STEP;
     } else if (is_cycle(w, p)) {
         p->kind = KPHI_CYCLE;
-    } else if (same_in_block(w, p, next) && same_in_block(w, p, p->start) &&
-               (!p->loop->parent || !p->loop->parent->parent)) {
+    } else if (scope_of(w, p, next) != GR_SYM_THREAD && (!p->loop->parent || !p->loop->parent->parent)) {
         p->kind = KPHI_FUNCTION;
-        p->function = gr_symbol(w->t, GR_SYM_OBJECT, GR_SYM_BLOCK, p->bits, p->sym->name);
+        p->function = gr_symbol(w->t, GR_SYM_OBJECT, scope_of(w, p, next), p->bits, p->sym->name);
         if (!p->function)
             w->nomem = true;
     } else {

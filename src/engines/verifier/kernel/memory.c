@@ -345,7 +345,7 @@ static void not_known(KWalk *w, const KStmt *s) {
 
 void gr_exec_memory(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
-    if (gr_place_is_grid_sync(s->place) && ((gr_ptx_op_flags(i->op) & PTX_F_ATOMIC) || is_strong(i))) {
+    if (gr_place_of_grid_sync(s->place) && ((gr_ptx_op_flags(i->op) & PTX_F_ATOMIC) || is_strong(i))) {
         if (!(gr_ptx_instr_flags(i) & PTX_F_NO_DST))
             gr_assign_free(w, s, &i->operands[0], "the grid's barrier");
         return;

@@ -191,11 +191,18 @@ gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc 
     return st;
 }
 
+bool gr_kernel_has_grid_barrier(const GrKernelModel *m) {
+    for (size_t k = 0; k < m->barriers.len; k++)
+        if (m->barriers.data[k]->kind == GR_BARRIER_GRID)
+            return true;
+    return false;
+}
+
 void gr_kernel_model_free(GrKernelModel *m) {
     for (size_t k = 0; k < m->accesses.len; k++) {
         GrKernelAccess *a = m->accesses.data[k];
-        gr_vec_free(&a->after);
-        gr_vec_free(&a->after_warp);
+        for (unsigned reach = 0; reach < GR_REACHES; reach++)
+            gr_vec_free(&a->after[reach]);
         gr_vec_free(&a->before);
         gr_vec_free(&a->behind);
     }

@@ -42,14 +42,22 @@ typedef struct GrPlace {         // one position of the source, and the calls th
 
 // ---- Loops and barriers ------------------------------------------------------------------------------------------
 
+// Which threads meet.
+typedef enum GrReach {
+    GR_REACH_WARP,
+    GR_REACH_BLOCK,
+    GR_REACH_GRID,
+    GR_REACHES,
+} GrReach;
+
 typedef struct GrLoop {
     uint32_t id, line;
     const struct GrLoop *parent;
     GrSymbol *counter;  // scope THREAD: how often the back edge was taken
     const GrTerm *left; // what holds of its counter and others when a thread leaves it; NULL: not known
     bool has_barrier;   // some barrier of the block is in it
-    bool
-        uniform; // every thread of a block goes round equally often, because of its condition or of a barrier in each round
+    // All threads of a warp, a block, the grid go round equally often, because of the loop's condition or of a barrier in each round.
+    bool uniform[GR_REACHES];
 } GrLoop;
 
 // Whether `inner` is `outer` or lies in it. `outer` NULL, the kernel itself: always.
@@ -67,6 +75,18 @@ typedef enum GrBarrierKind {
     GR_BARRIER_SOME,  // a barrier of some threads, or a named one: `number`, `count`
 } GrBarrierKind;
 
+// Whether all such threads meet at such a barrier, if they come to it. The entry is one for all.
+static inline bool gr_barrier_joins(GrBarrierKind kind, GrReach reach) {
+    switch (kind) {
+    case GR_BARRIER_ENTRY:
+    case GR_BARRIER_GRID: return true;
+    case GR_BARRIER_BLOCK: return reach != GR_REACH_GRID;
+    case GR_BARRIER_WARP: return reach == GR_REACH_WARP;
+    case GR_BARRIER_SOME: break;
+    }
+    return false;
+}
+
 typedef struct GrBarrier {
     uint32_t id;
     GrBarrierKind kind;
@@ -80,7 +100,7 @@ typedef struct GrBarrier {
     const void *flat; // the model's own
 } GrBarrier;
 
-// How an access can come after a barrier with no other one of that kind between: `rounds` is how often the back edge of the innermost loop
+// How an access can come after a barrier with no other one of the same reach between: `rounds` is how often the back edge of the innermost loop
 // around the barrier was taken since.
 typedef enum GrRounds {
     GR_ROUNDS_SAME,
@@ -95,6 +115,7 @@ typedef struct GrAfter {
     uint64_t
         still; // bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0
 } GrAfter;
+typedef VEC(GrAfter) GrAfters;
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------
 
@@ -136,10 +157,10 @@ typedef struct GrKernelAccess {
     const GrTerm *value;  // of a store, where known; else NULL
     const GrTerm *compare,
         *swap; // of atom.cas what it compares with and writes; of atom.exch what it writes; else NULL
-    const GrSync *sync;           // of a strong one
-    const GrLoop *loop;           // innermost; NULL: none
-    VEC(GrAfter) after;           // of block barriers (and the entry)
-    VEC(GrAfter) after_warp;      // of warp and block barriers
+    const GrSync *sync; // of a strong one
+    const GrLoop *loop; // innermost; NULL: none
+    GrAfters after
+        [GR_REACHES]; // of the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid
     VEC(GrSync *) before, behind; // in program order, nearest last / first
     const void *flat;             // the model's own
 } GrKernelAccess;
@@ -181,6 +202,8 @@ gr_status gr_kernel_model_changing(GrTerms *t, const GrLinked *l, const PtxFunc 
                                    const GrObject *const *changing, size_t n_changing, GrKernelModel *out,
                                    gr_error *err);
 void gr_kernel_model_free(GrKernelModel *m);
+
+bool gr_kernel_has_grid_barrier(const GrKernelModel *m);
 
 // The symbol of `bits` bits at byte `offset` of parameter `param` of the kernel (made at need, one for each place). Special registers likewise:
 // "%tid.x", "%ntid.x", … (32 bits, with their ranges).

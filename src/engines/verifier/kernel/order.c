@@ -29,12 +29,16 @@ static GrBarrier *new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
     return b;
 }
 
-bool gr_place_is_grid_sync(const GrPlace *p) {
-    for (; p; p = p->inlined_at)
-        if (p->function && strstr(p->function, "cooperative_groups") &&
-            strstr(p->function, "7details4grid4sync"))
-            return true;
-    return false;
+static bool is_of_library(const GrPlace *p) {
+    return p->function && strstr(p->function, "cooperative_groups");
+}
+
+const GrPlace *gr_place_of_grid_sync(const GrPlace *p) {
+    while (p && !(is_of_library(p) && strstr(p->function, "7details4grid4sync")))
+        p = p->inlined_at;
+    while (p && is_of_library(p))
+        p = p->inlined_at;
+    return p;
 }
 
 void gr_exec_barrier(KWalk *w, const KStmt *s) {
@@ -57,9 +61,11 @@ void gr_exec_barrier(KWalk *w, const KStmt *s) {
     unsigned first = red ? 1 : 0, most = first + (red ? 2 : 1);
     const GrTerm *number = i->n_operands > first ? gr_operand(w, s, &i->operands[first], 32) : NULL;
     bool counted = i->n_operands > most;
-    if (gr_place_is_grid_sync(
-            s->place)) { // a barrier of the block before and one behind: with what is between, one of the grid
-        new_barrier(w, s, GR_BARRIER_GRID);
+    const GrPlace *call = gr_place_of_grid_sync(s->place);
+    if (call) { // a barrier of the block before and one behind: with what is between, one of the grid
+        GrBarrier *b = new_barrier(w, s, GR_BARRIER_GRID);
+        if (b)
+            b->place = call;
         return;
     }
     bool all = !counted && !arrive && number && number->op == GR_TERM_CONST;
@@ -87,7 +93,7 @@ typedef struct Events {
 typedef struct Search {
     KWalk *w;
     Events *events; // by block
-    bool warp;
+    GrReach reach;
     const GrBarrier *from;
     const KLoop *loop;  // around it
     uint8_t *seen;      // by block: bit of crossings
@@ -100,10 +106,7 @@ typedef struct Search {
 // A barrier that every thread which comes by takes part in.
 static bool stops(const Search *s, const GrBarrier *b) {
     const PtxInstr *i = b->stmt ? b->stmt->instr : NULL;
-    if (i && i->guard)
-        return false;
-    return b->kind == GR_BARRIER_BLOCK || b->kind == GR_BARRIER_GRID ||
-           (s->warp && b->kind == GR_BARRIER_WARP);
+    return !(i && i->guard) && gr_barrier_joins(b->kind, s->reach);
 }
 
 // Accesses of a block behind event `from`. False: a barrier stops the way.
@@ -170,7 +173,7 @@ static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit, uint32_t block)
             : hit & 2                                     ? GR_ROUNDS_NEXT
                                                           : GR_ROUNDS_SAME;
     GrAfter after = {s->from, r, hit, still(s, a, block)};
-    return s->warp ? gr_vec_push(&a->after_warp, after) : gr_vec_push(&a->after, after);
+    return gr_vec_push(&a->after[s->reach], after);
 }
 
 static bool search(Search *s, const GrBarrier *from, uint32_t block, size_t event) {
@@ -219,15 +222,16 @@ static bool gather(KWalk *w, Events *events) {
 
 static bool search_all(Search *s) {
     GrKernelModel *m = s->w->out;
-    for (unsigned warp = 0; warp < 2; warp++) {
-        s->warp = warp;
+    for (unsigned reach = 0; reach < GR_REACHES; reach++) {
+        if (reach == GR_REACH_GRID && !gr_kernel_has_grid_barrier(m))
+            continue;
+        s->reach = (GrReach)reach;
         if (!search(s, m->barriers.data[0], s->w->f->cfg.order[0], 0))
             return false;
         for (uint32_t b = 0; b < s->w->f->cfg.n_blocks; b++)
             for (size_t k = 0; k < s->events[b].list.len; k++) {
                 const GrBarrier *from = s->events[b].list.data[k].barrier;
-                if (from && (from->kind != GR_BARRIER_WARP || warp) && from->kind != GR_BARRIER_SOME &&
-                    !search(s, from, b, k + 1))
+                if (from && gr_barrier_joins(from->kind, s->reach) && !search(s, from, b, k + 1))
                     return false;
             }
     }
@@ -351,19 +355,30 @@ static bool attach(const KWalk *w, const Syncs *all, GrKernelAccess *a) {
 
 // ---- All ---------------------------------------------------------------------------------------------------------------
 
-// A loop is uniform if only what is the same in a block decides when it ends, or if a barrier of the block is in each round.
-static void see_thread(void *user, const GrSymbol *s) {
-    const GrLoop *l = ((void **)user)[0];
+// A loop is uniform if only what is the same for these threads decides when it ends, or if a barrier of theirs is in each round.
+typedef struct End {
+    const GrLoop *loop;
+    GrReach reach;
+    bool differs;
+} End;
+
+static void see_end(void *user, const GrSymbol *s) {
+    End *e = user;
+    const GrLoop *parent = e->loop->parent;
     bool own = s->kind == GR_SYM_COUNTER &&
-               (s->owner == l || (l->parent && s->owner == l->parent && l->parent->uniform));
-    if (s->scope == GR_SYM_THREAD && !own)
-        ((void **)user)[1] = user;
+               (s->owner == e->loop || (parent && s->owner == parent && parent->uniform[e->reach]));
+    e->differs |= !own && !gr_symbol_is_shared(s, e->reach == GR_REACH_GRID);
+}
+
+static bool ends_alike(const GrLoop *l, const GrTerm *left, GrReach reach) {
+    End e = {l, reach, false};
+    return left && gr_term_symbols(left, see_end, &e) && !e.differs;
 }
 
 static void describe_loops(KWalk *w) {
     for (size_t k = 0; k < w->f->loops.len; k++) { // outer ones first
         KLoop *l = w->f->loops.data[k];
-        bool each_round = false;
+        bool each_round = false, grid = false;
         for (size_t b = 0; b < w->out->barriers.len; b++) {
             GrBarrier *bar = w->out->barriers.data[b];
             if (!bar->flat || (bar->kind != GR_BARRIER_BLOCK && bar->kind != GR_BARRIER_GRID))
@@ -377,11 +392,12 @@ static void describe_loops(KWalk *w) {
                 all = all && gr_flat_dominates(w->f, at->block, l->latches.data[e]);
             bar->each_round &= all;
             each_round |= all;
+            grid |= all && bar->kind == GR_BARRIER_GRID;
         }
-        void *user[2] = {l->loop, NULL};
         const GrTerm *left = gr_walk_left(w, l);
-        bool same = left && gr_term_symbols(left, see_thread, user) && !user[1];
-        l->loop->uniform = same || each_round;
+        for (unsigned reach = 0; reach < GR_REACHES; reach++)
+            l->loop->uniform[reach] =
+                (reach == GR_REACH_GRID ? grid : each_round) || ends_alike(l->loop, left, (GrReach)reach);
         l->loop->left = left;
     }
 }

@@ -20,10 +20,10 @@ static void put_term(const char *name, const GrTerm *a, StrBuf *out) {
     gr_str_free(&one);
 }
 
-static void put_after(const char *name, const GrAfter *list, size_t n, StrBuf *out) {
-    gr_str_addf(out, " %s", name);
-    for (size_t k = 0; k < n; k++)
-        gr_str_addf(out, "%sb%u%s", k ? "," : " ", list[k].barrier->id, round_names[list[k].rounds]);
+static void put_after(const char *name, const GrAfters *list, StrBuf *out) {
+    for (size_t k = 0; k < list->len; k++)
+        gr_str_addf(out, " %s%sb%u%s", k ? "," : name, k ? "" : " ", list->data[k].barrier->id,
+                    round_names[list->data[k].rounds]);
 }
 
 static void put_syncs(const char *name, GrSync *const *list, size_t n, StrBuf *out) {
@@ -59,8 +59,9 @@ static void put_access(const GrKernelAccess *a, StrBuf *out) {
     put_term("at", a->offset, out);
     put_term("if", a->guard, out);
     put_term("value", a->value, out);
-    put_after("after", a->after.data, a->after.len, out);
-    put_after("warp", a->after_warp.data, a->after_warp.len, out);
+    put_after("after", &a->after[GR_REACH_BLOCK], out);
+    put_after("warp", &a->after[GR_REACH_WARP], out);
+    put_after("grid", &a->after[GR_REACH_GRID], out);
     if (a->loop)
         gr_str_addf(out, " loop %u", a->loop->id);
     gr_str_addc(out, '\n');
@@ -72,8 +73,9 @@ void gr_kernel_model_print(const GrKernelModel *m, StrBuf *out) {
     gr_str_addf(out, "kernel %s\n", m->func->name);
     for (size_t k = 0; k < m->loops.len; k++) {
         const GrLoop *l = m->loops.data[k];
-        gr_str_addf(out, "  loop %u at line %u%s%s", l->id, l->line, l->has_barrier ? " with a barrier" : "",
-                    l->uniform ? " uniform" : "");
+        gr_str_addf(out, "  loop %u at line %u%s%s%s", l->id, l->line,
+                    l->has_barrier ? " with a barrier" : "", l->uniform[GR_REACH_BLOCK] ? " uniform" : "",
+                    l->uniform[GR_REACH_GRID] ? " in the grid" : "");
         if (l->parent)
             gr_str_addf(out, " in %u", l->parent->id);
         gr_str_addc(out, '\n');

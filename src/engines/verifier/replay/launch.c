@@ -7,6 +7,7 @@
 //                         (several ptx, before the kernel: they are linked)
 //   buffer BYTES FRONT    memory number 0, 1, …: so much, behind FRONT bytes of its own, and as much more behind it; all zero
 //   variable NAME         a variable of the module instead, which has the next number
+//   cooperative           the launch
 //   bytes PARAM OFFSET HEX                      of a parameter
 //   pointer PARAM OFFSET BUFFER PLUS            likewise: the address of a buffer, and so many bytes more
 #include <cuda.h>
@@ -24,6 +25,7 @@ typedef struct Spec {
     unsigned n_ptx;
     char kernel[4096];
     unsigned grid[3], block[3], shared;
+    int cooperative;
     CUdeviceptr buffers[BUFFERS];
     unsigned n_buffers;
 } Spec;
@@ -45,8 +47,7 @@ static struct {
     CUresult (*attribute)(CUfunction, CUfunction_attribute, int);
     CUresult (*alloc)(CUdeviceptr *, size_t);
     CUresult (*fill)(CUdeviceptr, unsigned char, size_t);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                       CUstream, void **, void **);
+    CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
     CUresult (*wait)(void);
 } cu;
 
@@ -75,7 +76,7 @@ static int find_driver(void) {
                 {"cuFuncSetAttribute", &cu.attribute},
                 {"cuMemAlloc_v2", &cu.alloc},
                 {"cuMemsetD8_v2", &cu.fill},
-                {"cuLaunchKernel", &cu.launch},
+                {"cuLaunchKernelEx", &cu.launch},
                 {"cuCtxSynchronize", &cu.wait}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         void *f = lib ? dlsym(lib, rows[k].name) : NULL;
@@ -187,6 +188,10 @@ static int read_line(Spec *s, char *line) {
         sscanf(line, "block %u %u %u", &s->block[0], &s->block[1], &s->block[2]) == 3 ||
         sscanf(line, "shared %u", &s->shared) == 1)
         return 0;
+    if (!strcmp(line, "cooperative\n")) {
+        s->cooperative = 1;
+        return 0;
+    }
     if (sscanf(line, "buffer %llu %llu", &n, &m) == 2)
         return take_buffer(s, n, m);
     if (sscanf(line, "variable %4095s", name) == 1)
@@ -197,6 +202,22 @@ static int read_line(Spec *s, char *line) {
     if (sscanf(line, "pointer %u %u %u %lld", &a, &b, &c, &plus) == 4)
         return put_pointer(s, a, b, c, plus);
     return fail(line, 0);
+}
+
+static CUresult launch(const Spec *s) {
+    CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
+    const CUlaunchConfig config = {.gridDimX = s->grid[0],
+                                   .gridDimY = s->grid[1],
+                                   .gridDimZ = s->grid[2],
+                                   .blockDimX = s->block[0],
+                                   .blockDimY = s->block[1],
+                                   .blockDimZ = s->block[2],
+                                   .sharedMemBytes = s->shared,
+                                   .attrs = &cooperative,
+                                   .numAttrs = s->cooperative ? 1 : 0};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &params_end,
+                     CU_LAUNCH_PARAM_END};
+    return cu.launch(&config, function, NULL, extra);
 }
 
 int main(int argc, char **argv) {
@@ -213,15 +234,10 @@ int main(int argc, char **argv) {
     fclose(f);
     if (!function)
         return fail("no kernel is named", 0);
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE, &params_end,
-                     CU_LAUNCH_PARAM_END};
     CUresult r = CUDA_SUCCESS;
     if (s.shared > 48 * 1024)
         r = cu.attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)s.shared);
-    if (r ||
-        (r = cu.launch(function, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
-                       s.shared, NULL, NULL, extra)) ||
-        (r = cu.wait()))
+    if (r || (r = launch(&s)) || (r = cu.wait()))
         return fail("the launch failed", (int)r);
     return 0;
 }

@@ -275,8 +275,12 @@ const GrTerm *gr_term_replace(GrTerms *t, const GrTerm *a, const GrReplace *r) {
     return out;
 }
 
+bool gr_symbol_is_shared(const GrSymbol *s, bool own_block) {
+    return s->scope == GR_SYM_LAUNCH || (s->scope == GR_SYM_BLOCK && !own_block);
+}
+
 const GrSymbol *gr_symbol_of_thread(GrTerms *t, const GrSymbol *s, uint32_t thread, bool own_block) {
-    if (s->of || s->scope == GR_SYM_LAUNCH || (s->scope == GR_SYM_BLOCK && !own_block))
+    if (s->of || gr_symbol_is_shared(s, own_block))
         return s;
     uint64_t key = (uint64_t)s->id << 2 | thread;
     GrSymbol *own = gr_map_get_u64(&t->instances, key);
