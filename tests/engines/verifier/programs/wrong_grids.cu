@@ -46,8 +46,8 @@ __global__ void r_first_block(int *a, int *b) { if (B == 0) a[I] = I; if (B == 0
 __global__ void r_one_thread(int *a, int *b) { if (T == 1) { a[B] = B; G; b[B] = a[gridDim.x - 1 - B]; } }
 __global__ void r_half_of_block(int *a, int *b) { if (T < 32) { a[I] = I; G; b[I] = a[OTHER + 32 - 64 * (T / 32)]; } }
 __global__ void r_rounds_of_block(int *a, int *b) { for (int i = 0; i < (int)B; i++) { a[I] = i; G; } b[I] = a[OTHER]; }
-__global__ void r_rounds_of_data(int *a, int *b, int n) { int i = 0; do { if (n > 2) { G; if (i == 3) a[I] = i; } i++; } while (atomicAdd(b + I, 1) > i); if (i == 1) b[I + 1024] = a[OTHER]; }
-__global__ void r_rounds_of_block_data(int *a, int *b, int n) { int i = 0; do { S; if (n > 2) { G; if (i == 3) a[I] = i; } i++; } while (atomicAdd(b + I, 1) > i); if (i == 1) b[I + 1024] = a[OTHER]; }
+__global__ void r_rounds_of_data(int *a, int *b, int n) { int i = 0; do { if (n > 2) G; else G; if (i == 3) a[I] = i; i++; } while (atomicAdd(b + I, 1) > i); if (i == 1) b[I + 1024] = a[OTHER]; }
+__global__ void r_rounds_of_block_data(int *a, int *b, int n) { int i = 0; do { S; if (n > 2) G; else G; if (i == 3) a[I] = i; i++; } while (atomicAdd(b + I, 1) > i); if (i == 1) b[I + 1024] = a[OTHER]; }
 __global__ void r_counted_by_block(int *a, int *b) { int k = 0; while (k * k < (int)B) k++; a[I] = I; if (k > 1) G; else G; b[I] = a[OTHER]; }
 __global__ void r_by_data(int *a, int *b) { a[I] = I; if (b[ALL + B] > 3) G; b[I] = a[OTHER]; }
 __global__ void r_by_shared(int *a, int *b) { __shared__ int s; if (T == 0) s = b[ALL + B]; S; a[I] = I; if (s > 3) G; b[I] = a[OTHER]; }
