@@ -32,7 +32,7 @@ typedef struct Order {
 // ---- What stands around the access ----------------------------------------------------------------------------------------
 
 // A loop that each thread of a block enters once, and goes round as often as the others.
-static bool is_common(const GrLoop *l) { return l && !l->parent && l->uniform; }
+static bool is_common(const GrLoop *l) { return l && !l->parent && l->uniform[GR_REACH_BLOCK]; }
 
 // What is written to the flag; NULL: not known.
 static const GrTerm *told(GrBound *b, const GrBoundAccess *set) {
