@@ -145,7 +145,7 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
     else if (!grow)
         *wrong = "what the flag is set to may not grow from round to round";
     else if (flag != wait->a->object || (flag->kind != GR_OBJECT_PARAM && flag->kind != GR_OBJECT_GLOBAL) ||
-             set->a->size != wait->a->size)
+             !gr_wait_same_width(set->a, wait->a))
         *wrong = "the flag that is set and the flag that is waited for may be different ones";
     else if (!set->memory.zero)
         *wrong = gr_flag_may_be_set;

@@ -36,7 +36,8 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
     for (size_t k = 0; k < b->accesses.len && l.take && !l.give; k++) {
         const GrKernelAccess *x = b->accesses.data[k].a;
         if (x->sync && x->writes && !gr_wait_takes(x->sync) && !x->loop && x->object == l.take->a->object &&
-            x->offset == l.take->a->offset && gr_wait_barrier_before(x, a, &flaw)) {
+            x->offset == l.take->a->offset && gr_wait_same_width(x, l.take->a) &&
+            gr_wait_barrier_before(x, a, &flaw)) {
             l.give = &b->accesses.data[k];
             l.flaw = l.flaw == GR_SOUND ? flaw : l.flaw;
         }
@@ -102,7 +103,8 @@ static gr_status excludes(GrBound *b, const Leader *l, bool *out, gr_error *err)
         *out = s && gr_wait_takes(s);
         if (*out)
             st = gr_wait_is_sound(b, s, GR_LEVEL_BLOCKS, out, err);
-        *out = *out && gr_wait_free_value(b, s, &other) && other == value && x->a->size == l->take->a->size;
+        *out = *out && gr_wait_free_value(b, s, &other) && other == value &&
+               gr_wait_same_width(x->a, l->take->a);
     }
     return st;
 }

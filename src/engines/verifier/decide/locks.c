@@ -83,7 +83,8 @@ static bool is_behind(const GrKernelAccess *a, const GrSync *s) {
 // A write that gives back the lock which its thread has: in the round in which it was taken, and no other write does.
 static bool gives_back(const GrBound *b, const GrKernelAccess *x) {
     const GrSync *taken = taken_before(x);
-    if (!taken || taken->object != x->object || taken->offset != x->offset || x->loop != taken->round)
+    if (!taken || taken->object != x->object || taken->offset != x->offset || x->loop != taken->round ||
+        !gr_wait_same_width(taken->access, x))
         return false;
     for (size_t k = 0; k < b->accesses.len; k++) {
         const GrKernelAccess *y = b->accesses.data[k].a;
@@ -108,7 +109,7 @@ static gr_status excludes(GrBound *b, const GrKernelAccess *a, const GrSync *tak
         if (s && gr_wait_takes(s)) {
             st = gr_wait_is_sound(b, s, level, out, err);
             *out = *out && gr_wait_free_value(b, s, &other) && other == value &&
-                   s->access->size == taken->access->size;
+                   gr_wait_same_width(s->access, taken->access);
         } else {
             *out = s && gives_back(b, x->a) && (taken_before(x->a) != taken || is_behind(a, s));
         }
@@ -162,7 +163,8 @@ static gr_status by_lock(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
     gr_status st = GR_OK;
     for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
         GrFlaw flaw = got[k].flaw != GR_SOUND ? got[k].flaw : gave[k].flaw;
-        bool same = got[k].at->object == gave[k].at->object && got[k].at->offset == gave[k].at->offset,
+        bool same = got[k].at->object == gave[k].at->object && got[k].at->offset == gave[k].at->offset &&
+                    gr_wait_same_width(got[k].at->access, gave[k].at->access),
              over = gr_wait_is_over(v->sides[k]->a, got[k].at), waits = false, alone = false;
         st = gr_wait_is_sound(b, got[k].at, v->level, &waits, err);
         if (st == GR_OK)
@@ -208,6 +210,7 @@ static gr_status by_flag(GrBound *b, GrVerdict *v, const GrTermVec *terms, const
         }
         bool waits = false;
         st = may_differ(b, v, terms, o, k ? got.at : set.at, k ? set.at : got.at, &differ, err);
+        differ = differ || !gr_wait_same_width(set.at->access, got.at->access);
         if (st == GR_OK && !differ)
             st = gr_wait_is_sound(b, got.at, v->level, &waits, err);
         if (st == GR_OK && waits)

@@ -133,7 +133,7 @@ static bool would_race(const GrKernelAccess *x, const GrKernelAccess *y, GrLevel
         return true;
     }
     *kind = GR_RACE_SIZE;
-    return x->size != y->size;
+    return x->unit != y->unit;
 }
 
 // ---- What an answer hangs on ---------------------------------------------------------------------------------------------

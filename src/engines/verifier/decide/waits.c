@@ -128,6 +128,10 @@ bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a,
     return false;
 }
 
+bool gr_wait_same_width(const GrKernelAccess *x, const GrKernelAccess *y) {
+    return x->size == y->size && x->unit == y->unit;
+}
+
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s) {
     StrBuf why = {0};
     GrAlias alias = gr_bound_alias(b, &x->memory, &b->accesses.data[s->access->id].memory, &why);

@@ -42,6 +42,9 @@ bool gr_wait_barrier_behind(const GrKernelAccess *take, const GrKernelAccess *a,
 // The other half: whether one comes between the access and the write `give`. *flaw: of the fence between the barrier and that write.
 bool gr_wait_barrier_before(const GrKernelAccess *give, const GrKernelAccess *a, GrFlaw *flaw);
 
+// Whether the two are of one size, as accesses of a lock or a flag must be: others are not morally strong.
+bool gr_wait_same_width(const GrKernelAccess *x, const GrKernelAccess *y);
+
 // Whether the access may touch the bytes of the lock or flag.
 bool gr_wait_may_meet(GrBound *b, const GrBoundAccess *x, const GrSync *s);
 

@@ -80,6 +80,7 @@ static void record(KWalk *w, const KStmt *s, const KTarget *to, const Access *a)
                           .sem = i->sem,
                           .async = a->async,
                           .size = a->size,
+                          .unit = gr_ptx_type_bits(i->type[0]) / 8,
                           .object = to->object,
                           .offset = to->offset,
                           .guard = guard,

@@ -151,6 +151,7 @@ typedef struct GrKernelAccess {
     bool async;    // performed later (cp.async)
     bool keeps;    // an atomic that writes what it finds, as one that adds 0
     uint32_t size; // bytes from offset on
+    uint32_t unit; // bytes of one of its elements: a vector is several accesses side by side (PTX ISA 8.2.2)
     GrObject *object;
     const GrTerm *offset; // 64 bits
     const GrTerm *guard;  // 1 bit: when the thread makes it

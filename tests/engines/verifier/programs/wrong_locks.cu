@@ -42,6 +42,8 @@ __global__ void r_in_the_wait(int *l, int *d) { bool got; do { got = atomicCAS(l
 __global__ void r_loop_in_the_wait(int *l, int *d, int n) { bool got; do { got = atomicCAS(l, 0, 1) == 0; F; for (int i = 0; i < n; i++) *d += 1; } while (!got); F; give(l); }
 __global__ void c_wait_with_work(int *l, int *d) { bool got; int own = 0; do { got = atomicCAS(l, 0, 1) == 0; F; own++; } while (!got); *d += own; F; give(l); }
 
+__global__ void r_given_back_half(int *l, int *d) { take(l); F; *d += 1; F; *(volatile short *)l = 0; }
+
 // ---- Flags
 
 __global__ void r_flag_some_wait(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { while (*(vi)f == 0 && blockIdx.x == 1) {} F; d[blockIdx.x] = *d; } }
@@ -55,6 +57,18 @@ __global__ void r_int_wait(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *
 __global__ void r_reverse(int *f, int *d) { if (blockIdx.x == 0) { F; *(vi)f = 1; F; *d = 1; } else { while (*(vi)f == 0) {} F; d[blockIdx.x] = *d; } }
 __global__ void c_flag(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { while (*(vi)f == 0) {} F; d[blockIdx.x] = *d; } }
 __global__ void r_flag_in_the_wait(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { int v, x; do { v = *(vi)f; F; x = *d; } while (v == 0); d[blockIdx.x] = x; } }
+__global__ void r_flag_half_set(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(volatile short *)f = 1; } else { while (*(vi)f == 0) {} F; d[blockIdx.x] = *d; } }
+__global__ void r_flag_half_waited(int *f, int *d) { if (blockIdx.x == 0) { *d = 1; F; *(vi)f = 1; } else { while (*(volatile short *)f == 0) {} F; d[blockIdx.x] = *d; } }
+
+// ---- Strong accesses: a vector is its elements
+
+__device__ int word(int *p) { int v; asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+__device__ void words(int *p, int v) { asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %1};" ::"l"(p), "r"(v) : "memory"); }
+__device__ void halves(int *p, short v) { asm volatile("st.relaxed.gpu.global.v2.u16 [%0], {%1, %1};" ::"l"(p), "h"(v) : "memory"); }
+__device__ long long both(int *p) { long long v; asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory"); return v; }
+__global__ void c_words(int *p, int *d) { if (blockIdx.x == 0) words(p, 1); else d[blockIdx.x] = word(p + 1); }
+__global__ void r_halves(int *p, int *d) { if (blockIdx.x == 0) halves(p, 1); else d[blockIdx.x] = word(p); }
+__global__ void r_both(int *p, int *d) { if (blockIdx.x == 0) words(p, 1); else d[blockIdx.x] = (int)both(p); }
 
 int main() {
     int *l, *d;
@@ -114,5 +128,13 @@ int main() {
     r_reverse<<<8, 1>>>(l, d);
     cudaMemset(l, 0, 4096);
     c_flag<<<8, 1>>>(l, d);
+    r_given_back_half<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
+    r_flag_half_set<<<8, 1>>>(l, d);
+    cudaMemset(l, 0, 4096);
+    r_flag_half_waited<<<8, 1>>>(l, d);
+    c_words<<<8, 1>>>(l, d);
+    r_halves<<<8, 1>>>(l, d);
+    r_both<<<8, 1>>>(l, d);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
