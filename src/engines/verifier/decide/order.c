@@ -131,6 +131,23 @@ static void look(void *user, const GrSymbol *s) {
         v->by_value = true;
 }
 
+typedef struct Open {
+    const GrLoop *loop;
+    bool found;
+} Open;
+
+static void see_open(void *user, const GrSymbol *s) {
+    Open *o = user;
+    bool inner = s->kind == GR_SYM_COUNTER && s->owner != o->loop && gr_loop_is_within(s->owner, o->loop);
+    o->found |= s->kind == GR_SYM_FREE || inner;
+}
+
+// Whether the guard of what is in the loop can say which rounds there are: not where they hang on data.
+static bool has_told_rounds(const GrLoop *l) {
+    Open o = {l, false};
+    return l->left && gr_term_symbols(l->left, see_open, &o) && !o.found;
+}
+
 // Two such threads of which one comes to the barrier and the other does not, in one round?
 static gr_status ask(GrBound *b, GrBoundBarrier *r, GrLevel level, bool *solid, gr_error *err) {
     bool own = level == GR_LEVEL_BLOCKS;
@@ -155,6 +172,9 @@ static gr_status learn(GrBound *b, GrBoundBarrier *r, gr_error *err) {
         return GR_OK;
     r->in_block.asked = true;
     GrLevel level = r->b->kind == GR_BARRIER_WARP ? GR_LEVEL_WARP : GR_LEVEL_ANY_WARP;
+    for (const GrLoop *l = r->b->loop; l && level == GR_LEVEL_ANY_WARP; l = l->parent)
+        if (!l->uniform[GR_REACH_BLOCK] && !has_told_rounds(l))
+            return GR_OK;
     return see(b, r, level, &r->in_block.solid, err);
 }
 

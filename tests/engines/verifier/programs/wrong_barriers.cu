@@ -40,6 +40,7 @@ __global__ void r_behind_rounds(int *d) { __shared__ int s[64]; int t = threadId
 __global__ void r_behind_middle(int *d, const int *in, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; for (int i = 0;; i++) { d[t] += i; if (i >= n) break; if (in[t] == i) goto skip; } S; skip: d[t] = s[63 - t]; }
 __global__ void r_behind_nested(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; for (int k = 0; k < t; k++) for (int i = 0; i < n; i++) { if (i == 2) goto both; d[t]++; } goto skip; both: S; skip: d[t] = s[63 - t]; }
 __global__ void r_behind_some(int *d, int n) { __shared__ int s[64]; int t = threadIdx.x; s[t] = t; if (t < 32) { for (int i = 0;; i++) { d[t] += i; if (i >= n) break; d[t]--; } S; } d[t] = s[63 - t]; }
+__global__ void r_leaves_by_data(int *d, int *in, int n) { __shared__ int s[64]; int t = threadIdx.x, i = 0; do { if (n > 2) S; else S; if (i == 3) s[t] = i; i++; } while (atomicAdd(in + t, 1) > i); if (i == 1) d[t] = s[63 - t]; }
 
 int main() {
     int *d, *in;
@@ -80,5 +81,6 @@ int main() {
     r_behind_middle<<<1, 64>>>(d, in, 3);
     r_behind_nested<<<1, 64>>>(d, 5);
     r_behind_some<<<1, 64>>>(d, 5);
+    r_leaves_by_data<<<1, 64>>>(d, in, 5);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
