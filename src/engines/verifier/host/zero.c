@@ -78,8 +78,11 @@ static Does of_call(const Sought *s, LLVMValueRef call) {
     uint32_t writes;
     if (gr_ir_is_stub(gr_ir_callee(call)))
         return of_launch(s, call);
-    if (begins(name, "cudaLaunch") || begins(name, "cudaGraph") || !gr_write_mask(call, &writes) ||
-        (!s->memory && (begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress"))) ||
+    // What is captured may run more than once.
+    bool launches =
+        begins(name, "cudaLaunch") || begins(name, "cudaGraph") || begins(name, "cudaStreamBeginCapture");
+    bool of_variables = begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
+    if (launches || !gr_write_mask(call, &writes) || (!s->memory && of_variables) ||
         (s->memory && call == s->memory->base)) // it begins here, with anything in it
         return DOES_WRITE;
     if (sets_zero(s, call, name))

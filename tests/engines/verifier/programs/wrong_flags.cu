@@ -45,6 +45,9 @@ __global__ void r_variable_set(int *data) { hand_over(&set, data); }
 __global__ void r_variable_copied(int *data) { hand_over(&copied, data); }
 __global__ void r_variable_found(int *data) { hand_over(&found, data); }
 __global__ void r_variable_later(int *data) { hand_over(&later, data); }
+__global__ void c_captured(int *flag, int *data) { hand_over(flag, data); }
+__global__ void r_captured(int *flag, int *data) { hand_over(flag, data); }
+__global__ void r_variable_captured(int *data) { hand_over(&own, data); }
 __global__ void c_touch(int *p) { p[blockIdx.x] = 1; }
 
 void elsewhere(int *p);
@@ -52,6 +55,7 @@ void elsewhere(int *p);
 int main(int argc, char **argv) {
     int *f, *g, *m, *d, one = 1, zero = 0, zeros[100] = {}, ones[100] = {1};
     void *address;
+    cudaStream_t stream;
     cudaMalloc(&d, 4096);
     switch (argc) { // variables, each on a way of its own
     case 10: c_variable<<<8, 1>>>(d); return 0;
@@ -59,6 +63,11 @@ int main(int argc, char **argv) {
     case 12: cudaMemcpyToSymbol(copied, &one, sizeof one); r_variable_copied<<<8, 1>>>(d); return 0;
     case 13: cudaGetSymbolAddress(&address, found); cudaMemset(address, 1, 4); r_variable_found<<<8, 1>>>(d); return 0;
     case 14: c_touch<<<8, 1>>>(d); r_variable_later<<<8, 1>>>(d); return 0;
+    case 15:
+        cudaStreamCreate(&stream);
+        cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+        r_variable_captured<<<8, 1, 0, stream>>>(d);
+        return 0;
     }
     cudaMalloc(&f, 400);
     cudaMalloc(&g, 400);
@@ -131,5 +140,12 @@ int main(int argc, char **argv) {
     cudaMalloc(&u, argc * sizeof(int));
     cudaMemset(u, 0, argc);
     r_size_of_another<<<8, 1>>>(u, d);
+    cudaStreamCreate(&stream);
+    cudaMemset(f, 0, 400);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    r_captured<<<8, 1, 0, stream>>>(f, d);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    cudaMemsetAsync(f, 0, 400, stream);
+    c_captured<<<8, 1, 0, stream>>>(f, d);
     return cudaDeviceSynchronize();
 }
