@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 import time
 
 LIMIT = 600  # seconds for a program
@@ -39,3 +40,32 @@ def ask(gpurace, files, nvcc, options=()):
     if not begin_of:
         return None, f"no report, exit status {done.returncode}: {done.stderr[-300:]}", seconds
     return json.loads(done.stderr[begin_of.start():]), done.stderr[:begin_of.start()], seconds
+
+
+def exact(gpurace, program, values, seed, limit):
+    """What exact says of one run of the program, at most `limit` seconds of it, and its exit status."""
+    out = program.with_name("run.json")
+    out.unlink(missing_ok=True)
+    done = subprocess.run([gpurace, "run", "--engine", "exact", "--device", "cpu", "--seed", str(seed), "--max-reports", "0", "--timeout", str(limit),
+                           "--format", "json", "--output", out, "--", program, *map(str, values)], capture_output=True, text=True, check=False)
+    if not out.exists():
+        raise RuntimeError(f"no report of {program} {values}: {done.stdout}{done.stderr}")
+    return json.loads(out.read_text()), done.returncode
+
+
+def random_options(parser, seeds):
+    """What the tests of random programs take."""
+    parser.add_argument("gpurace")
+    parser.add_argument("nvcc")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1, help="programs")
+    parser.add_argument("--seeds", type=int, default=seeds, help="schedules of each")
+    parser.add_argument("--damage", action="store_true", help="the verifier gets another program; fail if nothing is noticed")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave the files of the last program there")
+
+
+def each(options, one):
+    """Calls one(number, folder) for the programs that the options name."""
+    for number in range(options.first, options.first + options.count):
+        with tempfile.TemporaryDirectory() as folder:
+            one(number, pathlib.Path(options.keep or folder))

@@ -6,13 +6,10 @@ kernel free of races, `gpurace run --engine exact` must see none in it.
 usage: test_random_flags.py GPURACE NVCC [--first N] [--count N] [--kernels N] [--seeds N] [--damage] [--keep FOLDER]
 """
 import argparse
-import json
-import pathlib
 import random
 import re
 import subprocess
 import sys
-import tempfile
 
 import checked
 
@@ -75,7 +72,7 @@ def make(seed, n):
 
 
 def damaged(text):
-    """Of each kernel another one, for --damage: who waits, waits for all of it."""
+    """Of each kernel another one, for --damage: each thread that waits does so in all rounds, and for the last one."""
     return re.sub(r"< [^)]*\) \{\}", "< 100) {}", re.sub(r"(if \(t [<=]= \d+)[^)]*\)", r"\1)", text))
 
 
@@ -90,45 +87,38 @@ def proved(options, path, text):
 
 def races(options, program, number, seed):
     """Whether exact saw a race in the kernel. Blocks that wait for each other for ever are stopped."""
-    out = program.with_name("run.json")
-    out.unlink(missing_ok=True)
-    done = subprocess.run([options.gpurace, "run", "--engine", "exact", "--device", "cpu", "--seed", str(seed), "--timeout", "10", "--format", "json",
-                           "--output", out, "--", program, str(number)], capture_output=True, text=True, check=False)
-    if not out.exists():
-        sys.exit(f"no report of kernel {number}: {done.stdout}{done.stderr}")
-    return bool(json.loads(out.read_text())["races"])
+    report, _ = checked.exact(options.gpurace, program, [number], seed, 10)
+    return bool(report["races"])
 
 
 def one_program(options, seed, folder):
-    """(proved, racy, the source of those that are both)"""
+    """(kernels that are proved, racy ones, the source of those that are both)"""
     text = make(seed, options.kernels)
     path, program = folder / "program.cu", folder / "program"
     path.write_text(text)
     subprocess.run([options.nvcc, "-lineinfo", "-w", "-cudart", "shared", "-gencode", "arch=compute_90,code=compute_90", "-o", program, path], check=True)
     clean = proved(options, path, text)
     racy = {f"k{number}" for number in range(options.kernels) if any(races(options, program, number, s) for s in range(1, options.seeds + 1))}
-    return len(clean), len(racy), [line for line in text.splitlines() if re.match(r"__global__ void (k\d+)", line) and line.split()[2].split("(")[0] in clean & racy]
+    return clean, racy, [line for line in text.splitlines() if re.match(r"__global__ void (k\d+)", line) and line.split()[2].split("(")[0] in clean & racy]
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("gpurace")
-    parser.add_argument("nvcc")
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1, help="programs")
+    checked.random_options(parser, seeds=2)
     parser.add_argument("--kernels", type=int, default=40, help="kernels of a program")
-    parser.add_argument("--seeds", type=int, default=2, help="schedules of each")
-    parser.add_argument("--damage", action="store_true", help="the verifier gets other kernels; fail if nothing is noticed")
-    parser.add_argument("--keep", metavar="FOLDER", help="leave the files of the last program there")
     options = parser.parse_args()
-    clean = racy = 0
-    wrong = []
-    for seed in range(options.first, options.first + options.count):
-        with tempfile.TemporaryDirectory() as folder:
-            numbers = one_program(options, seed, pathlib.Path(options.keep or folder))
-        clean, racy, wrong = clean + numbers[0], racy + numbers[1], wrong + numbers[2]
+    clean, racy, wrong = [], [], []
+
+    def one(seed, folder):
+        for to, what in zip((clean, racy, wrong), one_program(options, seed, folder)):
+            to.extend(what)
+
+    try:
+        checked.each(options, one)
+    except RuntimeError as error:
+        sys.exit(str(error))
     print(*(f"proved, but exact saw a race: {line}" for line in wrong[:10]), sep="\n")
-    print(f"{options.count * options.kernels} kernels: {clean} proved, {racy} raced, {len(wrong)} both")
+    print(f"{options.count * options.kernels} kernels: {len(clean)} proved, {len(racy)} raced, {len(wrong)} both")
     return bool(wrong) != options.damage or not clean or not racy
 
 

@@ -8,13 +8,10 @@ usage: test_random_programs.py GPURACE NVCC [--first N] [--count N] [--units N] 
 """
 import argparse
 import collections
-import json
-import pathlib
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 
 import checked
 import random_programs
@@ -63,16 +60,10 @@ def check(options, path, text):
     return report, said
 
 
-def run(options, path, program, values, seed):
+def run(options, program, values, seed):
     """Pairs of lines that raced, and whether the program came to its end."""
-    out = path.with_name("run.json")
-    out.unlink(missing_ok=True)
-    done = subprocess.run([options.gpurace, "run", "--engine", "exact", "--device", "cpu", "--seed", str(seed), "--max-reports", "0", "--timeout", "60",
-                           "--format", "json", "--output", out, "--", program, *map(str, values)], capture_output=True, text=True, check=False)
-    if not out.exists():
-        raise Failed(f"no report of {program} {values}: {done.stdout}{done.stderr}")
-    report = json.loads(out.read_text())
-    return {lines_of(r) for r in report["races"]}, not report["coverage"].get("faults") and done.returncode in (0, 66)
+    report, status = checked.exact(options.gpurace, program, values, seed, 60)
+    return {lines_of(r) for r in report["races"]}, not report["coverage"].get("faults") and status in (0, 66)
 
 
 def one_program(options, seed, tally, folder):
@@ -101,7 +92,7 @@ def one_program(options, seed, tally, folder):
     raced = {}
     for values in random_programs.inputs(seed, options.inputs):
         for s in range(1, options.seeds + 1):
-            races, ended = run(options, path, program, values, s)
+            races, ended = run(options, program, values, s)
             tally.runs += 1
             tally.stopped += not ended
             for race in races:
@@ -124,22 +115,14 @@ def one_program(options, seed, tally, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("gpurace")
-    parser.add_argument("nvcc")
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1, help="programs")
+    checked.random_options(parser, seeds=3)
     parser.add_argument("--units", type=int, default=10, help="kernels of a program")
     parser.add_argument("--inputs", type=int, default=3, help="rows of numbers that a program is run with")
-    parser.add_argument("--seeds", type=int, default=3, help="schedules of each")
-    parser.add_argument("--damage", action="store_true", help="the verifier gets another program; fail if nothing is noticed")
-    parser.add_argument("--keep", metavar="FOLDER", help="leave the files of the last program there")
     options = parser.parse_args()
     tally = Tally()
     try:
-        for seed in range(options.first, options.first + options.count):
-            with tempfile.TemporaryDirectory() as folder:
-                one_program(options, seed, tally, pathlib.Path(options.keep or folder))
-    except Failed as error:
+        checked.each(options, lambda seed, folder: one_program(options, seed, tally, folder))
+    except (Failed, RuntimeError) as error:
         sys.exit(str(error))
     for text in tally.wrong[:SHOWN]:
         print(text)

@@ -10,13 +10,13 @@
 // what ended the wait was told in round g or later, by the one thread of X's block that writes the flag; and behind the barriers of these rounds, in which X is
 // done. The fences make it a release and an acquire pattern, the barriers carry the order to and from the other threads (PTX ISA 8.9).
 //
-// Other threads may change the flag only by atomics that leave its value: then who reads it from them still observes what was told.
+// Other threads may change the flag only by atomics that leave its value: a thread that reads the flag behind such an atomic still observes what was told.
+// The numbers must not wrap, since the solver reads them as integers.
 #include "engines/verifier/decide/generations.h"
 
 #include "engines/verifier/decide/order.h"
 #include "engines/verifier/decide/waits.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_WAITERS = 4 }; // threads of a block, from the first on, that may be the one that waits
@@ -52,46 +52,37 @@ static bool waits(const GrBoundAccess *x, const GrKernelAccess *a, GrFlaw *flaw)
            gr_wait_barrier_behind(x->a, a, flaw);
 }
 
-// ---- Terms of another thread of the block --------------------------------------------------------------------------------------
-
-typedef struct As {
-    GrBound *b;
-    const GrLoop *loop;     // whose counter is the same for both threads
-    const GrSymbol *result; // what the wait read last; NULL: none
-    const GrTerm *fresh;    // that stands for it
-    uint32_t thread;        // the number of the thread in its block; UINT32_MAX: any
-    bool other;             // the term has other symbols of the thread's own
-} As;
-
-static const GrTerm *as_thread(void *user, GrTerms *t, const GrSymbol *s) {
-    As *as = user;
-    if (s == as->result)
-        return as->fresh;
-    if (as->thread != UINT32_MAX && s->kind == GR_SYM_SPECIAL && !strncmp(s->name, "%tid.", 5))
-        return gr_term_const(t, s->bits, s->name[5] == 'x' ? as->thread : 0);
-    as->other |= s->scope == GR_SYM_THREAD && s != as->loop->counter;
-    return NULL;
-}
-
-// A term of the thread `as`, in the block and in the round of thread 1 or 2. NULL: it hangs on more than that, or memory is out.
-static const GrTerm *of_block(As *as, const GrTerm *a, uint32_t thread) {
-    as->other = false;
-    const GrTerm *of = a ? gr_term_replace(as->b->t, a, &(GrReplace){as_thread, NULL, as}) : NULL;
-    return of && !as->other ? gr_term_of_thread(as->b->t, of, thread, true) : NULL;
-}
-
 // ---- What is told ----------------------------------------------------------------------------------------------------------
 
 static const GrTerm *of(const GrBound *b, const GrTerm *a, uint32_t thread) {
     return gr_term_of_thread(b->t, a, thread, false);
 }
 
+// Where the guard holds, no number in the term leaves 32 bits. Wider ones are not looked at: false.
+static gr_status is_exact(GrBound *b, const GrTerm *guard, const GrTerm *a, bool *yes, gr_error *err) {
+    gr_status st = GR_OK;
+    *yes = true;
+    for (unsigned k = 0; k < 3 && a->arg[k] && *yes && st == GR_OK; k++)
+        st = is_exact(b, guard, a->arg[k], yes, err);
+    bool wraps = a->op == GR_TERM_ADD || a->op == GR_TERM_SUB || a->op == GR_TERM_MUL || a->op == GR_TERM_SHL;
+    *yes = *yes && (!wraps || a->bits <= 32);
+    if (!wraps || !*yes || st != GR_OK)
+        return st;
+    // The same step with 64 bits: what goes into it is exact.
+    const GrTerm *wide = gr_term_2(b->t, a->op, gr_term_resize(b->t, 64, true, of(b, a->arg[0], 1)),
+                                   gr_term_resize(b->t, 64, true, of(b, a->arg[1], 1))),
+                 *large = gr_term_2(b->t, GR_TERM_SLT, gr_term_const(b->t, 64, INT32_MAX), wide),
+                 *small = gr_term_2(b->t, GR_TERM_SLT, wide, gr_term_const(b->t, 64, (uint64_t)INT32_MIN)),
+                 *out[] = {of(b, guard, 1), gr_or(b->t, large, small)};
+    return gr_pair_never(b, GR_LEVEL_ALONE, out, 2, NULL, yes, err);
+}
+
 // In each block one thread tells, a larger value in each round, never 0 or less.
 static gr_status grows(GrBound *b, const GrBoundAccess *set, bool *yes, gr_error *err) {
     const GrTerm *value = told(b, set), *counter = gr_term_sym(b->t, set->a->loop->counter);
-    As any = {.b = b, .loop = set->a->loop, .thread = UINT32_MAX};
+    const GrOther any = {.loop = set->a->loop, .number = GR_ANY_THREAD};
     *yes = false;
-    if (!value || !of_block(&any, value, 1))
+    if (!value || !gr_wait_term_of(b, value, &any, 1))
         return GR_OK;
     const GrTerm *zero = gr_term_const(b->t, value->bits, 0);
     const GrTerm *both[] = {of(b, set->guard, 1), of(b, set->guard, 2)},
@@ -104,7 +95,7 @@ static gr_status grows(GrBound *b, const GrBoundAccess *set, bool *yes, gr_error
         st = gr_pair_never(b, GR_LEVEL_ALONE, later, 4, NULL, yes, err);
     if (st == GR_OK && *yes)
         st = gr_pair_never(b, GR_LEVEL_ALONE, low, 2, NULL, yes, err);
-    return st;
+    return st == GR_OK && *yes ? is_exact(b, set->guard, value, yes, err) : st;
 }
 
 // Each block tells by a flag of its own, and nothing else changes any of these flags.
@@ -125,7 +116,8 @@ static gr_status is_own(GrBound *b, const GrBoundAccess *set, bool *yes, gr_erro
 // *wrong: what is, NULL: nothing.
 static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error *err) {
     const GrBoundAccess *wait = r->wait, *set = r->set;
-    bool meet = false, grow = false, own = false;
+    const GrTerm *until = gr_bound_term(b, wait->a->sync->until);
+    bool meet = false, grow = false, own = false, exact = false;
     *wrong = NULL;
     if (r->wait_flaw != GR_SOUND || r->set_flaw != GR_SOUND) {
         *wrong = gr_flaw_text(r->wait_flaw != GR_SOUND ? r->wait_flaw : r->set_flaw);
@@ -136,6 +128,8 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
         st = is_own(b, set, &own, err);
     if (st == GR_OK && own)
         st = grows(b, set, &grow, err);
+    if (st == GR_OK && grow && until)
+        st = is_exact(b, wait->guard, until, &exact, err);
     const GrObject *flag = set->a->object;
     if (!meet)
         *wrong = "one thread waits for its block, but a barrier around the access may be reached by some "
@@ -144,6 +138,8 @@ static gr_status judge(GrBound *b, const Order *r, const char **wrong, gr_error 
         *wrong = "more than one block or place may set the flag";
     else if (!grow)
         *wrong = "what the flag is set to may not grow from round to round";
+    else if (!exact)
+        *wrong = "the number that is waited for may wrap";
     else if (flag != wait->a->object || (flag->kind != GR_OBJECT_PARAM && flag->kind != GR_OBJECT_GLOBAL) ||
              !gr_wait_same_width(set->a, wait->a))
         *wrong = "the flag that is set and the flag that is waited for may be different ones";
@@ -164,13 +160,13 @@ static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
         gr_symbol(b->t, GR_SYM_FREE, GR_SYM_LAUNCH, result->bits, "what a flag was when a wait ended");
     if (!last)
         return NULL;
-    As waiter = {b, w->round, result->sym, gr_term_sym(b->t, last), number, false},
-       any = {.b = b, .loop = w->round, .thread = UINT32_MAX};
-    const GrTerm *guard = of_block(&waiter, r->wait->guard, r->thread[1]),
-                 *place = of_block(&waiter, r->wait->offset, r->thread[1]),
-                 *ended = of_block(&waiter, until, r->thread[1]),
-                 *flag = of_block(&any, r->set->offset, r->thread[0]),
-                 *value = of_block(&any, told(b, r->set), r->thread[0]);
+    const GrOther waiter = {number, w->round, result->sym, gr_term_sym(b->t, last)},
+                  any = {.loop = w->round, .number = GR_ANY_THREAD};
+    const GrTerm *guard = gr_wait_term_of(b, r->wait->guard, &waiter, r->thread[1]),
+                 *place = gr_wait_term_of(b, r->wait->offset, &waiter, r->thread[1]),
+                 *ended = gr_wait_term_of(b, until, &waiter, r->thread[1]),
+                 *flag = gr_wait_term_of(b, r->set->offset, &any, r->thread[0]),
+                 *value = gr_wait_term_of(b, told(b, r->set), &any, r->thread[0]);
     if (!guard || !place || !ended || !flag || !value || value->bits != result->bits)
         return gr_term_true(b->t);
     const GrTerm *exists = gr_term_2(b->t, GR_TERM_ULT, gr_term_const(b->t, 32, number), b->block[0]),
@@ -180,18 +176,10 @@ static const GrTerm *did_not_wait(GrBound *b, const Order *r, uint32_t number) {
     return gr_or(b->t, gr_not(b->t, waited), early);
 }
 
-// Adds what holds unless one of the first threads of the second's block has waited.
-static gr_status add_unordered(GrBound *b, const Order *r, GrTermVec *all, gr_error *err) {
-    for (uint32_t n = 0; n < MOST_WAITERS; n++) {
-        const GrTerm *t = did_not_wait(b, r, n);
-        if (!t || !gr_vec_push(all, t))
-            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    return GR_OK;
-}
-
-// Adds what holds unless the first access comes before the second. *seen: there is a flag and a wait. *wrong: what is, with the last ones.
-static gr_status look(GrBound *b, Order *r, GrTermVec *all, bool *seen, const char **wrong, gr_error *err) {
+// Adds to *unordered what holds unless the first access comes before the second: one of the first threads of the second's block has waited. *seen: there is a
+// flag and a wait. *wrong: what is, with the last ones.
+static gr_status look(GrBound *b, Order *r, const GrTerm **unordered, bool *seen, const char **wrong,
+                      gr_error *err) {
     gr_status st = GR_OK;
     for (size_t k = 0; k < b->accesses.len && !r->set; k++)
         if (sets(&b->accesses.data[k], r->first->a, &r->set_flaw))
@@ -202,38 +190,32 @@ static gr_status look(GrBound *b, Order *r, GrTermVec *all, bool *seen, const ch
             continue;
         *seen = true;
         st = judge(b, r, wrong, err);
-        if (st == GR_OK && !*wrong)
-            st = add_unordered(b, r, all, err);
+        for (uint32_t n = 0; n < MOST_WAITERS && st == GR_OK && !*wrong; n++)
+            *unordered = gr_and(b->t, *unordered, did_not_wait(b, r, n));
     }
     return st;
 }
 
 gr_status gr_generations_decide(GrBound *b, GrVerdict *v, const GrTermVec *terms, const GrOverlap *o,
                                 bool *tried, gr_error *err) {
-    GrTermVec all = {0};
-    GrSolved solved = {0};
     const char *wrong = NULL;
+    const GrTerm *unordered = gr_term_true(b->t);
+    bool may = true;
     if (v->level != GR_LEVEL_BLOCKS)
         return GR_OK;
     gr_status st = GR_OK;
-    for (size_t k = 0; k < terms->len && st == GR_OK; k++)
-        if (!gr_vec_push(&all, terms->data[k]))
-            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     for (unsigned k = 0; k < 2 && st == GR_OK; k++) {
         Order r = {.first = v->sides[k], .second = v->sides[!k], .thread = {k + 1, 2 - k}};
-        st = look(b, &r, &all, tried, &wrong, err);
+        st = look(b, &r, &unordered, tried, &wrong, err);
     }
-    if (st == GR_OK && all.len > terms->len)
-        st = gr_pair_solve(b, &all, o, &solved, err);
-    else
-        solved.answer = GR_ANSWER_UNKNOWN;
-    if (st == GR_OK && solved.answer == GR_ANSWER_NO)
+    if (st == GR_OK &&
+        !(unordered && gr_term_is_const(unordered, 1))) // else nothing was found that orders them
+        st = gr_wait_may_hold(b, terms, o, unordered, &may, err);
+    if (st == GR_OK && !may)
         v->decision = GR_PROVED;
     else if (*tried)
         v->missing = wrong ? wrong
                            : "no flag that one of the two blocks waits for says that the other one is done "
                              "with the round in which it makes its access";
-    gr_solved_free(&solved);
-    gr_vec_free(&all);
     return st;
 }

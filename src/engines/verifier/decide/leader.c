@@ -47,20 +47,9 @@ static Leader find(const GrBound *b, const GrKernelAccess *a) {
 
 // ---- The first thread takes the lock and gives it back -------------------------------------------------------------------------------------
 
-// What stands for a symbol in the first thread of a block. *user: the symbol is another one of the thread's own.
-static const GrTerm *first_has(void *user, GrTerms *t, const GrSymbol *s) {
-    bool *other = user;
-    if (s->kind == GR_SYM_SPECIAL && !strncmp(s->name, "%tid.", 5))
-        return gr_term_const(t, s->bits, 0);
-    *other |= s->scope == GR_SYM_THREAD;
-    return NULL;
-}
-
 // A term as the first thread of a block has it. NULL: the term has symbols of the thread's own beside its number in the block; or memory is out.
 static const GrTerm *of_first(GrBound *b, const GrTerm *a, uint32_t block) {
-    bool other = false;
-    const GrTerm *of = a ? gr_term_replace(b->t, a, &(GrReplace){first_has, NULL, &other}) : NULL;
-    return of && !other ? gr_term_of_thread(b->t, of, block, true) : NULL;
+    return gr_wait_term_of(b, a, &(GrOther){.number = 0}, block);
 }
 
 // Whether no thread 1 has both.

@@ -2,6 +2,7 @@
 #include "engines/verifier/decide/waits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool gr_wait_acquires(const GrSync *s) {
     return s->sem == PTX_ACQUIRE || s->sem == PTX_ACQ_REL || s->sem == PTX_SC;
@@ -68,22 +69,48 @@ bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s) {
     return !gr_loop_is_within(a->loop, s->wait);
 }
 
-gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
-                             const GrTerm *other, bool *differ, gr_error *err) {
+gr_status gr_wait_may_hold(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *more,
+                           bool *may, gr_error *err) {
     GrSolved s = {0};
     GrTermVec all = {0};
-    const GrTerm *apart = gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other));
-    bool ok = apart && gr_vec_push(&all, apart);
+    bool ok = more && gr_vec_push(&all, more);
     for (size_t k = 0; ok && k < terms->len; k++)
         ok = gr_vec_push(&all, terms->data[k]);
     gr_status st = ok ? gr_pair_solve(b, &all, o, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *differ = s.answer != GR_ANSWER_NO;
+    *may = st != GR_OK || s.answer != GR_ANSWER_NO;
     gr_solved_free(&s);
     gr_vec_free(&all);
     return st;
 }
 
+gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
+                             const GrTerm *other, bool *differ, gr_error *err) {
+    return gr_wait_may_hold(b, terms, o, gr_not(b->t, gr_term_2(b->t, GR_TERM_EQ, mine, other)), differ, err);
+}
+
 // ---- One thread for its block ----------------------------------------------------------------------------------------------
+
+typedef struct Replaced {
+    const GrOther *other;
+    bool own; // the term has other symbols of the thread's own
+} Replaced;
+
+static const GrTerm *other_has(void *user, GrTerms *t, const GrSymbol *s) {
+    Replaced *r = user;
+    const GrOther *o = r->other;
+    if (o->result && s == o->result)
+        return o->fresh;
+    if (o->number != GR_ANY_THREAD && s->kind == GR_SYM_SPECIAL && !strncmp(s->name, "%tid.", 5))
+        return gr_term_const(t, s->bits, s->name[5] == 'x' ? o->number : 0);
+    r->own |= s->scope == GR_SYM_THREAD && (!o->loop || s != o->loop->counter);
+    return NULL;
+}
+
+const GrTerm *gr_wait_term_of(GrBound *b, const GrTerm *a, const GrOther *other, uint32_t thread) {
+    Replaced r = {other, false};
+    const GrTerm *of = a ? gr_term_replace(b->t, a, &(GrReplace){other_has, NULL, &r}) : NULL;
+    return of && !r.own ? gr_term_of_thread(b->t, of, thread, true) : NULL;
+}
 
 // The place in the list, or its length.
 static size_t place_of(GrSync *const *list, size_t n, const GrSync *s) {

@@ -32,9 +32,23 @@ gr_status gr_wait_is_sound(GrBound *b, const GrSync *s, GrLevel level, bool *out
 // Whether the loop of `s` has ended where the access is. An access in that loop happens in rounds, too, that do not end the wait.
 bool gr_wait_is_over(const GrKernelAccess *a, const GrSync *s);
 
+// *may: `more` may hold while the two conflict, as `terms` and `o` say.
+gr_status gr_wait_may_hold(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *more,
+                           bool *may, gr_error *err);
 // *differ: the places `mine`, of thread 1, and `other`, of thread 2, may differ while the two conflict, as `terms` and `o` say.
 gr_status gr_wait_may_differ(GrBound *b, const GrTermVec *terms, const GrOverlap *o, const GrTerm *mine,
                              const GrTerm *other, bool *differ, gr_error *err);
+
+// Another thread of a block.
+typedef struct GrOther {
+    uint32_t number;        // of the thread in its block, along x; GR_ANY_THREAD: not known
+    const GrLoop *loop;     // whose counter is the same for all threads of the block; NULL: none
+    const GrSymbol *result; // what the thread's wait read last, for which `fresh` stands; NULL: none
+    const GrTerm *fresh;
+} GrOther;
+#define GR_ANY_THREAD UINT32_MAX
+// The term as that thread has it, in the block (and round) of thread 1 or 2 of the pair. NULL: it hangs on more that is the thread's own; or memory is out.
+const GrTerm *gr_wait_term_of(GrBound *b, const GrTerm *a, const GrOther *other, uint32_t thread);
 
 // Whether a barrier of the block comes between the loop of `take` and the access: what one thread of the block waited for there has come for all.
 // *flaw: of the fence between that loop and the barrier, for two blocks.

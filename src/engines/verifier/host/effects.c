@@ -45,7 +45,7 @@ static bool only_reads(LLVMValueRef call) {
 bool gr_write_mask(LLVMValueRef call, uint32_t *mask) {
     const Effect *effect = effect_of(call);
     *mask = effect ? effect->writes : 0;
-    return effect || only_reads(call);
+    return effect ? strcmp(effect->name, "cuda*") != 0 : only_reads(call);
 }
 
 // ---- Capture -------------------------------------------------------------------------------------------------------------

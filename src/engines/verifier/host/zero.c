@@ -47,23 +47,36 @@ static bool copies_zero(const Sought *s, LLVMValueRef call, const GrTerm *bytes)
            gr_write_before(s->e, call, &from, bytes->value).kind == WRITE_ZERO;
 }
 
+// The calls that fill or copy bytes in a row, (to, value or from, bytes, …). Others that begin so have other arguments.
+static bool is_one_of(const char *name, const char *const *names, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        if (!strcmp(name, names[k]))
+            return true;
+    return false;
+}
+
 static bool sets_zero(const Sought *s, LLVMValueRef call, const char *name) {
-    bool set = begins(name, "cudaMemset") || begins(name, "llvm.memset.") || !strcmp(name, "memset"),
-         copy = begins(name, "cudaMemcpy") || begins(name, "llvm.memcpy.") || !strcmp(name, "memcpy");
-    if ((!set && !copy) || begins(name, "cudaMemset2D") || begins(name, "cudaMemset3D") ||
-        begins(name, "cudaMemcpy2D") || begins(name, "cudaMemcpyTo") || begins(name, "cudaMemcpyFrom"))
+    static const char *const fills[] = {"cudaMemset", "cudaMemset_ptds", "cudaMemsetAsync",
+                                        "cudaMemsetAsync_ptsz", "memset"};
+    static const char *const copies[] = {"cudaMemcpy", "cudaMemcpy_ptds", "cudaMemcpyAsync",
+                                         "cudaMemcpyAsync_ptsz", "memcpy"};
+    bool fill = begins(name, "llvm.memset.p") || is_one_of(name, fills, sizeof fills / sizeof *fills),
+         copy = begins(name, "llvm.memcpy.p") || is_one_of(name, copies, sizeof copies / sizeof *copies);
+    if ((!fill && !copy) || LLVMGetNumArgOperands(call) < 3)
         return false;
     Pointer to = gr_eval_pointer(s->e, LLVMGetOperand(call, 0));
     const GrTerm *bytes = gr_eval(s->e, LLVMGetOperand(call, 2));
     if (!is_all(s, &to, bytes))
         return false;
-    return set ? LLVMIsNull(LLVMGetOperand(call, 1)) : copies_zero(s, call, bytes);
+    return fill ? LLVMIsNull(LLVMGetOperand(call, 1)) : copies_zero(s, call, bytes);
 }
 
 static Does of_launch(const Sought *s, LLVMValueRef call) {
     LLVMValueRef stub = gr_ir_callee(call);
     for (unsigned k = 0; k < LLVMGetNumArgOperands(call); k++) {
         LLVMValueRef v = LLVMGetOperand(call, k);
+        if (LLVMIsAPtrToIntInst(v)) // a pointer that is handed over as a number
+            v = LLVMGetOperand(v, 0);
         if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMPointerTypeKind)
             continue;
         Pointer p = gr_eval_pointer(s->e, v);
@@ -78,11 +91,8 @@ static Does of_call(const Sought *s, LLVMValueRef call) {
     uint32_t writes;
     if (gr_ir_is_stub(gr_ir_callee(call)))
         return of_launch(s, call);
-    // What is captured may run more than once.
-    bool launches =
-        begins(name, "cudaLaunch") || begins(name, "cudaGraph") || begins(name, "cudaStreamBeginCapture");
     bool of_variables = begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
-    if (launches || !gr_write_mask(call, &writes) || (!s->memory && of_variables) ||
+    if (begins(name, "cudaLaunch") || !gr_write_mask(call, &writes) || (!s->memory && of_variables) ||
         (s->memory && call == s->memory->base)) // it begins here, with anything in it
         return DOES_WRITE;
     if (sets_zero(s, call, name))

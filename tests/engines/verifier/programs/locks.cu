@@ -62,7 +62,7 @@ __global__ void lock_without_last_fence(int *locks, int *data) {
     give(locks);
 }
 
-__global__ void flag(int *flags, int *data) {
+__device__ void hand_over(int *flags, int *data) {
     if (blockIdx.x == 0) {
         *data = 1;
         __threadfence();
@@ -74,17 +74,8 @@ __global__ void flag(int *flags, int *data) {
     }
 }
 
-__global__ void flag_that_is_set(int *flags, int *data) {
-    if (blockIdx.x == 0) {
-        *data = 1;
-        __threadfence();
-        *(volatile int *)flags = 1;
-    } else {
-        wait_for(flags);
-        __threadfence();
-        data[blockIdx.x] = *data;
-    }
-}
+__global__ void flag(int *flags, int *data) { hand_over(flags, data); }
+__global__ void flag_that_is_set(int *flags, int *data) { hand_over(flags, data); }
 
 __global__ void flag_with_fence_of_block_scope(int *flags, int *data) {
     if (blockIdx.x == 0) {

@@ -48,6 +48,9 @@ __global__ void r_variable_later(int *data) { hand_over(&later, data); }
 __global__ void c_captured(int *flag, int *data) { hand_over(flag, data); }
 __global__ void r_captured(int *flag, int *data) { hand_over(flag, data); }
 __global__ void r_variable_captured(int *data) { hand_over(&own, data); }
+__global__ void r_copied_3d(int *flag, int *data) { hand_over(flag, data); }
+__global__ void r_as_number(int *flag, int *data) { hand_over(flag, data); }
+__global__ void c_number(unsigned long long address) { if (blockIdx.x == 0) *(int *)address = 1; }
 __global__ void c_touch(int *p) { p[blockIdx.x] = 1; }
 
 void elsewhere(int *p);
@@ -147,5 +150,15 @@ int main(int argc, char **argv) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(f, 0, 400, stream);
     c_captured<<<8, 1, 0, stream>>>(f, d);
+    cudaMemcpy3DParms all = {};
+    all.srcPtr = make_cudaPitchedPtr(g, 400, 400, 1);
+    all.dstPtr = make_cudaPitchedPtr(f, 400, 400, 1);
+    all.extent = make_cudaExtent(400, 1, 1);
+    cudaMemset(f, 0, 400);
+    cudaMemcpy3D(&all);
+    r_copied_3d<<<8, 1>>>(f, d);
+    cudaMemset(f, 0, 400);
+    c_number<<<8, 1>>>((unsigned long long)f);
+    r_as_number<<<8, 1>>>(f, d);
     return cudaDeviceSynchronize();
 }

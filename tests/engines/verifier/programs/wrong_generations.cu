@@ -55,6 +55,10 @@ __global__ void r_told_from_zero(int *flag, int *cells) { int b = blockIdx.x, t 
 __global__ void r_two_arrays(int *flag, int *cells, int *told) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (int g = 0; g < 6; g++) { if (t < 2) wait_for(flag + (b + (t ? 1 : 3)) % 4, g); __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(told + b, g + 1); } } }
 __global__ void r_half_a_flag(int *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (int g = 0; g < 6; g++) { if (t < 2) wait_for(flag + (b + (t ? 1 : 3)) % 4, g); __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; *(volatile short *)(flag + b) = g + 1; } } }
 __global__ void r_fence_in_another_round(int *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (int g = 0;; g++) { if (t < 2) { while (atomicAdd(flag + (b + (t ? 1 : 3)) % 4, 0) < g) {} } if (g % 2) { F; if (g == 5) break; } __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(flag + b, g + 1); } } }
+__global__ void c_unsigned(unsigned *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (unsigned g = 0; g < 5; g++) { if (t < 2) { while ((int)atomicAdd(flag + (b + (t ? 1 : 3)) % 4, 0u) < (int)(g)) {} F; } __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(flag + b, g + 1); } } }
+__global__ void r_wraps(unsigned *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (unsigned g = 0; g < 5; g++) { if (t < 2) { while ((int)atomicAdd(flag + (b + (t ? 1 : 3)) % 4, 0u) < (int)(g * 1500000000u)) {} F; } __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(flag + b, (g + 1) * 1500000000u); } } }
+__global__ void r_wanted_wraps(unsigned *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (unsigned g = 0; g < 5; g++) { if (t < 2) { while ((int)atomicAdd(flag + (b + (t ? 1 : 3)) % 4, 0u) < (int)(g * 1500000000u)) {} F; } __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(flag + b, g + 1500000000u * 1); } } }
+__global__ void r_told_wraps(unsigned *flag, int *cells) { int b = blockIdx.x, t = threadIdx.x, i = b * 32 + t; for (unsigned g = 0; g < 5; g++) { if (t < 2) { while ((int)atomicAdd(flag + (b + (t ? 1 : 3)) % 4, 0u) < (int)(g ? 1 : 0)) {} F; } __syncthreads(); OUT[i] = IN[(i + 127) % 128] + IN[(i + 1) % 128]; __syncthreads(); if (t == 0) { F; atomicExch(flag + b, (g + 1) * 1500000000u); } } }
 
 int main() {
     int *flag, *cells;
@@ -125,6 +129,14 @@ int main() {
     cudaMemset(flag, 0, 16);
     r_second_launch<<<4, 32>>>(flag, cells);
     r_second_launch<<<4, 32>>>(flag, cells);
+    cudaMemset(flag, 0, 16);
+    c_unsigned<<<4, 32>>>((unsigned *)flag, cells);
+    cudaMemset(flag, 0, 16);
+    r_wraps<<<4, 32>>>((unsigned *)flag, cells);
+    cudaMemset(flag, 0, 16);
+    r_wanted_wraps<<<4, 32>>>((unsigned *)flag, cells);
+    cudaMemset(flag, 0, 16);
+    r_told_wraps<<<4, 32>>>((unsigned *)flag, cells);
     int *other;
     cudaMalloc(&other, 16);
     cudaMemset(other, 0, 16);
