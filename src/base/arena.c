@@ -78,15 +78,21 @@ char *gr_arena_strndup(Arena *a, const char *s, size_t len) {
 
 char *gr_arena_strdup(Arena *a, const char *s) { return gr_arena_strndup(a, s, strlen(s)); }
 
-char *gr_arena_printf(Arena *a, const char *fmt, ...) {
-    va_list ap, again;
-    va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
+char *gr_arena_vprintf(Arena *a, const char *fmt, va_list words) {
+    va_list again;
+    va_copy(again, words);
+    int n = vsnprintf(NULL, 0, fmt, words);
     char *p = n < 0 ? NULL : gr_arena_alloc(a, (size_t)n + 1);
     if (p)
         vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
+    return p;
+}
+
+char *gr_arena_printf(Arena *a, const char *fmt, ...) {
+    va_list words;
+    va_start(words, fmt);
+    char *p = gr_arena_vprintf(a, fmt, words);
+    va_end(words);
     return p;
 }

@@ -6,6 +6,7 @@
 #ifndef GR_BASE_ARENA_H
 #define GR_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,6 +31,7 @@ void *gr_arena_array(Arena *a, size_t count, size_t size);
 char *gr_arena_strndup(Arena *a, const char *s, size_t len);
 char *gr_arena_strdup(Arena *a, const char *s);
 char *gr_arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *gr_arena_vprintf(Arena *a, const char *fmt, va_list words) __attribute__((format(printf, 2, 0)));
 
 #define GR_NEW(arena, T)          ((T *)gr_arena_alloc((arena), sizeof(T)))
 #define GR_NEW_ARRAY(arena, T, n) ((T *)gr_arena_array((arena), (n), sizeof(T)))

@@ -94,13 +94,11 @@ int gr_format(char *buf, size_t size, const char *fmt, ...) {
     return n;
 }
 
-void gr_str_addf(StrBuf *s, const char *fmt, ...) {
-    va_list ap, again;
+void gr_str_vaddf(StrBuf *s, const char *fmt, va_list words) {
+    va_list again;
     size_t room = s->cap - s->len; // 0: there is no buffer yet
-    va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = gr_vformat(room ? s->data + s->len : NULL, room, fmt, ap);
-    va_end(ap);
+    va_copy(again, words);
+    int n = gr_vformat(room ? s->data + s->len : NULL, room, fmt, words);
     bool fits = n >= 0 && (size_t)n < room;
     if (n > 0 && !fits && reserve(s, (size_t)n)) {
         gr_vformat(s->data + s->len, (size_t)n + 1, fmt, again);
@@ -111,6 +109,13 @@ void gr_str_addf(StrBuf *s, const char *fmt, ...) {
         s->len += (size_t)n;
     else if (room)
         s->data[s->len] = 0;
+}
+
+void gr_str_addf(StrBuf *s, const char *fmt, ...) {
+    va_list words;
+    va_start(words, fmt);
+    gr_str_vaddf(s, fmt, words);
+    va_end(words);
 }
 
 char *gr_str_take(StrBuf *s) {

@@ -37,6 +37,7 @@ static inline void gr_str_addn(StrBuf *s, const char *text, size_t len) {
 static inline void gr_str_add(StrBuf *s, const char *text) { gr_str_addn(s, text, strlen(text)); }
 static inline void gr_str_addc(StrBuf *s, char c) { gr_str_addn(s, &c, 1); }
 void gr_str_addf(StrBuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gr_str_vaddf(StrBuf *s, const char *fmt, va_list words) __attribute__((format(printf, 2, 0)));
 
 // As snprintf and vsnprintf, several times faster where a format has nothing but %s, %u and %%: rewriting a module formats
 // a hundred lines per kernel.

@@ -35,11 +35,13 @@ static LoadedModule *new_module(const char *name) {
 
 static void set_unchecked(LoadedModule *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void set_unchecked(LoadedModule *m, const char *fmt, ...) {
-    GR_FORMATTED(text, 800, fmt);
-    const char *copy = gr_arena_strdup(&m->arena, text);
+    va_list words;
+    va_start(words, fmt);
+    const char *copy = gr_arena_vprintf(&m->arena, fmt, words);
+    va_end(words);
     m->unchecked = copy ? copy : "out of memory";
     m->pub.rewritten = false;
-    gr_session_verbose("module %s is not checked: %s", m->pub.name, text);
+    gr_session_verbose("module %s is not checked: %s", m->pub.name, m->unchecked);
 }
 
 static const char *copy_text(LoadedModule *m, const char *s) {

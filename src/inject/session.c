@@ -263,14 +263,27 @@ static void append_once(GrRecordKind kind, const char *text) {
     gr_str_free(&b);
 }
 
+// Of any length: names of templates are long.
+static void append_format(GrRecordKind kind, const char *fmt, va_list words) {
+    StrBuf text = {0};
+    gr_str_vaddf(&text, fmt, words);
+    if (text.data && !text.oom)
+        append_once(kind, text.data);
+    gr_str_free(&text);
+}
+
 void gr_session_notef(const char *fmt, ...) {
-    GR_FORMATTED(text, 1024, fmt);
-    append_once(GR_RECORD_NOTE, text);
+    va_list words;
+    va_start(words, fmt);
+    append_format(GR_RECORD_NOTE, fmt, words);
+    va_end(words);
 }
 
 void gr_session_remarkf(const char *fmt, ...) {
-    GR_FORMATTED(text, 1024, fmt);
-    append_once(GR_RECORD_REMARK, text);
+    va_list words;
+    va_start(words, fmt);
+    append_format(GR_RECORD_REMARK, fmt, words);
+    va_end(words);
 }
 
 void gr_session_verbose(const char *fmt, ...) {

@@ -44,8 +44,10 @@ bool gr_report_count(GrCountedVec *v, const char *text) {
 }
 
 #define ADD_TEXT(to)                                                                                         \
-    GR_FORMATTED(text, 1024, fmt);                                                                           \
-    char *copy = gr_arena_strdup(&r->arena, text);                                                           \
+    va_list words; /* of any length: names of templates are long */                                          \
+    va_start(words, fmt);                                                                                    \
+    char *copy = gr_arena_vprintf(&r->arena, fmt, words);                                                    \
+    va_end(words);                                                                                           \
     return copy && gr_report_count(to, copy) ? GR_OK : GR_ERR_NOMEM
 
 gr_status gr_report_reason(GrReport *r, const char *fmt, ...) { ADD_TEXT(&r->reasons); }

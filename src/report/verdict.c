@@ -16,16 +16,19 @@ typedef struct Judge {
     bool nomem;
 } Judge;
 
-static void add_reason(Judge *j, const char *text) {
-    char *copy = gr_arena_strdup(&j->report->arena, text);
+static void add_copy(Judge *j, char *copy) {
     if (!copy || !gr_report_count(&j->report->reasons, copy))
         j->nomem = true;
 }
 
+static void add_reason(Judge *j, const char *text) { add_copy(j, gr_arena_strdup(&j->report->arena, text)); }
+
 static void add_reasonf(Judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_reasonf(Judge *j, const char *fmt, ...) {
-    GR_FORMATTED(text, 1024, fmt);
-    add_reason(j, text);
+    va_list words;
+    va_start(words, fmt);
+    add_copy(j, gr_arena_vprintf(&j->report->arena, fmt, words));
+    va_end(words);
 }
 
 static bool was_remarked(const GrReport *r, const char *text) {

@@ -110,6 +110,22 @@ static void test_none(void **state) {
     gr_report_free(&r);
 }
 
+// A kernel's name may be longer than any buffer: of a reason nothing is cut off.
+static void test_long_names(void **state) {
+    (void)state;
+    GrReport r;
+    char name[5000];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    begin(&r);
+    assert_int_equal(gr_report_reason(&r, "kernel %s: why", name), GR_OK);
+    assert_int_equal(gr_report_remark(&r, "kernel %s: so", name), GR_OK);
+    assert_int_equal(gr_report_finish(&r, &rig_err), GR_OK);
+    assert_string_equal(r.reasons.data[0].text + strlen("kernel ") + strlen(name), ": why");
+    assert_string_equal(r.remarks.data[0].text + strlen("kernel ") + strlen(name), ": so");
+    gr_report_free(&r);
+}
+
 static void test_nonsense(void **state) {
     (void)state;
     GrReport r;
@@ -128,10 +144,8 @@ int main(void) {
     if (chdir(GOLDEN_DIR))
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_race),
-        cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_race),       cmocka_unit_test(test_misuse),   cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_names), cmocka_unit_test(test_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,14 @@ static const Case cases[] = {
     {"pointers", {1, 1, 1}, {8, 1, 1}, 0, "pi", {0, 60}, 12, 0, false},
     {"rotate", {1, 1, 1}, {4, 1, 1}, 0, "pppi", {0, 0, 0, 8}, 9, 0, false},
     {"captured", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 20}, 6, 0, false},
+    {"members", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 6}, 6, 0, false},
+    {"reached", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 5}, 6, 0, false},
+    {"advanced", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 5}, 6, 0, true},
+    {"renamed", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 5}, 6, 0, true},
+    {"later", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 7}, 8, 0, true},
+    {"swapped", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 7}, 8, 0, true},
+    {"filled", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 16}, 6, 0, true},
+    {"bounded", {1, 1, 1}, {16, 1, 1}, 0, "pi", {0, 4}, 6, 0, true},
 };
 
 // ---- What a thread really did ------------------------------------------------------------------------------------
@@ -181,6 +189,7 @@ typedef struct Thread {
     Unknown unknown[MOST_UNKNOWN];
     unsigned n_unknown;
     bool missing; // something that is not among the unknowns
+    bool free;    // a value that may be anything is among them
 } Thread;
 
 static uint64_t unknown(Thread *t, const GrSymbol *s) {
@@ -244,6 +253,7 @@ static void see_unknown(void *user, const GrSymbol *s) {
         open = open && t->unknown[k].sym != s;
     if (!open)
         return;
+    t->free |= s->kind == GR_SYM_FREE;
     assert_true(t->n_unknown < MOST_UNKNOWN);
     t->unknown[t->n_unknown++].sym = s;
 }
@@ -290,13 +300,28 @@ static bool follows(const GrAfters *list, const PtxStmt *barrier) {
     return false;
 }
 
+// Marks what of the execution is an access of that statement.
+static void find_all(const Run *r, const GrKernelAccess *a, const uint32_t *order, size_t n, bool *found) {
+    for (size_t k = 0; k < n; k++) {
+        const Seen *s = &r->seen.data[order[k]];
+        if (s->stmt == a->stmt && s->size == a->size && s->writes == a->writes)
+            found[order[k]] |= follows(&a->after[GR_REACH_BLOCK], s->barrier) &&
+                               follows(&a->after[GR_REACH_WARP], s->warp_barrier);
+    }
+}
+
 // Marks what of the execution is this access of this thread in some assignment. Returns whether all of the assignments really happened.
 static bool compare(const Run *r, const GrKernelAccess *a, Thread *t, const uint32_t *order, size_t n,
                     bool *found) {
     bool all = true;
-    uint64_t base = address(r, a->object);
     t->n_unknown = 0;
+    t->free = a->object->kind == GR_OBJECT_UNKNOWN;
     assert_true(gr_term_symbols(a->offset, see_unknown, t) && gr_term_symbols(a->guard, see_unknown, t));
+    if (t->free) {
+        find_all(r, a, order, n, found);
+        return false;
+    }
+    uint64_t base = address(r, a->object);
     for (unsigned k = 0; k < t->n_unknown; k++)
         t->unknown[k].value = 0;
     do {

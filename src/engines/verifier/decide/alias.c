@@ -65,6 +65,20 @@ static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
 // Dynamic shared memory is one, whatever it is called.
 static bool is_dynamic(const GrObject *o) { return is_shared(o) && (o->size == 0 || o->var->is_extern); }
 
+// nvcc -O0 makes a variable FUNCTION$NUMBER of a byte for an object of an empty class that has no value. The host knows nothing of it, so no pointer of the
+// host's can be to it.
+static bool is_placeholder(const GrBound *b, const GrObject *o) {
+    const PtxVar *v = o->kind == GR_OBJECT_GLOBAL ? o->var : NULL;
+    const char *dollar = v ? strrchr(v->name, '$') : NULL;
+    if (!dollar || v->size != 1 || v->init || v->is_visible || v->is_weak || v->is_extern || v->is_managed ||
+        !dollar[1] || dollar[1 + strspn(dollar + 1, "0123456789")])
+        return false;
+    char *function = strndup(v->name, (size_t)(dollar - v->name));
+    bool is = function && gr_ptx_find_func(b->model->func->module, function);
+    free(function);
+    return is;
+}
+
 // What is UNKNOWN has addresses for offsets.
 static bool is_unknown(const GrObject *o) { return o->kind == GR_OBJECT_UNKNOWN; }
 
@@ -92,7 +106,7 @@ static bool can_meet(GrBound *b, const GrMemory *x, const GrMemory *y) {
     for (size_t k = 0; ok && k < b->same.len; k++)
         ok = gr_vec_push(&terms, b->same.data[k]);
     gr_error err;
-    bool can = !ok || gr_pair_solve(b, &terms, NULL, &s, &err) != GR_OK || s.answer != GR_ANSWER_NO;
+    bool can = !ok || gr_pair_solve(b, &terms, NULL, true, &s, &err) != GR_OK || s.answer != GR_ANSWER_NO;
     gr_solved_free(&s);
     gr_vec_free(&terms);
     const GrMeeting met = {x->object, y->object, can};
@@ -139,6 +153,9 @@ GrAlias gr_bound_alias(GrBound *b, const GrMemory *x, const GrMemory *y, StrBuf 
         return GR_ALIAS_SAME;
     if (is_shared(o) && is_shared(p))
         return is_dynamic(o) && is_dynamic(p) ? GR_ALIAS_SAME : GR_ALIAS_APART;
+    if ((o->kind == GR_OBJECT_PARAM && is_placeholder(b, p)) ||
+        (p->kind == GR_OBJECT_PARAM && is_placeholder(b, o)))
+        return GR_ALIAS_APART;
     bool unknown = is_unknown(o) || is_unknown(p), escapes = b->model->shared_escapes;
     if (is_shared(o) != is_shared(p) && (!unknown || !escapes))
         return GR_ALIAS_APART;

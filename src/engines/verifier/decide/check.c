@@ -138,23 +138,34 @@ static gr_status see(void *user, GrVerdict *v, bool *settled, gr_error *err) {
     return gr_tell_open(&j->told, v, err);
 }
 
+static gr_status check_pair(Job *j, size_t i, size_t k, double until, gr_error *err) {
+    bool proved;
+    gr_status st = gr_pair_decide(&j->bound, i, k, &(GrPairUser){j, see}, &proved, err);
+    j->told.pairs[GR_PROVED] += proved;
+    if (st == GR_OK && j->c->set->explain)
+        st = gr_explain(&j->explained, &j->bound, i, k, proved, err);
+    double left = until - gr_seconds_now();
+    if (left < j->bound.seconds_left)
+        j->bound.seconds_left = left;
+    return st;
+}
+
+// Pairs of which it is not known whether they are of one memory come last: they are hardly ever proved, and should take no time from those that are.
 static gr_status check_pairs(Job *j, gr_error *err) {
     gr_status st = GR_OK;
-    size_t n = j->bound.accesses.len;
-    double until = gr_seconds_now() + j->bound.seconds_left;
-    for (size_t i = 0; i < n && st == GR_OK; i++)
-        for (size_t k = i; k < n && st == GR_OK; k++) {
-            bool proved;
-            if (!j->bound.accesses.data[i].a->writes && !j->bound.accesses.data[k].a->writes)
-                continue;
-            st = gr_pair_decide(&j->bound, i, k, &(GrPairUser){j, see}, &proved, err);
-            j->told.pairs[GR_PROVED] += proved;
-            if (st == GR_OK && j->c->set->explain)
-                st = gr_explain(&j->explained, &j->bound, i, k, proved, err);
-            double left = until - gr_seconds_now();
-            if (left < j->bound.seconds_left)
-                j->bound.seconds_left = left;
-        }
+    GrBound *b = &j->bound;
+    size_t n = b->accesses.len;
+    double until = gr_seconds_now() + b->seconds_left;
+    for (unsigned maybe = 0; maybe < 2; maybe++)
+        for (size_t i = 0; i < n && st == GR_OK; i++)
+            for (size_t k = i; k < n && st == GR_OK; k++) {
+                const GrBoundAccess *x = &b->accesses.data[i], *y = &b->accesses.data[k];
+                StrBuf why = {0};
+                if ((x->a->writes || y->a->writes) &&
+                    (gr_bound_alias(b, &x->memory, &y->memory, &why) == GR_ALIAS_MAYBE) == maybe)
+                    st = check_pair(j, i, k, until, err);
+                gr_str_free(&why);
+            }
     return st;
 }
 
@@ -163,7 +174,7 @@ static gr_status check_pairs(Job *j, gr_error *err) {
 // Facts that contradict each other prove nothing: the launch is never reached, or they are wrong.
 static gr_status is_reached(Job *j, bool *yes, gr_error *err) {
     GrSolved s = {0};
-    gr_status st = gr_pair_solve(&j->bound, &j->bound.same, NULL, &s, err);
+    gr_status st = gr_pair_solve(&j->bound, &j->bound.same, NULL, true, &s, err);
     *yes = s.answer != GR_ANSWER_NO;
     gr_solved_free(&s);
     return st;

@@ -312,7 +312,7 @@ static gr_status leaves_both(GrBound *more, size_t i, size_t j, bool *yes, gr_er
             ok = gr_vec_push(&terms, gr_term_of_thread(more->t, more->each.data[f], 1, false));
         ok = ok &&
              gr_vec_push(&terms, gr_term_of_thread(more->t, more->accesses.data[sides[k]].guard, 1, false));
-        st = ok ? gr_pair_solve(more, &terms, NULL, &s, err) : no_memory(err);
+        st = ok ? gr_pair_solve(more, &terms, NULL, false, &s, err) : no_memory(err);
         *yes = s.answer == GR_ANSWER_YES;
         gr_solved_free(&s);
         gr_vec_free(&terms);

@@ -72,7 +72,7 @@ gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
-gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrSolved *out,
+gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,
                         gr_error *err) {
     *out = (GrSolved){.answer = GR_ANSWER_UNKNOWN, .how = "the kernel's time is over"};
     for (size_t k = 0; k < terms->len; k++)
@@ -83,7 +83,7 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
     if (b->seconds_left <= 0)
         return GR_OK;
     double most = b->set->solver_seconds < b->seconds_left ? b->set->solver_seconds : b->seconds_left;
-    GrQuery q = {terms->data, terms->len, o, most, b->set->wrap};
+    GrQuery q = {terms->data, terms->len, o, most, b->set->wrap, any_model};
     gr_status st = gr_solve(b->solver, &q, out, err);
     b->seconds_left -= out->seconds;
     return st;
@@ -98,7 +98,7 @@ gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, s
         if (!terms[k] || !gr_vec_push(&all, terms[k]))
             st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
     if (st == GR_OK)
-        st = gr_pair_solve(b, &all, o, &s, err);
+        st = gr_pair_solve(b, &all, o, true, &s, err);
     *never = st == GR_OK && s.answer == GR_ANSWER_NO;
     gr_solved_free(&s);
     gr_vec_free(&all);
@@ -288,7 +288,7 @@ static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char *
 static gr_status decide_apart(GrBound *b, GrVerdict *v, const GrTermVec *terms, const char *why,
                               gr_error *err) {
     GrSolved s = {0};
-    gr_status st = gr_pair_solve(b, terms, NULL, &s, err);
+    gr_status st = gr_pair_solve(b, terms, NULL, true, &s, err);
     v->decision = s.answer == GR_ANSWER_NO ? GR_PROVED : GR_POSSIBLE;
     v->of_objects = true;
     if (s.answer != GR_ANSWER_NO)
@@ -338,7 +338,7 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
         gr_str_add(&v->why, "the size of an access is not known");
         goto done;
     }
-    GR_TRY(gr_pair_solve(b, &terms, &o, &s, err));
+    GR_TRY(gr_pair_solve(b, &terms, &o, n.n || doubt, &s, err));
     GR_TRY(judge(b, v, &s, &terms, &o, &n, doubt, err));
     if (v->decision == GR_SHOWN || v->decision == GR_POSSIBLE) {
         if (v->sides[0]->a->async || v->sides[1]->a->async) {

@@ -70,6 +70,7 @@ gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err
 // *never: no two such threads fulfil these n terms of theirs, and overlap as `o` says (NULL: whatever they touch). A term that is NULL: memory was out.
 gr_status gr_pair_never(GrBound *b, GrLevel level, const GrTerm *const *terms, size_t n, const GrOverlap *o,
                         bool *never, gr_error *err);
-gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, GrSolved *out, gr_error *err);
+gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, bool any_model, GrSolved *out,
+                        gr_error *err);
 
 #endif

@@ -98,7 +98,10 @@ static const GrTerm *cycled(KWalk *w, KPhi *p, const GrTerm *rounds) {
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p) {
     const GrTerm *rounds = gr_term_sym(w->t, p->loop->loop->counter);
     switch (p->kind) {
-    case KPHI_OPEN: break;
+    case KPHI_OPEN:
+        if (w->assumes && !p->changes && p->start)
+            return p->start;
+        break;
     case KPHI_SAME: return p->start;
     case KPHI_STEP: {
         if (p->bits < 8)
@@ -260,27 +263,34 @@ void gr_phi_facts(KWalk *w) {
 // ---- After a walk --------------------------------------------------------------------------------------------------
 
 // Who follows the value from round to round has lost it here. What local memory holds has been noted as it was stored.
-static void lose(KWalk *w, const KPhi *p, const GrTerm *next) {
+void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next) {
     if (p->var >= w->f->n_regs)
         return;
     gr_walk_escape(w, p->start);
     gr_walk_escape(w, next);
 }
 
-static bool classify(KWalk *w, KPhi *p) {
+const GrTerm *gr_phi_next(KWalk *w, const KPhi *p) {
     const GrTerm *next = NULL;
     for (size_t k = 0; k < p->loop->latches.len; k++) {
         const GrTerm *v = gr_walk_at_end(w, p->loop->latches.data[k], p->var, p->off, p->size, p->bits);
         if (v && next && v != next) { // rounds end differently
-            lose(w, p, v);
-            lose(w, p, next);
+            gr_phi_lose(w, p, v);
+            gr_phi_lose(w, p, next);
         }
         if (!v || (next && v != next))
-            return false;
+            return NULL;
         next = v;
     }
+    return next;
+}
+
+static bool classify(KWalk *w, KPhi *p) {
+    const GrTerm *next = gr_phi_next(w, p);
+    if (!next)
+        return false;
     p->next = next;
-    if (p->kind != KPHI_OPEN || !next)
+    if (p->kind != KPHI_OPEN)
         return false;
     if (next == p->now) {
         p->kind = KPHI_SAME;
@@ -294,8 +304,7 @@ static bool classify(KWalk *w, KPhi *p) {
         if (!p->function)
             w->nomem = true;
     } else {
-        // Whoever follows the value from round to round has lost it here.
-        lose(w, p, next);
+        gr_phi_lose(w, p, next);
         return false;
     }
     return true;

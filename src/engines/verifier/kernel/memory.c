@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — loads, stores, atomics and copies: what they access, and what they leave in registers and local memory.
 #include "engines/verifier/kernel/exec.h"
+#include "engines/verifier/kernel/range.h"
 
 static void add_gap(KWalk *w, const KStmt *s, const GrGap *g) {
     for (size_t k = 0; k < w->out->gaps.len; k++)
@@ -153,7 +154,7 @@ static const GrTerm *loaded(KWalk *w, const KStmt *s, const KTarget *to, unsigne
     bool constant = o->var && o->var->space == PTX_CONST;
     bool global = (o->kind == GR_OBJECT_PARAM || o->kind == GR_OBJECT_GLOBAL) && !is_changing(w, o);
     global = global && !is_strong(s->stmt.instr); // who loads so expects others to change it
-    if (size <= 8 && (constant || (w->walk && global && !o->written && !w->unknown_written_before))) {
+    if (size <= 8 && (constant || (!w->blind && global && !o->written && !w->unknown_written_before))) {
         const GrTerm *off =
             gr_term_2(w->t, GR_TERM_ADD, to->offset, gr_term_const(w->t, 64, (uint64_t)element * size));
         return gr_term_read(w->t, bits, o->symbol, off);
@@ -196,13 +197,25 @@ static void load(KWalk *w, const KStmt *s) {
 
 // ---- Stores ---------------------------------------------------------------------------------------------------------
 
+// To one of the bytes that the index allows. Members of a structure that lie before and behind an array keep what they have.
+static void store_at_index(KWalk *w, const KStmt *s, const KTarget *to, int64_t bytes) {
+    const GrTerm *guard =
+        gr_bool_and(w->t, gr_bool_and(w->t, w->guard[s->block], gr_predicate(w, s)), to->when);
+    GrRange r = gr_term_range(to->offset, guard);
+    bool wide = r.low < INT32_MIN || r.high > INT32_MAX;
+    int64_t low = r.low < INT32_MIN ? INT32_MIN : r.low, high = wide ? INT32_MAX : r.high + bytes - 1;
+    gr_walk_clobber_range(w, s, to->local, low, high);
+    for (size_t k = 0; k < to->local->pieces.len; k++) { // from the frame's begin on
+        const KVar *v = to->local->pieces.data[k];
+        gr_walk_clobber_range(w, s, v, low - v->start, high - v->start);
+    }
+}
+
 static void store_local(KWalk *w, const KStmt *s, const KTarget *to, const PtxOperand *src, uint32_t size,
                         unsigned n, bool sure) {
     int64_t at = 0;
     if (!constant_offset(to, &at)) {
-        gr_walk_clobber(w, s, to->local);
-        for (size_t k = 0; k < to->local->pieces.len; k++) // from the frame's begin on: any of it
-            gr_walk_clobber(w, s, to->local->pieces.data[k]);
+        store_at_index(w, s, to, (int64_t)size * n);
         return;
     }
     for (unsigned e = 0; e < n; e++) {

@@ -145,7 +145,7 @@ static gr_status finish(KWalk *w, gr_error *err) {
             (k < w->written.len && w->written.data[k]) || (w->unknown_written && o->kind != GR_OBJECT_SHARED);
     }
     w->out->shared_escapes = w->shared_escaped;
-    w->out->walks = w->walk + 1;
+    w->out->walks = w->walk;
     gr_phi_facts(w);
     bool ok = know(w) && !w->nomem;
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { DEEPEST = 300 };
+enum { DEEPEST = 300, FURTHEST = 1 << 29 };
 
 uint32_t gr_walk_reg_bits(const PtxReg *r) {
     uint32_t bits = gr_ptx_type_bits(r->type) * (r->vec ? r->vec : 1);
@@ -101,12 +101,12 @@ static bool meets(const KWalk *w, const KDef *d, Ask a) {
         return !is_reg(w, a.var) && w->f->vars.data[a.var - w->f->n_regs]->local &&
                w->escaped_before[a.var - w->f->n_regs] >=
                    (d->var == (uint32_t)GR_VAR_KEPT ? K_KEPT : K_ESCAPED);
-    return d->var == a.var && (d->all || (d->off < a.off + a.size && a.off < d->off + d->size));
+    return d->var == a.var && d->off < a.off + a.size && a.off < d->off + d->size;
 }
 
 // The value where the assignment numbered n, which meets the bytes asked for, has just been made.
 static const GrTerm *assigned(KWalk *w, uint32_t block, size_t n, const KDef *d, Ask a) {
-    if (!d->value || d->all)
+    if (!d->value)
         return anything(w, d->stmt, 3, a, "local memory");
     if (d->off <= a.off && a.off + a.size <= d->off + d->size)
         return is_reg(w, a.var) ? d->value : part(w, d->value, (uint32_t)(a.off - d->off), a.size);
@@ -136,7 +136,7 @@ static bool between(KWalk *w, uint32_t block, const KNotes *notes, Ask a, bool r
     uint32_t up = g->blocks[block].idom;
     for (size_t k = 0; k < notes->list.len; k++) {
         const KNote *n = &notes->list.data[k];
-        if (!reg && !n->all && !(n->off < a.off + a.size && a.off < n->off + n->size))
+        if (!reg && !(n->off < a.off + a.size && a.off < n->off + n->size))
             continue;
         if (n->block != up && g->blocks[n->block].rpo < g->blocks[block].rpo &&
             gr_flat_dominates(w->f, up, n->block))
@@ -157,7 +157,7 @@ static bool assigned_between(KWalk *w, uint32_t block, Ask a) {
 static bool in_loop(const KWalk *w, const KLoop *l, const KNotes *notes, Ask a, bool reg) {
     for (size_t k = 0; k < notes->list.len; k++) {
         const KNote *n = &notes->list.data[k];
-        if ((reg || n->all || (n->off < a.off + a.size && a.off < n->off + n->size)) &&
+        if ((reg || (n->off < a.off + a.size && a.off < n->off + n->size)) &&
             gr_flat_in_loop(w->f, l, n->block))
             return true;
     }
@@ -168,7 +168,7 @@ static bool changed_in(const KWalk *w, const KLoop *l, Ask a) {
     if (is_reg(w, a.var))
         return in_loop(w, l, &w->assigns[a.var], a, true);
     size_t v = a.var - w->f->n_regs;
-    if (!w->walk)
+    if (w->blind)
         return true;
     return in_loop(w, l, &w->notes_before[v], a, false) ||
            (w->escaped_before[v] >= K_ESCAPED && in_loop(w, l, &w->notes_before[w->n_vars], a, true)) ||
@@ -238,7 +238,6 @@ static KPhi *phi_of(KWalk *w, const KLoop *l, Ask a) {
     p->off = a.off;
     p->size = a.size;
     p->bits = a.bits;
-    p->walk = UINT32_MAX;
     return p;
 }
 
@@ -330,7 +329,7 @@ static bool note(KWalk *w, size_t v, KNote n) {
     KNotes *list = &w->notes[v];
     if (list->list.len) {
         const KNote *last = &list->list.data[list->list.len - 1];
-        if (last->block == n.block && last->off == n.off && last->size == n.size && last->all == n.all)
+        if (last->block == n.block && last->off == n.off && last->size == n.size)
             return true;
     }
     bool ok = gr_vec_push(&list->list, n);
@@ -344,8 +343,8 @@ void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_
 }
 
 static void clobber(KWalk *w, const KStmt *s, uint32_t var, size_t notes) {
-    push_def(w, s, (KDef){.var = var, .all = true});
-    note(w, notes, (KNote){.block = s->block, .all = true});
+    push_def(w, s, (KDef){.var = var, .off = -FURTHEST, .size = 2 * FURTHEST});
+    note(w, notes, (KNote){.block = s->block, .off = -FURTHEST, .size = 2 * FURTHEST});
 }
 
 void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v) {
@@ -353,6 +352,16 @@ void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v) {
         clobber(w, s, w->f->n_regs + v->id, v->id);
     else
         clobber(w, s, (uint32_t)GR_VAR_ESCAPED, w->n_vars);
+}
+
+void gr_walk_clobber_range(KWalk *w, const KStmt *s, const KVar *v, int64_t low, int64_t high) {
+    low = low < -FURTHEST ? -FURTHEST : low;
+    high = high >= FURTHEST ? FURTHEST - 1 : high;
+    if (low > high) // in no variable
+        return;
+    uint32_t size = (uint32_t)(high + 1 - low);
+    push_def(w, s, (KDef){.var = w->f->n_regs + v->id, .off = low, .size = size});
+    note(w, v->id, (KNote){.block = s->block, .off = low, .size = size});
 }
 
 void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address) {

@@ -18,11 +18,10 @@ enum { GR_VAR_ESCAPED = -2, GR_VAR_KEPT = -3 };
 
 typedef struct KDef { // an assignment
     uint32_t
-        var;  // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known
-    bool all; // of the variable, at an unknown place
+        var; // a register's number; n_regs + KVar.id; GR_VAR_ESCAPED or _KEPT: all of which that is known
     int64_t off;
     uint32_t size;
-    const GrTerm *value; // NULL: anything
+    const GrTerm *value; // NULL: anything, somewhere in these bytes
     const KStmt *stmt;
 } KDef;
 
@@ -50,13 +49,13 @@ typedef struct KPhi { // what a loop changes
     struct KPhi *turn[4];   // those that it changes places with: in round k it is what number k was at first
     uint32_t n_cycle;
     const GrTerm *start, *now, *next; // in this walk; next: as a round leaves it
-    unsigned walk;                    // the last one that asked
+    unsigned walk;                    // the last one that asked; 0: none
+    bool changes;                     // no longer taken for the same (assume.c)
 } KPhi;
 
 typedef struct KNote { // an assignment of local memory in the walk before
     uint32_t block, size;
     int64_t off;
-    bool all;
 } KNote;
 
 typedef struct KNotes {
@@ -67,7 +66,9 @@ typedef struct KWalk {
     KFlat *f;
     GrTerms *t;
     GrKernelModel *out;
-    unsigned walk; // 0: the first
+    unsigned walk; // from 1
+    bool blind;    // no walk before says anything
+    bool assumes;  // what loops change is taken for the same, as long as nothing speaks against it (assume.c)
     // Registers.
     const GrTerm **reg;   // of those with one assignment
     uint32_t *n_assigns;  // by register
@@ -98,6 +99,8 @@ typedef struct KWalk {
 
 gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out);
 gr_status gr_walk_begin(KWalk *w); // the next walk
+// What can be reached from memory whose address may be anywhere may be known anywhere, too.
+void gr_walk_spread(KWalk *w);
 void gr_walk_free(KWalk *w);
 
 // A FREE symbol for value number `slot` of a statement; the same in every walk. `why`: for people.
@@ -106,7 +109,9 @@ const GrTerm *gr_walk_free_value(KWalk *w, const KStmt *s, uint64_t slot, uint32
 void gr_walk_set_reg(KWalk *w, const KStmt *s, const PtxReg *r, const GrTerm *value); // of any width: resized
 const GrTerm *gr_walk_reg(KWalk *w, const KStmt *s, const PtxReg *r);
 void gr_walk_store(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size, const GrTerm *value);
-void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v);            // NULL: all that escaped
+void gr_walk_clobber(KWalk *w, const KStmt *s, const KVar *v); // NULL: all that escaped
+// Something of the bytes low to high of a variable.
+void gr_walk_clobber_range(KWalk *w, const KStmt *s, const KVar *v, int64_t low, int64_t high);
 void gr_walk_clobber_at(KWalk *w, const KStmt *s, const GrTerm *address); // a store to what is not known
 const GrTerm *gr_walk_load(KWalk *w, const KStmt *s, const KVar *v, int64_t off, uint32_t size);
 // The address of what is in the term may be known elsewhere from here on.
@@ -132,12 +137,19 @@ bool gr_walk_is_forward(const KWalk *w, uint32_t from, uint32_t to);
 const GrTerm *gr_walk_left(KWalk *w, const KLoop *l);
 
 gr_status gr_walk_all(KWalk *w, gr_error *err); // walk.c
-gr_status gr_order(KWalk *w);                   // order.c, after the last walk
+gr_status gr_walk_once(KWalk *w, gr_error *err);
+// What local memory keeps while a loop goes round, though single walks lose it. *holds: something was found, and the next walk may use what this one knows; else
+// it must be blind.
+gr_status gr_assume(KWalk *w, bool *holds, gr_error *err); // assume.c
+gr_status gr_order(KWalk *w);                              // order.c, after the last walk
 
 // ---- Recurrences (induction.c) -------------------------------------------------------------------------------------
 
 // What a phi is in this walk, from its start value.
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
+// What each round leaves of it; NULL: not the same each time. Who follows a register from round to round has then lost what is in it.
+const GrTerm *gr_phi_next(KWalk *w, const KPhi *p);
+void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next);
 // When a walk is over: what its phis are. True: something new was found.
 bool gr_phi_classify(KWalk *w);
 // When a walk is over: KLoop.again. True: something new.

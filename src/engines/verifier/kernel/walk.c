@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_WALKS = 5, MOST_TERMS = 3000000 };
+enum { LEAST_WALKS = 3, MOST_WALKS = 5, MOST_TERMS = 3000000 };
 
 static bool note_assign(KWalk *w, const KStmt *s, const PtxOperand *o) {
     for (unsigned k = 0; k < o->n_sub; k++)
@@ -15,7 +15,7 @@ static bool note_assign(KWalk *w, const KStmt *s, const PtxOperand *o) {
     uint32_t r = gr_flat_reg(s, o->reg);
     w->n_assigns[r]++;
     w->assign[r] = s;
-    return gr_vec_push(&w->assigns[r].list, ((KNote){.block = s->block, .all = true}));
+    return gr_vec_push(&w->assigns[r].list, ((KNote){.block = s->block}));
 }
 
 gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
@@ -71,11 +71,16 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
     w->holds_before = calloc(w->n_vars + 1, sizeof *w->holds_before);
     if (!w->notes || !w->notes_before || !w->escaped || !w->escaped_before || !w->holds || !w->holds_before)
         return GR_ERR_NOMEM;
-    for (size_t k = 0; k < w->n_vars; k++) { // before the first walk nothing is known
-        w->escaped[k] = K_ESCAPED;
-        w->holds[k] = true;
-    }
     return GR_OK;
+}
+
+void gr_walk_spread(KWalk *w) {
+    bool reached = false;
+    for (size_t k = 0; k < w->n_vars; k++)
+        reached |= w->escaped[k] == K_ESCAPED && w->holds[k];
+    for (size_t k = 0; reached && k < w->n_vars; k++)
+        if (w->escaped[k])
+            w->escaped[k] = K_ESCAPED;
 }
 
 gr_status gr_walk_begin(KWalk *w) {
@@ -87,10 +92,7 @@ gr_status gr_walk_begin(KWalk *w) {
     KNotes *swap = w->notes_before;
     w->notes_before = w->notes;
     w->notes = swap;
-    // What can be reached from memory whose address may be anywhere may be known anywhere, too.
-    bool reached = false;
-    for (size_t k = 0; k < w->n_vars; k++)
-        reached |= w->escaped[k] == K_ESCAPED && w->holds[k];
+    gr_walk_spread(w);
     uint8_t *escaped = w->escaped_before;
     bool *holds = w->holds_before;
     w->escaped_before = w->escaped;
@@ -98,14 +100,16 @@ gr_status gr_walk_begin(KWalk *w) {
     w->escaped = escaped;
     w->holds = holds;
     for (size_t k = 0; k < w->n_vars; k++) {
-        if (reached && w->escaped_before[k])
+        if (w->blind) {
             w->escaped_before[k] = K_ESCAPED;
+            w->holds_before[k] = true;
+        }
         w->escaped[k] = 0;
         w->holds[k] = false;
     }
     for (size_t k = 0; k < w->n_vars + 2; k++)
         w->notes[k].list.len = 0;
-    for (size_t k = 0; w->walk && k < w->out->objects.len; k++)
+    for (size_t k = 0; !w->blind && k < w->out->objects.len; k++)
         w->out->objects.data[k]->written = k < w->written.len && w->written.data[k];
     w->written.len = 0;
     w->unknown_written_before = w->unknown_written;
@@ -180,32 +184,54 @@ static void step(KWalk *w, const KStmt *s) {
         gr_exec_alu(w, s);
 }
 
-gr_status gr_walk_all(KWalk *w, gr_error *err) {
+gr_status gr_walk_once(KWalk *w, gr_error *err) {
     const Cfg *g = &w->f->cfg;
-    bool more = true;
-    for (w->walk = 0; more; w->walk++) {
-        gr_walk_begin(w);
-        for (uint32_t k = 0; k < g->n_order; k++) {
-            uint32_t b = g->order[k];
-            gr_walk_enter(w, b);
-            for (PtxStmt *s = g->blocks[b].first; s; s = s == g->blocks[b].last ? NULL : s->next)
-                if (s->kind == PTX_INSTR)
-                    step(w, (const KStmt *)s);
-            if (w->nomem)
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-            if (w->t->n_terms > MOST_TERMS)
-                w->limit = "too many terms";
-            if (w->limit)
-                return gr_fail(err, GR_ERR_LIMIT, "%s: %s", w->f->frames.data[0]->func->name, w->limit);
-        }
-        more = gr_phi_classify(w);
-        more |= gr_loops_again(w);
+    w->walk++;
+    gr_walk_begin(w);
+    for (uint32_t k = 0; k < g->n_order; k++) {
+        uint32_t b = g->order[k];
+        gr_walk_enter(w, b);
+        for (PtxStmt *s = g->blocks[b].first; s; s = s == g->blocks[b].last ? NULL : s->next)
+            if (s->kind == PTX_INSTR)
+                step(w, (const KStmt *)s);
         if (w->nomem)
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        // The first walk takes all memory as written, and all local memory as known elsewhere.
-        more = (more || w->walk < 2) && w->walk + 1 < MOST_WALKS;
-        if (!more)
-            break;
+        if (w->t->n_terms > MOST_TERMS)
+            w->limit = "too many terms";
+        if (w->limit)
+            return gr_fail(err, GR_ERR_LIMIT, "%s: %s", w->f->frames.data[0]->func->name, w->limit);
     }
     return GR_OK;
+}
+
+// Walks until nothing new is found. Of a blind one little is known to the second, and what that finds out helps the third.
+static gr_status walk_on(KWalk *w, gr_error *err) {
+    unsigned least = w->blind ? LEAST_WALKS : 1;
+    for (unsigned n = 1;; n++) {
+        gr_status st = gr_walk_once(w, err);
+        if (st != GR_OK)
+            return st;
+        bool more = gr_phi_classify(w);
+        more |= gr_loops_again(w);
+        w->blind = false;
+        if (w->nomem)
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+        if (n == MOST_WALKS || (n >= least && !more))
+            return GR_OK;
+    }
+}
+
+gr_status gr_walk_all(KWalk *w, gr_error *err) {
+    w->blind = true;
+    gr_status st = walk_on(w, err);
+    bool lost = false, holds;
+    for (size_t k = 0; k < w->phi_list.len; k++) {
+        const KPhi *p = w->phi_list.data[k];
+        lost |= p->walk == w->walk && p->kind == KPHI_OPEN && p->var >= w->f->n_regs;
+    }
+    if (st != GR_OK || !lost)
+        return st;
+    st = gr_assume(w, &holds, err);
+    w->blind = !holds;
+    return st == GR_OK ? walk_on(w, err) : st;
 }

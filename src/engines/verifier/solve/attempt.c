@@ -40,8 +40,11 @@ void gr_attempt_why(GrAttempt *a, const char *fmt, ...) {
 static void answer(GrAttempt *a, GrAnswer what, const char *how) {
     if (what == GR_ANSWER_UNKNOWN)
         return; // the last reason said why
-    tell(a->out, what == GR_ANSWER_NO ? GR_MESSAGE_NO : GR_MESSAGE_YES, how, strlen(how));
-    if (what == GR_ANSWER_NO)
+    int kind = what == GR_ANSWER_NO     ? GR_MESSAGE_NO
+               : what == GR_ANSWER_OPEN ? GR_MESSAGE_OPEN
+                                        : GR_MESSAGE_YES;
+    tell(a->out, kind, how, strlen(how));
+    if (what != GR_ANSWER_YES)
         return;
     GrMessage m = {.kind = GR_MESSAGE_MODEL}; // goes to the end
     if (!gr_child_write(a->out, &m, sizeof m) || !gr_model_write(&a->model, a->out))

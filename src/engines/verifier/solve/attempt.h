@@ -22,7 +22,7 @@ typedef struct GrAttempt {
 
 // Begins every message of the child; `len` bytes follow.
 typedef struct GrMessage {
-    enum { GR_MESSAGE_WHY, GR_MESSAGE_NO, GR_MESSAGE_YES, GR_MESSAGE_MODEL } kind;
+    enum { GR_MESSAGE_WHY, GR_MESSAGE_NO, GR_MESSAGE_OPEN, GR_MESSAGE_YES, GR_MESSAGE_MODEL } kind;
     uint32_t len;
 } GrMessage;
 
@@ -52,7 +52,7 @@ bool gr_attempt_model(GrAttempt *a,
 // Bit strings: exact. NO and YES are final. `cap` > 0: symbols of the launch are at most that (NO means nothing then).
 GrAnswer gr_attempt_bits(GrAttempt *a, unsigned ms, int64_t cap);
 
-// Integers: NO means unless something wraps, YES is final. *how: static text. *opaque: of UNKNOWN a term that is no polynomial, or NULL.
+// Integers: NO means unless something wraps, YES and OPEN are final. *how: static text. *opaque: of UNKNOWN a term that is no polynomial, or NULL.
 GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaque);
 
 #endif

@@ -82,6 +82,7 @@ static bool put_question(Writer *w, const GrCache *c, const GrTerms *t, const Gr
     number(&w->out, strlen(c->version));
     gr_str_add(&w->out, c->version);
     number(&w->out, q->wrap);
+    number(&w->out, q->any_model);
     for (size_t k = 0; k < q->n_terms; k++) {
         uint32_t n = put_term(w, q->terms[k]);
         number(&w->out, 3);
@@ -172,7 +173,7 @@ static bool take_answer(const char *data, size_t len, const Writer *w, const GrT
     if (head[1] >= sizeof hows / sizeof *hows || head[2] != w->n_symbols || head[3] > left)
         return false;
     *out = (GrSolved){.answer = (GrAnswer)head[0], .how = hows[head[1]]};
-    if (head[0] == GR_ANSWER_NO)
+    if (head[0] == GR_ANSWER_NO || head[0] == GR_ANSWER_OPEN)
         return !left;
     if (head[0] != GR_ANSWER_YES || left != head[2] + 4 * head[3])
         return false;

@@ -212,6 +212,10 @@ GrAnswer gr_attempt_integers(GrAttempt *a, const char **how, const GrTerm **opaq
             return GR_ANSWER_UNKNOWN;
         if (r == Z3_L_FALSE)
             return GR_ANSWER_NO;
+        if (r == Z3_L_TRUE && a->q->any_model && gr_attempt_model(a, value_of, &m))
+            return GR_ANSWER_YES;
+        if (r == Z3_L_TRUE && a->q->any_model && !s->r.opaque)
+            return GR_ANSWER_OPEN;
         *how = "small scope";
         if (try_guesses(s, &equations, FIRST_MS, &guess, &chance))
             return GR_ANSWER_YES;

@@ -93,6 +93,8 @@ static void understand(const GrChildResult *r, GrSolved *out, char *text, size_t
         snprintf(text, size, "%.*s", (int)m.len, r->data + at);
         if (m.kind == GR_MESSAGE_NO)
             out->answer = GR_ANSWER_NO;
+        if (m.kind == GR_MESSAGE_OPEN)
+            out->answer = GR_ANSWER_OPEN;
         at += m.len;
     }
 }

@@ -13,8 +13,9 @@
 struct GrCache; // cache.h
 
 typedef enum GrAnswer {
-    GR_ANSWER_NO,      // they cannot hold at once
-    GR_ANSWER_YES,     // they can: the model says how
+    GR_ANSWER_NO,  // they cannot hold at once
+    GR_ANSWER_YES, // they can: the model says how
+    GR_ANSWER_OPEN, // of GrQuery.any_model: integers can, and whether a machine's numbers can was not looked for
     GR_ANSWER_UNKNOWN, // out of time or memory, or what a term says is more than the solver decides
 } GrAnswer;
 
@@ -30,6 +31,7 @@ typedef struct GrQuery {
     const GrOverlap *overlap; // NULL: none
     double seconds;           // 0: 5
     bool wrap;                // bit strings: 32-bit arithmetic may wrap
+    bool any_model;           // nobody reads the model: the first one will do, and OPEN is an answer
 } GrQuery;
 
 typedef struct GrSolverModel {

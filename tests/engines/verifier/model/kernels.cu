@@ -329,6 +329,119 @@ __global__ void shifted(int *a, int *b, int *c, int rounds)
     }
 }
 
+struct Member {
+    int *at;
+    int number, list[4];
+    int *last;
+};
+
+struct Outer {
+    struct Member *inner;
+    int list[4], *number, *target;
+};
+
+// An index stays in its array: members before and behind keep what they have.
+__global__ void members(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    for (int i = 0; i < n; i++) {
+        m.list[i & 3] = i;
+        m.at[m.number + i * 16] = 1;
+        m.last[m.number + i * 16] = 2;
+    }
+}
+
+// The pointer that a store in the loop goes through lies in local memory itself.
+__global__ void reached(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    struct Outer o = {&m, {}, &m.number, &m.list[1]};
+    for (int i = 0; i < n; i++) {
+        o.inner->list[i & 3] = i;
+        o.list[i & 1] = i;
+        o.inner->at[o.inner->number + i * 16] = 1;
+        for (int k = 0; k < 2; k++) {
+            o.inner->list[k] = 7;
+            o.inner->last[*o.number + k * 16] = 2;
+        }
+    }
+}
+
+__global__ void advanced(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    struct Outer o = {&m};
+    for (int i = 0; i < n; i++) {
+        o.inner->list[i & 3] = i;
+        o.inner->at[o.inner->number] = 1;
+        o.inner->at += 16;
+    }
+    o.inner->at[512 + o.inner->number] = 2;
+}
+
+// What does change, by another name.
+__global__ void renamed(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    struct Outer o = {&m, {}, &m.number};
+    for (int i = 0; i < n; i++) {
+        o.inner->at[o.inner->number] = 1;
+        *o.number = i * 16 + threadIdx.x;
+    }
+    o.inner->last[m.number] = 2;
+}
+
+// What changes in a later round only, because something else has changed in the round before.
+__global__ void later(int *a, int n)
+{
+    int other = 0;
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    struct Outer o = {&m, {}, &other, &other};
+    for (int i = 0; i < n; i++) {
+        m.at[m.number] = 1;
+        *o.target = i * 16;
+        o.target = o.number;
+        if (i == 1)
+            o.number = &m.number;
+    }
+    m.at[m.number + 512] = 2;
+}
+
+// The object that is worked on changes.
+__global__ void swapped(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x}, l = {a + 512, (int)threadIdx.x + 16};
+    struct Outer o = {&m};
+    for (int i = 0; i < n; i++) {
+        o.inner->at[o.inner->number + i * 32] = 1;
+        if (i == 2)
+            o.inner = &l;
+    }
+    o.inner->at[o.inner->number + 480] = 3;
+}
+
+// An index that leaves its array by a bound that is not constant.
+__global__ void bounded(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    int *list = &m.number;
+    for (int i = 0; i <= n; i++)
+        list[i] = i + threadIdx.x;
+    m.at[m.number] = 1;
+    m.last[m.list[3] * 16] = 2;
+}
+
+// Up to the last element, which is the last of another array.
+__global__ void filled(int *a, int n)
+{
+    struct Member m = {a, (int)threadIdx.x, {}, a + 256};
+    int *list = &m.number;
+    for (int i = 0; i < 5; i++)
+        list[i] = i * n + threadIdx.x;
+    m.at[m.list[3]] = 1;
+    m.last[threadIdx.x] = 2;
+}
+
 // Only modelled.
 __global__ void lock(int *l, int *d)
 {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// range — between which numbers a value lies, by a quick look at its term.
+#ifndef GR_VERIFIER_RANGE_H
+#define GR_VERIFIER_RANGE_H
+
+#include "engines/verifier/term/term.h"
+
+typedef struct GrRange { // both in it
+    int64_t low, high;
+} GrRange;
+
+// Of the term, read as signed, where `guard` holds (1 bit; NULL: nothing is known). Machine arithmetic: what may wrap is in the whole range of its width.
+GrRange gr_term_range(const GrTerm *a, const GrTerm *guard);
+
+#endif
