@@ -200,7 +200,7 @@ class Sources(unittest.TestCase):
         return path
 
     def test_what_orders_nothing_proves_nothing(self):
-        for name in ("wrong_locks.cu", "wrong_flags.cu", "wrong_generations.cu", "wrong_leaders.cu", "wrong_barriers.cu", "wrong_grids.cu", "wrong_pointers.cu",
+        for name in ("wrong_locks.cu", "wrong_flags.cu", "wrong_begin.cu", "wrong_generations.cu", "wrong_leaders.cu", "wrong_barriers.cu", "wrong_grids.cu", "wrong_pointers.cu",
                      "kernel_pointers.cu"):
             kernels = set(re.findall(r"__global__ void (\w+)", (PROGRAMS / name).read_text()))
             report = check("--no-cache", "--replay", "no", PROGRAMS / name)

@@ -4,6 +4,7 @@
 
 #include "engines/verifier/build/build.h"
 #include "engines/verifier/build/compilers.h"
+#include "engines/verifier/decide/changing.h"
 #include "engines/verifier/decide/events.h"
 #include "engines/verifier/decide/explain.h"
 #include "engines/verifier/decide/launched.h"
@@ -264,10 +265,49 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
     c->since = now;
 }
 
+// The kernel under the launch: as it is, or as it is where pointers of the launch may be to one memory. *own: such a model, which the bound then has.
+static gr_status bind(Job *j, const GrKernelModel *m, const GrHostLaunch *l, GrKernelModel *own,
+                      gr_error *err) {
+    Check *c = j->c;
+    GrObjects changing = {0};
+    gr_status st;
+    GR_TRY(gr_bound_init(&j->bound, &c->terms, m, l, c->set, c->solver, err));
+    j->bound.seconds_left = kernel_seconds;
+    for (size_t before = 0;; before = changing.len) {
+        GR_TRY(gr_changing(&j->bound, c->to->arena, &changing, err));
+        if (changing.len == before)
+            break;
+        GrKernelModel next = {0};
+        gr_error why;
+        double left = j->bound.seconds_left;
+        st = gr_kernel_model_changing(&c->terms, j->unit->of->linked, m->func, 0, changing.data, changing.len,
+                                      &next, &why);
+        if (st != GR_OK)
+            gr_kernel_model_free(&next);
+        if (st == GR_ERR_LIMIT) { // pairs that hang on such a load are unknown then (pair.c)
+            st = GR_OK;
+            break;
+        }
+        if (st != GR_OK) {
+            *err = why;
+            break;
+        }
+        gr_bound_free(&j->bound);
+        gr_kernel_model_free(own);
+        *own = next;
+        GR_TRY(gr_bound_init(&j->bound, &c->terms, own, l, c->set, c->solver, err));
+        j->bound.seconds_left = left;
+    }
+done:
+    gr_vec_free(&changing);
+    return st;
+}
+
 // *open: something of it is not decided.
 static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
                               GrToldAll *all, bool *open, gr_error *err) {
     gr_status st;
+    GrKernelModel own = {0};
     Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .unit = u->of}};
     bool reached;
     StrBuf where = {0};
@@ -278,8 +318,9 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     }
     j.told = (GrTold){
         .to = c->to, .file = u->file, .launch = where.data ? where.data : "", .model = m, .all = all};
-    GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
-    j.bound.seconds_left = kernel_seconds;
+    GR_TRY(bind(&j, m, l, &own, err));
+    m = j.bound.model;
+    j.told.model = m;
     const char *misfit = gr_launched_misfit(m->func, l);
     if (misfit) {
         *open = true;
@@ -310,6 +351,7 @@ done:
     gr_str_free(&where);
     gr_replays_free(&j.replays);
     gr_bound_free(&j.bound);
+    gr_kernel_model_free(&own);
     return st;
 }
 

@@ -2,6 +2,7 @@
 // pair — two accesses, class of threads by class: trivial answers, then the solver, then what its model is worth.
 #include "engines/verifier/decide/pair.h"
 
+#include "engines/verifier/decide/changing.h"
 #include "engines/verifier/decide/locks.h"
 #include "engines/verifier/decide/order.h"
 
@@ -156,15 +157,10 @@ static const GrObject *object_of(const GrKernelModel *m, const GrSymbol *s) {
 }
 
 static void find_writer(Needs *n, const GrObject *o) {
-    const GrMemory m = gr_bound_memory(n->b, o);
-    for (size_t k = 0; k < n->b->accesses.len; k++) {
-        const GrBoundAccess *x = &n->b->accesses.data[k];
-        StrBuf why = {0};
-        if (x->a->writes && gr_bound_alias(n->b, &m, &x->memory, &why) != GR_ALIAS_APART) {
-            n->changed = o;
-            n->by = x->memory.object;
-        }
-        gr_str_free(&why);
+    const GrObject *by = gr_writer_of(n->b, o);
+    if (by) {
+        n->changed = o;
+        n->by = by;
     }
 }
 

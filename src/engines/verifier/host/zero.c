@@ -147,10 +147,57 @@ static Does last_of(Sought *s, LLVMValueRef i) {
     return DOES_NOTHING;
 }
 
+// ---- Before main ---------------------------------------------------------------------------------------------------
+
+typedef struct Early {
+    Map seen; // functions
+    bool writes, oom;
+} Early;
+
+static void look_into(Early *y, LLVMValueRef function);
+
+static void look_at(Early *y, LLVMValueRef i) {
+    LLVMValueRef to = gr_ir_callee(i);
+    const char *name = gr_ir_callee_name(i);
+    if (!gr_ir_is_call(i))
+        return;
+    y->writes |= !to || gr_ir_is_stub(to) || begins(name, "cudaLaunch") || begins(name, "cuLaunch") ||
+                 begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
+    if (to && !LLVMIsDeclaration(to))
+        look_into(y, to);
+}
+
+static void look_into(Early *y, LLVMValueRef function) {
+    if (y->writes || gr_map_get_u64(&y->seen, (uintptr_t)function))
+        return;
+    y->oom |= !gr_map_put_u64(&y->seen, (uintptr_t)function, y);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b && !y->oom; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            look_at(y, i);
+}
+
+// Whether constructors of the program's variables may write to the module's.
+static bool is_written_early(const Sought *s) {
+    LLVMValueRef all = LLVMGetNamedGlobal(s->e->ir->module, "llvm.global_ctors");
+    Early y = {0};
+    all = all ? LLVMGetInitializer(all) : NULL;
+    for (int k = 0; all && k < LLVMGetNumOperands(all); k++) { // priority, function, data
+        LLVMValueRef entry = LLVMGetOperand(all, (unsigned)k);
+        LLVMValueRef f = LLVMGetNumOperands(entry) > 1 ? LLVMIsAFunction(LLVMGetOperand(entry, 1)) : NULL;
+        if (f)
+            look_into(&y, f);
+        else
+            y.writes = true;
+    }
+    gr_map_free(&y.seen);
+    s->e->oom |= y.oom;
+    return y.writes || y.oom;
+}
+
 // Whether it is 0 where the function begins: variables, where main begins.
 static bool is_zero_at_entry(const Sought *s) {
     size_t len;
-    return !s->memory && !strcmp(LLVMGetValueName2(s->e->function, &len), "main");
+    return !s->memory && !strcmp(LLVMGetValueName2(s->e->function, &len), "main") && !is_written_early(s);
 }
 
 static bool is_zero(Sought *s, LLVMValueRef launch) {
