@@ -54,6 +54,7 @@ typedef struct GrBound {
     const GrVerifierSettings *set;
     GrSolver *solver;
     bool no_barriers, no_locks;         // as if the kernel had none: whether a proof needs them
+    bool wraps;                         // arithmetic may overflow now, whatever the settings say
     double seconds_left;                // for this kernel and launch
     const GrTerm *grid[3], *block[3];   // 32 bits
     const GrTerm *thread[3], *place[3]; // %tid and %ctaid; 0 in a dimension of one

@@ -84,7 +84,7 @@ gr_status gr_pair_solve(GrBound *b, const GrTermVec *terms, const GrOverlap *o, 
     if (b->seconds_left <= 0)
         return GR_OK;
     double most = b->set->solver_seconds < b->seconds_left ? b->set->solver_seconds : b->seconds_left;
-    GrQuery q = {terms->data, terms->len, o, most, b->set->wrap, any_model};
+    GrQuery q = {terms->data, terms->len, o, most, b->wraps || b->set->wrap, any_model};
     gr_status st = gr_solve(b->solver, &q, out, err);
     b->seconds_left -= out->seconds;
     return st;

@@ -34,14 +34,18 @@ bool gr_wait_free_value(GrBound *b, const GrSync *s, uint64_t *value) {
     return swap->value != *value;
 }
 
-// The loop cannot end while `not_yet` holds of a thread.
+// The loop cannot end while `not_yet` holds of a thread. What it waits for is no address, so nothing is taken for granted of its arithmetic.
 static gr_status ends_only_then(GrBound *b, const GrSync *s, GrLevel level, const GrTerm *not_yet, bool *out,
                                 gr_error *err) {
     const GrTerm *until = gr_bound_term(b, s->until);
     const GrTerm *both =
         until && not_yet ? gr_term_of_thread(b->t, gr_and(b->t, until, not_yet), 1, level == GR_LEVEL_BLOCKS)
                          : NULL;
-    return gr_pair_never(b, level, &both, 1, NULL, out, err);
+    bool before = b->wraps;
+    b->wraps = true;
+    gr_status st = gr_pair_never(b, level, &both, 1, NULL, out, err);
+    b->wraps = before;
+    return st;
 }
 
 // A thread that leaves the loop has the lock; or the flag that it waited for was set.

@@ -15,6 +15,20 @@ __device__ void hand_over(int *flag, int *data) {
     }
 }
 
+// With a large n the loop ends though the flag is 0: the sum wraps.
+__global__ void r_wraps(int *flag, int *data, int n) {
+    if (blockIdx.x == 0) {
+        *data = 1;
+        __threadfence();
+        *(volatile int *)flag = 1;
+    } else {
+        while ((int)((unsigned)n + 2000000000u - *(volatile unsigned *)flag * 2000000000u) > n) {
+        }
+        __threadfence();
+        data[blockIdx.x] = *data;
+    }
+}
+
 __device__ int own, set = 1, copied, found, later;
 __global__ void c_memset(int *flag, int *data) { hand_over(flag, data); }
 __global__ void c_memset_async(int *flag, int *data) { hand_over(flag, data); }
@@ -78,6 +92,8 @@ int main(int argc, char **argv) {
     r_nothing<<<8, 1>>>(f, d);
     cudaMemset(f, 0, 400);
     c_memset<<<8, 1>>>(f, d);
+    cudaMemset(f, 0, 400);
+    r_wraps<<<8, 1>>>(f, d, argc);
     cudaMemsetAsync(f, 0, 400);
     c_memset_async<<<8, 1>>>(f, d);
     for (int k = 0; k < argc; k++) {
