@@ -16,7 +16,7 @@ typedef struct Q {
     T terms[96];
     size_t n;
     GrOverlap overlap;
-    bool has_overlap, wrap;
+    bool has_overlap, wrap, any_model;
     double seconds;
 } Q;
 
@@ -32,7 +32,7 @@ static inline void begin(void) {
         }
     }
     q.n = 0;
-    q.has_overlap = q.wrap = false;
+    q.has_overlap = q.wrap = q.any_model = false;
     q.seconds = 30; // most take milliseconds; a machine may be busy
 }
 
@@ -98,7 +98,8 @@ static inline GrSolved solved(void) {
                      .n_terms = q.n,
                      .overlap = q.has_overlap ? &q.overlap : NULL,
                      .seconds = q.seconds,
-                     .wrap = q.wrap};
+                     .wrap = q.wrap,
+                     .any_model = q.any_model};
     GrSolved out;
     gr_error err;
     if (gr_solve(q.solver, &query, &out, &err) != GR_OK) {
