@@ -388,6 +388,17 @@ static gr_status parse_call(Parser *p, PtxInstr *i) {
     return gr_parse_operand(p, true, 0);
 }
 
+// What is there up to a ';' or a '}', without comments: one of them may hide a ';' that is printed next.
+static void take_verbatim(Lexer *l, StrBuf *out) {
+    for (lex_skip(l); *l->p && *l->p != ';' && *l->p != '}';) {
+        gr_str_addc(out, *l->p++);
+        const char *before = l->p;
+        lex_skip(l);
+        if (l->p != before && *l->p && *l->p != ';')
+            gr_str_addc(out, ' ');
+    }
+}
+
 // The operands of an opcode that is in no table: when they do not read as operands, verbatim.
 static gr_status parse_unknown_operands(Parser *p, size_t base) {
     Lexer saved = p->lex;
@@ -400,13 +411,17 @@ static gr_status parse_unknown_operands(Parser *p, size_t base) {
     lex_skip(&p->lex);
     if (st == GR_OK && *p->lex.p == ';')
         return GR_OK;
-    const char *e = strchr(saved.p, ';');
-    if (!e || memchr(saved.p, '}', (size_t)(e - saved.p)) != NULL)
+    Lexer end = saved;
+    StrBuf text = {0};
+    take_verbatim(&end, &text);
+    if (*end.p != ';') {
+        gr_str_free(&text);
         return st == GR_OK ? gr_lex_expected(&p->lex, "';'") : st;
-    p->lex = saved;
-    lex_skip(&p->lex);
-    PtxOperand raw = {.kind = PTX_O_RAW, .text = gr_parse_intern(p, p->lex.p, (size_t)(e - p->lex.p))};
-    gr_lex_advance(&p->lex, e);
+    }
+    p->lex = end;
+    PtxOperand raw = {.kind = PTX_O_RAW,
+                      .text = text.oom ? NULL : gr_parse_intern(p, text.data ? text.data : "", text.len)};
+    gr_str_free(&text);
     p->ops.len = base;
     return raw.text && gr_vec_push(&p->ops, raw) ? GR_OK : gr_parse_nomem(p);
 }

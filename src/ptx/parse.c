@@ -340,6 +340,24 @@ void gr_ptx_resolve_calls(PtxModule *m) {
     }
 }
 
+// The first comment that nothing closes; NULL: none. What is kept verbatim may have one, and whatever is inserted behind it would close it.
+static const char *open_comment(const char *text) {
+    for (const char *p = text; (p = strpbrk(p, "/\"")); p++) {
+        if (*p == '"') {
+            p += strcspn(p + 1, "\"\n");
+            p += p[1] == '"';
+        } else if (p[1] == '/') {
+            p += strcspn(p, "\n") - 1;
+        } else if (p[1] == '*') {
+            const char *close = strstr(p + 2, "*/");
+            if (!close)
+                return p;
+            p = close + 1;
+        }
+    }
+    return NULL;
+}
+
 gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule **out, gr_error *err) {
     *out = NULL;
     while (len && !text[len - 1])
@@ -367,6 +385,11 @@ gr_status gr_ptx_parse(const char *text, size_t len, const char *name, PtxModule
     if (st == GR_OK && nul) {
         gr_lex_advance(&p.lex, nul);
         st = gr_lex_fail(&p.lex, "a NUL byte in the text");
+    }
+    const char *open = st == GR_OK ? open_comment(copy) : NULL;
+    if (open) {
+        gr_lex_advance(&p.lex, open);
+        st = gr_lex_fail(&p.lex, "this comment is not closed");
     }
     if (st == GR_OK)
         st = parse_header(&p);

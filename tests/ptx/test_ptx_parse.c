@@ -349,7 +349,7 @@ static void test_spacing_and_unknowns(void **state) {
     PtxModule *m = parse_body(".reg .b32 %r<4>; .reg .b64 %rd<4>;;\n"
                               "ld .global\t.u32 %r1 , [ %rd1 + 4 * 2 ] ;/* x */// y\n"
                               "frobnicate.new::thing.x9.u32 %r1, [%rd1], {%r2, %r3};\n"
-                              "quux.y a <-> b;\n"
+                              "quux.y a/* ; */<->// ; }\n b;\n"
                               "st.global.newcache.u32 [%rd1+0], %r2;\n"
                               "mov.u32 %r1, %future_register;\n"
                               ".newdirective 1, 2;\n.pragma \"nounroll; x\";\n");
@@ -365,7 +365,7 @@ static void test_spacing_and_unknowns(void **state) {
     assert_int_equal(nth_instr(f, 2)->instr->operands[0].kind, PTX_O_RAW);
     char *text = print(m, 0);
     assert_contains(text, "frobnicate.new::thing.x9.u32 %r1, [%rd1], {%r2, %r3};");
-    assert_contains(text, "quux.y a <-> b;");
+    assert_contains(text, "quux.y a <-> b;"); // without what a comment holds
     assert_contains(text, "st.global.newcache.u32 [%rd1+0], %r2;");
     assert_contains(text, "mov.u32 %r1, %future_register;");
     assert_contains(text, ".newdirective 1, 2;\n");
@@ -460,7 +460,10 @@ static void test_errors(void **state) {
     check_error(BODY("mov.u32 %r1, 18446744073709551616;"), 6, 14, "does not fit in 64 bits");
     check_error(BODY("mov.u32 %r1, 1/0;"), 6, 17, "division by zero");
     check_error(BODY("mov.u32 %r1, 09;"), 6, 14, "not a digit of a number in base 8");
-    check_error(BODY("/* open"), 6, 1, "expected a statement, found '/'");
+    check_error(BODY("/* open"), 6, 1, "this comment is not closed");
+    check_error(BODY("m/*.wide %r1; ret; }"), 6, 2, "this comment is not closed");
+    check_error(BODY("ret; }\n.what \"/*\" /* ; // */\n .x // /*\n /*/ y"), 9, 2,
+                "this comment is not closed");
     check_error(BODY("\x01"), 6, 1, "byte 0x01");
     check_error(HEADER ".global .u32 x[-1];", 4, 18, "negative size");
     check_error(HEADER ".global .u32 x[4294967296][4294967296];", 4, 39, "larger than the address space");
