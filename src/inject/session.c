@@ -267,8 +267,7 @@ static void append_once(GrRecordKind kind, const char *text) {
 static void append_format(GrRecordKind kind, const char *fmt, va_list words) {
     StrBuf text = {0};
     gr_str_vaddf(&text, fmt, words);
-    if (text.data && !text.oom)
-        append_once(kind, text.data);
+    append_once(kind, text.data && !text.oom ? text.data : "memory is out, and what was to be noted is lost");
     gr_str_free(&text);
 }
 

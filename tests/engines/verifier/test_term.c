@@ -2,6 +2,7 @@
 // Terms: what is built means what its parts mean on a machine, whatever was folded; equal terms are one; instances keep threads apart.
 #include "base/rng.h"
 #include "engines/verifier/term/machine.h"
+#include "engines/verifier/term/range.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,6 +92,63 @@ static void test_random(void **state) {
     }
 }
 
+// A term or a part of it, compared with a constant that is often near, or the contrary.
+static Pair compared(GrTerms *t, Rng *seed, Pair p) {
+    static const GrTermOp ops[] = {GR_TERM_EQ, GR_TERM_SLT, GR_TERM_SLE, GR_TERM_ULT, GR_TERM_ULE};
+    uint32_t bits = p.term->bits;
+    GrTermOp op = ops[gr_rng_next(seed) % 5];
+    const GrTerm *part = p.term;
+    while (part->arg[0] && part->arg[0]->bits == bits && gr_rng_next(seed) % 2)
+        part = part->arg[0];
+    uint64_t a, v;
+    assert_true(gr_term_value(part, &machine, &a));
+    v = (gr_rng_next(seed) % 4 ? a + gr_rng_next(seed) % 5 - 2 : gr_rng_next(seed)) & gr_mask_bits(bits);
+    const GrTerm *c = gr_term_const(t, bits, v);
+    bool swap = gr_rng_next(seed) % 2, negate = gr_rng_next(seed) % 2;
+    bool holds = gr_machine_op(op, 1, bits, swap ? v : a, swap ? a : v, 0);
+    const GrTerm *is = swap ? gr_term_2(t, op, c, part) : gr_term_2(t, op, part, c);
+    return (Pair){negate ? gr_term_1(t, GR_TERM_NOT, 1, is) : is, holds != negate};
+}
+
+// A value is in its range where the guard holds.
+static void test_ranges(void **state) {
+    (void)state;
+    Rng seed = gr_rng(11);
+    unsigned held = 0, bounded = 0;
+    for (unsigned n = 0; n < 20000; n++) {
+        uint32_t bits = (const uint32_t[]){8, 16, 32, 64}[n % 4];
+        GrTerms t;
+        gr_terms_init(&t);
+        for (unsigned k = 0; k < 3; k++) {
+            GrSymbol *s = gr_symbol(&t, GR_SYM_FREE, GR_SYM_THREAD, bits, "s");
+            values[k] =
+                (gr_rng_next(&seed) % 3 ? gr_rng_next(&seed) % 4 : gr_rng_next(&seed)) & gr_mask_bits(bits);
+            if (values[k] < 100) {
+                s->low = (int64_t)(gr_rng_next(&seed) % (values[k] + 1));
+                s->high = (int64_t)(values[k] + gr_rng_next(&seed) % 20);
+            }
+            symbols[k] = s;
+        }
+        Pair p = grown(&t, &seed, bits, 1 + n % 4);
+        const GrTerm *guard = gr_term_true(&t);
+        bool holds = true;
+        for (unsigned k = gr_rng_next(&seed) % 3; k--;) {
+            Pair c = compared(&t, &seed, p), d = compared(&t, &seed, p);
+            bool either = gr_rng_next(&seed) % 3 == 0;
+            guard = gr_term_2(&t, GR_TERM_AND, guard,
+                              either ? gr_term_2(&t, GR_TERM_OR, c.term, d.term) : c.term);
+            holds = holds && (either ? c.value || d.value : c.value);
+        }
+        GrTermRange r = gr_term_range(p.term, guard);
+        int64_t value = gr_sign_extend(p.value, bits);
+        held += holds;
+        bounded += holds && r.high - r.low < 20 && r.high > r.low;
+        assert_true(!holds || (r.low <= value && value <= r.high));
+        gr_terms_free(&t);
+    }
+    assert_true(held > 5000 && bounded > 500);
+}
+
 static void test_one_object(void **state) {
     (void)state;
     GrTerms t;
@@ -140,6 +198,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_one_object),
         cmocka_unit_test(test_threads),
     };

@@ -13,7 +13,24 @@ typedef VEC(const GrObject *) GrObjects;
 
 // What of the memory that the model's terms read may be written by the kernel, too. Adds copies, which are the arena's, to *out.
 gr_status gr_changing(GrBound *b, Arena *arena, GrObjects *out, gr_error *err);
+// The object of the model whose bytes a READ of the symbol gives; NULL: a value of a loop, by rounds, is no memory.
+const GrObject *gr_object_read(const GrKernelModel *m, const GrSymbol *s);
 // An object that is written and may be the same memory; NULL: none.
 const GrObject *gr_writer_of(GrBound *b, const GrObject *o);
+
+// A kernel, and the last model of it in which some memory changes: launches often have the same pointers in one memory.
+typedef struct GrModels {
+    const GrKernelModel *plain;
+    const GrLinked *linked;
+    Arena *arena;        // for `changing`
+    GrKernelModel other; // nothing where `changing` is empty
+    GrObjects changing;
+    size_t asked; // so many of these the plain model reads; the others came with them
+} GrModels;
+
+// Gives *b, the plain model under a launch, another model where memory changes that the plain one reads. `b` uses that model until it is freed, so one bound at a
+// time. GR_ERR_LIMIT: the kernel is too large so, and nothing may be asked of *b.
+gr_status gr_models_bind(GrModels *m, GrBound *b, gr_error *err);
+void gr_models_free(GrModels *m); // not `plain`
 
 #endif

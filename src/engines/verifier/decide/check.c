@@ -265,49 +265,11 @@ static void print_seconds(Check *c, const char *kernel, const char *where) {
     c->since = now;
 }
 
-// The kernel under the launch: as it is, or as it is where pointers of the launch may be to one memory. *own: such a model, which the bound then has.
-static gr_status bind(Job *j, const GrKernelModel *m, const GrHostLaunch *l, GrKernelModel *own,
-                      gr_error *err) {
-    Check *c = j->c;
-    GrObjects changing = {0};
-    gr_status st;
-    GR_TRY(gr_bound_init(&j->bound, &c->terms, m, l, c->set, c->solver, err));
-    j->bound.seconds_left = kernel_seconds;
-    for (size_t before = 0;; before = changing.len) {
-        GR_TRY(gr_changing(&j->bound, c->to->arena, &changing, err));
-        if (changing.len == before)
-            break;
-        GrKernelModel next = {0};
-        gr_error why;
-        double left = j->bound.seconds_left;
-        st = gr_kernel_model_changing(&c->terms, j->unit->of->linked, m->func, 0, changing.data, changing.len,
-                                      &next, &why);
-        if (st != GR_OK)
-            gr_kernel_model_free(&next);
-        if (st == GR_ERR_LIMIT) { // pairs that hang on such a load are unknown then (pair.c)
-            st = GR_OK;
-            break;
-        }
-        if (st != GR_OK) {
-            *err = why;
-            break;
-        }
-        gr_bound_free(&j->bound);
-        gr_kernel_model_free(own);
-        *own = next;
-        GR_TRY(gr_bound_init(&j->bound, &c->terms, own, l, c->set, c->solver, err));
-        j->bound.seconds_left = left;
-    }
-done:
-    gr_vec_free(&changing);
-    return st;
-}
-
 // *open: something of it is not decided.
-static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, const GrHostLaunch *l,
+static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const GrHostLaunch *l,
                               GrToldAll *all, bool *open, gr_error *err) {
     gr_status st;
-    GrKernelModel own = {0};
+    const GrKernelModel *m = models->plain;
     Job j = {.c = c, .unit = u, .replays = {.arena = c->to->arena, .unit = u->of}};
     bool reached;
     StrBuf where = {0};
@@ -318,15 +280,24 @@ static gr_status check_launch(Check *c, const Unit *u, const GrKernelModel *m, c
     }
     j.told = (GrTold){
         .to = c->to, .file = u->file, .launch = where.data ? where.data : "", .model = m, .all = all};
-    GR_TRY(bind(&j, m, l, &own, err));
-    m = j.bound.model;
-    j.told.model = m;
     const char *misfit = gr_launched_misfit(m->func, l);
+    gr_error why = {0};
+    GR_TRY(gr_bound_init(&j.bound, &c->terms, m, l, c->set, c->solver, err));
+    j.bound.seconds_left = kernel_seconds;
+    if (!misfit)
+        st = gr_models_bind(models, &j.bound, &why);
+    if (st == GR_ERR_LIMIT) {
+        misfit = "it is too large where pointers of the launch may be to one memory";
+    } else if (st != GR_OK) {
+        *err = why;
+        goto done;
+    }
     if (misfit) {
         *open = true;
         GR_TRY(gr_tell_kernel(&j.told, "unknown", misfit));
         goto done;
     }
+    m = j.told.model = j.bound.model;
     if (c->set->verbose)
         print_bound(&j.bound);
     GR_TRY(is_reached(&j, &reached, err));
@@ -351,7 +322,6 @@ done:
     gr_str_free(&where);
     gr_replays_free(&j.replays);
     gr_bound_free(&j.bound);
-    gr_kernel_model_free(&own);
     return st;
 }
 
@@ -402,6 +372,7 @@ static bool is_launched_elsewhere(const Unit *u, const char *kernel) {
 
 static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_error *err) {
     GrKernelModel m = {0};
+    GrModels models = {.plain = &m, .linked = u->of->linked, .arena = c->to->arena};
     bool open = false;
     size_t launches = launches_of(u, f->name);
     GrToldAll all = {0}, *together = c->set->launches && launches > 1 ? &all : NULL;
@@ -423,10 +394,10 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     for (size_t k = 0; u->host && k < u->host->launches.len; k++) {
         const GrHostLaunch *l = u->host->launches.data[k];
         if (is_launch_of(u, l, f->name))
-            GR_TRY(check_launch(c, u, &m, l, together, &open, err));
+            GR_TRY(check_launch(c, u, &models, l, together, &open, err));
     }
     if (!launches)
-        GR_TRY(check_launch(c, u, &m, NULL, NULL, &open, err));
+        GR_TRY(check_launch(c, u, &models, NULL, NULL, &open, err));
     if (together)
         GR_TRY(gr_tell_all(&all, &(GrTold){.to = c->to, .file = u->file, .model = &m}, c->set->launches));
     if (!open)
@@ -434,6 +405,7 @@ static gr_status check_kernel(Check *c, const Unit *u, const PtxFunc *f, gr_erro
     GR_TRY(say_overflow(c, u, &m));
 done:
     gr_map_free(&all.said);
+    gr_models_free(&models);
     gr_kernel_model_free(&m);
     return st;
 }

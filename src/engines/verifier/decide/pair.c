@@ -149,13 +149,6 @@ typedef struct Needs {
     const GrObject *changed, *by; // a READ's object that the kernel may write through another pointer
 } Needs;
 
-static const GrObject *object_of(const GrKernelModel *m, const GrSymbol *s) {
-    for (size_t k = 0; k < m->objects.len; k++)
-        if (m->objects.data[k]->symbol == s)
-            return m->objects.data[k];
-    return NULL;
-}
-
 static void find_writer(Needs *n, const GrObject *o) {
     const GrObject *by = gr_writer_of(n->b, o);
     if (by) {
@@ -170,7 +163,7 @@ static void need(void *user, const GrSymbol *s) {
     if (s->kind != GR_SYM_FREE && s->kind != GR_SYM_OBJECT)
         return;
     if (s->kind == GR_SYM_OBJECT) {
-        const GrObject *o = object_of(n->b->model, first);
+        const GrObject *o = gr_object_read(n->b->model, s);
         if (!o) // a variable of a loop, by rounds: no data, and the replay says whether its values are right
             return;
         find_writer(n, o);

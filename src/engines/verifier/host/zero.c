@@ -86,13 +86,18 @@ static Does of_launch(const Sought *s, LLVMValueRef call) {
     return s->memory ? DOES_NOTHING : DOES_WRITE;
 }
 
+// What may write a variable of the module, or hand its address out.
+static bool reaches_variables(const char *name) {
+    return begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
+}
+
 static Does of_call(const Sought *s, LLVMValueRef call) {
     const char *name = gr_ir_callee_name(call);
     uint32_t writes;
     if (gr_ir_is_stub(gr_ir_callee(call)))
         return of_launch(s, call);
-    bool of_variables = begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
-    if (begins(name, "cudaLaunch") || !gr_write_mask(call, &writes) || (!s->memory && of_variables) ||
+    if (begins(name, "cudaLaunch") || !gr_write_mask(call, &writes) ||
+        (!s->memory && reaches_variables(name)) ||
         (s->memory && call == s->memory->base)) // it begins here, with anything in it
         return DOES_WRITE;
     if (sets_zero(s, call, name))
@@ -162,7 +167,7 @@ static void look_at(Early *y, LLVMValueRef i) {
     if (!gr_ir_is_call(i))
         return;
     y->writes |= !to || gr_ir_is_stub(to) || begins(name, "cudaLaunch") || begins(name, "cuLaunch") ||
-                 begins(name, "cudaMemcpyToSymbol") || begins(name, "cudaGetSymbolAddress");
+                 reaches_variables(name);
     if (to && !LLVMIsDeclaration(to))
         look_into(y, to);
 }

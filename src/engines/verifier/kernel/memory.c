@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory — loads, stores, atomics and copies: what they access, and what they leave in registers and local memory.
 #include "engines/verifier/kernel/exec.h"
-#include "engines/verifier/kernel/range.h"
+#include "engines/verifier/term/range.h"
 
 static void add_gap(KWalk *w, const KStmt *s, const GrGap *g) {
     for (size_t k = 0; k < w->out->gaps.len; k++)
@@ -119,11 +119,9 @@ static bool constant_offset(const KTarget *to, int64_t *out) {
 // ---- Loads ----------------------------------------------------------------------------------------------------------
 
 static bool is_changing(const KWalk *w, const GrObject *o) {
-    for (size_t k = 0; k < w->n_changing; k++) {
-        const GrObject *c = w->changing[k];
-        if (c->kind == o->kind && c->var == o->var && c->param == o->param && c->offset == o->offset)
+    for (size_t k = 0; k < w->n_changing; k++)
+        if (gr_is_same_object(w->changing[k], o))
             return true;
-    }
     return false;
 }
 
@@ -201,7 +199,7 @@ static void load(KWalk *w, const KStmt *s) {
 static void store_at_index(KWalk *w, const KStmt *s, const KTarget *to, int64_t bytes) {
     const GrTerm *guard =
         gr_bool_and(w->t, gr_bool_and(w->t, w->guard[s->block], gr_predicate(w, s)), to->when);
-    GrRange r = gr_term_range(to->offset, guard);
+    GrTermRange r = gr_term_range(to->offset, guard);
     bool wide = r.low < INT32_MIN || r.high > INT32_MAX;
     int64_t low = r.low < INT32_MIN ? INT32_MIN : r.low, high = wide ? INT32_MAX : r.high + bytes - 1;
     gr_walk_clobber_range(w, s, to->local, low, high);

@@ -32,6 +32,10 @@ typedef struct GrObject {
     GrSymbol *symbol;       // OBJECT: for READs
 } GrObject;
 
+static inline bool gr_is_same_object(const GrObject *a, const GrObject *b) { // of two models of a kernel
+    return a->kind == b->kind && a->var == b->var && a->param == b->param && a->offset == b->offset;
+}
+
 // ---- Places ------------------------------------------------------------------------------------------------------
 
 typedef struct GrPlace {         // one position of the source, and the calls that led there

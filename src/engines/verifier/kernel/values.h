@@ -147,7 +147,7 @@ gr_status gr_order(KWalk *w);                              // order.c, after the
 
 // What a phi is in this walk, from its start value.
 const GrTerm *gr_phi_value(KWalk *w, KPhi *p);
-// What each round leaves of it; NULL: not the same each time. Who follows a register from round to round has then lost what is in it.
+// What each round leaves of a phi; NULL: not the same each time. A walk then cannot follow the addresses in a register any further: gr_phi_lose takes them for known anywhere.
 const GrTerm *gr_phi_next(KWalk *w, const KPhi *p);
 void gr_phi_lose(KWalk *w, const KPhi *p, const GrTerm *next);
 // When a walk is over: what its phis are. True: something new was found.

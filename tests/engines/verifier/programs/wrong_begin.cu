@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs before main may set a variable of the module, which then is no flag that main finds as it is initialized. As in wrong_flags.cu.
+#include "hand_over.h"
+
 #include <cuda_runtime.h>
 #include <iostream>
 
 __device__ int own;
-
-__device__ void hand_over(int *flag, int *data) {
-    if (blockIdx.x == 0) {
-        *data = 1;
-        __threadfence();
-        *(volatile int *)flag = 1;
-    } else {
-        while (*(volatile int *)flag == 0) {
-        }
-        __threadfence();
-        data[blockIdx.x] = *data;
-    }
-}
 
 __global__ void r_before_main(int *data) { hand_over(&own, data); }
 __global__ void r_in_main(int *data) { hand_over(&own, data); }

@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flag orders only if it is 0 when the kernel begins: c_ has the host make it 0, r_ does not. test_check.py asks that none of r_ is proved and all of c_ are.
-#include <cuda_runtime.h>
+#include "hand_over.h"
 
-__device__ void hand_over(int *flag, int *data) {
-    if (blockIdx.x == 0) {
-        *data = 1;
-        __threadfence();
-        *(volatile int *)flag = 1;
-    } else {
-        while (*(volatile int *)flag == 0) {
-        }
-        __threadfence();
-        data[blockIdx.x] = *data;
-    }
-}
+#include <cuda_runtime.h>
 
 // With a large n the loop ends though the flag is 0: the sum wraps.
 __global__ void r_wraps(int *flag, int *data, int n) {

@@ -5,11 +5,11 @@
 
 #include "engines/verifier/term/term.h"
 
-typedef struct GrRange { // both in it
+typedef struct GrTermRange { // both in it
     int64_t low, high;
-} GrRange;
+} GrTermRange;
 
 // Of the term, read as signed, where `guard` holds (1 bit; NULL: nothing is known). Machine arithmetic: what may wrap is in the whole range of its width.
-GrRange gr_term_range(const GrTerm *a, const GrTerm *guard);
+GrTermRange gr_term_range(const GrTerm *a, const GrTerm *guard);
 
 #endif
