@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from checked import words_of
+from checked import pairs_of, words_of
 
 GPURACE, PROGRAMS, HAS_NVCC = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["nvcc"]
 
@@ -61,6 +61,23 @@ int main(int argc, char **) {
 }
 """
 # A barrier of the grid that the launch must be cooperative for. {order}: what is between a store and another block's load; {launch}: of kernel k.
+MAY_BE_ONE = """
+__global__ void k(int *a, const int *b) {
+    if (b[0] > 0)
+        a[threadIdx.x] = 1;
+}
+void launch(int *a, int *b) {
+    k<<<1, 64>>>(a, b);
+    k<<<1, 32>>>(a, b);
+}
+int main() {
+    int *p, *q;
+    cudaMalloc(&p, 4096);
+    cudaMalloc(&q, 4096);
+    k<<<1, 64>>>(p, p);
+    k<<<1, 64>>>(p, q);
+}
+"""
 GRID = """
 #include <cooperative_groups.h>
 __global__ void k(int *a, int *b) {{
@@ -208,6 +225,13 @@ class Sources(unittest.TestCase):
             open_ = {k for text in report["reasons"] for k in re.findall(r"kernel (\w+)", text)}
             self.assertEqual(clean, {k for k in kernels if k.startswith("c_")})
             self.assertEqual(open_, kernels - clean)
+
+    def test_what_is_read_may_be_written_by_another_name(self):
+        """The guard may be anything then: the two stores are proved all the same, and what keeps the load and the store apart is named. So for each launch."""
+        report = check("--replay", "no", self.source(MAY_BE_ONE))
+        self.assertEqual([pairs_of(r) for r in report["coverage"]["remarks"] if pairs_of(r)], [[1, 0, 1, 0]] * 3 + [[2, 0, 0, 0]])
+        self.assertEqual(["may be the same memory" in r for r in report["reasons"]], [True, True, False])
+        self.assertIn("it hangs on a load at line 3", report["reasons"][2])
 
     def test_races_that_no_barrier_of_the_grid_orders_are_shown(self):
         path = PROGRAMS / "wrong_grids.cu"
