@@ -60,7 +60,7 @@ int main(int argc, char **) {
     cudaFree(p);
 }
 """
-# A barrier of the grid that the launch must be cooperative for. {order}: what is between a store and another block's load; {launch}: of kernel k.
+# Launches whose two pointers may be, are, and are not one memory.
 MAY_BE_ONE = """
 __global__ void k(int *a, const int *b) {
     if (b[0] > 0)
@@ -78,6 +78,7 @@ int main() {
     k<<<1, 64>>>(p, q);
 }
 """
+# A barrier of the grid that the launch must be cooperative for. {order}: what is between a store and another block's load; {launch}: of kernel k.
 GRID = """
 #include <cooperative_groups.h>
 __global__ void k(int *a, int *b) {{

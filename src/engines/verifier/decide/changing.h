@@ -11,8 +11,6 @@
 
 typedef VEC(const GrObject *) GrObjects;
 
-// What of the memory that the model's terms read may be written by the kernel, too. Adds copies, which are the arena's, to *out.
-gr_status gr_changing(GrBound *b, Arena *arena, GrObjects *out, gr_error *err);
 // The object of the model whose bytes a READ of the symbol gives; NULL: a value of a loop, by rounds, is no memory.
 const GrObject *gr_object_read(const GrKernelModel *m, const GrSymbol *s);
 // An object that is written and may be the same memory; NULL: none.
