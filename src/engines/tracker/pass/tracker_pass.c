@@ -330,12 +330,22 @@ static gr_status put_order_at(const TrackerWork *w, PtxFunc *f, const PtxStmt *s
     return st;
 }
 
-// Under the guard of the instruction: before it, except for what an instruction other than a fence or a barrier acquires.
+// Whether a call behind the instruction says what the instruction acquires. Within a block the order of the thread's own syncs is enough, so there
+// a fence has one call. Beyond a block an acquire takes a number of the device, and on a GPU only the fence makes sure that the loads before it are
+// complete by then: without it the release that one of them saw may take the higher number.
+static bool acquires_behind(const TrackerWork *w, const PtxInstr *i, uint32_t what) {
+    if (!(what & GR_ORDER_ACQUIRES))
+        return false;
+    if (i->op == PTX_OP_FENCE || i->op == PTX_OP_MEMBAR)
+        return !w->o->release_first && (what >> GR_ORDER_SCOPE & 7) > GR_STRONG_CTA;
+    return (what & 0xf) == GR_ORDER_FENCE || !(what & GR_ORDER_RELEASES);
+}
+
+// Under the guard of the instruction: before it, except for what an instruction acquires behind it.
 static gr_status put_order(const TrackerWork *w, PtxFunc *f, PtxStmt *s, uint32_t what) {
     gr_status st = GR_OK;
     const PtxInstr *i = s->instr;
-    bool later = what & GR_ORDER_ACQUIRES && i->op != PTX_OP_FENCE && i->op != PTX_OP_MEMBAR &&
-                 ((what & 0xf) == GR_ORDER_FENCE || !(what & GR_ORDER_RELEASES));
+    bool later = acquires_behind(w, i, what);
     PtxReg *guard = NULL;
     if (i->guard) { // which the instruction may change
         PtxOperand g = gr_ptx_reg_operand(i->guard);
