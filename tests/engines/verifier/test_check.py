@@ -60,6 +60,23 @@ int main(int argc, char **) {
     cudaFree(p);
 }
 """
+# Every thread reads a variable and writes its own place behind a pointer.
+BESIDE_A_VARIABLE = """.version 8.0
+.target sm_80
+.address_size 64
+.global .align 1 .b8 {name}[{size}];
+.visible .entry k(.param .u64 p) {{
+.reg .b32 %r<3>; .reg .b64 %rd<5>;
+ld.param.u64 %rd1, [p];
+cvta.to.global.u64 %rd2, %rd1;
+ld.global.u8 %r1, [{name}];
+mov.u32 %r2, %tid.x;
+mul.wide.u32 %rd3, %r2, 4;
+add.s64 %rd4, %rd2, %rd3;
+st.global.u32 [%rd4], %r1;
+ret;
+}}
+"""
 # Launches whose two pointers may be, are, and are not one memory.
 MAY_BE_ONE = """
 __global__ void k(int *a, const int *b) {
@@ -139,6 +156,14 @@ class Ptx(unittest.TestCase):
 
     def test_a_mask_that_lacks_lanes_orders_nothing(self):
         self.assertEqual(check(self.file("half", "bar.warp.sync 0xffff;"), status=66)["verdict"], "races")
+
+    def test_what_the_compiler_makes_for_an_empty_object_is_no_memory_of_the_host(self):
+        path = self.file("empty", "")
+        for name, size, alone in (("_Z3addIiEvT_$12", 1, True), ("_Z3addIiEvT_$12", 4, False), ("_ZL3add$12", 1, False), ("add$12", 1, False),
+                                  ("k$12", 1, True), ("_Z3addIiEvT_$x", 1, False), ("_Z3addIiEvT_", 1, False)):
+            path.write_text(BESIDE_A_VARIABLE.format(name=name, size=size))
+            reasons = check(path, "--replay", "no")["reasons"]
+            self.assertEqual(any("may be the same memory" in r for r in reasons), not alone, (name, reasons))
 
     def test_processes(self):
         """However many kernels are looked at side by side, all is said, in the same order."""

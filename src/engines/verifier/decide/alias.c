@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // alias — which memory an access touches under a launch, and whether two memories can be one.
+#include "base/demangle.h"
 #include "engines/verifier/decide/pair.h"
 
 #include <stdlib.h>
@@ -65,6 +66,18 @@ static bool is_shared(const GrObject *o) { return o->kind == GR_OBJECT_SHARED; }
 // Dynamic shared memory is one, whatever it is called.
 static bool is_dynamic(const GrObject *o) { return is_shared(o) && (o->size == 0 || o->var->is_extern); }
 
+// Whether the first `n` bytes of `name` are a function's name. The function itself may be gone from the module; then its demangled name has parameters, which
+// no variable's has.
+static bool names_function(const GrBound *b, const char *name, size_t n) {
+    Arena scratch = {0};
+    char *function = strndup(name, n);
+    bool is = function && (gr_ptx_find_func(b->model->func->module, function) ||
+                           strchr(gr_demangle(function, &scratch), '('));
+    gr_arena_free(&scratch);
+    free(function);
+    return is;
+}
+
 // nvcc -O0 makes a variable FUNCTION$NUMBER of a byte for an object of an empty class that has no value. The host knows nothing of it, so no pointer of the
 // host's can be to it.
 static bool is_placeholder(const GrBound *b, const GrObject *o) {
@@ -73,10 +86,7 @@ static bool is_placeholder(const GrBound *b, const GrObject *o) {
     if (!dollar || v->size != 1 || v->init || v->is_visible || v->is_weak || v->is_extern || v->is_managed ||
         !dollar[1] || dollar[1 + strspn(dollar + 1, "0123456789")])
         return false;
-    char *function = strndup(v->name, (size_t)(dollar - v->name));
-    bool is = function && gr_ptx_find_func(b->model->func->module, function);
-    free(function);
-    return is;
+    return names_function(b, v->name, (size_t)(dollar - v->name));
 }
 
 // What is UNKNOWN has addresses for offsets.
