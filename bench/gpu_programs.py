@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 
-ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"]}
+ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
+           "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
 
 
 class Bench:

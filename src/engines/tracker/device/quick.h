@@ -215,6 +215,50 @@ GR_INLINE GR_GLOBAL GrCell *quick_cell_at(uint64_t at, uint64_t where, int share
     return where ? quick_cell_of(at, where, shared) : 0;
 }
 
+// ---- Behind a strong read ---------------------------------------------------------------------------------------
+
+// What look_back() would do (tracker.c) about a word: a strong write of another thread that this read may have seen is marked.
+typedef enum Mark { MARK_NO, MARK_YES, MARK_SLOW } Mark;
+
+GR_INLINE Mark mark_of(uint64_t word, uint64_t own, uint32_t strength, int shared) {
+    uint32_t low = (uint32_t)word, differs = low ^ (uint32_t)own, theirs = low >> 4 & 7;
+    int same_block = differs <= GR_WORD_OF_ACCESS;
+    int thread = same_block & ((((uint32_t)(word >> 32) ^ (uint32_t)(own >> 32)) & 0x3ff) == 0);
+    if ((low & (GR_WORD_WRITES | GR_WORD_SEEN)) != GR_WORD_WRITES || theirs == GR_WEAK ||
+        theirs == GR_ASYNC || differs & GR_WORD_LAUNCHES || thread)
+        return MARK_NO;
+    if (same_block)
+        return MARK_YES;
+    if (shared || strength == GR_STRONG_CTA || theirs == GR_STRONG_CTA)
+        return MARK_NO;
+    return strength == GR_STRONG_CLUSTER || theirs == GR_STRONG_CLUSTER ? MARK_SLOW : MARK_YES;
+}
+
+// 0: look_back() is to do it.
+GR_INLINE int quick_saw(uint32_t what, uint64_t at, uint64_t own, uint64_t where, int shared) {
+    const uint32_t strength = what >> GR_WHAT_STRENGTH & 7;
+    if (GR_HISTORY != 2 || gr_own_is_slow(own) || is_special(own) || (shared && !where) ||
+        (what & GR_WHAT_ACQUIRES && what & GR_WHAT_WRITES))
+        return 0;
+    GR_ROLLED
+    for (uint32_t done = 0; done < (what & 0xff); done += 4) {
+        GR_GLOBAL GrCell *cell = quick_cell_of(at + done, where, shared);
+        if (!cell)
+            continue;
+        uint64_t word[2] = {load(&cell->word[0].is, shared), load(&cell->word[1].is, shared)};
+        for (unsigned k = 0; k < 2; k++) {
+            Mark mark = mark_of(word[k], own, strength, shared);
+            if (mark == MARK_SLOW)
+                return 0;
+            if (mark == MARK_YES)
+                (void)gr_compare_swap64(&cell->word[k].is, word[k], word[k] | GR_WORD_SEEN);
+        }
+    }
+    return 1;
+}
+
+// ---- An access ---------------------------------------------------------------------------------------------------
+
 GR_INLINE uint32_t quick_bits(uint32_t what, Kind kind) {
     return (kind.strong ? what >> (GR_WHAT_STRENGTH - 4) & GR_WORD_STRENGTH : 0) |
            (kind.writes ? GR_WORD_WRITES : 0) | (what & GR_WHAT_WIDE ? GR_WORD_WIDE : 0);

@@ -15,6 +15,7 @@
 //   __gr_rest(..., that number)         * does that, with the same first four arguments
 //   __gr_where(shared)                  for .shared (1) or .global (0)
 //   __gr_saw(what, at)                  * behind a strong access that reads
+//   __gr_saw_at(what, at, own, where)   the same for .shared or .global. Not 0: it is left to __gr_saw
 //   __gr_range(site, what, at, bytes)   * the same for more bytes than an instruction of one thread accesses at once
 //   __gr_extent(base)                   where a kernel begins: how large the allocation is that begins there; 0: not known
 //   __gr_stray(at)                      before a store that leaves the allocation of its parameter (pass/quiet.h)

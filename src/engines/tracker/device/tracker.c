@@ -565,9 +565,27 @@ static GR_NOINLINE void access_range(uint32_t site, uint32_t what, uint64_t at, 
     access(site, what, at, bytes, ~UINT64_C(0), kept_of_async(what), own);
 }
 
-void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
-    GR_TOGETHER(if (GR_CONTROL.area) look_back(what, at, own));
+GR_INLINE void saw_any(uint32_t what, uint64_t at, uint64_t own) {
+    uint64_t in;
+    uint32_t block = (uint32_t)own >> GR_WORD_BLOCK;
+    int shared = is_of_shared(what >> GR_WHAT_SPACE & 3, at, &in);
+    if (shared < 0 || gr_own_is_slow(own) || !quick_saw(what, in, own, where_of(block, shared), shared))
+        look_back(what, at, own);
 }
+
+void __gr_saw(uint32_t what, uint64_t at, uint64_t own) {
+    GR_TOGETHER(if (!gr_own_is_slow(own) || GR_CONTROL.area) saw_any(what, at, own));
+}
+
+#ifndef GR_SEQUENTIAL
+uint32_t __gr_saw_at(uint32_t what, uint64_t at, uint64_t own, uint64_t where) {
+    const uint32_t lanes = gr_active_mask();
+    int shared = (what >> GR_WHAT_SPACE & 3) == GR_SPACE_SHARED;
+    uint32_t left = gr_own_is_slow(own) ? GR_CONTROL.area != 0 : !quick_saw(what, at, own, where, shared);
+    gr_rejoin(lanes);
+    return left;
+}
+#endif
 
 void __gr_range(uint32_t site, uint32_t what, uint64_t at, uint32_t bytes, uint64_t own) {
     GR_TOGETHER(if (GR_CONTROL.area) access_range(site, what, at, bytes, own));

@@ -163,9 +163,23 @@ done:
 
 static gr_status put_saw(const TrackerWork *w, const Access *a, uint32_t what, const PtxReg *address) {
     char guard[64], own[64];
-    return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s%s);",
-                         gr_access_guard(a, guard, sizeof guard), w->o->suffix, what, address->name,
-                         gr_tracker_own(w, own, sizeof own));
+    uint32_t space = what >> GR_WHAT_SPACE & 3;
+    const PtxReg *where = space <= GR_SPACE_SHARED ? w->where[space] : NULL;
+    gr_status st = GR_OK;
+    gr_access_guard(a, guard, sizeof guard);
+    gr_tracker_own(w, own, sizeof own);
+    if (!where)
+        return gr_access_put(a, a->after, NULL, 0, "%scall __gr%s_saw, (%u, %s%s);", guard, w->o->suffix,
+                             what, address->name, own);
+    const PtxReg *left = gr_ptx_new_reg(a->func, PTX_B32), *any = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%scall (%s), __gr%s_saw_at, (%u, %s%s, %s);", guard,
+                         left->name, w->o->suffix, what, address->name, own, where->name));
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "setp.ne%s.u32 %s, %s, 0%s%s;", a->guard ? ".and" : "",
+                         any->name, left->name, a->guard ? ", " : "", a->guard ? a->guard->name : ""));
+    GR_TRY(gr_access_put(a, a->after, NULL, 0, "@%s call __gr%s_saw, (%u, %s%s);", any->name, w->o->suffix,
+                         what, address->name, own));
+done:
+    return st;
 }
 
 // A register of its own for the guard: the instruction may change it, and its name may be shadowed.

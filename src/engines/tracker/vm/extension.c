@@ -20,6 +20,7 @@ typedef enum Callee {
     ACCESS,
     QUICK,
     REST,
+    SAW_AT,
     SAW,
     RANGE,
     ORDER,
@@ -49,8 +50,10 @@ static uint64_t argument(const VmWarp *w, const VmCallInfo *c, uint32_t k, unsig
 }
 
 static void give(const VmWarp *w, const VmCallInfo *c, unsigned lane, uint64_t v) {
-    if (c->n_rets && c->rets[0].offset != VM_NO_SLOT)
-        memcpy(w->frame + c->rets[0].offset + (size_t)lane * c->rets[0].stride, &v, sizeof v);
+    if (c->n_rets && c->rets[0].offset != VM_NO_SLOT) {
+        uint32_t n = c->rets[0].stride;
+        memcpy(w->frame + c->rets[0].offset + (size_t)lane * n, &v, n < sizeof v ? n : sizeof v);
+    }
 }
 
 static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const RuleLane *l) {
@@ -68,6 +71,7 @@ static bool call(const Call *k, const RuleSet *rules, const VmWarp *w, const Rul
         give(w, k->info, l->lane, 0); // nothing is left to do, if it gives that
         return rules->access(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], arg[3], arg[4]);
     case REST: return false;
+    case SAW_AT: give(w, k->info, l->lane, 0); return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
     case SAW: return rules->saw(l, (uint32_t)arg[0], arg[1], arg[2]);
     case RANGE: return rules->range(l, (uint32_t)arg[0], (uint32_t)arg[1], arg[2], (uint32_t)arg[3], arg[4]);
     case EXTENT: give(w, k->info, l->lane, rules->extent(l, arg[0])); return false;
@@ -102,9 +106,9 @@ static VM_HANDLER(x_call) {
 // "__gr<number>_NAME"; CALLEES: none of the runtime's.
 static Callee callee_of(const char *name) {
     static const char *const names[CALLEES] = {
-        [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",     [RANGE] = "_range",
-        [ORDER] = "_order", [OWN] = "_own",       [WHERE] = "_where", [EXTENT] = "_extent",
-        [STRAY] = "_stray", [REST] = "_rest",
+        [BEGIN] = "_begin", [ACCESS] = "_access", [SAW] = "_saw",       [RANGE] = "_range",
+        [ORDER] = "_order", [OWN] = "_own",       [WHERE] = "_where",   [EXTENT] = "_extent",
+        [STRAY] = "_stray", [REST] = "_rest",     [SAW_AT] = "_saw_at",
     };
     static const char *const quick[] = {
 #define QUICK_NAME(name, shared, writes, strong) "_" #name, "_" #name "_word",

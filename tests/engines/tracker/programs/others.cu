@@ -546,6 +546,74 @@ __global__ void loop_of_few_barriers(Memory *m)
     }
 }
 
+// ---- A strong write that was seen --------------------------------------------------------------------------
+
+#define LOOK_GLOBAL(to, at, scope)                                                                           \
+    asm volatile("ld.relaxed." scope ".global.s32 %0, [%1];"                                                 \
+                 : "=r"(to)                                                                                  \
+                 : "l"(__cvta_generic_to_global(at))                                                         \
+                 : "memory")
+#define LOOK_SHARED(to, at)                                                                                  \
+    asm volatile("ld.relaxed.cta.shared.s32 %0, [%1];" : "=r"(to) : "r"(SHARED(at)) : "memory")
+
+__global__ void seen_blocks(Memory *m)
+{
+    if (BLOCK == 0) {
+        RAISE(m->x); // A
+    } else {
+        for (int seen = 0; !seen;)
+            LOOK_GLOBAL(seen, &m->x, "gpu");
+        KEEP(m->x); // B
+    }
+}
+__global__ void seen_in_block(Memory *m) // as seen_blocks, and the load sees no other block's write
+{
+    if (BLOCK == 0) {
+        RAISE(m->x); // A
+    } else {
+        int seen;
+        LATER;
+        LOOK_GLOBAL(seen, &m->x, "cta"); // C
+        KEEP(m->x + seen); // B
+    }
+}
+__global__ void seen_not(Memory *m)
+{
+    if (BLOCK == 0) {
+        RAISE(m->x); // A
+    } else {
+        LATER;
+        KEEP(m->x); // B
+    }
+}
+__global__ void seen_warps(Memory *m)
+{
+    __shared__ int word;
+    if (THREAD == 0)
+        word = 0;
+    __syncthreads();
+    if (THREAD == 0)
+        RAISE(word); // A
+    if (THREAD == 32) {
+        for (int seen = 0; !seen;)
+            LOOK_SHARED(seen, &word);
+        KEEP(word); // B
+    }
+}
+__global__ void seen_not_by_warps(Memory *m)
+{
+    __shared__ int word;
+    if (THREAD == 0)
+        word = 0;
+    __syncthreads();
+    if (THREAD == 0)
+        RAISE(word); // A
+    if (THREAD == 32) {
+        LATER;
+        KEEP(word); // B
+    }
+}
+
 // ---- main --------------------------------------------------------------------------------------------------
 
 // clang-format off
@@ -562,6 +630,7 @@ static const Case cases[] = {
     CASE(fences_alone, 2, 1), CASE(hoisted_used, 1, 64), CASE(hoisted_not_used, 1, 64), CASE(hoisted_barrier, 1, 64),
     CASE(update_lanes, 1, 32), CASE(update_blocks, 2, 1), CASE(update_apart, 2, 64), CASE(update_then_store, 2, 1), CASE(store_then_update, 2, 1),
     CASE(load_then_update, 2, 1), CASE(update_of_bytes, 1, 32), CASE(loop_of_barriers, 1, 64), CASE(loop_of_few_barriers, 1, 64),
+    CASE(seen_blocks, 2, 1), CASE(seen_in_block, 2, 1), CASE(seen_not, 2, 1), CASE(seen_warps, 1, 64), CASE(seen_not_by_warps, 1, 64),
 };
 // clang-format on
 
