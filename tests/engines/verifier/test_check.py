@@ -113,6 +113,29 @@ int main() {{
     return cudaDeviceSynchronize() != cudaSuccess;
 }}
 """
+# Counters of the C++ library, of the block's scope and of the device's. {add}: how the one goes into the other.
+LIBRARY = """
+#include <cuda/atomic>
+__global__ void count(int *bins, const unsigned char *text, int n) {{
+    __shared__ cuda::atomic<int, cuda::thread_scope_block> own[26];
+    if (threadIdx.x < 26)
+        own[threadIdx.x].store(0, cuda::memory_order_relaxed);
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        own[text[i] % 26].fetch_add(1, cuda::memory_order_relaxed);
+    __syncthreads();
+    if (threadIdx.x < 26)
+        {add};
+}}
+int main() {{
+    int *bins;
+    unsigned char *text;
+    cudaMalloc(&bins, 26 * sizeof(int));
+    cudaMalloc(&text, 1000);
+    count<<<4, 64>>>(bins, text, 1000);
+    return cudaDeviceSynchronize() != cudaSuccess;
+}}
+"""
 COOPERATIVE = "void *args[] = {&a, &b}; cudaLaunchCooperativeKernel((const void *)k, 4, 64, args, 0, 0);"
 WHY = {"recursive": "recursion", "indirect": "indirect call", "textured": "a texture", "surfaced": "sust", "foreign": "give the file that defines it"}
 
@@ -300,6 +323,13 @@ class Sources(unittest.TestCase):
         self.assertEqual(sorted(said), sorted(WHY))
         for kernel, word in WHY.items():
             self.assertRegex(said[kernel], rf"\.(cu|h):\d+: .*{word}.*(: not understood|, too)")
+
+    def test_atomics_of_the_library(self):
+        """Each of them asks whether it is of local memory, where it would call a function by its address. nvcc says that it never is."""
+        for scope, verdict, status in (("device", "clean", 0), ("block", "races", 66)):
+            add = f"cuda::atomic_ref<int, cuda::thread_scope_{scope}>(bins[threadIdx.x]).fetch_add(own[threadIdx.x].load(cuda::memory_order_relaxed))"
+            report = check(self.source(LIBRARY.format(add=add)), "--", "-std=c++17", status=status)
+            self.assertEqual((report["verdict"], report["reasons"]), (verdict, []), scope)
 
     def test_what_does_not_compile_is_unknown(self):
         path = self.source("__global__ void k(int *p) { p[threadIdx.x] = nothing; }")

@@ -3,7 +3,14 @@
 #include "engines/verifier/kernel/exec.h"
 #include "engines/verifier/term/range.h"
 
+// No thread comes to the statement, whatever the launch: so what is not understood there leaves nothing open.
+static bool is_never(const KWalk *w, const KStmt *s) {
+    return w->guard[s->block] && gr_term_is_const(w->guard[s->block], 0);
+}
+
 static void add_gap(KWalk *w, const KStmt *s, const GrGap *g) {
+    if (is_never(w, s))
+        return;
     for (size_t k = 0; k < w->out->gaps.len; k++)
         if (w->out->gaps.data[k].place == s->place && !strcmp(w->out->gaps.data[k].why, g->why))
             return;
@@ -400,7 +407,7 @@ static void each_var(KWalk *w, const KStmt *s, const PtxOperand *list, bool resu
 
 void gr_exec_call(KWalk *w, const KStmt *s) {
     PtxCallParts parts = gr_ptx_call_parts(s->stmt.instr);
-    if (!s->missing || !is_harmless(s->missing->name)) {
+    if (!is_never(w, s) && (!s->missing || !is_harmless(s->missing->name))) {
         each_var(w, s, parts.params, false);
         gr_walk_clobber(w, s, NULL);
         if (s->twice)
