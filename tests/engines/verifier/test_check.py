@@ -113,10 +113,9 @@ int main() {{
     return cudaDeviceSynchronize() != cudaSuccess;
 }}
 """
-# Counters of the C++ library, of the block's scope and of the device's. {add}: how the one goes into the other.
-LIBRARY = """
-#include <cuda/atomic>
-__global__ void count(int *bins, const unsigned char *text, int n) {{
+# Counters of the C++ library of the block's scope, and how they go into those of the device.
+ATOMICS = """
+__global__ void {name}(int *bins, const unsigned char *text, int n) {{
     __shared__ cuda::atomic<int, cuda::thread_scope_block> own[26];
     if (threadIdx.x < 26)
         own[threadIdx.x].store(0, cuda::memory_order_relaxed);
@@ -125,17 +124,37 @@ __global__ void count(int *bins, const unsigned char *text, int n) {{
         own[text[i] % 26].fetch_add(1, cuda::memory_order_relaxed);
     __syncthreads();
     if (threadIdx.x < 26)
-        {add};
-}}
-int main() {{
-    int *bins;
-    unsigned char *text;
-    cudaMalloc(&bins, 26 * sizeof(int));
-    cudaMalloc(&text, 1000);
-    count<<<4, 64>>>(bins, text, 1000);
-    return cudaDeviceSynchronize() != cudaSuccess;
+        cuda::atomic_ref<int, cuda::thread_scope_{scope}>(bins[threadIdx.x]).fetch_add(own[threadIdx.x].load(cuda::memory_order_relaxed));
 }}
 """
+# Threads that wait for the others at a barrier of the library. {count}: how many it waits for; {made}: behind its making; {between}: a store and another
+# thread's load.
+BARRIER = """
+__global__ void {name}(int *data, int rounds) {{
+    __shared__ cuda::barrier<cuda::thread_scope_block> barrier, other;
+    __shared__ int s[64];
+    if (threadIdx.x == 0) {{
+        init(&barrier, {count});
+        init(&other, blockDim.x);
+    }}
+    {made}
+    for (int i = 0; i < rounds; i++) {{
+        s[threadIdx.x] = data[threadIdx.x] + i;
+        {between}
+        data[threadIdx.x] = s[63 - threadIdx.x];
+        other.arrive_and_wait();
+    }}
+}}
+"""
+MADE, WAITS, FEWER = "__syncthreads();", "barrier.arrive_and_wait();", "may be for fewer threads"
+# What is between, and what is said: "race", a reason, or None, which is nothing.
+BARRIERS = {"all": ("blockDim.x", MADE, WAITS, None), "told": ("64", MADE, WAITS, None), "none": ("blockDim.x", MADE, "", "race"),
+            "few": ("32", MADE, WAITS, FEWER), "rounds": ("rounds", MADE, WAITS, FEWER),
+            "data": ("data[0]", MADE, WAITS, "it is not known for how many threads it is"),
+            "unmade": ("blockDim.x", "", WAITS, "it is not known for how many threads it is"),
+            "twice": ("blockDim.x", "if (threadIdx.x == 0 && rounds > 5) init(&barrier, 32);" + MADE, WAITS, "it is not known for how many threads it is"),
+            "split": ("blockDim.x", MADE, "barrier.wait(barrier.arrive());", "mbarrier: not understood"),
+            "arrives": ("blockDim.x", MADE, "(void)barrier.arrive();", "mbarrier: not understood")}
 COOPERATIVE = "void *args[] = {&a, &b}; cudaLaunchCooperativeKernel((const void *)k, 4, 64, args, 0, 0);"
 WHY = {"recursive": "recursion", "indirect": "indirect call", "textured": "a texture", "surfaced": "sust", "foreign": "give the file that defines it"}
 
@@ -324,12 +343,24 @@ class Sources(unittest.TestCase):
         for kernel, word in WHY.items():
             self.assertRegex(said[kernel], rf"\.(cu|h):\d+: .*{word}.*(: not understood|, too)")
 
-    def test_atomics_of_the_library(self):
-        """Each of them asks whether it is of local memory, where it would call a function by its address. nvcc says that it never is."""
-        for scope, verdict, status in (("device", "clean", 0), ("block", "races", 66)):
-            add = f"cuda::atomic_ref<int, cuda::thread_scope_{scope}>(bins[threadIdx.x]).fetch_add(own[threadIdx.x].load(cuda::memory_order_relaxed))"
-            report = check(self.source(LIBRARY.format(add=add)), "--", "-std=c++17", status=status)
-            self.assertEqual((report["verdict"], report["reasons"]), (verdict, []), scope)
+    def test_atomics_and_barriers_of_the_library(self):
+        """Each atomic asks whether it is of local memory, where it would call a function by its address; nvcc says that it never is."""
+        text, launches = "#include <cuda/atomic>\n#include <cuda/barrier>\n", ""
+        expected = {"device": None, "block": "race", **{name: row[3] for name, row in BARRIERS.items()}}
+        for scope in ("device", "block"):
+            text += ATOMICS.format(name=f"k_{scope}", scope=scope)
+            launches += f"k_{scope}<<<4, 64>>>(bins, text, 1000);\n"
+        for name, (count, made, between, _) in BARRIERS.items():
+            text += BARRIER.format(name=f"k_{name}", count=count, made=made, between=between)
+            launches += f"k_{name}<<<1, 64>>>(bins, 3);\n"
+        text += f"int main() {{ int *bins; unsigned char *text; cudaMalloc(&bins, 4000); cudaMalloc(&text, 1000);\n{launches} return 0; }}\n"
+        report = check(self.source(text), "--", "-std=c++17", "-arch=sm_90", status=66)
+        for name, said in expected.items():
+            races = [r for r in report["races"] if r["kernel"].startswith(f"k_{name}(")]
+            reasons = [r for r in report["reasons"] + report["coverage"].get("besides", []) if f"kernel k_{name}(" in r]
+            self.assertEqual(bool(races), said == "race", (name, races, reasons))
+            self.assertEqual(bool(reasons), said not in (None, "race"), (name, reasons))
+            self.assertTrue(not reasons or any(said in r for r in reasons), (name, reasons))
 
     def test_what_does_not_compile_is_unknown(self):
         path = self.source("__global__ void k(int *p) { p[threadIdx.x] = nothing; }")

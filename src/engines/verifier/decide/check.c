@@ -48,7 +48,8 @@ typedef struct Job {
     GrBound bound;
     GrReplays replays;
     GrTold told;
-    GrExplained explained; // for --explain
+    GrExplained explained;   // for --explain
+    VEC(const GrGap *) gaps; // of the model, that this launch does not close
 } Job;
 
 // ---- Pairs ---------------------------------------------------------------------------------------------------------------
@@ -181,28 +182,49 @@ static gr_status is_reached(Job *j, bool *yes, gr_error *err) {
     return st;
 }
 
-static gr_status tell_gaps(Job *j) {
+static gr_status is_closed(Job *j, const GrGap *g, bool *yes, gr_error *err) {
+    GrBound *b = &j->bound;
+    GrTermVec terms = {0};
+    GrSolved s = {0};
+    const GrTerm *not = gr_not(b->t, gr_bound_term(b, g->unless));
+    bool ok = not &&gr_vec_push(&terms, not );
+    for (size_t k = 0; ok && k < b->same.len; k++)
+        ok = gr_vec_push(&terms, b->same.data[k]);
+    gr_status st =
+        ok ? gr_pair_solve(b, &terms, NULL, true, &s, err) : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    *yes = st == GR_OK && s.answer == GR_ANSWER_NO;
+    gr_solved_free(&s);
+    gr_vec_free(&terms);
+    return st;
+}
+
+// Names what the model leaves open under this launch, and keeps it.
+static gr_status tell_gaps(Job *j, gr_error *err) {
     gr_status st = GR_OK;
     const GrKernelModel *m = j->bound.model;
     for (size_t k = 0; k < m->gaps.len && st == GR_OK; k++) {
         const GrGap *g = &m->gaps.data[k];
+        bool closed = false;
+        if (g->unless && ((st = is_closed(j, g, &closed, err)) != GR_OK || closed))
+            continue;
         StrBuf why = {0};
         if (g->place && g->place->file)
             gr_str_addf(&why, "%s:%u: ", g->place->file, g->place->line);
         gr_str_addf(&why, g->of_link ? "%s" : "%s: not understood", g->why);
-        st = why.oom ? GR_ERR_NOMEM : gr_tell_kernel(&j->told, "unknown", why.data);
+        st = why.oom || !gr_vec_push(&j->gaps, g) ? gr_fail(err, GR_ERR_NOMEM, "out of memory")
+                                                  : gr_tell_kernel(&j->told, "unknown", why.data);
         gr_str_free(&why);
     }
     return st;
 }
 
 static bool is_open(const Job *j) {
-    return j->bound.model->gaps.len || j->told.pairs[GR_POSSIBLE] || j->told.pairs[GR_UNKNOWN];
+    return j->gaps.len || j->told.pairs[GR_POSSIBLE] || j->told.pairs[GR_UNKNOWN];
 }
 
-static bool is_all_unknown(const GrKernelModel *m) {
-    for (size_t k = 0; k < m->gaps.len; k++)
-        if (m->gaps.data[k].whole_kernel)
+static bool is_all_unknown(const Job *j) {
+    for (size_t k = 0; k < j->gaps.len; k++)
+        if (j->gaps.data[k]->whole_kernel)
             return true;
     return false;
 }
@@ -307,8 +329,8 @@ static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const G
                               "what is known of the launch contradicts itself: it is never reached"));
         goto done;
     }
-    GR_TRY(tell_gaps(&j));
-    if (!is_all_unknown(m)) {
+    GR_TRY(tell_gaps(&j, err));
+    if (!is_all_unknown(&j)) {
         GR_TRY(check_pairs(&j, err));
         GR_TRY(gr_tell_end(&j.told));
         GR_TRY(gr_explain_end(&j.explained, &j.told));
@@ -317,6 +339,7 @@ static gr_status check_launch(Check *c, const Unit *u, GrModels *models, const G
 done:
     if (c->set->verbose)
         print_seconds(c, m->func->name, j.told.launch);
+    gr_vec_free(&j.gaps);
     gr_explained_free(&j.explained);
     gr_told_free(&j.told);
     gr_str_free(&where);

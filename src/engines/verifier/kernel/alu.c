@@ -367,6 +367,24 @@ static const GrTerm *result(const Alu *a) {
     }
 }
 
+// isspacep: whether an address lies in a space. NULL: not known.
+static const GrTerm *in_space(KWalk *w, const KStmt *s, PtxSpace asked) {
+    KTarget to[K_MOST_TARGETS];
+    const GrTerm *all = gr_term_false(w->t);
+    unsigned n = gr_address(w, s, gr_operand(w, s, &s->stmt.instr->operands[1], 64), to);
+    bool shared = asked == PTX_SHARED || asked == PTX_SHARED_CTA || asked == PTX_SHARED_CLUSTER;
+    if (!n || (!shared && asked != PTX_GLOBAL && asked != PTX_LOCAL))
+        return NULL;
+    for (unsigned k = 0; k < n && all; k++) {
+        if (!to[k].local && (!to[k].object || to[k].object->kind == GR_OBJECT_UNKNOWN))
+            return NULL;
+        bool of_shared = !to[k].local && to[k].object->kind == GR_OBJECT_SHARED;
+        if (shared ? of_shared : asked == PTX_LOCAL ? to[k].local != NULL : !to[k].local && !of_shared)
+            all = gr_bool_or(w->t, all, to[k].when);
+    }
+    return all;
+}
+
 static bool all_operands_float(const PtxInstr *i) {
     return gr_ptx_type_is_float(i->type[0]) && i->op != PTX_OP_MOV && i->op != PTX_OP_SELP;
 }
@@ -391,6 +409,14 @@ void gr_exec_alu(KWalk *w, const KStmt *s) {
     if (i->op == PTX_OP_MOV && i->type[0] == PTX_PRED && i->n_operands == 2 &&
         i->operands[1].kind == PTX_O_INT) {
         gr_assign(w, s, dst, gr_term_const(w->t, 1, i->operands[1].bits ? 1 : 0));
+        return;
+    }
+    if (i->op == PTX_OP_ISSPACEP && i->n_operands == 2) {
+        const GrTerm *is = in_space(w, s, i->space);
+        if (is)
+            gr_assign(w, s, dst, is);
+        else
+            lose(w, s);
         return;
     }
     if (!a.bits || a.bits > 64 || all_operands_float(i) || gr_ptx_instr_has(i, PTX_MOD_cc) ||

@@ -142,6 +142,36 @@ const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block) {
     return out;
 }
 
+bool gr_walk_never_takes(const KWalk *w, uint32_t from, uint32_t to) {
+    const CfgBlock *b = &w->f->cfg.blocks[from];
+    const GrTerm *taken = w->branch[from];
+    if (b->n_succs != 2 || b->succs[0] == b->succs[1] || !taken || taken->op != GR_TERM_CONST ||
+        b->last->kind != PTX_INSTR || b->last->instr->op == PTX_OP_BRX)
+        return false;
+    return (b->succs[0] == to) == (taken->value != 0); // falling through comes first
+}
+
+// Whether every thread that comes to `from` comes to `block`. Where branches that are never taken lead elsewhere (to a trap), the graph alone
+// does not say so. What is further away than a few blocks is not looked at.
+static bool all_come(KWalk *w, uint32_t from, uint32_t block) {
+    enum { MOST = 512 };
+    const Cfg *g = &w->f->cfg;
+    uint32_t list[MOST] = {from}, n = 1, now = ++w->marks;
+    if (gr_cfg_postdominates(g, block, from))
+        return true;
+    for (uint32_t done = 0; done < n; done++)
+        for (uint32_t k = 0; k < g->blocks[list[done]].n_succs; k++) {
+            uint32_t to = g->blocks[list[done]].succs[k];
+            if (to == block || w->mark[to] == now || gr_walk_never_takes(w, list[done], to))
+                continue;
+            if (n == MOST || to == g->n_blocks - 1)
+                return false;
+            w->mark[to] = now;
+            list[n++] = to;
+        }
+    return true;
+}
+
 void gr_walk_enter(KWalk *w, uint32_t block) {
     const Cfg *g = &w->f->cfg;
     const CfgBlock *b = &g->blocks[block];
@@ -150,7 +180,7 @@ void gr_walk_enter(KWalk *w, uint32_t block) {
         w->cond[block] = w->guard[block] = gr_term_true(w->t);
         return;
     }
-    bool all = gr_cfg_postdominates(g, block, b->idom);
+    bool all = all_come(w, b->idom, block);
     for (uint32_t k = 0; !all && k < b->n_preds; k++) {
         uint32_t p = b->preds[k];
         if (!gr_walk_is_forward(w, p, block))

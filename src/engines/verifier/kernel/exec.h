@@ -39,6 +39,11 @@ void gr_exec_memory(KWalk *w, const KStmt *s);
 void gr_exec_barrier(KWalk *w, const KStmt *s); // order.c
 // Where the library's barrier of a grid is called that this place is in: the barrier's own memory is none of the program's. NULL: in none.
 const GrPlace *gr_place_of_grid_sync(const GrPlace *p);
+GrBarrier *gr_new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind); // NULL: memory is out
+// mbarrier.c: a thread that arrives at one and waits, as all of its block do, is at a barrier of the block.
+void gr_exec_mbarrier(KWalk *w, const KStmt *s);
+void gr_mbarriers_end(KWalk *w); // after the last walk: what that hangs on, to the model's gaps
+const GrTerm *gr_address_of(KWalk *w, const KStmt *s, const PtxOperand *o); // of an operand in brackets
 void gr_exec_call(KWalk *w, const KStmt *s); // of a function that is not inlined
 void gr_gap(KWalk *w, const KStmt *s, bool whole, const char *why);
 void gr_gap_of_link(KWalk *w, const KStmt *s, const char *why); // NULL: memory is out

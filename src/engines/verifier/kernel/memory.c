@@ -105,7 +105,7 @@ static void record(KWalk *w, const KStmt *s, const KTarget *to, const Access *a)
 
 // ---- Addresses of instructions -----------------------------------------------------------------------------------
 
-static const GrTerm *address_of(KWalk *w, const KStmt *s, const PtxOperand *o) {
+const GrTerm *gr_address_of(KWalk *w, const KStmt *s, const PtxOperand *o) {
     if (o->kind != PTX_O_ADDRESS)
         return gr_operand(w, s, o, 64);
     const GrTerm *base = NULL;
@@ -181,7 +181,7 @@ static void load(KWalk *w, const KStmt *s) {
         return;
     }
     KTarget to[K_MOST_TARGETS];
-    unsigned n_to = gr_address(w, s, address_of(w, s, &i->operands[1]), to);
+    unsigned n_to = gr_address(w, s, gr_address_of(w, s, &i->operands[1]), to);
     for (unsigned k = 0; k < n_to; k++)
         if (!to[k].local)
             record(w, s, &to[k], &(Access){.reads = true, .size = size * n});
@@ -246,7 +246,7 @@ static void store(KWalk *w, const KStmt *s) {
     }
     const PtxOperand *src = &i->operands[1];
     KTarget to[K_MOST_TARGETS];
-    unsigned n_to = gr_address(w, s, address_of(w, s, &i->operands[0]), to);
+    unsigned n_to = gr_address(w, s, gr_address_of(w, s, &i->operands[0]), to);
     for (unsigned e = 0; e < n; e++) { // who keeps an address of local memory?
         const PtxOperand *o = n > 1 && src->kind == PTX_O_VECTOR && e < src->n_sub ? &src->sub[e] : src;
         if (size < 4 || size > 8 || o->kind != PTX_O_REG || i->space == PTX_PARAM ||
@@ -298,7 +298,7 @@ static void atomic(KWalk *w, const KStmt *s) {
         return;
     }
     KTarget to[K_MOST_TARGETS];
-    unsigned n_to = gr_address(w, s, address_of(w, s, &i->operands[at]), to);
+    unsigned n_to = gr_address(w, s, gr_address_of(w, s, &i->operands[at]), to);
     for (unsigned k = at + 1; k < i->n_operands; k++)
         if (i->operands[k].kind == PTX_O_REG && size == 8)
             gr_walk_escape(w, gr_operand(w, s, &i->operands[k], 64));
@@ -341,11 +341,11 @@ static void copy(KWalk *w, const KStmt *s) { // cp.async [shared], [global], siz
     }
     uint32_t size = (uint32_t)i->operands[2].bits;
     KTarget to[K_MOST_TARGETS];
-    unsigned n = gr_address(w, s, address_of(w, s, &i->operands[1]), to);
+    unsigned n = gr_address(w, s, gr_address_of(w, s, &i->operands[1]), to);
     for (unsigned k = 0; k < n; k++)
         if (!to[k].local)
             record(w, s, &to[k], &(Access){.reads = true, .async = true, .size = size});
-    n = gr_address(w, s, address_of(w, s, &i->operands[0]), to);
+    n = gr_address(w, s, gr_address_of(w, s, &i->operands[0]), to);
     for (unsigned k = 0; k < n; k++)
         if (!to[k].local)
             record(w, s, &to[k], &(Access){.writes = true, .async = true, .size = size});

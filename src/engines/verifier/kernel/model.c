@@ -146,6 +146,7 @@ static gr_status finish(KWalk *w, gr_error *err) {
     }
     w->out->shared_escapes = w->shared_escaped;
     w->out->walks = w->walk;
+    gr_mbarriers_end(w);
     gr_phi_facts(w);
     bool ok = know(w) && !w->nomem;
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)

@@ -174,8 +174,9 @@ typedef struct GrKernelAccess {
 typedef struct GrGap {
     const char *why; // "indirect call", "texture", "recursion", "wmma", …
     const GrPlace *place;
-    bool of_link;      // the modules do not link: `why` is a sentence that says what to do
-    bool whole_kernel; // else only the accesses that are not there (their objects are named in `why`)
+    bool of_link;         // the modules do not link: `why` is a sentence that says what to do
+    bool whole_kernel;    // else only the accesses that are not there (their objects are named in `why`)
+    const GrTerm *unless; // of the launch: where this holds, nothing is left open. NULL: it always is
 } GrGap;
 
 typedef struct GrKernelModel {

@@ -7,7 +7,7 @@
 
 // ---- Barriers, as a walk comes to them --------------------------------------------------------------------------
 
-static GrBarrier *new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
+GrBarrier *gr_new_barrier(KWalk *w, const KStmt *s, GrBarrierKind kind) {
     GrBarrier *b = GR_NEW(w->f->arena, GrBarrier);
     if (!b || !gr_vec_push(&w->out->barriers, b)) {
         w->nomem = true;
@@ -44,15 +44,17 @@ const GrPlace *gr_place_of_grid_sync(const GrPlace *p) {
 void gr_exec_barrier(KWalk *w, const KStmt *s) {
     const PtxInstr *i = s->stmt.instr;
     if (!w->out->barriers.len)
-        new_barrier(w, NULL, GR_BARRIER_ENTRY);
-    if (i->op == PTX_OP_MBARRIER || gr_ptx_instr_has(i, PTX_MOD_cluster)) {
-        gr_gap(w, s, true, i->op == PTX_OP_MBARRIER ? "mbarrier" : "a barrier of a cluster");
-        if (i->op == PTX_OP_MBARRIER && i->n_operands && i->operands[0].kind == PTX_O_REG)
-            gr_assign_free(w, s, &i->operands[0], "mbarrier");
+        gr_new_barrier(w, NULL, GR_BARRIER_ENTRY);
+    if (i->op == PTX_OP_MBARRIER) {
+        gr_exec_mbarrier(w, s);
+        return;
+    }
+    if (gr_ptx_instr_has(i, PTX_MOD_cluster)) {
+        gr_gap(w, s, true, "a barrier of a cluster");
         return;
     }
     if (gr_ptx_instr_has(i, PTX_MOD_warp)) {
-        GrBarrier *b = new_barrier(w, s, GR_BARRIER_WARP);
+        GrBarrier *b = gr_new_barrier(w, s, GR_BARRIER_WARP);
         if (b)
             b->mask = i->n_operands ? gr_operand(w, s, &i->operands[0], 32) : NULL;
         return;
@@ -63,13 +65,13 @@ void gr_exec_barrier(KWalk *w, const KStmt *s) {
     bool counted = i->n_operands > most;
     const GrPlace *call = gr_place_of_grid_sync(s->place);
     if (call) { // a barrier of the block before and one behind: with what is between, one of the grid
-        GrBarrier *b = new_barrier(w, s, GR_BARRIER_GRID);
+        GrBarrier *b = gr_new_barrier(w, s, GR_BARRIER_GRID);
         if (b)
             b->place = call;
         return;
     }
     bool all = !counted && !arrive && number && number->op == GR_TERM_CONST;
-    GrBarrier *b = new_barrier(w, s, all ? GR_BARRIER_BLOCK : GR_BARRIER_SOME);
+    GrBarrier *b = gr_new_barrier(w, s, all ? GR_BARRIER_BLOCK : GR_BARRIER_SOME);
     if (b && !all) {
         b->number = number;
         b->count = counted ? gr_operand(w, s, &i->operands[first + 1], 32) : NULL;
@@ -135,6 +137,8 @@ static bool follow(Search *s, uint32_t block, unsigned crossings) {
     const CfgBlock *b = &s->w->f->cfg.blocks[block];
     for (uint32_t k = 0; k < b->n_succs; k++) {
         uint32_t to = b->succs[k];
+        if (gr_walk_never_takes(s->w, block, to))
+            continue;
         bool header = s->loop && to == s->loop->header,
              back = header && gr_flat_in_loop(s->w->f, s->loop, block);
         unsigned now = back && crossings < 2 ? crossings + 1 : crossings;
@@ -404,7 +408,7 @@ static void describe_loops(KWalk *w) {
 
 gr_status gr_order(KWalk *w) {
     if (!w->out->barriers.len)
-        new_barrier(w, NULL, GR_BARRIER_ENTRY);
+        gr_new_barrier(w, NULL, GR_BARRIER_ENTRY);
     describe_loops(w);
     size_t n = w->f->cfg.n_blocks, accesses = w->out->accesses.len + 1;
     Search s = {.w = w,

@@ -62,6 +62,14 @@ typedef struct KNotes {
     VEC(KNote) list;
 } KNotes;
 
+// An mbarrier.init or an arrival at one (mbarrier.c), of shared memory.
+typedef struct KArrival {
+    const KStmt *stmt;
+    const GrObject *object;
+    int64_t at;
+    const GrTerm *count; // of mbarrier.init; else NULL
+} KArrival;
+
 typedef struct KWalk {
     KFlat *f;
     GrTerms *t;
@@ -85,11 +93,13 @@ typedef struct KWalk {
     VEC(bool) written; // by object: in this walk
     bool unknown_written, unknown_written_before;
     Map barriers; // KStmt.id + 1 to GrBarrier *
+    VEC(KArrival) arrivals;
     uint32_t most_accesses;
     const GrObject *const *changing; // what is loaded from them is free
     size_t n_changing;
     const GrTerm **cond, **guard,
-        **branch; // by block: from its dominator; from the entry; of its last statement
+        **branch;          // by block: from its dominator; from the entry; of its last statement
+    uint32_t *mark, marks; // by block: of the search with that number (cond.c)
     Map memo, frees, phis;
     VEC(KPhi *) phi_list;
     unsigned depth;
@@ -130,6 +140,8 @@ const GrTerm *gr_bool_equal(GrTerms *t, const GrTerm *a, const GrTerm *b);      
 const GrTerm *gr_bool_ite(GrTerms *t, const GrTerm *c, const GrTerm *a, const GrTerm *b); // of any width
 void gr_walk_enter(KWalk *w, uint32_t block); // its condition, when all before are known
 const GrTerm *gr_walk_edge(KWalk *w, uint32_t from, uint32_t to);
+// No thread goes from the one block to the other, whatever the launch.
+bool gr_walk_never_takes(const KWalk *w, uint32_t from, uint32_t to);
 // That `block` is reached from `dominator`, which dominates it, in the same rounds of all loops around both.
 const GrTerm *gr_walk_reached(KWalk *w, uint32_t dominator, uint32_t block);
 bool gr_walk_is_forward(const KWalk *w, uint32_t from, uint32_t to);

@@ -31,8 +31,9 @@ gr_status gr_walk_init(KWalk *w, KFlat *f, GrKernelModel *out) {
     w->cond = calloc(f->cfg.n_blocks, sizeof *w->cond);
     w->guard = calloc(f->cfg.n_blocks, sizeof *w->guard);
     w->branch = calloc(f->cfg.n_blocks, sizeof *w->branch);
+    w->mark = calloc(f->cfg.n_blocks, sizeof *w->mark);
     if (!w->reg || !w->n_assigns || !w->assign || !w->assigns || !w->defs || !w->cond || !w->guard ||
-        !w->branch)
+        !w->branch || !w->mark)
         return GR_ERR_NOMEM;
     for (size_t k = 0; k < f->stmts.len; k++) {
         const KStmt *s = f->stmts.data[k];
@@ -118,8 +119,8 @@ gr_status gr_walk_begin(KWalk *w) {
     w->memo = (Map){0};
     gr_map_free(&w->barriers);
     w->barriers = (Map){0};
-    w->out->accesses.len = w->out->barriers.len = w->out->gaps.len = w->out->facts.len = w->out->no_wrap.len =
-        0;
+    w->arrivals.len = w->out->accesses.len = w->out->barriers.len = w->out->gaps.len = w->out->facts.len =
+        w->out->no_wrap.len = 0;
     return GR_OK;
 }
 
@@ -140,6 +141,7 @@ void gr_walk_free(KWalk *w) {
     free(w->cond);
     free(w->guard);
     free(w->branch);
+    free(w->mark);
     free(w->notes);
     free(w->notes_before);
     free(w->escaped);
@@ -148,6 +150,7 @@ void gr_walk_free(KWalk *w) {
     free(w->holds_before);
     gr_map_free(&w->local_frees);
     gr_vec_free(&w->phi_list);
+    gr_vec_free(&w->arrivals);
     gr_vec_free(&w->written);
     gr_map_free(&w->memo);
     gr_map_free(&w->frees);
