@@ -186,8 +186,8 @@ static gr_status is_closed(Job *j, const GrGap *g, bool *yes, gr_error *err) {
     GrBound *b = &j->bound;
     GrTermVec terms = {0};
     GrSolved s = {0};
-    const GrTerm *not = gr_not(b->t, gr_bound_term(b, g->unless));
-    bool ok = not &&gr_vec_push(&terms, not );
+    const GrTerm *broken = gr_not(b->t, gr_bound_term(b, g->unless));
+    bool ok = broken && gr_vec_push(&terms, broken);
     for (size_t k = 0; ok && k < b->same.len; k++)
         ok = gr_vec_push(&terms, b->same.data[k]);
     gr_status st =

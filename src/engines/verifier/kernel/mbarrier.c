@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // mbarrier — cuda::barrier of the block's scope, where each thread arrives and waits at once: a barrier of the block.
 //
-// What arrive_and_wait() of the C++ library does is taken from its contract, not from its code: whoever returns comes after all that the barrier
-// waits for had arrived. The barrier waits for as many as it was made for. If that is no less than the block has threads, then all of them arrived, since
-// none arrives again before it has waited. So their arrivals are a barrier of the block, and one that not all come to is never passed.
+// What arrive_and_wait() of the C++ library does is taken from its contract, not from its code: a thread returns from it when as many threads have arrived as
+// the barrier was made for. A thread does not arrive again before it has waited. So if the count is no less than the threads of the block, all of them
+// have arrived when one returns: their arrivals are a barrier of the block, and a barrier that not all come to is never passed.
 // The count is what the launch decides (GrGap.unless). Everything else that is done with an mbarrier is a gap.
 #include "engines/verifier/kernel/exec.h"
 
