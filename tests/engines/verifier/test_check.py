@@ -306,6 +306,15 @@ class Sources(unittest.TestCase):
         races = check(path, status=66)["races"]
         self.assertEqual({race["kernel"].split("(")[0] for race in races}, set(words_of(path, "shows")))
 
+    def test_asynchronous_copies_and_their_waits(self):
+        path = PROGRAMS / "wrong_copies.cu"
+        kernels = set(re.findall(r"__global__ void (\w+)", path.read_text()))
+        report = check(path, status=66)
+        self.assertEqual({race["kernel"].split("(")[0] for race in report["races"]}, {k for k in kernels if k.startswith("r_")})
+        self.assertEqual(report["reasons"], [])
+        waits = [race["missing_order"] for race in report["races"] if race["kernel"].startswith(("r_own(", "r_no_wait("))]
+        self.assertTrue(all("wait" in missing for missing in waits), waits)
+
     def test_a_barrier_of_the_grid_needs_a_cooperative_launch(self):
         for launch in "k<<<4, 64>>>(a, b);", COOPERATIVE:
             done = check("--explain", self.source(GRID.format(order="cooperative_groups::this_grid().sync();", launch=launch)))

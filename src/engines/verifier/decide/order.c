@@ -16,10 +16,6 @@ static GrReach reach_of(GrLevel level) {
     return level == GR_LEVEL_BLOCKS ? GR_REACH_GRID : level == GR_LEVEL_WARP ? GR_REACH_WARP : GR_REACH_BLOCK;
 }
 
-static const GrTerm *one_more(GrBound *b, const GrTerm *a) {
-    return a ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, 1)) : NULL;
-}
-
 // What a thread that has left a loop, which runs once, knows of its last round.
 static const GrTerm *when_left(GrBound *b, const GrKernelAccess *a, const GrLoop *l, uint32_t thread,
                                bool own) {
@@ -44,42 +40,140 @@ static const GrTerm *still(GrBound *b, const GrKernelAccess *a, const GrAfter *x
     return all;
 }
 
+static bool is_in_flight(const GrAfter *x) { return x->rounds == GR_ROUNDS_FLIGHT; }
+
 // How often the thread has gone round the barrier's loop since can be told, and the loop is the one in which it passed the barrier.
 static bool is_told(const GrAfter *x) {
+    if (is_in_flight(x))
+        return !(x->taken >> GR_FLIGHT_ANY & 1);
     bool own = x->rounds == GR_ROUNDS_SAME || x->rounds == GR_ROUNDS_NEXT ||
                (x->rounds == GR_ROUNDS_LEFT && !x->barrier->loop->parent); // it runs once
     return own && !(x->taken & 4);
 }
 
+// In which round of a loop a copy began: the first, where it began before the loop.
+static const GrTerm *round_before(GrBound *b, const GrKernelAccess *copy, const GrLoop *l, uint32_t thread) {
+    const GrTerm *at = counter(b, l, thread);
+    return at && !gr_loop_is_within(copy->loop, l) ? gr_term_const(b->t, at->bits, 0) : at;
+}
+
+// In which round of a loop around the barrier a thread passed it, but for the back edges of `taken`.
+static const GrTerm *round_of(GrBound *b, const GrKernelAccess *a, const GrAfter *x, const GrLoop *l,
+                              uint32_t thread) {
+    return is_in_flight(x) ? round_before(b, a, l, thread) : counter(b, l, thread);
+}
+
+static const GrTerm *more(GrBound *b, const GrTerm *a, int by) {
+    return a && by > 0 ? gr_term_2(b->t, GR_TERM_ADD, a, gr_term_const(b->t, a->bits, (uint64_t)by)) : a;
+}
+
+static const GrTerm *compare_but(GrBound *b, GrTermOp op, const GrTerm *mine, const GrTerm *other,
+                                 int mine_more) {
+    mine = more(b, mine, mine_more);
+    other = more(b, other, -mine_more);
+    return mine && other ? gr_term_2(b->t, op, mine, other) : NULL;
+}
+
+typedef struct Side {
+    const GrKernelAccess *a;
+    const GrAfter *x;
+} Side;
+
+// How many rounds after the access's own a thread passed the barrier: or, that many and more.
+typedef struct Since {
+    int rounds;
+    bool or_more;
+} Since;
+
+static Since since(const GrAfter *x, int n) {
+    return is_in_flight(x) ? (Since){n, n == GR_FLIGHT_MANY} : (Since){-n, false};
+}
+
+static const GrTerm *meet(GrBound *b, const GrTerm *mine, Since x, const GrTerm *other, Since y) {
+    if (x.or_more && y.or_more)
+        return gr_term_true(b->t);
+    if (y.or_more)
+        return compare_but(b, GR_TERM_ULE, other, mine, y.rounds - x.rounds);
+    return compare_but(b, x.or_more ? GR_TERM_ULE : GR_TERM_EQ, mine, other, x.rounds - y.rounds);
+}
+
 // Both threads passed the barrier in the same round of its loop: what each has gone round since, taken off, is the same.
-static const GrTerm *same_round(GrBound *b, const GrAfter *x, const GrAfter *y) {
+static const GrTerm *same_round(GrBound *b, Side first, Side second) {
     const GrTerm *any = gr_term_false(b->t);
-    const GrLoop *l = x->barrier->loop;
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned j = 0; j < 2; j++) {
-            const GrTerm *mine = counter(b, l, 1), *other = counter(b, l, 2);
-            if (!(x->taken >> i & 1) || !(y->taken >> j & 1))
-                continue;
-            if (i < j)
-                mine = one_more(b, mine);
-            if (j < i)
-                other = one_more(b, other);
-            any = gr_or(b->t, any, gr_term_2(b->t, GR_TERM_EQ, mine, other));
-        }
+    const GrLoop *l = first.x->barrier->loop;
+    const GrTerm *mine = round_of(b, first.a, first.x, l, 1), *other = round_of(b, second.a, second.x, l, 2);
+    for (int i = 0; i <= GR_FLIGHT_MANY; i++)
+        for (int j = 0; j <= GR_FLIGHT_MANY; j++)
+            if (first.x->taken >> i & 1 && second.x->taken >> j & 1)
+                any = gr_or(b->t, any, meet(b, mine, since(first.x, i), other, since(second.x, j)));
     return any;
 }
 
+static const GrTerm *side_left(GrBound *b, Side s, const GrLoop *l, uint32_t thread, bool own) {
+    return is_in_flight(s.x) ? gr_term_true(b->t) : when_left(b, s.a, l, thread, own);
+}
+
+typedef struct Later {
+    const GrLoop *loop;
+    int rounds;
+    bool other;
+} Later;
+
+static const GrTerm *some_later(void *user, GrTerms *t, const GrSymbol *s) {
+    const Later *l = user;
+    return s != l->loop->counter
+               ? NULL
+               : gr_term_2(t, GR_TERM_ADD, gr_term_sym(t, s), gr_term_const(t, s->bits, (uint64_t)l->rounds));
+}
+
+static void see_later(void *user, const GrSymbol *s) {
+    Later *l = user;
+    bool varies = s->kind == GR_SYM_FREE || s->kind == GR_SYM_OBJECT || s->kind == GR_SYM_COUNTER;
+    l->other |= varies && s != l->loop->counter;
+}
+
+// The thread left the outermost loop around a copy of its own with so many back edges more. Where other things than the loop's counter
+// decide that, they need not be what they were when the copy began.
+static const GrTerm *left_later(GrBound *b, const GrKernelAccess *copy, int rounds, uint32_t thread,
+                                bool own) {
+    const GrLoop *l = copy->loop;
+    while (l && l->parent)
+        l = l->parent;
+    Later later = {l, rounds, false};
+    if (!l || !l->left || rounds >= GR_FLIGHT_MANY)
+        return gr_term_true(b->t);
+    if (!gr_term_symbols(l->left, see_later, &later))
+        return NULL;
+    if (later.other)
+        return gr_term_true(b->t);
+    const GrTerm *left = gr_term_replace(b->t, l->left, &(GrReplace){.symbol = some_later, .user = &later});
+    left = left ? gr_bound_term(b, left) : NULL;
+    return left ? gr_term_of_thread(b->t, left, thread, own) : NULL;
+}
+
+// What is known of a thread whose barrier was not in the loop around the access.
+static const GrTerm *side_out(GrBound *b, Side s, uint32_t thread, bool own) {
+    const GrLoop *l = s.a->loop;
+    while (l && l->parent)
+        l = l->parent;
+    bool out = is_in_flight(s.x) && !gr_loop_is_within(s.x->barrier->loop, l);
+    return out ? left_later(b, s.a, s.x->own, thread, own) : gr_term_true(b->t);
+}
+
 // Both threads passed the barrier in the same round of every loop around it. What is not known of a side leaves the rounds open.
-static const GrTerm *same_instance(GrBound *b, const GrKernelAccess *first, const GrAfter *x,
-                                   const GrKernelAccess *second, const GrAfter *y, bool own) {
-    const GrTerm *all = gr_and(b->t, still(b, first, x, 1, own), still(b, second, y, 2, own));
-    const GrLoop *l = x->barrier->loop;
-    if (!l || !is_told(x) || !is_told(y))
+static const GrTerm *same_instance(GrBound *b, Side first, Side second, bool own) {
+    const GrTerm *all =
+        gr_and(b->t, still(b, first.a, first.x, 1, own), still(b, second.a, second.x, 2, own));
+    all = gr_and(b->t, all, gr_and(b->t, side_out(b, first, 1, own), side_out(b, second, 2, own)));
+    const GrLoop *l = first.x->barrier->loop;
+    if (!l || !is_told(first.x) || !is_told(second.x))
         return all;
-    all = gr_and(b->t, all, same_round(b, x, y));
-    all = gr_and(b->t, all, gr_and(b->t, when_left(b, first, l, 1, own), when_left(b, second, l, 2, own)));
+    all = gr_and(b->t, all, same_round(b, first, second));
+    all = gr_and(b->t, all, gr_and(b->t, side_left(b, first, l, 1, own), side_left(b, second, l, 2, own)));
     for (l = l->parent; l; l = l->parent)
-        all = gr_and(b->t, all, gr_term_2(b->t, GR_TERM_EQ, counter(b, l, 1), counter(b, l, 2)));
+        all = gr_and(b->t, all,
+                     compare_but(b, GR_TERM_EQ, round_of(b, first.a, first.x, l, 1),
+                                 round_of(b, second.a, second.x, l, 2), 0));
     return all;
 }
 
@@ -261,7 +355,7 @@ const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const G
         for (size_t j = 0; j < ys->len; j++)
             if (xs->data[i].barrier == ys->data[j].barrier)
                 any = gr_or(b->t, any,
-                            same_instance(b, first->a, &xs->data[i], second->a, &ys->data[j],
+                            same_instance(b, (Side){first->a, &xs->data[i]}, (Side){second->a, &ys->data[j]},
                                           reach == GR_REACH_GRID));
     if (any && !gr_term_is_const(any, 1))
         any = gr_or(b->t, any, passed_by(b, reach, doubt, err));
@@ -269,6 +363,69 @@ const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const G
         gr_fail(err, GR_ERR_NOMEM, "out of memory");
     return any;
 }
+
+// ---- One thread ---------------------------------------------------------------------------------------------------------
+
+// A loop around `l` has gone round since the copy began, so it is in another round. Of a loop that the copy is not in nothing is known.
+static const GrTerm *other_round(GrBound *b, const GrKernelAccess *copy, const GrLoop *l, uint32_t thread) {
+    const GrTerm *any = gr_term_false(b->t);
+    for (l = l->parent; l; l = l->parent)
+        any = gr_or(b->t, any,
+                    !gr_loop_is_within(copy->loop, l)
+                        ? gr_term_true(b->t)
+                        : gr_not(b->t, compare_but(b, GR_TERM_EQ, counter(b, l, thread),
+                                                   counter(b, l, 3 - thread), 0)));
+    return any;
+}
+
+// What is known of the rounds of the loop that the flight counts.
+static const GrTerm *rounds_between(GrBound *b, const GrKernelAccess *copy, const GrFlight *f,
+                                    uint32_t thread) {
+    const GrLoop *l = f->loop;
+    if (!l)
+        return gr_term_true(b->t);
+    const GrTerm *any = gr_term_false(b->t), *began = round_before(b, copy, l, thread),
+                 *its = counter(b, l, 3 - thread), *around = gr_term_true(b->t);
+    for (int n = 0; n <= GR_FLIGHT_MANY; n++)
+        if (f->taken >> n & 1)
+            any = gr_or(b->t, any, meet(b, began, (Since){n, n == GR_FLIGHT_MANY}, its, (Since){0}));
+    for (const GrLoop *p = l->parent; p; p = p->parent)
+        around = gr_and(
+            b->t, around,
+            compare_but(b, GR_TERM_EQ, round_before(b, copy, p, thread), counter(b, p, 3 - thread), 0));
+    any = gr_and(b->t, any, around);
+    return f->taken >> GR_FLIGHT_ANY & 1 ? gr_or(b->t, any, other_round(b, copy, l, thread)) : any;
+}
+
+// The thread comes to `other` while its copy is under way: of each loop around `other` as the flights say.
+static const GrTerm *comes_in_flight(GrBound *b, const GrKernelAccess *copy, const GrKernelAccess *other,
+                                     uint32_t thread) {
+    const GrTerm *all = gr_term_true(b->t);
+    const GrLoop *l = other->loop, *outer = copy->loop;
+    while (outer && outer->parent)
+        outer = outer->parent;
+    do {
+        const GrTerm *any = gr_term_false(b->t);
+        bool out = !gr_loop_is_within(l, outer);
+        for (size_t k = 0; k < copy->flights.len; k++) {
+            const GrFlight *f = &copy->flights.data[k];
+            if (f->other == other && f->loop == l)
+                any = gr_or(b->t, any,
+                            gr_and(b->t, rounds_between(b, copy, f, thread),
+                                   out ? left_later(b, copy, f->own, thread, false) : gr_term_true(b->t)));
+        }
+        all = gr_and(b->t, all, any);
+        l = l ? l->parent : NULL;
+    } while (l);
+    return all;
+}
+
+const GrTerm *gr_order_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second) {
+    return gr_or(b->t, comes_in_flight(b, first->a, second->a, 1),
+                 comes_in_flight(b, second->a, first->a, 2));
+}
+
+// ---- All of a block ----------------------------------------------------------------------------------------------------
 
 gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err) {
     gr_status st = GR_OK;

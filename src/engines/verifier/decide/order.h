@@ -11,6 +11,9 @@
 const GrTerm *gr_order_unordered(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second,
                                  GrLevel level, const char **doubt, gr_error *err);
 
+// The same of one thread, of which one access or both are asynchronous copies: it comes to the other while the copy is under way. NULL: memory is out.
+const GrTerm *gr_order_in_flight(GrBound *b, const GrBoundAccess *first, const GrBoundAccess *second);
+
 // Whether at each barrier of the whole block all of its threads meet, or none.
 gr_status gr_order_all_meet(GrBound *b, bool *all, gr_error *err);
 

@@ -211,7 +211,23 @@ static bool take_witness(GrBound *b, const GrTermVec *terms, const GrOverlap *o,
 
 // ---- One level ---------------------------------------------------------------------------------------------------------------
 
-const char *gr_pair_missing(GrLevel level) {
+static bool is_async(const GrBoundAccess *x, const GrBoundAccess *y) { return x->a->async || y->a->async; }
+
+// An atomic or a strong access on each way to the access, or from it.
+static bool has_strong(const GrKernelAccess *a) {
+    bool any = false;
+    for (size_t k = 0; k < a->before.len; k++)
+        any |= a->before.data[k]->access != NULL;
+    for (size_t k = 0; k < a->behind.len; k++)
+        any |= a->behind.data[k]->access != NULL;
+    return any;
+}
+
+const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBoundAccess *y) {
+    if (is_async(x, y) && level != GR_LEVEL_BLOCKS)
+        return level == GR_LEVEL_ALONE
+                   ? "no wait for the asynchronous copy between: __pipeline_wait_prior(), cp.async.wait_group"
+                   : "no wait for the asynchronous copy, and a barrier of both threads behind it, between";
     switch (level) {
     case GR_LEVEL_BLOCKS:
         return "nothing orders the two blocks: no lock, flag or other synchronization of gpu scope between";
@@ -258,14 +274,15 @@ static gr_status judge(GrBound *b, GrVerdict *v, GrSolved *s, const GrTermVec *t
 static gr_status gather(GrBound *b, GrVerdict *v, GrTermVec *terms, const char **doubt, gr_error *err) {
     bool own = v->level == GR_LEVEL_BLOCKS;
     const GrTerm *order = gr_term_true(b->t);
-    bool async = v->sides[0]->a->async || v->sides[1]->a->async;
     gr_status st = gr_pair_facts(b, v->level, terms, err);
     if (st != GR_OK)
         return st;
-    if (!async && !b->no_barriers)
+    if (v->level == GR_LEVEL_ALONE)
+        order = gr_order_in_flight(b, v->sides[0], v->sides[1]);
+    else if (!b->no_barriers)
         order = gr_order_unordered(b, v->sides[0], v->sides[1], v->level, doubt, err);
     if (!order)
-        return err->code ? err->code : GR_ERR_NOMEM;
+        return err->code ? err->code : gr_fail(err, GR_ERR_NOMEM, "out of memory");
     const GrTerm *more[] = {as(b, v->sides[0]->guard, 1, own), as(b, v->sides[1]->guard, 2, own), order};
     for (size_t k = 0; k < sizeof more / sizeof *more; k++)
         if (!more[k] || !gr_vec_push(terms, more[k]))
@@ -330,12 +347,14 @@ static gr_status decide_level(GrBound *b, GrVerdict *v, GrAlias alias, const cha
     GR_TRY(gr_pair_solve(b, &terms, &o, n.n || doubt, &s, err));
     GR_TRY(judge(b, v, &s, &terms, &o, &n, doubt, err));
     if (v->decision == GR_SHOWN || v->decision == GR_POSSIBLE) {
-        if (v->sides[0]->a->async || v->sides[1]->a->async) {
+        if (!is_async(v->sides[0], v->sides[1])) {
+            if (!b->no_locks)
+                GR_TRY(gr_locks_decide(b, v, &terms, &o, err));
+        } else if (v->level != GR_LEVEL_ALONE && (has_strong(v->sides[0]->a) || has_strong(v->sides[1]->a))) {
             v->decision = GR_UNKNOWN;
             gr_str_free(&v->why);
-            gr_str_add(&v->why, "what orders an asynchronous copy is not followed");
-        } else if (!b->no_locks)
-            GR_TRY(gr_locks_decide(b, v, &terms, &o, err));
+            gr_str_add(&v->why, "whether a lock or a flag orders an asynchronous copy is not followed");
+        }
     }
 done:
     gr_str_free(&values);
@@ -378,7 +397,8 @@ gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, b
     GrAlias alias = gr_bound_alias(b, &x->memory, &y->memory, &why);
     choose_levels(b, x, y, use);
     for (unsigned level = 0; level < 5 && alias != GR_ALIAS_APART && !settled && st == GR_OK; level++) {
-        GrVerdict v = {.level = (GrLevel)level, .sides = {x, y}, .missing = gr_pair_missing((GrLevel)level)};
+        GrVerdict v = {
+            .level = (GrLevel)level, .sides = {x, y}, .missing = gr_pair_missing((GrLevel)level, x, y)};
         if (!use[level] || !would_race(x->a, y->a, v.level, &v.kind))
             continue;
         st = decide_level(b, &v, alias, why.data, err);

@@ -63,7 +63,7 @@ gr_status gr_pair_decide(GrBound *b, size_t i, size_t j, const GrPairUser *to, b
 bool gr_scope_covers(PtxScope s, GrLevel level);
 
 // What orders nothing between two such threads, where there is no lock nor flag that could.
-const char *gr_pair_missing(GrLevel level);
+const char *gr_pair_missing(GrLevel level, const GrBoundAccess *x, const GrBoundAccess *y);
 
 // For order.c: what holds of two such threads; and the solver, within the kernel's time.
 gr_status gr_pair_facts(GrBound *b, GrLevel level, GrTermVec *out, gr_error *err);

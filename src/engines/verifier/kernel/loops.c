@@ -31,8 +31,8 @@ static KLoop *loop_at(KFlat *f, GrKernelModel *out, uint32_t header) {
     snprintf(name, sizeof name, "rounds%u", g->id);
     if (!(g->counter = gr_symbol(f->t, GR_SYM_COUNTER, GR_SYM_THREAD, 32, name)))
         return NULL;
-    g->counter->low = 0; // fewer than 2^31 rounds are taken for granted
-    g->counter->high = INT32_MAX;
+    g->counter->low = 0; // fewer than 2^31 rounds are taken for granted, and a few more can be counted
+    g->counter->high = INT32_MAX - 8;
     g->counter->owner = g;
     return l;
 }

@@ -340,11 +340,22 @@ static void copy(KWalk *w, const KStmt *s) { // cp.async [shared], [global], siz
         return;
     }
     uint32_t size = (uint32_t)i->operands[2].bits;
+    // Of the source it reads that much and fills up with zeros.
+    const GrTerm *used = i->n_operands > 3 ? gr_operand(w, s, &i->operands[3], 32) : NULL;
+    const GrTerm *some =
+        used ? gr_bool_not(w->t, gr_bool_equal(w->t, used, gr_term_const(w->t, 32, 0))) : gr_term_true(w->t);
     KTarget to[K_MOST_TARGETS];
     unsigned n = gr_address(w, s, gr_address_of(w, s, &i->operands[1]), to);
-    for (unsigned k = 0; k < n; k++)
+    for (unsigned k = 0; k < n; k++) {
+        to[k].when = gr_bool_and(w->t, to[k].when, some);
         if (!to[k].local)
-            record(w, s, &to[k], &(Access){.reads = true, .async = true, .size = size});
+            record(w, s, &to[k],
+                   &(Access){.reads = true,
+                             .async = true,
+                             .size = used && used->op == GR_TERM_CONST && used->value < size
+                                         ? (uint32_t)used->value
+                                         : size});
+    }
     n = gr_address(w, s, gr_address_of(w, s, &i->operands[0]), to);
     for (unsigned k = 0; k < n; k++)
         if (!to[k].local)

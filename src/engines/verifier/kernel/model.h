@@ -110,12 +110,17 @@ typedef enum GrRounds {
     GR_ROUNDS_SAME,
     GR_ROUNDS_NEXT,
     GR_ROUNDS_ANY,
-    GR_ROUNDS_LEFT /* the loop */
+    GR_ROUNDS_LEFT, // the loop
+    GR_ROUNDS_FLIGHT // the access is an asynchronous copy, and the barrier comes before the wait that completes it
 } GrRounds;
 typedef struct GrAfter {
     const GrBarrier *barrier;
     GrRounds rounds;
-    uint8_t taken; // bit n: with n back edges of that loop since (2: or more), before it was left or not
+    // Bit n: with n back edges of that loop since (2: or more), before it was left or not. FLIGHT: with n back edges between the copy and the
+    // barrier; from the loop's entry, if the copy is not in it.
+    uint8_t taken;
+    // FLIGHT: back edges of the outermost loop around the copy until that loop was left. 0 if the barrier is in it.
+    uint8_t own;
     uint64_t
         still; // bits of loops (id below 64) that were entered since, and whose back edge was not taken: counters are 0
 } GrAfter;
@@ -143,6 +148,16 @@ typedef struct GrSync {
     const GrPlace *place;
 } GrSync;
 
+// Back edges that are not counted further; and those of a loop around, so that nothing is known of the inner one's.
+enum { GR_FLIGHT_MANY = 6, GR_FLIGHT_ANY = 7 };
+
+// What a thread accesses while an asynchronous copy of its own may be under way.
+typedef struct GrFlight {
+    const struct GrKernelAccess *other;
+    const GrLoop *loop; // each of those around `other`; NULL: there is none
+    uint8_t taken, own; // of that loop, as in GrAfter
+} GrFlight;
+
 typedef struct GrKernelAccess {
     uint32_t id;
     const PtxStmt *stmt; // in the original module
@@ -167,6 +182,7 @@ typedef struct GrKernelAccess {
     GrAfters after
         [GR_REACHES]; // of the barriers that join these threads; GRID: empty if the kernel has no barrier of the grid
     VEC(GrSync *) before, behind; // in program order, nearest last / first
+    VEC(GrFlight) flights;        // of an asynchronous copy
     const void *flat;             // the model's own
 } GrKernelAccess;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // order — what orders accesses: which barrier may be the last one before each, and which fences, atomics and strong accesses stand on every path to
 // it or from it.
+#include "engines/verifier/kernel/order.h"
+
 #include "engines/verifier/kernel/exec.h"
 
 #include <stdlib.h>
@@ -82,16 +84,6 @@ void gr_exec_barrier(KWalk *w, const KStmt *s) {
 
 // ---- The last barrier before an access ---------------------------------------------------------------------------
 
-typedef struct Event {
-    const KStmt *stmt;
-    GrBarrier *barrier;
-    uint32_t access; // else
-} Event;
-
-typedef struct Events {
-    VEC(Event) list;
-} Events;
-
 typedef struct Search {
     KWalk *w;
     Events *events; // by block
@@ -115,11 +107,12 @@ static bool stops(const Search *s, const GrBarrier *b) {
 static bool scan(Search *s, uint32_t block, size_t from, unsigned crossings) {
     for (size_t k = from; k < s->events[block].list.len; k++) {
         const Event *e = &s->events[block].list.data[k];
-        if (!e->barrier) {
-            s->hit[e->access] |= (uint8_t)(1u << crossings);
-            s->turned[e->access] |= from ? 0 : s->crossed[block];
-        } else if (stops(s, e->barrier))
+        if (e->access) {
+            s->hit[e->access->id] |= (uint8_t)(1u << crossings);
+            s->turned[e->access->id] |= from ? 0 : s->crossed[block];
+        } else if (e->barrier && stops(s, e->barrier)) {
             return false;
+        }
     }
     return true;
 }
@@ -176,7 +169,7 @@ static bool add_after(Search *s, GrKernelAccess *a, uint8_t hit, uint32_t block)
             : hit & 4 || (hit & 3) == 3                   ? GR_ROUNDS_ANY
             : hit & 2                                     ? GR_ROUNDS_NEXT
                                                           : GR_ROUNDS_SAME;
-    GrAfter after = {s->from, r, hit, still(s, a, block)};
+    GrAfter after = {.barrier = s->from, .rounds = r, .taken = hit, .still = still(s, a, block)};
     return gr_vec_push(&a->after[s->reach], after);
 }
 
@@ -202,6 +195,12 @@ static bool search(Search *s, const GrBarrier *from, uint32_t block, size_t even
     return true;
 }
 
+static bool is_of_groups(const PtxInstr *i) {
+    return i->op == PTX_OP_CP && !i->guard && !gr_ptx_instr_has(i, PTX_MOD_bulk) &&
+           (gr_ptx_instr_has(i, PTX_MOD_wait_all) || gr_ptx_instr_has(i, PTX_MOD_wait_group) ||
+            gr_ptx_instr_has(i, PTX_MOD_commit_group));
+}
+
 static bool gather(KWalk *w, Events *events) {
     GrKernelModel *m = w->out;
     size_t next = 0;
@@ -214,10 +213,11 @@ static bool gather(KWalk *w, Events *events) {
                 continue;
             const KStmt *at = (const KStmt *)s;
             GrBarrier *barrier = gr_map_get_u64(&w->barriers, at->id + 1);
-            if (barrier && !gr_vec_push(&events[b].list, ((Event){at, barrier, 0})))
+            if ((barrier || is_of_groups(at->stmt.instr)) &&
+                !gr_vec_push(&events[b].list, ((Event){at, barrier, NULL})))
                 return false;
             for (; next < m->accesses.len && m->accesses.data[next]->flat == at; next++)
-                if (!gr_vec_push(&events[b].list, ((Event){at, NULL, (uint32_t)next})))
+                if (!gr_vec_push(&events[b].list, ((Event){at, NULL, m->accesses.data[next]})))
                     return false;
         }
     }
@@ -419,7 +419,7 @@ gr_status gr_order(KWalk *w) {
                 .turned = calloc(accesses, sizeof(uint64_t))};
     Syncs all = {0};
     bool ok = !w->nomem && s.events && s.seen && s.hit && s.crossed && s.turned && gather(w, s.events) &&
-              search_all(&s) && gather_syncs(w, &all);
+              search_all(&s) && gr_flights(w, s.events) && gather_syncs(w, &all);
     if (ok && all.list.len)
         qsort(all.list.data, all.list.len, sizeof *all.list.data, by_place);
     for (size_t k = 0; ok && k < w->out->accesses.len; k++)

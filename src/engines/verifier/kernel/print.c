@@ -3,7 +3,7 @@
 #include "engines/verifier/kernel/model.h"
 
 static const char *const barrier_names[] = {"entry", "block", "warp", "grid", "some"};
-static const char *const round_names[] = {"", "+1", "+n", " left"};
+static const char *const round_names[] = {"", "+1", "+n", " left", " in flight"};
 
 static void put_place(const GrPlace *p, StrBuf *out) {
     for (; p; p = p->inlined_at)

@@ -155,3 +155,34 @@ GrTermRange gr_term_range(const GrTerm *a, const GrTerm *guard) {
     Bounds b = {.guard = guard};
     return range_of(&b, a, 0);
 }
+
+// Whether it is always as `is` says.
+static bool always(Bounds *b, const GrTerm *a, bool is, unsigned depth) {
+    if (a->op == GR_TERM_CONST)
+        return (a->value != 0) == is;
+    if (depth > DEEPEST || ++b->steps > MOST_STEPS)
+        return false;
+    if (a->op == GR_TERM_NOT)
+        return always(b, a->arg[0], !is, depth + 1);
+    if (a->bits == 1 && (a->op == GR_TERM_AND || a->op == GR_TERM_OR)) {
+        bool x = always(b, a->arg[0], is, depth + 1), y = always(b, a->arg[1], is, depth + 1);
+        return (a->op == GR_TERM_AND) == is ? x && y : x || y;
+    }
+    bool is_unsigned = a->op == GR_TERM_ULT || a->op == GR_TERM_ULE, equal = a->op == GR_TERM_EQ;
+    if (!is_unsigned && !equal && a->op != GR_TERM_SLT && a->op != GR_TERM_SLE)
+        return false;
+    GrTermRange x = range_of(b, a->arg[0], depth + 1), y = range_of(b, a->arg[1], depth + 1);
+    if (is_unsigned && (x.low < 0 || y.low < 0))
+        return false;
+    if (equal)
+        return !is && (x.high < y.low || y.high < x.low);
+    bool strict = a->op == GR_TERM_SLT || a->op == GR_TERM_ULT;
+    if (is)
+        return strict ? x.high < y.low : x.high <= y.low;
+    return strict ? y.high <= x.low : y.high < x.low;
+}
+
+bool gr_term_never(const GrTerm *a, const GrTerm *guard) {
+    Bounds b = {.guard = guard};
+    return always(&b, a, false, 0);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// order — what stands in a block of the graph that orders accesses, and the accesses, in program order.
+#ifndef GR_VERIFIER_KERNEL_ORDER_H
+#define GR_VERIFIER_KERNEL_ORDER_H
+
+#include "engines/verifier/kernel/values.h"
+
+typedef struct Event {
+    const KStmt *stmt;
+    GrBarrier *barrier;     // NULL: none
+    GrKernelAccess *access; // NULL: none. Neither: cp.async.commit_group, cp.async.wait_group, cp.async.wait_all
+} Event;
+
+typedef struct Events {
+    VEC(Event) list;
+} Events;
+
+// What else may be while an asynchronous copy is under way: barriers, to its `after`, and accesses of the same thread, to its `flights`.
+// False: memory is out.
+bool gr_flights(KWalk *w, const Events *events);
+
+#endif
