@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 enum {
-    OPEN,            // the copy is in no group yet; OPEN + 1 + n: n groups were committed after its own
-    PHASES = 18,     // more groups behind it count for no more
+    OPEN,        // the copy is in no group yet; OPEN + 1 + n: n groups were committed after its own
+    PHASES = 18, // more groups behind it count for no more
     MANY = GR_FLIGHT_MANY,
     ANY = GR_FLIGHT_ANY,
     TURNS = (ANY + 1) * (ANY + 1), // of two loops
@@ -22,9 +22,10 @@ typedef struct Flight {
     KWalk *w;
     const Events *events;
     GrKernelAccess *copy;
-    uint32_t start;     // its block
-    const KLoop *loop;  // whose rounds are counted; NULL: what is in no loop
-    const KLoop *own;   // the outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too
+    uint32_t start;    // its block
+    const KLoop *loop; // whose rounds are counted; NULL: what is in no loop
+    const KLoop
+        *own; // the outermost loop around the copy, if `loop` is not in it: whose rounds are counted, too
     uint64_t *seen;     // by block and phase: bits of turns
     uint64_t *barrier;  // by barrier: bits of turns
     uint64_t *access;   // by access: likewise
@@ -91,16 +92,14 @@ static const GrTerm *round_of(void *user, GrTerms *t, const GrSymbol *s) {
     if (!l)
         return NULL;
     const GrTerm *gone = gr_term_const(t, s->bits, l == r->f->loop ? r->turns : 0);
-    return gr_loop_is_within(r->f->copy->loop, l->loop)
-               ? gr_term_2(t, GR_TERM_ADD, gr_term_sym(t, s), gone)
-               : gone;
+    return gr_loop_is_within(r->f->copy->loop, l->loop) ? gr_term_2(t, GR_TERM_ADD, gr_term_sym(t, s), gone)
+                                                        : gone;
 }
 
 static void see_other(void *user, const GrSymbol *s) {
     Rounds *r = user;
     bool around = s->kind == GR_SYM_COUNTER && gr_loop_is_within(r->f->loop->loop, s->owner);
-    r->other |=
-        s->kind == GR_SYM_FREE || s->kind == GR_SYM_OBJECT || (s->kind == GR_SYM_COUNTER && !around);
+    r->other |= s->kind == GR_SYM_FREE || s->kind == GR_SYM_OBJECT || (s->kind == GR_SYM_COUNTER && !around);
 }
 
 // No thread takes the edge in that round.
@@ -183,7 +182,7 @@ static bool follow(Flight *f, size_t event) {
         uint64_t t = f->todo.data[--f->todo.len];
         uint32_t block = (uint32_t)(t / TURNS / PHASES);
         unsigned turns = t % TURNS;
-        phase = t / TURNS % PHASES;
+        phase = (unsigned)(t / TURNS % PHASES);
         if (pass(f, block, 0, &phase, turns) && !go_on(f, block, phase, turns))
             return false;
     }

@@ -7,8 +7,9 @@
 
 typedef struct Event {
     const KStmt *stmt;
-    GrBarrier *barrier;     // NULL: none
-    GrKernelAccess *access; // NULL: none. Neither: cp.async.commit_group, cp.async.wait_group, cp.async.wait_all
+    GrBarrier *barrier; // NULL: none
+    GrKernelAccess
+        *access; // NULL: none. Neither: cp.async.commit_group, cp.async.wait_group, cp.async.wait_all
 } Event;
 
 typedef struct Events {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// control — what the privatizer's inserted code, its device runtime and the host say to each other.
+//
+// Freestanding: compiled for the device (clang, nvptx64) and for the host.
+//
+// Memory of a check. A slot is for all blocks at once (GR_OF_BLOCKS), or for one block (GR_OF_WARPS). A slot has `privates` + 2 copies, `stride` bytes apart:
+//
+//     slot:   | base | union | private 0 | private 1 | ...
+//     copy:   | shared memory of the block | the arena | other memory | touched |
+//               shared_bytes                 arena_bytes
+//              <------------------ span ------------------------------><-span/4->
+//
+// The base is the memory as it was when the region began, the union what all wrote in it. A unit (a block, or a warp of a block) has the private copy
+// unit / divide % privates. `touched` has a byte for each word of four: an atomic operation of this copy's units updated the word.
+//
+// Inserted code calls these functions of the runtime:
+//   __gr_mine()                   where the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
+//   __gr_lines()                  where the slot's lines are
+//   __gr_asks()                   1: accesses are to be told to __gr_look
+//   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
+//   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
+//   __gr_look(site, at, what, mine, pass, sequence)   an access to `at` of the private copy, when asked
+//   __gr_over()                   a loop went round too often
+//   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
+#ifndef GR_PRIVATIZER_CONTROL_H
+#define GR_PRIVATIZER_CONTROL_H
+
+#include <stdint.h>
+
+// What the launch is: GrPrivControl.mode.
+enum {
+    GR_AS_IT_IS,  // the program's own
+    GR_OF_BLOCKS, // each block has a private copy: the launch is one region
+    GR_OF_WARPS,  // each warp has one, from barrier to barrier
+};
+
+enum { GR_LINE_SHIFT = 9, GR_LINE = 1 << GR_LINE_SHIFT }; // bytes of a copy that are compared or not
+
+// What of an access: the `what` of __gr_at and __gr_look.
+enum {
+    GR_AT_GLOBAL = 0,
+    GR_AT_SHARED = 1,
+    GR_AT_GENERIC = 2,
+    GR_AT_SPACE = 3, // mask
+    GR_AT_STORE = 4,
+    GR_AT_SIZE = 8, // bits from 8 on: bytes
+};
+
+// Memory outside of the arena.
+typedef struct GrPrivExtent {
+    uint64_t at, size;
+    uint64_t offset; // in a copy
+} GrPrivExtent;
+
+// Two private copies that were found different from what order would have made of them.
+enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2 };
+typedef struct GrPrivFound {
+    uint32_t state; // 0: free, 1: being written, 2: there
+    uint32_t kind;
+    uint32_t region;  // where it began: 0: the kernel, else a barrier of it
+    uint32_t copy[2]; // READ: [0] alone
+    uint32_t pad;
+    uint64_t offset, block, sequence; // of the first
+    uint64_t bytes;                   // all
+    uint64_t copies;                  // bits: which took part, number modulo 64
+} GrPrivFound;
+
+// An access that was asked for.
+typedef struct GrPrivSeen {
+    uint32_t state;
+    uint32_t site, copy, store;
+    uint64_t offset;
+    uint32_t size;
+    uint32_t thread[3], block[3];
+    uint32_t pad;
+} GrPrivSeen;
+
+enum { GR_MOST_FOUND = 64, GR_MOST_SEEN = 64 };
+typedef struct GrPrivLog {
+    uint64_t outside; // an address without a private copy; 0: there was none
+    uint32_t over;    // a loop went round too often
+    uint32_t dropped; // that found had no room for
+    GrPrivFound found[GR_MOST_FOUND];
+    GrPrivSeen seen[GR_MOST_SEEN];
+} GrPrivLog;
+
+// Which accesses the host asks for, in one region of one block (GR_OF_WARPS) or the launch.
+enum {
+    GR_ASK_NOTHING,
+    GR_ASK_WHO,  // in pass 1: which copy's units access the byte at `offset`
+    GR_ASK_READS // in pass 2: what units of `copy` load that others changed
+};
+typedef struct GrPrivAsk {
+    uint32_t kind, copy;
+    uint64_t block, sequence, offset;
+} GrPrivAsk;
+
+typedef struct GrPrivControl {
+    uint32_t mode, pass; // pass: of GR_OF_BLOCKS
+    uint64_t first, slots; // GR_OF_WARPS: which blocks have a slot
+    uint64_t arena, arena_bytes, shared_bytes;
+    uint64_t span, stride, copies, slot_stride;
+    uint64_t lines, lines_stride; // two bytes for each line: written in this pass; merged
+    uint64_t extents;
+    uint32_t n_extents, privates;
+    uint64_t divide;
+    uint64_t log;
+    uint64_t most_rounds;
+    GrPrivAsk ask;
+} GrPrivControl;
+
+#endif

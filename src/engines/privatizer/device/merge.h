@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// merge — the two steps of the LDetector paper's figure 3 on the lines of a slot: behind pass 1 what each copy changed goes into the union, and each
+// copy becomes the union without its own changes; behind pass 2 each copy has to be the union.
+//
+// Data-parallel as the paper's section 4.3: a warp takes lines, its lanes take neighbouring words, and only the word's lane looks at it, in all
+// copies. So nothing is atomic but the report. Comparing, union and the new private copies are one step.
+#ifndef GR_PRIVATIZER_MERGE_H
+#define GR_PRIVATIZER_MERGE_H
+
+#include "device_api/device.h"
+#include "engines/privatizer/device/control.h"
+
+typedef struct Slot {
+    uint64_t base, united, privates, stride, span, lines, n_lines, log;
+    uint32_t n;
+    uint32_t region;
+    uint64_t block, sequence;
+    int commits;
+} Slot;
+
+// The threads that do it.
+typedef struct Team {
+    uint32_t thread, threads;
+} Team;
+
+GR_INLINE uint32_t word_at(uint64_t at) { return *(volatile GR_GLOBAL uint32_t *)at; }
+GR_INLINE void put_word(uint64_t at, uint32_t v) { *(volatile GR_GLOBAL uint32_t *)at = v; }
+GR_INLINE uint8_t byte_at(uint64_t at) { return *(volatile GR_GLOBAL uint8_t *)at; }
+GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(volatile GR_GLOBAL uint8_t *)at = v; }
+GR_INLINE uint64_t copy_of(const Slot *s, uint32_t k) { return s->privates + k * s->stride; }
+GR_INLINE uint64_t touched_at(const Slot *s, uint64_t copy, uint64_t at) {
+    return copy + s->span + at / 4;
+}
+
+// 0xff in each byte that is not 0.
+GR_INLINE uint32_t bytes_of(uint32_t v) {
+    v |= v >> 4 & 0x0f0f0f0f;
+    v |= v >> 2 & 0x03030303;
+    v |= v >> 1 & 0x01010101;
+    return (v & 0x01010101) * 0xff;
+}
+
+static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other, uint64_t at,
+                               uint32_t bytes) {
+    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)s->log;
+    GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
+        GR_GLOBAL GrPrivFound *f = &log->found[(s->region * 7 + kind + k) % GR_MOST_FOUND];
+        uint32_t state = gr_compare_swap(&f->state, 0, 1);
+        if (state == 0) {
+            f->kind = kind;
+            f->region = s->region;
+            f->copy[0] = one;
+            f->copy[1] = other;
+            f->offset = at;
+            f->block = s->block;
+            f->sequence = s->sequence;
+            gr_store32(&f->state, 2);
+        }
+        // One that is being written may become the same: then there are two for one region, and the host has both.
+        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == kind && f->region == s->region)) {
+            gr_count(&f->bytes, (uint64_t)__builtin_popcount(bytes) / 8);
+            __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies),
+                             "l"((uint64_t)1 << one % 64 | (uint64_t)1 << other % 64));
+            return;
+        }
+    }
+    gr_add32(&log->dropped, 1);
+}
+
+// One word behind pass 1. Gives whether two copies changed the same byte.
+GR_INLINE int merge_word(const Slot *s, uint64_t at) {
+    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, updaters = 0, last = 0, plain = 0;
+    uint64_t updater[2] = {0, 0};
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint64_t copy = copy_of(s, k);
+        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
+        if (byte_at(touched_at(s, copy, at))) {
+            updater[updaters > 0] = copy;
+            updaters++;
+            if (plain) {
+                gr_priv_report(s, GR_FOUND_WRITES, k, last, at, 0xff);
+                twice = 1;
+            }
+            continue;
+        }
+        if (own & changed)
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, at, own & changed);
+        if (own && updaters)
+            gr_priv_report(s, GR_FOUND_WRITES, k, k, at, 0xff);
+        twice |= (own & changed) | (updaters ? own : 0);
+        all = (all & ~own) | (now & own);
+        changed |= own;
+        plain |= own;
+        last = own ? k : last;
+    }
+    if (updaters)
+        all = word_at(updater[0] + at);
+    put_word(s->united + at, all);
+    if (all == was && !updaters)
+        return twice != 0;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint64_t copy = copy_of(s, k);
+        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
+        // Of an update another one is what this copy finds: one of the orders in which they may come.
+        if (updaters)
+            put_word(copy + at, copy != updater[0] ? all : updaters > 1 ? word_at(updater[1] + at) : was);
+        else
+            put_word(copy + at, (all & ~own) | (was & own));
+    }
+    return twice != 0;
+}
+
+// One word behind pass 2. `united`: it was merged; else nobody wrote it in pass 1. `told`: two copies wrote in its line, which was reported.
+GR_INLINE void check_word(const Slot *s, uint64_t at, int united, int told) {
+    uint32_t all = word_at((united ? s->united : s->base) + at);
+    int updated = 0;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint64_t touched = touched_at(s, copy_of(s, k), at);
+        updated |= byte_at(touched);
+        put_byte(touched, 0);
+    }
+    if (updated) // the base has all updates by now
+        all = word_at(s->base + at);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t now = word_at(copy_of(s, k) + at);
+        if (now != all && !updated && !told)
+            gr_priv_report(s, GR_FOUND_READ, k, k, at, bytes_of(now ^ all));
+    }
+    if (!s->commits)
+        all = word_at(s->base + at);
+    else if (united && !updated)
+        put_word(s->base + at, all);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++)
+        put_word(copy_of(s, k) + at, all);
+}
+
+enum { LINE_MERGED = 1, LINE_TOLD = 2 };
+
+GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t lanes, int merges) {
+    uint64_t written = s->lines + line, state = s->lines + s->n_lines + line;
+    uint8_t was = byte_at(state);
+    int twice = 0;
+    GR_ROLLED for (uint32_t k = lane; k < GR_LINE / 4; k += lanes) {
+        uint64_t at = line * GR_LINE + k * 4;
+        if (merges)
+            twice |= merge_word(s, at);
+        else
+            check_word(s, at, was & LINE_MERGED, was & LINE_TOLD);
+    }
+    uint32_t members = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    int told = !gr_all(members, !twice);
+    if (lane == 0) {
+        put_byte(written, 0);
+        put_byte(state, merges ? LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
+    }
+}
+
+// All lines that were written in this pass, or are merged.
+static GR_NOINLINE void gr_priv_all_lines(const Slot *s, const Team *t, int merges) {
+    uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32;
+    uint32_t lanes = t->threads - warp * 32 < 32 ? t->threads - warp * 32 : 32;
+    GR_ROLLED for (uint64_t line = warp; line < s->n_lines; line += warps) {
+        int due = byte_at(s->lines + line) || (!merges && byte_at(s->lines + s->n_lines + line));
+        if (due)
+            one_line(s, line, lane, lanes, merges);
+    }
+}
+
+#endif

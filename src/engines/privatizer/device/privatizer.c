@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// privatizer — the device runtime that inserted code calls (control.h).
+#include "engines/privatizer/device/merge.h"
+
+extern GR_GLOBAL GrPrivControl __gr_control;
+GR_GLOBAL GrPrivControl __gr_control = {0};
+#define CONTROL __gr_control
+
+GR_SREG32(ntid_x, "ntid.x")
+GR_SREG32(ntid_y, "ntid.y")
+GR_SREG32(ntid_z, "ntid.z")
+GR_SREG32(nctaid_x, "nctaid.x")
+GR_SREG32(nctaid_y, "nctaid.y")
+
+static GR_NOINLINE uint64_t gr_priv_block_number(void) {
+    return gr_ctaid_x() + (uint64_t)nctaid_x() * (gr_ctaid_y() + (uint64_t)nctaid_y() * gr_ctaid_z());
+}
+
+static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
+    return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
+}
+
+GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? gr_priv_block_number() - CONTROL.first : 0; }
+
+uint64_t __gr_mine(void) {
+    uint64_t slot = slot_number(), unit = CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / 32 : gr_priv_block_number();
+    if (slot >= CONTROL.slots)
+        return 0;
+    return CONTROL.copies + slot * CONTROL.slot_stride +
+           (2 + unit / CONTROL.divide % CONTROL.privates) * CONTROL.stride;
+}
+
+uint64_t __gr_lines(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
+
+uint32_t __gr_asks(void) {
+    return CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || CONTROL.ask.block == gr_priv_block_number());
+}
+
+static GR_NOINLINE void gr_priv_outside(uint64_t a) {
+    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
+}
+
+void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1); }
+
+#define IS_IN(name, space)                                                                                   \
+    GR_INLINE int name(uint64_t a) {                                                                         \
+        uint32_t yes;                                                                                        \
+        __asm__("{ .reg .pred p; isspacep." space " p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(yes) : "l"(a));   \
+        return (int)yes;                                                                                     \
+    }
+IS_IN(is_local, "local")
+IS_IN(is_const, "const")
+
+// The offset in a copy of global memory; ~0: it is in none.
+static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
+    if (a - CONTROL.arena < CONTROL.arena_bytes)
+        return CONTROL.shared_bytes + (a - CONTROL.arena);
+    uint32_t low = 0, high = CONTROL.n_extents;
+    while (low < high) { // the last one that begins at or before it
+        uint32_t middle = (low + high) / 2;
+        if (((GR_GLOBAL GrPrivExtent *)CONTROL.extents)[middle].at <= a)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return ~UINT64_C(0);
+    GR_GLOBAL GrPrivExtent *e = (GR_GLOBAL GrPrivExtent *)CONTROL.extents + (low - 1);
+    return a - e->at < e->size && size <= e->size - (a - e->at) ? e->offset + (a - e->at) : ~UINT64_C(0);
+}
+
+uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what) {
+    uint32_t space = what & GR_AT_SPACE;
+    uint64_t offset = ~UINT64_C(0), in;
+    if (space == GR_AT_GENERIC && (is_local(a) || is_const(a)))
+        return a;
+    if (space == GR_AT_GENERIC && gr_is_shared(a, &in)) {
+        if (CONTROL.mode == GR_OF_BLOCKS)
+            return a;
+        space = GR_AT_SHARED;
+        a = in;
+    }
+    if (space != GR_AT_SHARED)
+        offset = gr_priv_offset_of(a, what >> GR_AT_SIZE);
+    else if (a < CONTROL.shared_bytes)
+        offset = a;
+    if (offset == ~UINT64_C(0)) {
+        gr_priv_outside(a);
+        return 0;
+    }
+    if (what & GR_AT_STORE)
+        put_byte(__gr_lines() + (offset >> GR_LINE_SHIFT), 1);
+    return mine + offset;
+}
+
+uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) {
+    uint64_t offset = at - mine;
+    if (offset >= CONTROL.span)
+        return 0;
+    put_byte(mine + CONTROL.span + offset / 4, 1);
+    put_byte(mine + CONTROL.span + (offset + size - 1) / 4, 1);
+    return CONTROL.mode == GR_OF_WARPS && pass == 2
+               ? CONTROL.copies + slot_number() * CONTROL.slot_stride + offset
+               : 0;
+}
+
+void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_t pass, uint32_t sequence) {
+    GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
+    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride, offset = at - mine;
+    uint32_t copy = (uint32_t)((mine - slot) / CONTROL.stride) - 2, size = what >> GR_AT_SIZE,
+             store = what & GR_AT_STORE;
+    if (offset >= CONTROL.span || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
+        return;
+    if (CONTROL.mode == GR_OF_BLOCKS)
+        pass = CONTROL.pass;
+    uint64_t found = offset;
+    if (ask->kind == GR_ASK_WHO) {
+        if (pass != 1 || ask->offset - offset >= size)
+            return;
+    } else {
+        if (pass != 2 || copy != ask->copy || store)
+            return;
+        // In a line that nobody wrote the union is not made.
+        uint64_t n_lines = CONTROL.span >> GR_LINE_SHIFT;
+        if (!byte_at(__gr_lines() + n_lines + (offset >> GR_LINE_SHIFT)))
+            return;
+        uint64_t end = offset + size;
+        while (found < end && byte_at(slot + found) == byte_at(slot + CONTROL.stride + found))
+            found++;
+        if (found == end)
+            return;
+    }
+    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
+    GR_ROLLED for (uint32_t k = 0; k < GR_MOST_SEEN; k++) {
+        GR_GLOBAL GrPrivSeen *s = &log->seen[k];
+        uint32_t state = gr_compare_swap(&s->state, 0, 1);
+        if (state == 0) {
+            s->site = site;
+            s->copy = copy;
+            s->store = store != 0;
+            s->offset = found;
+            s->size = size;
+            s->thread[0] = gr_tid_x();
+            s->thread[1] = gr_tid_y();
+            s->thread[2] = gr_tid_z();
+            s->block[0] = gr_ctaid_x();
+            s->block[1] = gr_ctaid_y();
+            s->block[2] = gr_ctaid_z();
+            gr_store32(&s->state, 2);
+            return;
+        }
+        if (gr_load32(&s->state) == 2 && s->site == site && s->copy == copy && s->store == (store != 0))
+            return;
+    }
+}
+
+static GR_NOINLINE void gr_priv_lines_of_block(uint32_t region, uint32_t sequence, int merges) {
+    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride;
+    Slot s = {.base = slot,
+              .united = slot + CONTROL.stride,
+              .privates = slot + 2 * CONTROL.stride,
+              .stride = CONTROL.stride,
+              .span = CONTROL.span,
+              .lines = __gr_lines(),
+              .n_lines = CONTROL.span >> GR_LINE_SHIFT,
+              .log = CONTROL.log,
+              .n = CONTROL.privates,
+              .region = region,
+              .block = gr_priv_block_number(),
+              .sequence = sequence,
+              .commits = 1};
+    Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
+    gr_priv_all_lines(&s, &t, merges);
+}
+
+void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_lines_of_block(region, sequence, 1); }
+void __gr_check(uint32_t region, uint32_t sequence) { gr_priv_lines_of_block(region, sequence, 0); }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine privatizer — LDetector's method: units of execution (blocks; warps from barrier to barrier) run on private copies of memory, twice. What two of them
+// change alike, or what comes out otherwise when a unit sees what the others wrote, is a race, whatever the timing was.
+#include "engines/core/engine.h"
+#include "engines/core/place.h"
+#include "engines/core/selection.h"
+#include "engines/privatizer/options.h"
+#include "engines/privatizer/pass/privatizer_pass.h"
+#include "engines/privatizer/probe.h"
+#include "options/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char gr_privatizer_runtime_ptx[];
+
+typedef struct Privatizer {
+    GrSession *session;
+    GrSelection selection;
+    Probe probe;
+} Privatizer;
+
+static void mark(void *user, const PtxModule *m, bool *marked) {
+    gr_selection_mark(&((Privatizer *)user)->selection, m, marked);
+}
+
+static void privatizer_finish(void *self) {
+    Privatizer *t = self;
+    gr_probe_finish(&t->probe);
+    gr_selection_free(&t->selection);
+    free(t);
+}
+
+static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
+    Privatizer *t = calloc(1, sizeof *t);
+    if (!t)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    const PrivatizerWords *words = gr_options_of(o, &gr_privatizer_options);
+    t->session = t->probe.session = s;
+    t->probe.copies = words->copies;
+    pthread_mutex_init(&t->probe.lock, NULL);
+    pthread_mutex_init(&t->probe.memory, NULL);
+    gr_status st = gr_selection_init(&t->selection, o, err);
+    if (st == GR_OK)
+        *self = t;
+    else
+        privatizer_finish(t);
+    return st;
+}
+
+static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
+    // Module 0 is a file on its own (`gpurace ptx`): plain names.
+    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
+    return buf;
+}
+
+// ---- Modules -----------------------------------------------------------------------------------------------------------
+
+static void free_module(ProbedModule *m) {
+    for (uint32_t k = 0; m && k < m->n_kernels; k++) {
+        free(m->kernels[k].name);
+        free(m->kernels[k].why[0]);
+        free(m->kernels[k].why[1]);
+    }
+    free(m ? m->kernels : NULL);
+    free(m);
+}
+
+// The reason and the place of the instruction. NULL: it suits, or memory is out.
+static char *why_of(const PtxModule *m, const GrSuits *s) {
+    if (!s->why)
+        return NULL;
+    GrFileOwners owners = {.ptx = m};
+    const PtxLoc *at = s->at ? gr_place_headline(&owners, s->at->loc) : NULL;
+    const char *file = gr_place_file(m, at), *text = gr_unsuited_text(s->why);
+    char buf[1024];
+    if (at && file)
+        snprintf(buf, sizeof buf, "%s (%s:%u)", text, file, at->line);
+    else
+        snprintf(buf, sizeof buf, "%s", text);
+    return strdup(buf);
+}
+
+static bool keep_kernels(ProbedModule *out, const PtxModule *m, const PrivatizedKernel *kernels, uint32_t n) {
+    out->kernels = calloc((size_t)n + 1, sizeof *out->kernels);
+    for (uint32_t k = 0; out->kernels && k < n; k++, out->n_kernels++) {
+        ProbedKernel *to = &out->kernels[k];
+        *to = (ProbedKernel){.name = strdup(kernels[k].f->name),
+                             .why = {why_of(m, &kernels[k].blocks), why_of(m, &kernels[k].warps)},
+                             .has_shared = kernels[k].has_shared,
+                             .writes_global = kernels[k].writes_global};
+        if (!to->name || (kernels[k].blocks.why && !to->why[0]) || (kernels[k].warps.why && !to->why[1]))
+            return false;
+    }
+    return out->kernels;
+}
+
+static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
+    Privatizer *t = self;
+    char suffix[24];
+    PrivatizerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
+                           .runtime = gr_privatizer_runtime_ptx,
+                           .mark = mark,
+                           .user = t};
+    PrivatizedKernel *kernels;
+    uint32_t n;
+    m->record_bytes = sizeof(GrPrivateArea);
+    m->record_tag = gr_privatizer_decoder.tag;
+    gr_status st = gr_privatizer_rewrite(ptx, &o, m->checked_sites, &kernels, &n, err);
+    if (st != GR_OK || !t->session)
+        return st;
+    ProbedModule *kept = calloc(1, sizeof *kept);
+    if (!kept || !keep_kernels(kept, ptx, kernels, n)) {
+        free_module(kept);
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    m->engine_data = kept;
+    return GR_OK;
+}
+
+static gr_status privatizer_loaded(void *self, GrModule *m,
+                                   gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
+                                                           size_t *size),
+                                   void *handle, gr_error *err) {
+    (void)self;
+    char suffix[24], name[64];
+    ProbedModule *kept = m->engine_data;
+    size_t size;
+    gr_privatizer_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    gr_status st = get_global(handle, name, &kept->control, &size);
+    if (st == GR_OK && size != sizeof(GrPrivControl))
+        st = gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
+    return st == GR_OK ? st : gr_fail(err, st, "the driver does not find %s", name);
+}
+
+static void privatizer_unloaded(void *self, GrModule *m) {
+    (void)self;
+    free_module(m->engine_data);
+    m->engine_data = NULL;
+}
+
+// ---- Memory --------------------------------------------------------------------------------------------------------------
+
+static void privatizer_allocated(void *self, const GrRange *r) {
+    Privatizer *t = self;
+    pthread_mutex_lock(&t->probe.memory);
+    bool ok = gr_ranges_add(&t->probe.ranges, r);
+    pthread_mutex_unlock(&t->probe.memory);
+    if (!ok)
+        t->session->note(t->session, "engine privatizer", "out of memory: some memory has no private copies");
+}
+
+static void privatizer_freed(void *self, const GrRange *r) {
+    Privatizer *t = self;
+    pthread_mutex_lock(&t->probe.memory);
+    gr_ranges_remove(&t->probe.ranges, r);
+    pthread_mutex_unlock(&t->probe.memory);
+}
+
+static CUresult privatizer_around_launch(void *self, const GrLaunch *l, GrRun *run) {
+    return gr_probe_launch(&((Privatizer *)self)->probe, l, run);
+}
+
+const GrEngine gr_engine_privatizer = {
+    .name = "privatizer",
+    .summary = "runs blocks and warps on private copies of memory, twice, and compares what comes out",
+    .evidence = "outcome depends on order",
+    .decoder = &gr_privatizer_decoder,
+    .caps = CAP_CPU | CAP_GPU | CAP_CHECKS | CAP_REWRITES | CAP_RERUNS | CAP_ARENA,
+    .options = &gr_privatizer_options,
+    .begin = privatizer_begin,
+    .rewrite = privatizer_rewrite,
+    .loaded = privatizer_loaded,
+    .unloaded = privatizer_unloaded,
+    .allocated = privatizer_allocated,
+    .freed = privatizer_freed,
+    .around_launch = privatizer_around_launch,
+    .finish = privatizer_finish,
+};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// code — one more copy of a kernel's code under construction: what its parts share.
+#ifndef GR_PRIVATIZER_PASS_CODE_H
+#define GR_PRIVATIZER_PASS_CODE_H
+
+#include "engines/privatizer/pass/body.h"
+#include "engines/privatizer/pass/privatizer_pass.h"
+
+typedef struct Code {
+    PtxFunc *f;
+    const char *suffix;
+    bool warps; // else for blocks
+    Body body;
+    const Liveness *live; // of the kernel's own code
+    uint64_t *set;
+    Arena *arena;
+    // Registers of every thread, set where the code begins.
+    PtxReg *mine, *lines, *arena_base, *arena_bytes, *shared_bytes, *delta; // delta: from an address in the arena to the private copy's
+    PtxReg *left;                                                           // rounds of loops that may still come
+    PtxReg *asks;                                                           // accesses are to be told
+    PtxReg *pass, *sequence;
+    PtxLabel *over; // where a thread goes that has gone round too often
+    gr_error *err;
+} Code;
+
+// Inserts PTX text before `at` (NULL: at the end of the kernel). $0 ... stand for `ops`.
+gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+// redirect.c: the access `copy`, which stands for the program's own `site`, goes to the private copy.
+gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
+
+// regions.c: barriers and ends of threads become ends of regions, which run twice.
+gr_status gr_code_regions(const Code *c);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/privatizer/pass/privatizer_pass.h"
+
+#include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/code.h"
+#include "passes/runtime.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *gr_privatizer_control_name(const char *suffix, char *buf, size_t size) {
+    snprintf(buf, size, "__gr%s_control", suffix);
+    return buf;
+}
+
+gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt,
+                      ...) {
+    char text[2048];
+    va_list words;
+    va_start(words, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, words);
+    va_end(words);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return gr_fail(c->err, GR_ERR_INTERNAL, "%s: code of the privatizer is too long", c->f->name);
+    return gr_ptx_insert(c->f, at, 0, text, ops, n_ops, NULL, c->err);
+}
+
+// ---- Where the code begins -----------------------------------------------------------------------------------------------
+
+static gr_status put_prologue(Code *c, PtxLabel *label) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    char control[64];
+    PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
+           *asked = gr_ptx_new_reg(f, PTX_B32);
+    PtxReg **wide[] = {&c->mine, &c->lines, &c->arena_base, &c->arena_bytes, &c->shared_bytes, &c->delta, &c->left};
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
+        *wide[k] = gr_ptx_new_reg(f, PTX_B64);
+    c->asks = gr_ptx_new_reg(f, PTX_PRED);
+    c->pass = gr_ptx_new_reg(f, PTX_B32);
+    c->sequence = gr_ptx_new_reg(f, PTX_B32);
+    c->over = gr_ptx_new_label(f);
+    gr_privatizer_control_name(c->suffix, control, sizeof control);
+    gr_ptx_insert_label(f, NULL, label);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;", c->mine->name,
+                       c->suffix, none->name, c->mine->name, none->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_lines; call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
+                       c->lines->name, c->suffix, asked->name, c->suffix, c->asks->name, asked->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                       "mov.u64 %s, %s; ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu]; "
+                       "ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu];",
+                       at->name, control, c->arena_base->name, at->name, offsetof(GrPrivControl, arena),
+                       c->arena_bytes->name, at->name, offsetof(GrPrivControl, arena_bytes),
+                       c->shared_bytes->name, at->name, offsetof(GrPrivControl, shared_bytes), c->left->name,
+                       at->name, offsetof(GrPrivControl, most_rounds)));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0;", c->delta->name,
+                       c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
+                       c->arena_base->name, c->pass->name, c->sequence->name));
+done:
+    return st;
+}
+
+// ---- Loops -----------------------------------------------------------------------------------------------------------------
+
+// Where labels stand in the copy; 0: not yet seen.
+static bool goes_back(const PtxInstr *i, const bool *seen) {
+    bool back = i->op == PTX_OP_BRX; // by a list of labels: as if one were behind
+    for (unsigned k = 0; k < i->n_operands; k++)
+        if (i->operands[k].kind == PTX_O_LABEL)
+            back |= seen[i->operands[k].label->index];
+    return back;
+}
+
+// A loop may wait for what another unit writes, which it never sees in its private copy.
+static gr_status limit_loops(const Code *c) {
+    gr_status st = GR_OK;
+    bool *seen = GR_NEW_ARRAY(c->arena, bool, (size_t)c->f->n_labels + 1);
+    PtxReg *none = gr_ptx_new_reg(c->f, PTX_PRED);
+    if (!seen)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    for (size_t k = 0; k < c->body.n; k++) {
+        PtxStmt *s = c->body.stmt[k];
+        PtxOperand over = {.kind = PTX_O_LABEL, .label = c->over};
+        if (s->kind == PTX_LABEL_DEF)
+            seen[s->label->index] = true;
+        else if (gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH && goes_back(s->instr, seen)) {
+            c->over->uses++;
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;", c->left->name,
+                               c->left->name, none->name, c->left->name, none->name));
+        }
+    }
+done:
+    return st;
+}
+
+// ---- One more copy -----------------------------------------------------------------------------------------------------
+
+static gr_status put_over_of_blocks(const Code *c) {
+    gr_status st = GR_OK;
+    gr_ptx_insert_label(c->f, NULL, c->over);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over; ret;", c->suffix));
+    for (size_t k = 0; k < c->body.n; k++) { // a trap would take the program's context with it
+        PtxInstr *i = c->body.stmt[k]->kind == PTX_INSTR ? c->body.stmt[k]->instr : NULL;
+        if (!i || i->op != PTX_OP_TRAP)
+            continue;
+        i->op = PTX_OP_EXIT;
+        i->opcode = "exit";
+    }
+done:
+    return st;
+}
+
+static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
+    gr_status st = GR_OK;
+    GR_TRY(put_prologue(c, label));
+    GR_TRY(gr_body_copy(c->f, first, last, c->arena, &c->body, c->err));
+    GR_TRY(limit_loops(c));
+    if (c->warps)
+        GR_TRY(gr_code_regions(c));
+    else
+        GR_TRY(put_over_of_blocks(c));
+    for (size_t k = 0; k < c->body.n; k++)
+        if (c->body.stmt[k]->kind == PTX_INSTR && c->body.from[k]->site)
+            GR_TRY(gr_code_redirect(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
+done:
+    return st;
+}
+
+// ---- A kernel ------------------------------------------------------------------------------------------------------------
+
+typedef struct Work {
+    PtxModule *m;
+    const PrivatizerOptions *o;
+    GrSiteStatus *status;
+    gr_error *err;
+} Work;
+
+static void look_at_sites(const Work *w, PrivatizedKernel *k) {
+    for (const PtxStmt *s = k->f->first; s; s = s->next) {
+        const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        if (!site)
+            continue;
+        bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
+             shared = generic || site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
+        k->has_shared |= shared;
+        k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
+        bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
+        w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE : made ? GR_SITE_CHECKED : GR_SITE_UNSEEN;
+    }
+}
+
+static bool ends(const PtxStmt *s) {
+    return s->kind == PTX_INSTR && !s->instr->guard &&
+           (s->instr->op == PTX_OP_RET || s->instr->op == PTX_OP_EXIT || s->instr->op == PTX_OP_BRA ||
+            s->instr->op == PTX_OP_TRAP);
+}
+
+static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
+    gr_status st = GR_OK;
+    Arena arena = {0};
+    Cfg cfg;
+    Liveness live;
+    GR_TRY(gr_cfg_build(f, &arena, &cfg, w->err));
+    GR_TRY(gr_liveness_build(&cfg, &arena, &live, w->err));
+    uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
+    if (!set)
+        GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
+    *out = (PrivatizedKernel){.f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
+    look_at_sites(w, out);
+    PtxStmt *first = f->first, *last = f->last;
+    while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))
+        first = first->next;
+    if (!first || (out->blocks.why && out->warps.why))
+        goto done;
+    Code code = {.f = f, .suffix = w->o->suffix, .live = &live, .set = set, .arena = &arena, .err = w->err};
+    if (!ends(last))
+        GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;"));
+    PtxReg *mode = gr_ptx_new_reg(f, PTX_B32), *is = gr_ptx_new_reg(f, PTX_PRED);
+    char control[64];
+    gr_privatizer_control_name(w->o->suffix, control, sizeof control);
+    GR_TRY(gr_code_put(&code, first, NULL, 0, "ld.global.u32 %s, [%s];", mode->name, control));
+    for (int warps = 0; warps < 2; warps++) {
+        if (warps ? out->warps.why : out->blocks.why)
+            continue;
+        Code one = code;
+        PtxLabel *label = gr_ptx_new_label(f);
+        PtxOperand to = gr_ptx_label_operand(label);
+        one.warps = warps;
+        GR_TRY(gr_code_put(&one, first, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
+                           warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
+        GR_TRY(make(&one, first, last, label));
+    }
+done:
+    gr_arena_free(&arena);
+    return st;
+}
+
+gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSiteStatus *status,
+                                PrivatizedKernel **kernels, uint32_t *n, gr_error *err) {
+    gr_status st = GR_OK;
+    uint32_t n_funcs = m->n_funcs; // the program's
+    Work w = {m, o, status, err};
+    bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1);
+    *kernels = GR_NEW_ARRAY(&m->arena, PrivatizedKernel, (size_t)n_funcs + 1);
+    *n = 0;
+    if (!marked || !*kernels)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (o->mark)
+        o->mark(o->user, m, marked);
+    else
+        memset(marked, true, n_funcs * sizeof *marked);
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        status[k] = marked[m->sites[k].func->index] ? GR_SITE_UNSEEN : GR_SITE_FILTERED;
+    GR_TRY(gr_runtime_raise(m, err));
+    GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
+    for (uint32_t k = 0; k < n_funcs; k++) {
+        PtxFunc *f = m->funcs[k];
+        if (f->is_entry && f->has_body && !f->tag.inserted && marked[f->index])
+            GR_TRY(rewrite_kernel(&w, f, &(*kernels)[(*n)++]));
+    }
+    if (m->nomem)
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+done:
+    return st;
+}

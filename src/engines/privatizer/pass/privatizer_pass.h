@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// privatizer_pass — the rewriting: each kernel gets two more copies of its code, which work on private copies of memory.
+//
+//     kernel:  which mode? ---> its own code, as it is
+//              |  |
+//              |  +-----------> code for blocks: global memory is redirected to the block's private copy
+//              +--------------> code for warps: global and shared memory are redirected to the warp's private copy, and it runs from barrier to barrier, twice
+//
+// The mode is a variable of the module, which the host sets before each launch (device/control.h). So the program's parameters, functions and launches
+// stay what they are.
+#ifndef GR_PRIVATIZER_PASS_H
+#define GR_PRIVATIZER_PASS_H
+
+#include "engines/privatizer/pass/suits.h"
+#include "ptx/ptx.h"
+#include "ptx/site_status.h"
+
+typedef struct PrivatizedKernel {
+    const PtxFunc *f;
+    GrSuits blocks, warps; // no code was made for those that do not suit
+    bool has_shared;       // it accesses shared memory, maybe by generic addresses
+    bool writes_global;    // likewise it writes global memory
+} PrivatizedKernel;
+
+typedef struct PrivatizerOptions {
+    const char *runtime, *suffix; // runtime.h
+    // Sets marked[index] of the functions that are wanted. NULL: all are.
+    void (*mark)(void *user, const PtxModule *m, bool *marked);
+    void *user;
+} PrivatizerOptions;
+
+// "__gr7_control" of suffix "7", in `buf`.
+const char *gr_privatizer_control_name(const char *suffix, char *buf, size_t size);
+
+// Rewrites the module. *kernels: its kernels that are wanted, *n of them, in the module's arena. Sites of code that was made are GR_SITE_CHECKED.
+gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSiteStatus *status,
+                                PrivatizedKernel **kernels, uint32_t *n, gr_error *err);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// redirect — an access goes to the thread's private copy (LDetector, section 5.2): to the address that the copy's base and the original address make.
+#include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The predicate under which the access happens, as an operand of setp: ", !%p3"; nothing: always.
+typedef struct Guard {
+    char combine[8];  // ".and" or nothing
+    char operand[80]; // ", !$1" or nothing
+    char alone[16];   // "@!$1 " or nothing
+} Guard;
+
+static void guard_of(const PtxInstr *i, Guard *g) {
+    const char *sign = i->guard_negated ? "!" : "";
+    *g = (Guard){{0}, {0}, {0}};
+    if (!i->guard)
+        return;
+    snprintf(g->combine, sizeof g->combine, ".and");
+    snprintf(g->operand, sizeof g->operand, ", %s$1", sign);
+    snprintf(g->alone, sizeof g->alone, "@%s$1 ", sign);
+}
+
+static PtxOperand *address_of(PtxInstr *i) {
+    for (unsigned k = 0; k < i->n_operands; k++)
+        if (i->operands[k].kind == PTX_O_ADDRESS)
+            return &i->operands[k];
+    return NULL;
+}
+
+// Code that leaves the address in the new 64-bit register *out.
+static gr_status put_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
+    PtxOperand base = address->n_sub ? address->sub[0] : gr_ptx_int_operand(0);
+    *out = gr_ptx_new_reg(c->f, PTX_B64);
+    if (base.kind == PTX_O_REG && gr_ptx_type_bits(base.reg->type) == 32) {
+        PtxReg *low = gr_ptx_new_reg(c->f, PTX_B32);
+        return gr_code_put(c, at, &base, 1, "add.s32 %s, $0, %lld; cvt.u64.u32 %s, %s;", low->name,
+                           (long long)address->offset, (*out)->name, low->name);
+    }
+    return gr_code_put(c, at, &base, 1, "mov.b64 %s, $0; add.s64 %s, %s, %lld;", (*out)->name, (*out)->name,
+                       (*out)->name, (long long)address->offset);
+}
+
+// The state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
+static void change_space(PtxInstr *i) {
+    unsigned n = 0;
+    for (unsigned k = 0; k < i->n_mods; k++) {
+        if (i->mods[k].id == PTX_MOD_nc)
+            continue;
+        i->mods[n] = i->mods[k];
+        if (i->mods[k].id == PTX_MOD_shared || i->mods[k].id == PTX_MOD_shared__cta) {
+            i->mods[n].id = PTX_MOD_global;
+            i->mods[n].text = gr_ptx_mod_text(PTX_MOD_global);
+        }
+        n++;
+    }
+    i->n_mods = (uint16_t)n;
+    gr_ptx_instr_summarize(i);
+}
+
+static gr_status set_address(const Code *c, PtxOperand *address, PtxReg *to) {
+    PtxOperand *sub = GR_NEW(&c->f->module->arena, PtxOperand);
+    if (!sub)
+        return gr_fail(c->err, GR_ERR_NOMEM, "out of memory");
+    *sub = gr_ptx_reg_operand(to);
+    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = sub};
+    return GR_OK;
+}
+
+// An atomic operation notes the word, and in pass 2 updates the base as well.
+static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
+    gr_status st = GR_OK;
+    PtxInstr *i = s->instr;
+    PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    StrBuf text = {0};
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.b64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
+                       base->name, kept->name, base->name, c->suffix, to->name, c->mine->name, c->pass->name,
+                       size));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, base->name));
+    PtxOperand *address = address_of(i), *sub = address->sub;
+    PtxOperand other = gr_ptx_reg_operand(base);
+    address->sub = &other;
+    i->guard = due;
+    gr_ptx_print_stmt(s, &text);
+    address->sub = sub;
+    i->guard = kept;
+    if (text.oom)
+        GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
+    GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
+done:
+    gr_str_free(&text);
+    return st;
+}
+
+gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
+    gr_status st = GR_OK;
+    PtxInstr *i = copy->instr;
+    PtxOperand *address = address_of(i);
+    bool shared = site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
+    bool generic = site->space == PTX_GENERIC;
+    if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && c->warps)))
+        return GR_OK;
+    uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
+    what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
+    Guard g;
+    guard_of(i, &g);
+    PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
+    unsigned n_ops = i->guard ? 2 : 0;
+    PtxReg *at, *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(put_address(c, copy, address, &at));
+    if (generic)
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.b64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u);",
+                           to->name, g.alone, to->name, c->suffix, at->name, c->mine->name, what));
+    else {
+        PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED),
+               *offset = gr_ptx_new_reg(c->f, PTX_B64);
+        const char *most = shared ? c->shared_bytes->name : c->arena_bytes->name;
+        if (shared)
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.b64 %s, %s;", offset->name, at->name));
+        else
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "sub.u64 %s, %s, %s;", offset->name, at->name,
+                               c->arena_base->name));
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "add.u64 %s, %s, %s;", to->name, at->name,
+                           shared ? c->mine->name : c->delta->name));
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ge%s.u64 %s, %s, %s%s;", g.combine, out->name,
+                           offset->name, most, g.operand));
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u);", out->name, to->name,
+                           c->suffix, at->name, c->mine->name, what));
+        if (what & GR_AT_STORE) {
+            PtxReg *line = gr_ptx_new_reg(c->f, PTX_B64);
+            GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s;", g.combine, in->name,
+                               offset->name, most, g.operand));
+            GR_TRY(gr_code_put(
+                c, copy, NULL, 0, "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; add.u64 %s, %s, %s; @%s st.global.u8 [%s], 1;",
+                line->name, to->name, c->mine->name, line->name, line->name, (unsigned)GR_LINE_SHIFT,
+                line->name, line->name, c->lines->name, in->name, line->name));
+        }
+    }
+    GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ne%s.u64 %s, %s, 0%s;", g.combine, kept->name, to->name,
+                       g.operand));
+    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, copy, NULL, 0, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s);",
+                       told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,
+                       c->mine->name, c->pass->name, c->sequence->name));
+    GR_TRY(set_address(c, address, to));
+    i->guard = kept;
+    i->guard_negated = false;
+    change_space(i);
+    if (site->access == PTX_ACCESS_RMW)
+        GR_TRY(put_update(c, copy, to, kept, site->size));
+done:
+    return st;
+}

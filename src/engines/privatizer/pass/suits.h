@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// suits — on which kernels the passes can be run: none whose effects cannot be undone or repeated, or whose threads wait for each other.
+#ifndef GR_PRIVATIZER_PASS_SUITS_H
+#define GR_PRIVATIZER_PASS_SUITS_H
+
+#include "ptx/liveness.h"
+#include "ptx/ptx.h"
+
+typedef enum GrUnsuited {
+    GR_SUITS,
+#define REASON(id, text) GR_UNSUITED_##id,
+#include "engines/privatizer/pass/reasons.def"
+#undef REASON
+} GrUnsuited;
+
+// A sentence's end. NULL: GR_SUITS.
+const char *gr_unsuited_text(GrUnsuited why);
+
+// A barrier at which all threads of the block meet, whatever it reduces.
+bool gr_is_full_barrier(const PtxInstr *i);
+
+typedef struct GrSuits {
+    GrUnsuited why;
+    const PtxStmt *at; // the first such instruction; NULL: none
+} GrSuits;
+
+// Of a kernel: whether private copies of blocks (of its launch), or of warps, can be made. `live`: of its graph; `set`: l->n_words words to work in.
+GrSuits gr_suits_blocks(const PtxFunc *f, const Liveness *live, uint64_t *set);
+GrSuits gr_suits_warps(const PtxFunc *f, const Liveness *live, uint64_t *set);
+
+#endif

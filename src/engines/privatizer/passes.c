@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/privatizer/passes.h"
+
+#include <stddef.h>
+#include <string.h>
+
+uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
+
+uint64_t gr_passes_warps(const GrLaunch *l) {
+    return ((uint64_t)l->block[0] * l->block[1] * l->block[2] + 31) / 32;
+}
+
+uint64_t gr_passes_rounds(uint64_t n, uint64_t m) {
+    uint64_t rounds = 1;
+    for (uint64_t groups = m; groups < n; groups *= m)
+        rounds++;
+    return rounds;
+}
+
+static uint64_t power(uint64_t m, uint64_t e) {
+    uint64_t n = 1;
+    while (e--)
+        n *= m;
+    return n;
+}
+
+static bool is_found(const GrPrivLog *log) {
+    for (unsigned k = 0; k < GR_MOST_FOUND; k++)
+        if (log->found[k].state)
+            return true;
+    return false;
+}
+
+typedef struct Plan {
+    uint32_t mode;
+    uint64_t units, copies, slots, rounds;
+} Plan;
+
+static bool plan(const Passes *p, uint32_t mode, bool asks, Plan *out) {
+    uint64_t blocks = gr_passes_blocks(p->launch), room = p->budget / p->layout->stride;
+    *out = (Plan){.mode = mode, .units = mode == GR_OF_WARPS ? gr_passes_warps(p->launch) : blocks};
+    if (room < 4)
+        return false;
+    out->copies = out->units < room - 2 ? out->units : room - 2;
+    if (p->most_copies && p->most_copies < out->copies)
+        out->copies = p->most_copies;
+    out->copies = out->copies < 2 ? 2 : out->copies;
+    out->slots = mode == GR_OF_BLOCKS || asks ? 1 : room / (out->copies + 2);
+    out->slots = out->slots > blocks ? blocks : out->slots;
+    out->rounds = gr_passes_rounds(out->units, out->copies);
+    return true;
+}
+
+static CUresult set(const Passes *p, const GrPrivControl *c) {
+    return p->d->write(p->control, c, sizeof *c, p->launch->stream);
+}
+
+static CUresult step(const Passes *p, const GrPrivControl *c, CUfunction kernel) {
+    uint64_t base = c->copies, stride = c->stride, span = c->span, lines = c->lines, log = c->log;
+    uint32_t n = c->privates;
+    void *params[] = {&base, &stride, &span, &lines, &log, &n};
+    uint64_t groups = span / GR_LINE / 8 + 1;
+    return p->d->launch(kernel, groups < 1024 ? (unsigned)groups : 1024, 1, 1, 256, 1, 1, 0, p->launch->stream, params,
+                        NULL);
+}
+
+static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
+    CUresult rc = CUDA_SUCCESS;
+    for (c->pass = 1; c->pass <= 2 && rc == CUDA_SUCCESS; c->pass++) {
+        rc = set(p, c);
+        if (rc == CUDA_SUCCESS)
+            rc = p->run->submit(p->run, NULL);
+        if (rc == CUDA_SUCCESS)
+            rc = step(p, c, c->pass == 1 ? p->merge : p->check);
+    }
+    return rc;
+}
+
+static CUresult run_warps(const Passes *p, GrPrivControl *c, const GrPrivAsk *ask) {
+    uint64_t blocks = ask ? ask->block + 1 : gr_passes_blocks(p->launch);
+    CUresult rc = CUDA_SUCCESS;
+    for (c->first = ask ? ask->block : 0; c->first < blocks && rc == CUDA_SUCCESS; c->first += c->slots) {
+        rc = set(p, c);
+        if (rc == CUDA_SUCCESS)
+            rc = p->run->submit(p->run, NULL);
+    }
+    return rc;
+}
+
+// Device memory for the plan, and what the program's memory is in all copies.
+static CUresult prepare(Passes *p, const Plan *to, GrPrivControl *c) {
+    const PrivatizerDriver *d = p->d;
+    const Layout *l = p->layout;
+    CUstream stream = p->launch->stream;
+    uint64_t n = to->slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
+             extent_bytes = l->outside.len * sizeof *l->outside.data;
+    CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, to->slots * line_bytes) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->log, sizeof(GrPrivLog)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->extents, extent_bytes + 1) : rc;
+    if (rc == CUDA_SUCCESS && extent_bytes)
+        rc = d->write(p->extents->at, l->outside.data, extent_bytes, stream);
+    rc = rc == CUDA_SUCCESS ? gr_layout_fill(d, l, p->copies->at, n, stream) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, to->slots * line_bytes, stream) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(p->log->at, 0, sizeof(GrPrivLog), stream) : rc;
+    *c = (GrPrivControl){.mode = to->mode,
+                         .pass = 1,
+                         .slots = to->slots,
+                         .arena = l->arena,
+                         .arena_bytes = l->arena_bytes,
+                         .shared_bytes = l->shared_bytes,
+                         .span = l->span,
+                         .stride = l->stride,
+                         .copies = p->copies->at,
+                         .slot_stride = (to->copies + 2) * l->stride,
+                         .lines = p->lines->at,
+                         .lines_stride = line_bytes,
+                         .extents = p->extents->at,
+                         .n_extents = (uint32_t)l->outside.len,
+                         .privates = (uint32_t)to->copies,
+                         .log = p->log->at,
+                         .most_rounds = p->most_rounds};
+    p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
+    return rc;
+}
+
+CUresult gr_passes_run(Passes *p, uint32_t mode, const GrPrivAsk *ask, uint64_t *round, GrPrivLog *log) {
+    Plan to;
+    CUresult rc = CUDA_SUCCESS;
+    memset(log, 0, sizeof *log);
+    if (!plan(p, mode, ask, &to))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint64_t r = ask ? *round : 0; r < to.rounds && rc == CUDA_SUCCESS; r++) {
+        GrPrivControl c;
+        rc = prepare(p, &to, &c);
+        c.divide = power(to.copies, to.rounds - 1 - r);
+        if (ask)
+            c.ask = *ask;
+        if (rc == CUDA_SUCCESS)
+            rc = mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c, ask);
+        if (rc == CUDA_SUCCESS)
+            rc = p->d->read(log, p->log->at, sizeof *log, p->launch->stream);
+        if (rc == CUDA_SUCCESS)
+            rc = p->d->wait(p->launch->stream);
+        p->rounds += !ask;
+        *round = r;
+        if (ask || is_found(log) || log->outside || log->over)
+            break;
+    }
+    GrPrivControl none = {.mode = GR_AS_IT_IS};
+    CUresult restored = set(p, &none);
+    return rc == CUDA_SUCCESS ? restored : rc;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/privatizer/probe.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const char gr_privatizer_kernels_runtime_ptx[];
+
+#define MIB ((uint64_t)1 << 20)
+enum { PATIENCE_MS = 2000 };
+
+static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note(Probe *p, const char *fmt, ...) {
+    char text[1024];
+    va_list words;
+    va_start(words, fmt);
+    vsnprintf(text, sizeof text, fmt, words);
+    va_end(words);
+    p->session->note(p->session, "engine privatizer", text);
+}
+
+// ---- What is there -------------------------------------------------------------------------------------------------------
+
+static ProbedKernel *kernel_of(const GrLaunch *l) {
+    const ProbedModule *m = l->module ? l->module->engine_data : NULL;
+    for (uint32_t k = 0; m && l->kernel && k < m->n_kernels; k++)
+        if (!strcmp(m->kernels[k].name, l->kernel))
+            return &m->kernels[k];
+    return NULL;
+}
+
+static ProbeContext *context_of(Probe *p, CUcontext context) {
+    const PrivatizerDriver *d = &p->driver;
+    for (size_t k = 0; k < p->contexts.len; k++)
+        if (p->contexts.data[k]->context == context)
+            return p->contexts.data[k];
+    ProbeContext *c = calloc(1, sizeof *c);
+    CUmodule module;
+    if (!c || !gr_vec_push(&p->contexts, c)) {
+        free(c);
+        return NULL;
+    }
+    c->context = context;
+    c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
+                d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
+                d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS;
+    return c;
+}
+
+// ---- Work that is under way ----------------------------------------------------------------------------------------
+
+static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since) {
+    for (;;) {
+        CUresult rc = event ? d->event_query(event) : d->query(stream);
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (rc != CUDA_ERROR_NOT_READY)
+            return rc == CUDA_SUCCESS;
+        if ((now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000 > PATIENCE_MS)
+            return false;
+        nanosleep(&(struct timespec){0, 20000}, NULL);
+    }
+}
+
+// The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host.
+static bool is_quiet(const Probe *p, const GrLaunch *l) {
+    struct timespec since;
+    clock_gettime(CLOCK_MONOTONIC, &since);
+    bool over = is_over(&p->driver, l->stream, NULL, &since);
+    for (size_t k = 0; k < p->streams.len && over; k++)
+        if (p->streams.data[k].context == l->context)
+            over = is_over(&p->driver, NULL, p->streams.data[k].event, &since);
+    return over;
+}
+
+static CUresult submit(Probe *p, const GrLaunch *l, GrRun *run) {
+    CUresult rc = run->submit(run, NULL);
+    ProbeStream *s = NULL;
+    for (size_t k = 0; k < p->streams.len && !s; k++)
+        if (p->streams.data[k].stream == l->stream && p->streams.data[k].context == l->context)
+            s = &p->streams.data[k];
+    if (rc == CUDA_SUCCESS && !s && p->driver.there) {
+        ProbeStream one = {l->context, l->stream, NULL};
+        if (p->driver.event_new(&one.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+            gr_vec_push(&p->streams, one))
+            s = &p->streams.data[p->streams.len - 1];
+    }
+    if (rc == CUDA_SUCCESS && s)
+        (void)p->driver.event_record(s->event, l->stream);
+    return rc;
+}
+
+// ---- What the launch is ------------------------------------------------------------------------------------------------
+
+// Why no launch like this is run on private copies; NULL: it is.
+static const char *launch_unsuited(const GrLaunch *l) {
+    if (l->cooperative)
+        return "its launch is cooperative: blocks wait for each other";
+    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
+        return "its launch has clusters";
+    if (l->programmatic)
+        return "its launch may begin before the work in front of it has ended";
+    return NULL;
+}
+
+static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
+    const PrivatizerDriver *d = &p->driver;
+    int own = 0, reserved = 0;
+    CUdevice device = 0;
+    CUfunction f = l->func;
+    CUresult rc = d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
+    if (rc != CUDA_SUCCESS && d->of_kernel && d->of_kernel(&f, (CUkernel)l->func) == CUDA_SUCCESS)
+        (void)d->attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
+    if (d->device(&device) == CUDA_SUCCESS)
+        (void)d->of_device(&reserved, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, device);
+    return (uint64_t)own + l->shared_bytes + (uint64_t)reserved;
+}
+
+// ---- One level -------------------------------------------------------------------------------------------------------------
+
+static const char *const level_names[] = {"blocks", "warps"};
+
+// False: nothing more is to be done with private copies.
+static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l) {
+    GrPrivateArea *area = l->module->records;
+    const char *name = level_names[mode - GR_OF_BLOCKS];
+    GrPrivLog log;
+    uint64_t round = 0;
+    unsigned unplaced = 0, races = 0;
+    CUresult rc = gr_passes_run(passes, mode, NULL, &round, &log);
+    if (rc == CUDA_ERROR_OUT_OF_MEMORY) {
+        note(p, "launch %llu of kernel %s was not checked between %s: there is no room for two private copies of the program's memory",
+             (unsigned long long)l->number, l->kernel, name);
+        return true;
+    }
+    if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
+        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)l->number, l->kernel, name,
+             log.over ? "a loop went round too often, maybe waiting for what another thread writes"
+                      : "it accesses memory that has no private copy");
+        return true;
+    }
+    if (rc == CUDA_SUCCESS && area)
+        rc = gr_races_find(passes, mode, round, &log, area, &unplaced, &races);
+    if (log.dropped || (area && area->dropped))
+        note(p, "kernel %s: more was found than there is room for", l->kernel);
+    if (unplaced)
+        note(p, "kernel %s: in %u regions the outcome hangs on the order of %s, but which accesses make it so was not found",
+             l->kernel, unplaced, name);
+    for (unsigned k = 0; k < races; k++)
+        p->session->raced(p->session);
+    if (rc != CUDA_SUCCESS)
+        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d", (unsigned long long)l->number,
+             l->kernel, name, (int)rc);
+    return rc == CUDA_SUCCESS;
+}
+
+static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k) {
+    GrArena arena = {0};
+    size_t unused = 0, total = 0;
+    const ProbedModule *m = l->module->engine_data;
+    if (!p->session->arena(p->session, &arena))
+        arena = (GrArena){0};
+    if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
+        unused = 0;
+    uint64_t budget = unused / 4;
+    if (p->driver.is_cpu && budget > 256 * MIB)
+        budget = 256 * MIB;
+    for (uint32_t mode = GR_OF_BLOCKS; mode <= GR_OF_WARPS; mode++) {
+        bool warps = mode == GR_OF_WARPS;
+        Layout layout;
+        if (k->why[warps]) {
+            if (!k->told[warps])
+                note(p, "kernel %s was not checked between %s: it %s", k->name, level_names[warps], k->why[warps]);
+            k->told[warps] = true;
+            continue;
+        }
+        if ((warps ? gr_passes_warps(l) : gr_passes_blocks(l)) < 2 ||
+            (!k->writes_global && !(warps && k->has_shared)))
+            continue;
+        pthread_mutex_lock(&p->memory);
+        bool made = gr_layout_make(&p->ranges, l->context, &arena, warps ? shared_bytes(p, l) : 0, &layout);
+        pthread_mutex_unlock(&p->memory);
+        if (!made) {
+            note(p, "out of memory");
+            return;
+        }
+        Passes passes = {.d = &p->driver,
+                         .launch = l,
+                         .run = run,
+                         .layout = &layout,
+                         .control = m->control,
+                         .merge = c->merge,
+                         .check = c->check,
+                         .copies = &c->copies,
+                         .lines = &c->lines,
+                         .log = &c->log,
+                         .extents = &c->extents,
+                         .budget = budget + c->copies.size,
+                         .most_copies = p->copies,
+                         .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
+        bool goes_on = level(p, &passes, mode, l);
+        gr_layout_free(&layout);
+        p->rounds += passes.rounds;
+        p->peak = passes.peak > p->peak ? passes.peak : p->peak;
+        if (!goes_on)
+            return;
+    }
+}
+
+CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
+    ProbedKernel *k = kernel_of(l);
+    gr_privatizer_driver(p->session, &p->driver);
+    pthread_mutex_lock(&p->lock);
+    ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
+    const char *why = k ? launch_unsuited(l) : NULL;
+    p->launches++;
+    if (k && (!c || c->failed))
+        note(p, "kernel %s was not checked: the driver takes no code of the privatizer", k->name);
+    else if (k && why) {
+        if (!k->told[0])
+            note(p, "kernel %s was not checked: %s", k->name, why);
+        k->told[0] = true;
+    } else if (k && k->why[0] && k->why[1]) {
+        if (!k->told[0])
+            note(p, "kernel %s was not checked: it %s", k->name, k->why[0]);
+        k->told[0] = true;
+    } else if (k && !is_quiet(p, l)) {
+        note(p, "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not over in %d s",
+             (unsigned long long)l->number, k->name, PATIENCE_MS / 1000);
+    } else if (k) {
+        probe(p, c, l, run, k);
+    }
+    CUresult rc = submit(p, l, run);
+    pthread_mutex_unlock(&p->lock);
+    return rc;
+}
+
+void gr_probe_finish(Probe *p) {
+    char text[200];
+    if (p->rounds) {
+        snprintf(text, sizeof text, "private copies took at most %llu KiB, and %llu rounds of two passes",
+                 (unsigned long long)(p->peak / 1024), (unsigned long long)p->rounds);
+        p->session->remark(p->session, text);
+    }
+    for (size_t k = 0; k < p->contexts.len; k++)
+        free(p->contexts.data[k]);
+    gr_vec_free(&p->contexts);
+    gr_vec_free(&p->streams);
+    gr_vec_free(&p->ranges.list);
+}

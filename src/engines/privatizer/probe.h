@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// probe — what the engine does in place of a launch: it runs the launch on private copies, and then as the program asked.
+#ifndef GR_PRIVATIZER_PROBE_H
+#define GR_PRIVATIZER_PROBE_H
+
+#include "engines/privatizer/races.h"
+
+#include <pthread.h>
+
+// A kernel as the pass left it.
+typedef struct ProbedKernel {
+    char *name;
+    char *why[2]; // why not for blocks, for warps; NULL: the code is there
+    bool has_shared, writes_global;
+    bool told[2]; // the verdict names it
+} ProbedKernel;
+
+typedef struct ProbedModule {
+    ProbedKernel *kernels;
+    uint32_t n_kernels;
+    CUdeviceptr control;
+} ProbedModule;
+
+// Of one context.
+typedef struct ProbeContext {
+    CUcontext context;
+    CUfunction merge, check;
+    Buffer copies, lines, log, extents;
+    bool failed;
+} ProbeContext;
+
+typedef struct ProbeStream {
+    CUcontext context;
+    CUstream stream;
+    CUevent event; // behind the last launch that was not on private copies
+} ProbeStream;
+
+typedef struct Probe {
+    GrSession *session;
+    PrivatizerDriver driver;
+    uint64_t copies; // --copies
+    pthread_mutex_t lock;   // of all below
+    VEC(ProbeContext *) contexts;
+    VEC(ProbeStream) streams;
+    pthread_mutex_t memory; // of `ranges`
+    Ranges ranges;
+    // For the remark at the end.
+    uint64_t launches, refused, rounds, peak;
+} Probe;
+
+CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run);
+void gr_probe_finish(Probe *p);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// races — which accesses made private copies differ: the launch is run on them again, and accesses are asked for. And what is written of them.
+#ifndef GR_PRIVATIZER_RACES_H
+#define GR_PRIVATIZER_RACES_H
+
+#include "engines/privatizer/decode.h"
+#include "engines/privatizer/passes.h"
+
+// Finds the accesses behind what `log` says of the level, and writes them into the area. *unplaced: of so many regions no pair was found.
+CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog *log, GrPrivateArea *area,
+                       unsigned *unplaced, unsigned *races);
+
+#endif
