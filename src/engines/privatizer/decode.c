@@ -19,25 +19,34 @@ static GrAccess access_of(const GrArea *area, const GrPrivateRace *r, const GrPr
 }
 
 static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
-    char from[64] = "the whole launch";
-    char *region = r->blocks ? from
-                   : r->region
-                       ? gr_arena_printf(area->arena, "the region behind barrier %u of the kernel", r->region)
-                       : gr_arena_printf(area->arena, "the region from the kernel's begin");
-    return region ? gr_arena_printf(area->arena, "%llu bytes came out otherwise in %s, in the private copies of %u %s",
-                                    (unsigned long long)r->bytes, region,
-                                    (unsigned)__builtin_popcountll(r->copies), r->blocks ? "blocks" : "warps")
-                  : NULL;
+    unsigned copies = (unsigned)__builtin_popcountll(r->copies);
+    unsigned long long bytes = r->bytes;
+    if (r->level == GR_BETWEEN_LANES)
+        return gr_arena_printf(area->arena, "lanes of one store stored different values to %llu bytes",
+                               bytes);
+    if (r->level == GR_BETWEEN_BLOCKS)
+        return gr_arena_printf(
+            area->arena, "%llu bytes came out otherwise, in the private copies of %u blocks", bytes, copies);
+    return r->region ? gr_arena_printf(area->arena,
+                                       "%llu bytes came out otherwise behind barrier %u of the kernel, in "
+                                       "the private copies of %u warps",
+                                       bytes, r->region, copies)
+                     : gr_arena_printf(area->arena,
+                                       "%llu bytes came out otherwise before the kernel's first barrier, in "
+                                       "the private copies of %u warps",
+                                       bytes, copies);
 }
 
 static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
+    static const char *const missing[] = {MISSING_BLOCKS, MISSING_WARPS, MISSING_LANES};
     const GrModuleInfo *m = area->module;
     if (m->area_bytes != sizeof(GrPrivateArea))
-        return gr_fail(err, GR_ERR_FORMAT, "the privatizer's area has %llu bytes", (unsigned long long)m->area_bytes);
+        return gr_fail(err, GR_ERR_FORMAT, "the privatizer's area has %llu bytes",
+                       (unsigned long long)m->area_bytes);
     for (uint32_t k = 0; k < GR_PRIVATE_RACES; k++) {
         GrPrivateRace r;
         memcpy(&r, area->bytes + offsetof(GrPrivateArea, race) + k * sizeof r, sizeof r);
-        bool sound = r.state == 1;
+        bool sound = r.state == 1 && r.level <= GR_BETWEEN_LANES;
         for (unsigned s = 0; s < 2; s++)
             sound = sound && r.side[s].site && r.side[s].site <= m->n_sites;
         if (!sound) // it was being written when the program was killed
@@ -48,7 +57,7 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
                        .count = r.count,
                        .accesses = {access_of(area, &r, &r.side[0]), access_of(area, &r, &r.side[1])},
                        .n_accesses = 2,
-                       .order = r.blocks ? MISSING_BLOCKS : MISSING_WARPS,
+                       .order = missing[r.level],
                        .overlap = r.address,
                        .overlap_bytes = 1,
                        .detail = detail_of(area, &r)};

@@ -7,6 +7,8 @@
 
 enum { GR_PRIVATE_RACES = 256 };
 
+typedef enum GrBetween { GR_BETWEEN_BLOCKS, GR_BETWEEN_WARPS, GR_BETWEEN_LANES } GrBetween;
+
 typedef struct GrPrivateSide {
     uint32_t site, store, size, pad;
     uint32_t thread[3], block[3];
@@ -14,13 +16,14 @@ typedef struct GrPrivateSide {
 
 // One pair of accesses that the outcome hangs on.
 typedef struct GrPrivateRace {
-    uint32_t state; // 1: it is there
-    uint32_t class, blocks, shared; // blocks: between two of them, else between two warps of one
-    uint64_t launch, count;         // the first; how many launches
-    uint64_t address, bytes;        // where; how many bytes of the region came out otherwise
-    uint64_t copies;                // bits: which private copies did
-    uint32_t region, pad;           // where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text
-    GrPrivateSide side[2];          // [0] of the two is the one that read, if one did
+    uint32_t state;                // 1: it is there
+    uint32_t class, level, shared; // level: GrBetween
+    uint64_t launch, count;        // the first; how many launches
+    uint64_t address, bytes;       // where; how many bytes of the region came out otherwise
+    uint64_t copies;               // bits: which private copies did
+    uint32_t region,
+        pad; // where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text
+    GrPrivateSide side[2]; // [0] of the two is the one that read, if one did
 } GrPrivateRace;
 
 typedef struct GrPrivateArea {

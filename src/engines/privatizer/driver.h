@@ -8,14 +8,17 @@
 typedef struct PrivatizerDriver {
     bool there; // all of them
     CUresult (*alloc)(CUdeviceptr *, size_t), (*release)(CUdeviceptr), (*info)(size_t *, size_t *);
-    CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t, CUstream), (*fill)(CUdeviceptr, unsigned char, size_t, CUstream);
-    CUresult (*write)(CUdeviceptr, const void *, size_t, CUstream), (*read)(void *, CUdeviceptr, size_t, CUstream);
+    CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t, CUstream),
+        (*fill)(CUdeviceptr, unsigned char, size_t, CUstream);
+    CUresult (*write)(CUdeviceptr, const void *, size_t, CUstream),
+        (*read)(void *, CUdeviceptr, size_t, CUstream);
     CUresult (*query)(CUstream), (*wait)(CUstream);
     CUresult (*event_new)(CUevent *, unsigned), (*event_record)(CUevent, CUstream), (*event_query)(CUevent);
     CUresult (*load)(CUmodule *, const void *), (*function)(CUfunction *, CUmodule, const char *);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **,
-                       void **);
-    CUresult (*attribute)(int *, CUfunction_attribute, CUfunction), (*of_device)(int *, CUdevice_attribute, CUdevice);
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       CUstream, void **, void **);
+    CUresult (*attribute)(int *, CUfunction_attribute, CUfunction),
+        (*of_device)(int *, CUdevice_attribute, CUdevice);
     CUresult (*device)(CUdevice *);
     CUresult (*of_kernel)(CUfunction *, CUkernel); // may be missing
     bool is_cpu;

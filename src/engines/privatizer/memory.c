@@ -20,7 +20,8 @@ static int by_address(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes, Layout *out) {
+bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
+                    Layout *out) {
     *out = (Layout){.arena = arena->base, .shared_bytes = lines_up(shared_bytes)};
     bool ok = true;
     for (size_t k = 0; k < r->list.len && ok; k++) {
@@ -80,7 +81,8 @@ CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size) {
     return rc;
 }
 
-CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n, CUstream stream) {
+CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n,
+                        CUstream stream) {
     CUresult rc = d->fill(copies, 0, l->shared_bytes, stream);
     if (rc == CUDA_SUCCESS || !l->shared_bytes)
         rc = d->fill(copies + l->span, 0, l->stride - l->span, stream);
@@ -88,8 +90,10 @@ CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr 
         rc = d->copy(copies + l->shared_bytes + (l->inside.data[k].at - l->arena), l->inside.data[k].at,
                      l->inside.data[k].size, stream);
     for (size_t k = 0; k < l->outside.len && rc == CUDA_SUCCESS; k++)
-        rc = d->copy(copies + l->outside.data[k].offset, l->outside.data[k].at, l->outside.data[k].size, stream);
+        rc = d->copy(copies + l->outside.data[k].offset, l->outside.data[k].at, l->outside.data[k].size,
+                     stream);
     for (uint64_t have = 1; have < n && rc == CUDA_SUCCESS; have *= 2) // each time as many again
-        rc = d->copy(copies + have * l->stride, copies, (have < n - have ? have : n - have) * l->stride, stream);
+        rc = d->copy(copies + have * l->stride, copies, (have < n - have ? have : n - have) * l->stride,
+                     stream);
     return rc;
 }

@@ -24,12 +24,13 @@ void gr_ranges_remove(Ranges *r, const GrRange *range);
 typedef struct Layout {
     uint64_t arena, arena_bytes, shared_bytes; // as in GrPrivControl
     uint64_t span, stride;
-    VEC(GrRange) inside;         // what is copied into the arena's part
-    VEC(GrPrivExtent) outside;   // by address
+    VEC(GrRange) inside;       // what is copied into the arena's part
+    VEC(GrPrivExtent) outside; // by address
 } Layout;
 
 // Of all memory that kernels in this context reach. False: out of memory.
-bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes, Layout *out);
+bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
+                    Layout *out);
 void gr_layout_free(Layout *l);
 // The program's address of an offset in a copy. Of shared memory the offset itself.
 uint64_t gr_layout_address(const Layout *l, uint64_t offset);
@@ -38,6 +39,7 @@ uint64_t gr_layout_address(const Layout *l, uint64_t offset);
 CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size);
 
 // In the stream: n copies, `stride` bytes apart, become what the program's memory is.
-CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n, CUstream stream);
+CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n,
+                        CUstream stream);
 
 #endif

@@ -24,7 +24,7 @@ static uint64_t power(uint64_t m, uint64_t e) {
     return n;
 }
 
-static bool is_found(const GrPrivLog *log) {
+bool gr_log_has_found(const GrPrivLog *log) {
     for (unsigned k = 0; k < GR_MOST_FOUND; k++)
         if (log->found[k].state)
             return true;
@@ -60,8 +60,8 @@ static CUresult step(const Passes *p, const GrPrivControl *c, CUfunction kernel)
     uint32_t n = c->privates;
     void *params[] = {&base, &stride, &span, &lines, &log, &n};
     uint64_t groups = span / GR_LINE / 8 + 1;
-    return p->d->launch(kernel, groups < 1024 ? (unsigned)groups : 1024, 1, 1, 256, 1, 1, 0, p->launch->stream, params,
-                        NULL);
+    return p->d->launch(kernel, groups < 1024 ? (unsigned)groups : 1024, 1, 1, 256, 1, 1, 0,
+                        p->launch->stream, params, NULL);
 }
 
 static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
@@ -144,7 +144,7 @@ CUresult gr_passes_run(Passes *p, uint32_t mode, const GrPrivAsk *ask, uint64_t 
             rc = p->d->wait(p->launch->stream);
         p->rounds += !ask;
         *round = r;
-        if (ask || is_found(log) || log->outside || log->over)
+        if (ask || gr_log_has_found(log) || log->outside || log->over)
             break;
     }
     GrPrivControl none = {.mode = GR_AS_IT_IS};

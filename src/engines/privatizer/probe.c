@@ -123,8 +123,8 @@ static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
 
 static const char *const level_names[] = {"blocks", "warps"};
 
-// False: nothing more is to be done with private copies.
-static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l) {
+// False: nothing more is to be done with private copies. *differs: what came out was not the same for the warps of a block, so it may not be for blocks.
+static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l, bool *differs) {
     GrPrivateArea *area = l->module->records;
     const char *name = level_names[mode - GR_OF_BLOCKS];
     GrPrivLog log;
@@ -132,12 +132,15 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l) {
     unsigned unplaced = 0, races = 0;
     CUresult rc = gr_passes_run(passes, mode, NULL, &round, &log);
     if (rc == CUDA_ERROR_OUT_OF_MEMORY) {
-        note(p, "launch %llu of kernel %s was not checked between %s: there is no room for two private copies of the program's memory",
+        note(p,
+             "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
+             "of the program's memory",
              (unsigned long long)l->number, l->kernel, name);
         return true;
     }
     if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
-        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)l->number, l->kernel, name,
+        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)l->number,
+             l->kernel, name,
              log.over ? "a loop went round too often, maybe waiting for what another thread writes"
                       : "it accesses memory that has no private copy");
         return true;
@@ -146,14 +149,18 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l) {
         rc = gr_races_find(passes, mode, round, &log, area, &unplaced, &races);
     if (log.dropped || (area && area->dropped))
         note(p, "kernel %s: more was found than there is room for", l->kernel);
-    if (unplaced)
-        note(p, "kernel %s: in %u regions the outcome hangs on the order of %s, but which accesses make it so was not found",
+    if (unplaced && !*differs)
+        note(p,
+             "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
+             "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
+             "order",
              l->kernel, unplaced, name);
+    *differs |= gr_log_has_found(&log);
     for (unsigned k = 0; k < races; k++)
         p->session->raced(p->session);
     if (rc != CUDA_SUCCESS)
-        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d", (unsigned long long)l->number,
-             l->kernel, name, (int)rc);
+        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
+             (unsigned long long)l->number, l->kernel, name, (int)rc);
     return rc == CUDA_SUCCESS;
 }
 
@@ -168,12 +175,14 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
     uint64_t budget = unused / 4;
     if (p->driver.is_cpu && budget > 256 * MIB)
         budget = 256 * MIB;
-    for (uint32_t mode = GR_OF_BLOCKS; mode <= GR_OF_WARPS; mode++) {
+    bool differs = false;
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS;
         Layout layout;
         if (k->why[warps]) {
             if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: it %s", k->name, level_names[warps], k->why[warps]);
+                note(p, "kernel %s was not checked between %s: it %s", k->name, level_names[warps],
+                     k->why[warps]);
             k->told[warps] = true;
             continue;
         }
@@ -201,7 +210,7 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
                          .budget = budget + c->copies.size,
                          .most_copies = p->copies,
                          .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
-        bool goes_on = level(p, &passes, mode, l);
+        bool goes_on = level(p, &passes, mode, l, &differs);
         gr_layout_free(&layout);
         p->rounds += passes.rounds;
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
@@ -228,7 +237,9 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
             note(p, "kernel %s was not checked: it %s", k->name, k->why[0]);
         k->told[0] = true;
     } else if (k && !is_quiet(p, l)) {
-        note(p, "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not over in %d s",
+        note(p,
+             "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
+             "over in %d s",
              (unsigned long long)l->number, k->name, PATIENCE_MS / 1000);
     } else if (k) {
         probe(p, c, l, run, k);

@@ -38,8 +38,8 @@ typedef struct ProbeStream {
 typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
-    uint64_t copies; // --copies
-    pthread_mutex_t lock;   // of all below
+    uint64_t copies;      // --copies
+    pthread_mutex_t lock; // of all below
     VEC(ProbeContext *) contexts;
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges`

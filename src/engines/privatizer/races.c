@@ -8,8 +8,6 @@ enum {
 #undef CLASS
 };
 
-enum { MOST_READS = 8 }; // loads of one region for which a writer is looked for
-
 static void put_side(GrPrivateSide *to, const GrPrivSeen *s) {
     *to = (GrPrivateSide){.site = s->site, .store = s->store, .size = s->size};
     for (unsigned k = 0; k < 3; k++) {
@@ -30,7 +28,7 @@ static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *races)
         }
         bool same = r->side[0].site == race->side[0].site && r->side[1].site == race->side[1].site,
              other = r->side[0].site == race->side[1].site && r->side[1].site == race->side[0].site;
-        if (r->class == race->class && r->blocks == race->blocks && (same || other)) {
+        if (r->class == race->class && r->level == race->level && (same || other)) {
             r->count++;
             r->bytes += race->bytes;
             r->copies |= race->copies;
@@ -40,10 +38,10 @@ static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *races)
     area->dropped++;
 }
 
-static void put_pair(const Passes *p, uint32_t mode, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *one,
-                     const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
+static void put_pair(const Passes *p, GrBetween level, const GrPrivFound *f, uint64_t offset,
+                     const GrPrivSeen *one, const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
     GrPrivateRace r = {.class = one->store && other->store ? CLASS_WRITE_WRITE : CLASS_READ_WRITE,
-                       .blocks = mode == GR_OF_BLOCKS,
+                       .level = level,
                        .shared = offset < p->layout->shared_bytes,
                        .launch = p->launch->number,
                        .count = 1,
@@ -59,6 +57,7 @@ static void put_pair(const Passes *p, uint32_t mode, const GrPrivFound *f, uint6
 // Which accesses to that byte come from two copies, one of them a store: `reader`, NULL: any two stores.
 static CUresult find_writers(Passes *p, uint32_t mode, uint64_t round, const GrPrivFound *f, uint64_t offset,
                              const GrPrivSeen *reader, GrPrivateArea *area, unsigned *races, bool *placed) {
+    GrBetween level = mode == GR_OF_BLOCKS ? GR_BETWEEN_BLOCKS : GR_BETWEEN_WARPS;
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
     static _Thread_local GrPrivLog log;
     CUresult rc = gr_passes_run(p, mode, &ask, &round, &log);
@@ -67,27 +66,60 @@ static CUresult find_writers(Passes *p, uint32_t mode, uint64_t round, const GrP
         if (one->state != 2 || !one->store)
             continue;
         if (reader && one->copy != reader->copy) {
-            put_pair(p, mode, f, offset, reader, one, area, races);
+            put_pair(p, level, f, offset, reader, one, area, races);
             *placed = true;
         }
         for (unsigned j = i + 1; j < GR_MOST_SEEN && !reader; j++)
             if (log.seen[j].state == 2 && log.seen[j].store && log.seen[j].copy != one->copy) {
-                put_pair(p, mode, f, offset, one, &log.seen[j], area, races);
+                put_pair(p, level, f, offset, one, &log.seen[j], area, races);
                 *placed = true;
             }
     }
     return rc;
 }
 
-static CUresult find_reads(Passes *p, uint32_t mode, uint64_t round, const GrPrivFound *f, GrPrivateArea *area,
-                           unsigned *races, bool *placed) {
+// What is known at once: two lanes of one store.
+static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area, unsigned *races) {
+    GrPrivSeen side[2] = {{0}};
+    const uint32_t *grid = p->launch->grid, *block = p->launch->block;
+    for (unsigned k = 0; k < 2; k++)
+        side[k] =
+            (GrPrivSeen){.site = f->region,
+                         .store = 1,
+                         .size = f->size,
+                         .thread = {f->copy[k] % block[0], f->copy[k] / block[0] % block[1],
+                                    f->copy[k] / block[0] / block[1]},
+                         .block = {(uint32_t)(f->block % grid[0]), (uint32_t)(f->block / grid[0] % grid[1]),
+                                   (uint32_t)(f->block / grid[0] / grid[1])}};
+    put_pair(p, GR_BETWEEN_LANES, f, f->offset, &side[0], &side[1], area, races);
+}
+
+// The same instruction as one before.
+static bool is_again(const GrPrivLog *log, unsigned k) {
+    for (unsigned i = 0; i < k; i++)
+        if (log->seen[i].state == 2 && log->seen[i].site == log->seen[k].site)
+            return true;
+    return false;
+}
+
+static CUresult find_reads(Passes *p, uint32_t mode, uint64_t round, const GrPrivFound *f,
+                           GrPrivateArea *area, unsigned *races, bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copy = f->copy[0]};
     GrPrivLog log;
     CUresult rc = gr_passes_run(p, mode, &ask, &round, &log);
-    for (unsigned i = 0; i < MOST_READS && rc == CUDA_SUCCESS; i++)
-        if (log.seen[i].state == 2)
+    for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++)
+        if (log.seen[i].state == 2 && !is_again(&log, i))
             rc = find_writers(p, mode, round, f, log.seen[i].offset, &log.seen[i], area, races, placed);
     return rc;
+}
+
+// Warps that find the same at once may each write it.
+static bool is_told(const GrPrivLog *log, unsigned k) {
+    for (unsigned i = 0; i < k; i++)
+        if (log->found[i].state == 2 && log->found[i].kind == log->found[k].kind &&
+            log->found[i].region == log->found[k].region)
+            return true;
+    return false;
 }
 
 CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog *log, GrPrivateArea *area,
@@ -96,9 +128,12 @@ CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog
     for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
         const GrPrivFound *f = &log->found[k];
         bool placed = false;
-        if (f->state != 2)
+        if (f->state != 2 || is_told(log, k))
             continue;
-        if (f->kind == GR_FOUND_WRITES)
+        if (f->kind == GR_FOUND_LANES) {
+            put_lanes(p, f, area, races);
+            placed = true;
+        } else if (f->kind == GR_FOUND_WRITES)
             rc = find_writers(p, mode, round, f, f->offset, NULL, area, races, &placed);
         else
             rc = find_reads(p, mode, round, f, area, races, &placed);

@@ -19,6 +19,7 @@
 //   __gr_asks()                   1: accesses are to be told to __gr_look
 //   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
 //   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
+//   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, at, what, mine, pass, sequence)   an access to `at` of the private copy, when asked
 //   __gr_over()                   a loop went round too often
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
@@ -53,13 +54,13 @@ typedef struct GrPrivExtent {
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
-enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2 };
+enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;
-    uint32_t region;  // where it began: 0: the kernel, else a barrier of it
-    uint32_t copy[2]; // READ: [0] alone
-    uint32_t pad;
+    uint32_t region;                  // where it began: 0: the kernel, else a barrier of it. LANES: the site
+    uint32_t copy[2];                 // READ: [0] alone. LANES: the numbers of the two threads in their block
+    uint32_t size;                    // LANES: of the access
     uint64_t offset, block, sequence; // of the first
     uint64_t bytes;                   // all
     uint64_t copies;                  // bits: which took part, number modulo 64
@@ -96,7 +97,7 @@ typedef struct GrPrivAsk {
 } GrPrivAsk;
 
 typedef struct GrPrivControl {
-    uint32_t mode, pass; // pass: of GR_OF_BLOCKS
+    uint32_t mode, pass;   // pass: of GR_OF_BLOCKS
     uint64_t first, slots; // GR_OF_WARPS: which blocks have a slot
     uint64_t arena, arena_bytes, shared_bytes;
     uint64_t span, stride, copies, slot_stride;

@@ -28,9 +28,11 @@ GR_INLINE void put_word(uint64_t at, uint32_t v) { *(volatile GR_GLOBAL uint32_t
 GR_INLINE uint8_t byte_at(uint64_t at) { return *(volatile GR_GLOBAL uint8_t *)at; }
 GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(volatile GR_GLOBAL uint8_t *)at = v; }
 GR_INLINE uint64_t copy_of(const Slot *s, uint32_t k) { return s->privates + k * s->stride; }
-GR_INLINE uint64_t touched_at(const Slot *s, uint64_t copy, uint64_t at) {
-    return copy + s->span + at / 4;
-}
+GR_INLINE uint64_t touched_at(const Slot *s, uint64_t copy, uint64_t at) { return copy + s->span + at / 4; }
+
+// Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. 0: none.
+enum { OWNER_MANY = 255 };
+GR_INLINE uint8_t owner_of(uint32_t copy) { return (uint8_t)(copy + 1 < OWNER_MANY ? copy + 1 : OWNER_MANY); }
 
 // 0xff in each byte that is not 0.
 GR_INLINE uint32_t bytes_of(uint32_t v) {
@@ -40,40 +42,54 @@ GR_INLINE uint32_t bytes_of(uint32_t v) {
     return (v & 0x01010101) * 0xff;
 }
 
-static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other, uint64_t at,
-                               uint32_t bytes) {
-    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)s->log;
+static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
+    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
-        GR_GLOBAL GrPrivFound *f = &log->found[(s->region * 7 + kind + k) % GR_MOST_FOUND];
+        GR_GLOBAL GrPrivFound *f = &log->found[(what->region * 7 + what->kind + k) % GR_MOST_FOUND];
         uint32_t state = gr_compare_swap(&f->state, 0, 1);
         if (state == 0) {
-            f->kind = kind;
-            f->region = s->region;
-            f->copy[0] = one;
-            f->copy[1] = other;
-            f->offset = at;
-            f->block = s->block;
-            f->sequence = s->sequence;
+            f->kind = what->kind;
+            f->region = what->region;
+            f->copy[0] = what->copy[0];
+            f->copy[1] = what->copy[1];
+            f->size = what->size;
+            f->offset = what->offset;
+            f->block = what->block;
+            f->sequence = what->sequence;
             gr_store32(&f->state, 2);
         }
         // One that is being written may become the same: then there are two for one region, and the host has both.
-        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == kind && f->region == s->region)) {
-            gr_count(&f->bytes, (uint64_t)__builtin_popcount(bytes) / 8);
-            __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies),
-                             "l"((uint64_t)1 << one % 64 | (uint64_t)1 << other % 64));
+        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region)) {
+            gr_count(&f->bytes, what->bytes);
+            __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies), "l"(what->copies));
             return;
         }
     }
     gr_add32(&log->dropped, 1);
 }
 
+static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other,
+                                       uint64_t at, uint32_t bytes) {
+    gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
+                                         .region = s->region,
+                                         .copy = {one, other},
+                                         .offset = at,
+                                         .block = s->block,
+                                         .sequence = s->sequence,
+                                         .bytes = (uint64_t)__builtin_popcount(bytes) / 8,
+                                         .copies = (uint64_t)1 << one % 64 | (uint64_t)1 << other % 64});
+}
+
 // One word behind pass 1. Gives whether two copies changed the same byte.
 GR_INLINE int merge_word(const Slot *s, uint64_t at) {
-    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, updaters = 0, last = 0, plain = 0;
+    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, updaters = 0, owner = 0,
+             last = 0, plain = 0;
     uint64_t updater[2] = {0, 0};
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
         uint64_t copy = copy_of(s, k);
         uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
+        if (own || byte_at(touched_at(s, copy, at)))
+            owner = owner ? OWNER_MANY : owner_of(k);
         if (byte_at(touched_at(s, copy, at))) {
             updater[updaters > 0] = copy;
             updaters++;
@@ -96,6 +112,7 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
     if (updaters)
         all = word_at(updater[0] + at);
     put_word(s->united + at, all);
+    put_byte(touched_at(s, s->united, at), (uint8_t)owner);
     if (all == was && !updaters)
         return twice != 0;
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
@@ -130,8 +147,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t at, int united, int told) {
         all = word_at(s->base + at);
     else if (united && !updated)
         put_word(s->base + at, all);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++)
-        put_word(copy_of(s, k) + at, all);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
 }
 
 enum { LINE_MERGED = 1, LINE_TOLD = 2 };

@@ -20,10 +20,13 @@ static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
     return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
 }
 
-GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? gr_priv_block_number() - CONTROL.first : 0; }
+GR_INLINE uint64_t slot_number(void) {
+    return CONTROL.mode == GR_OF_WARPS ? gr_priv_block_number() - CONTROL.first : 0;
+}
 
 uint64_t __gr_mine(void) {
-    uint64_t slot = slot_number(), unit = CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / 32 : gr_priv_block_number();
+    uint64_t slot = slot_number(),
+             unit = CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / 32 : gr_priv_block_number();
     if (slot >= CONTROL.slots)
         return 0;
     return CONTROL.copies + slot * CONTROL.slot_stride +
@@ -104,6 +107,29 @@ uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) 
                : 0;
 }
 
+// Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and values that differ
+// are a race.
+uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+                    uint32_t sequence) {
+    uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
+             equal = gr_match_any(lanes, value) & same;
+    uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
+    uint64_t offset = at - mine;
+    if (equal != same && lane == first && pass == 1 && offset < CONTROL.span) {
+        uint32_t other = (uint32_t)__builtin_ctz(same & ~equal), thread = gr_priv_thread_number();
+        gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
+                                                  .region = site,
+                                                  .copy = {thread, thread - lane + other},
+                                                  .size = what >> GR_AT_SIZE,
+                                                  .offset = offset,
+                                                  .block = gr_priv_block_number(),
+                                                  .sequence = sequence,
+                                                  .bytes = what >> GR_AT_SIZE,
+                                                  .copies = 1});
+    }
+    return !(same >> lane >> 1);
+}
+
 void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_t pass, uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride, offset = at - mine;
@@ -125,7 +151,9 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_
         if (!byte_at(__gr_lines() + n_lines + (offset >> GR_LINE_SHIFT)))
             return;
         uint64_t end = offset + size;
-        while (found < end && byte_at(slot + found) == byte_at(slot + CONTROL.stride + found))
+        uint64_t united = slot + CONTROL.stride;
+        while (found < end && (byte_at(slot + found) == byte_at(united + found) ||
+                               byte_at(united + CONTROL.span + found / 4) == owner_of(copy)))
             found++;
         if (found == end)
             return;

@@ -14,12 +14,28 @@ static GR_NOINLINE void gr_priv_lines_of_grid(const Slot *s, int merges) {
 
 KERNEL void __gr_merge_blocks(uint64_t base, uint64_t stride, uint64_t span, uint64_t lines, uint64_t log,
                               uint32_t n) {
-    Slot s = {.base = base, .united = base + stride, .privates = base + 2 * stride, .stride = stride, .span = span, .lines = lines, .n_lines = span >> GR_LINE_SHIFT, .log = log, .n = n};
+    Slot s = {.base = base,
+              .united = base + stride,
+              .privates = base + 2 * stride,
+              .stride = stride,
+              .span = span,
+              .lines = lines,
+              .n_lines = span >> GR_LINE_SHIFT,
+              .log = log,
+              .n = n};
     gr_priv_lines_of_grid(&s, 1);
 }
 
 KERNEL void __gr_check_blocks(uint64_t base, uint64_t stride, uint64_t span, uint64_t lines, uint64_t log,
                               uint32_t n) {
-    Slot s = {.base = base, .united = base + stride, .privates = base + 2 * stride, .stride = stride, .span = span, .lines = lines, .n_lines = span >> GR_LINE_SHIFT, .log = log, .n = n};
+    Slot s = {.base = base,
+              .united = base + stride,
+              .privates = base + 2 * stride,
+              .stride = stride,
+              .span = span,
+              .lines = lines,
+              .n_lines = span >> GR_LINE_SHIFT,
+              .log = log,
+              .n = n};
     gr_priv_lines_of_grid(&s, 0);
 }

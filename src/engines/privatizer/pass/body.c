@@ -33,7 +33,8 @@ gr_status gr_body_copy(PtxFunc *f, const PtxStmt *first, const PtxStmt *last, Ar
     if (text.oom)
         GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_ptx_insert(f, NULL, 0, text.data ? text.data : "", NULL, 0, &copy, err));
-    *out = (Body){.stmt = GR_NEW_ARRAY(arena, PtxStmt *, n + 1), .from = GR_NEW_ARRAY(arena, const PtxStmt *, n + 1)};
+    *out = (Body){.stmt = GR_NEW_ARRAY(arena, PtxStmt *, n + 1),
+                  .from = GR_NEW_ARRAY(arena, const PtxStmt *, n + 1)};
     if (!out->stmt || !out->from)
         GR_TRY(gr_fail(err, GR_ERR_NOMEM, "out of memory"));
     depth = 0;

@@ -15,9 +15,10 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *mine, *lines, *arena_base, *arena_bytes, *shared_bytes, *delta; // delta: from an address in the arena to the private copy's
-    PtxReg *left;                                                           // rounds of loops that may still come
-    PtxReg *asks;                                                           // accesses are to be told
+    PtxReg *mine, *lines, *arena_base, *arena_bytes, *shared_bytes,
+        *delta;   // delta: from an address in the arena to the private copy's
+    PtxReg *left; // rounds of loops that may still come
+    PtxReg *asks; // accesses are to be told
     PtxReg *pass, *sequence;
     PtxLabel *over; // where a thread goes that has gone round too often
     gr_error *err;

@@ -35,7 +35,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
            *asked = gr_ptx_new_reg(f, PTX_B32);
-    PtxReg **wide[] = {&c->mine, &c->lines, &c->arena_base, &c->arena_bytes, &c->shared_bytes, &c->delta, &c->left};
+    PtxReg **wide[] = {&c->mine,         &c->lines, &c->arena_base, &c->arena_bytes,
+                       &c->shared_bytes, &c->delta, &c->left};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
@@ -44,9 +45,10 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->over = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;", c->mine->name,
-                       c->suffix, none->name, c->mine->name, none->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_lines; call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;",
+                       c->mine->name, c->suffix, none->name, c->mine->name, none->name));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0,
+                       "call (%s), __gr%s_lines; call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
                        c->lines->name, c->suffix, asked->name, c->suffix, c->asks->name, asked->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
                        "mov.u64 %s, %s; ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu]; "
@@ -56,8 +58,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->shared_bytes->name, at->name, offsetof(GrPrivControl, shared_bytes), c->left->name,
                        at->name, offsetof(GrPrivControl, most_rounds)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0;", c->delta->name,
-                       c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
+                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0;",
+                       c->delta->name, c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
                        c->arena_base->name, c->pass->name, c->sequence->name));
 done:
     return st;
@@ -88,8 +90,8 @@ static gr_status limit_loops(const Code *c) {
             seen[s->label->index] = true;
         else if (gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH && goes_back(s->instr, seen)) {
             c->over->uses++;
-            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;", c->left->name,
-                               c->left->name, none->name, c->left->name, none->name));
+            GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;",
+                               c->left->name, c->left->name, none->name, c->left->name, none->name));
         }
     }
 done:
@@ -168,7 +170,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    *out = (PrivatizedKernel){.f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
+    *out = (PrivatizedKernel){
+        .f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
     look_at_sites(w, out);
     PtxStmt *first = f->first, *last = f->last;
     while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))

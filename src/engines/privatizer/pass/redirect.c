@@ -75,7 +75,7 @@ static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg 
     PtxInstr *i = s->instr;
     PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64), *due = gr_ptx_new_reg(c->f, PTX_PRED);
     StrBuf text = {0};
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.b64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
                        base->name, kept->name, base->name, c->suffix, to->name, c->mine->name, c->pass->name,
                        size));
     GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, base->name));
@@ -91,6 +91,52 @@ static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg 
     GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
 done:
     gr_str_free(&text);
+    return st;
+}
+
+// What a store stores, as one number of 64 bits in the new register *out: of several elements one that differs if they do, most likely.
+static gr_status put_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
+    gr_status st = GR_OK;
+    const PtxInstr *i = at->instr;
+    const PtxOperand *value = &i->operands[i->n_operands > 1 ? 1 : 0];
+    unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
+    PtxReg *one = gr_ptx_new_reg(c->f, PTX_B64);
+    *out = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, 0;", (*out)->name));
+    for (unsigned k = 0; k < n; k++) {
+        const PtxOperand *o = value->kind == PTX_O_VECTOR ? &value->sub[k] : value;
+        unsigned bits = o->kind == PTX_O_REG ? gr_ptx_type_bits(o->reg->type) : size * 8;
+        if (o->kind == PTX_O_REG && (bits == 16 || bits == 32)) {
+            PtxReg *low = gr_ptx_new_reg(c->f, bits == 16 ? PTX_B16 : PTX_B32);
+            GR_TRY(gr_code_put(c, at, o, 1, "mov.b%u %s, $0; cvt.u64.u%u %s, %s;", bits, low->name, bits,
+                               one->name, low->name));
+        } else if (bits == 64 || (o->kind == PTX_O_INT && bits < 64)) {
+            GR_TRY(gr_code_put(c, at, o, 1, "mov.b64 %s, $0;", one->name));
+        } else {
+            continue; // 128 bits, or a literal that the register takes as it is
+        }
+        if (size < 8)
+            GR_TRY(gr_code_put(c, at, NULL, 0, "and.b64 %s, %s, 0x%llx;", one->name, one->name,
+                               (1ull << size * 8) - 1));
+        GR_TRY(gr_code_put(c, at, NULL, 0, "mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", (*out)->name,
+                           (*out)->name, one->name));
+    }
+done:
+    return st;
+}
+
+// Of lanes that store to one place at once, one does.
+static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
+                           uint32_t what) {
+    gr_status st = GR_OK;
+    PtxReg *value, *last = gr_ptx_new_reg(c->f, PTX_B32);
+    GR_TRY(put_value(c, s, site->size, &value));
+    GR_TRY(gr_code_put(
+        c, s, NULL, 0,
+        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->mine->name,
+        c->pass->name, c->sequence->name, kept->name, last->name));
+done:
     return st;
 }
 
@@ -111,7 +157,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxReg *at, *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(put_address(c, copy, address, &at));
     if (generic)
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.b64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u);",
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u);",
                            to->name, g.alone, to->name, c->suffix, at->name, c->mine->name, what));
     else {
         PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED),
@@ -133,7 +179,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
             GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s;", g.combine, in->name,
                                offset->name, most, g.operand));
             GR_TRY(gr_code_put(
-                c, copy, NULL, 0, "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; add.u64 %s, %s, %s; @%s st.global.u8 [%s], 1;",
+                c, copy, NULL, 0,
+                "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; add.u64 %s, %s, %s; @%s st.global.u8 [%s], 1;",
                 line->name, to->name, c->mine->name, line->name, line->name, (unsigned)GR_LINE_SHIFT,
                 line->name, line->name, c->lines->name, in->name, line->name));
         }
@@ -141,9 +188,12 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ne%s.u64 %s, %s, 0%s;", g.combine, kept->name, to->name,
                        g.operand));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(gr_code_put(c, copy, NULL, 0, "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s);",
-                       told->name, kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,
+    GR_TRY(gr_code_put(c, copy, NULL, 0,
+                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s);", told->name,
+                       kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,
                        c->mine->name, c->pass->name, c->sequence->name));
+    if (c->warps && i->op == PTX_OP_ST)
+        GR_TRY(put_lanes(c, copy, site, to, kept, what));
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;

@@ -83,10 +83,10 @@ static gr_status put_locals(const Regions *r, PtxStmt *at, bool keep) {
                          "mov.u64 %s, %s; mov.u64 %s, %s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
                          "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
                          "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;",
-                         a->name, from, b->name, to, n->name, (unsigned long long)(words ? v->size / 4 : v->size),
-                         type, value->name, a->name, type, b->name, value->name, a->name, a->name,
-                         words ? 4 : 1, b->name, b->name, words ? 4 : 1, n->name, n->name, more->name, n->name,
-                         more->name);
+                         a->name, from, b->name, to, n->name,
+                         (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name,
+                         type, b->name, value->name, a->name, a->name, words ? 4 : 1, b->name, b->name,
+                         words ? 4 : 1, n->name, n->name, more->name, n->name, more->name);
     }
     return st;
 }
@@ -146,7 +146,7 @@ static gr_status put_exits(const Regions *r) {
         PtxOperand ops[2] = {gr_ptx_label_operand(r->exit),
                              s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0}};
         GR_TRY(gr_code_put(c, s, ops, 2, "%sbra $0;",
-                           !s->instr->guard           ? ""
+                           !s->instr->guard          ? ""
                            : s->instr->guard_negated ? "@!$1 "
                                                      : "@$1 "));
         // What stands here is not reached any more, or under another guard only.
@@ -184,17 +184,18 @@ static gr_status put_end(const Regions *r) {
     gr_ptx_insert_label(c->f, NULL, r->exit);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %d;", r->at->name, AT_END));
     gr_ptx_insert_label(c->f, NULL, r->end);
-    GR_TRY(gr_code_put(c, NULL, &to_checks, 1,
-                       "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2; @%s bra $0;",
-                       ends->name, r->at->name, AT_END, all->name, ends->name, second->name, c->pass->name,
-                       second->name));
+    GR_TRY(gr_code_put(
+        c, NULL, &to_checks, 1,
+        "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2; @%s bra $0;",
+        ends->name, r->at->name, AT_END, all->name, ends->name, second->name, c->pass->name, second->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2;",
                        c->suffix, r->start->name, c->sequence->name, c->pass->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
+                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; add.u32 %s, %s, 1; @%s "
+                       "bra $0; mov.u32 %s, %s;",
                        c->suffix, r->start->name, c->sequence->name, c->pass->name, c->sequence->name,
                        c->sequence->name, all->name, r->start->name, r->at->name));
     GR_TRY(put_table(r, r->at, false));

@@ -79,8 +79,8 @@ static GrUnsuited of_call(const PtxInstr *i) {
 // `shared`: shared memory is private, too.
 static GrUnsuited of_site(const PtxSite *site, const Liveness *live, uint64_t *set, bool shared) {
     const PtxInstr *i = site->stmt->instr;
-    bool alone = is_private(site->space) ||
-                 (!shared && (site->space == PTX_SHARED || site->space == PTX_SHARED_CTA));
+    bool alone =
+        is_private(site->space) || (!shared && (site->space == PTX_SHARED || site->space == PTX_SHARED_CTA));
     if (site->async)
         return GR_UNSUITED_ASYNC;
     if (site->space == PTX_SHARED_CLUSTER)
@@ -117,8 +117,9 @@ static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *l
         return of_site(site, live, set, shared);
     bool plain = i->op == PTX_OP_LD || i->op == PTX_OP_ST; // of parameters: no site
     unsigned accesses = gr_ptx_instr_flags(i) & (PTX_F_READS | PTX_F_WRITES | PTX_F_ATOMIC);
-    return i->op == PTX_OP_UNKNOWN || (accesses && !(plain && is_private(i->space))) ? GR_UNSUITED_OTHER_ACCESS
-                                                                                    : GR_SUITS;
+    return i->op == PTX_OP_UNKNOWN || (accesses && !(plain && is_private(i->space)))
+               ? GR_UNSUITED_OTHER_ACCESS
+               : GR_SUITS;
 }
 
 static bool is_odd(const PtxReg *r) { return r->vec > 1 || gr_ptx_type_bits(r->type) > 64; }
