@@ -63,7 +63,8 @@ typedef struct GrFinding {
     bool stored_first; // the first access stored `expected`; else it read it
     // Of lanes of one warp that raced among themselves: all of them, those that stored `expected`, and those that stored `seen`.
     uint32_t lanes, stored[2];
-    // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs.
+    // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs. Of another race: what came out
+    // otherwise.
     const char *detail;
 } GrFinding;
 

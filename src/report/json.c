@@ -148,7 +148,7 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
               set(o, "expected", value(race, race->found.expected)) &&
               set(o, "seen", value(race, race->found.seen));
     if (ok && race->found.detail)
-        ok = set(o, "witness", text_json(race->found.detail));
+        ok = set(o, race->found.launch ? "outcome" : "witness", text_json(race->found.detail));
     if (ok && race->found.lanes)
         ok = set(o, "lanes",
                  json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->found.lanes), "stored_expected",

@@ -309,7 +309,8 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         add_values(r, race, out);
     add_kernels(race, arena, out);
     if (race->found.detail) {
-        gr_str_addf(out, "    with: %s\n    evidence: %s (engine %s)\n", race->found.detail,
+        gr_str_addf(out, "    %s: %s\n    evidence: %s (engine %s)\n",
+                    race->found.launch ? "outcome" : "with", race->found.detail,
                     race->found.evidence ? race->found.evidence : r->evidence,
                     race->found.engine ? race->found.engine : r->engine);
         return;

@@ -106,6 +106,21 @@ def of_one_launch(race, pairs):
     return TWO_LAUNCHES if len(set(race.launches)) == 2 else beside_memory(race, pairs, api=lambda side: False)
 
 
+def within_a_launch(race, pairs):
+    """The same of an engine that runs one launch at a time on private copies: both sides are weak accesses, or atomic ones, of one launch."""
+    def of_sides(sides):
+        if not all(in_kernel(s) for s in sides):
+            return NO_KERNEL.format(" and ".join(sides))
+        if any(s.startswith(("asynchronous", "volatile")) for s in sides):
+            return NO_WINDOW.format(" and ".join(sides))
+        if not any(s in ("weak load", "weak store") for s in sides):
+            return NO_WINDOW.format(" and ".join(sides))
+        return DISCARDED if any(s.endswith("discarded") for s in sides) else ""
+    if len(set(race.launches)) == 2:
+        return TWO_LAUNCHES
+    return min([of_sides(sides) for _, *sides in sorted(pairs)] or [UNKNOWN], key=bool)
+
+
 @dataclass(frozen=True)
 class Rule:
     """What engines with a capability (src/options/caps.def) find on these devices."""

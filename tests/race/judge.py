@@ -9,7 +9,7 @@ from corpus import DEFAULT_SEEDS, Program
 from truth import Run, frames, label_classes, of_host
 
 # What an engine that rewrites may leave unchecked, and says so: a clean run is inconclusive then.
-UNCHECKED = ("not understood and not checked", "was not checked (", "were not checked (")
+UNCHECKED = ("not understood and not checked", "was not checked (", "were not checked (", "was not checked: ", "was not checked between ", "two runs on the same private copies")
 
 
 def describe(record, program):

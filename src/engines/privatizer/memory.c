@@ -45,8 +45,8 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
         e->offset = at + e->at % GR_LINE; // so that accesses stay aligned
         at = lines_up(e->offset + e->size);
     }
-    out->span = at;
-    out->stride = lines_up(at + at / 4);
+    out->span = at ? at : GR_LINE; // of no memory, too
+    out->stride = lines_up(out->span + out->span / 4);
     if (!ok)
         gr_layout_free(out);
     return ok;

@@ -40,7 +40,9 @@ static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *races)
 
 static void put_pair(const Passes *p, GrBetween level, const GrPrivFound *f, uint64_t offset,
                      const GrPrivSeen *one, const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
-    GrPrivateRace r = {.class = one->store && other->store ? CLASS_WRITE_WRITE : CLASS_READ_WRITE,
+    GrPrivateRace r = {.class = !one->store || !other->store ? CLASS_READ_WRITE
+                                : f->kind == GR_FOUND_SAME   ? CLASS_SAME_VALUE
+                                                             : CLASS_WRITE_WRITE,
                        .level = level,
                        .shared = offset < p->layout->shared_bytes,
                        .launch = p->launch->number,
@@ -133,7 +135,7 @@ CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog
         if (f->kind == GR_FOUND_LANES) {
             put_lanes(p, f, area, races);
             placed = true;
-        } else if (f->kind == GR_FOUND_WRITES)
+        } else if (f->kind != GR_FOUND_READ)
             rc = find_writers(p, mode, round, f, f->offset, NULL, area, races, &placed);
         else
             rc = find_reads(p, mode, round, f, area, races, &placed);

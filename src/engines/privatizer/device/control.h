@@ -54,7 +54,12 @@ typedef struct GrPrivExtent {
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
-enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
+enum {
+    GR_FOUND_WRITES = 1,
+    GR_FOUND_READ = 2,
+    GR_FOUND_LANES = 3,
+    GR_FOUND_SAME = 4
+}; // SAME: both wrote the same
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;

@@ -100,7 +100,8 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
             continue;
         }
         if (own & changed)
-            gr_priv_report(s, GR_FOUND_WRITES, k, last, at, own & changed);
+            gr_priv_report(s, (now ^ all) & (own | changed) ? GR_FOUND_WRITES : GR_FOUND_SAME, k, last, at,
+                           own & changed);
         if (own && updaters)
             gr_priv_report(s, GR_FOUND_WRITES, k, k, at, 0xff);
         twice |= (own & changed) | (updaters ? own : 0);
