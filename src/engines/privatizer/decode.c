@@ -25,8 +25,8 @@ static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
         return gr_arena_printf(area->arena, "lanes of one store stored different values to %llu bytes",
                                bytes);
     if (r->level == GR_BETWEEN_BLOCKS)
-        return gr_arena_printf(
-            area->arena, "%llu bytes came out otherwise, in the private copies of %u blocks", bytes, copies);
+        return gr_arena_printf(area->arena, "%llu bytes came out otherwise, in %u private copies", bytes,
+                               copies);
     return r->region ? gr_arena_printf(area->arena,
                                        "%llu bytes came out otherwise behind barrier %u of the kernel, in "
                                        "the private copies of %u warps",

@@ -89,7 +89,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
         *to = (ProbedKernel){.name = strdup(kernels[k].f->name),
                              .why = {why_of(m, &kernels[k].blocks), why_of(m, &kernels[k].warps)},
                              .has_shared = kernels[k].has_shared,
-                             .writes_global = kernels[k].writes_global};
+                             .writes_global = kernels[k].writes_global,
+                             .syncs_warps = kernels[k].syncs_warps};
         if (!to->name || (kernels[k].blocks.why && !to->why[0]) || (kernels[k].warps.why && !to->why[1]))
             return false;
     }

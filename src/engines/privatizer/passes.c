@@ -6,9 +6,7 @@
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
-uint64_t gr_passes_warps(const GrLaunch *l) {
-    return ((uint64_t)l->block[0] * l->block[1] * l->block[2] + 31) / 32;
-}
+uint64_t gr_passes_threads(const GrLaunch *l) { return (uint64_t)l->block[0] * l->block[1] * l->block[2]; }
 
 uint64_t gr_passes_rounds(uint64_t n, uint64_t m) {
     uint64_t rounds = 1;
@@ -31,23 +29,30 @@ bool gr_log_has_found(const GrPrivLog *log) {
     return false;
 }
 
-typedef struct Plan {
-    uint32_t mode;
-    uint64_t units, copies, slots, rounds;
-} Plan;
+// As few copies as do it in so many rounds: less is to be compared.
+enum { MANY_COPIES = 32 };
 
-static bool plan(const Passes *p, uint32_t mode, bool asks, Plan *out) {
+static uint64_t fewest(uint64_t units, uint64_t rounds) {
+    uint64_t m = 2;
+    while (power(m, rounds) < units)
+        m++;
+    return m;
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *out) {
     uint64_t blocks = gr_passes_blocks(p->launch), room = p->budget / p->layout->stride;
-    *out = (Plan){.mode = mode, .units = mode == GR_OF_WARPS ? gr_passes_warps(p->launch) : blocks};
+    uint64_t most = p->most_copies ? p->most_copies : MANY_COPIES;
+    *out = (PassPlan){.mode = mode,
+                      .threads = threads,
+                      .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
+                                                   : blocks};
     if (room < 4)
         return false;
-    out->copies = out->units < room - 2 ? out->units : room - 2;
-    if (p->most_copies && p->most_copies < out->copies)
-        out->copies = p->most_copies;
-    out->copies = out->copies < 2 ? 2 : out->copies;
-    out->slots = mode == GR_OF_BLOCKS || asks ? 1 : room / (out->copies + 2);
+    most = most < 2 ? 2 : most > room - 2 ? room - 2 : most;
+    out->rounds = gr_passes_rounds(out->units, most);
+    out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
+    out->slots = mode == GR_OF_BLOCKS ? 1 : room / (out->copies + 2);
     out->slots = out->slots > blocks ? blocks : out->slots;
-    out->rounds = gr_passes_rounds(out->units, out->copies);
     return true;
 }
 
@@ -88,24 +93,24 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c, const GrPrivAsk *as
 }
 
 // Device memory for the plan, and what the program's memory is in all copies.
-static CUresult prepare(Passes *p, const Plan *to, GrPrivControl *c) {
+static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t n = to->slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
+    uint64_t n = slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
              extent_bytes = l->outside.len * sizeof *l->outside.data;
     CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, to->slots * line_bytes) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->extents, extent_bytes + 1) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
         rc = d->write(p->extents->at, l->outside.data, extent_bytes, stream);
     rc = rc == CUDA_SUCCESS ? gr_layout_fill(d, l, p->copies->at, n, stream) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, to->slots * line_bytes, stream) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes, stream) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(p->log->at, 0, sizeof(GrPrivLog), stream) : rc;
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
-                         .slots = to->slots,
+                         .slots = slots,
                          .arena = l->arena,
                          .arena_bytes = l->arena_bytes,
                          .shared_bytes = l->shared_bytes,
@@ -118,36 +123,28 @@ static CUresult prepare(Passes *p, const Plan *to, GrPrivControl *c) {
                          .extents = p->extents->at,
                          .n_extents = (uint32_t)l->outside.len,
                          .privates = (uint32_t)to->copies,
+                         .threads = to->threads,
                          .log = p->log->at,
                          .most_rounds = p->most_rounds};
     p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
     return rc;
 }
 
-CUresult gr_passes_run(Passes *p, uint32_t mode, const GrPrivAsk *ask, uint64_t *round, GrPrivLog *log) {
-    Plan to;
-    CUresult rc = CUDA_SUCCESS;
+CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivAsk *ask,
+                       GrPrivLog *log) {
+    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
     memset(log, 0, sizeof *log);
-    if (!plan(p, mode, ask, &to))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    for (uint64_t r = ask ? *round : 0; r < to.rounds && rc == CUDA_SUCCESS; r++) {
-        GrPrivControl c;
-        rc = prepare(p, &to, &c);
-        c.divide = power(to.copies, to.rounds - 1 - r);
-        if (ask)
-            c.ask = *ask;
-        if (rc == CUDA_SUCCESS)
-            rc = mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c, ask);
-        if (rc == CUDA_SUCCESS)
-            rc = p->d->read(log, p->log->at, sizeof *log, p->launch->stream);
-        if (rc == CUDA_SUCCESS)
-            rc = p->d->wait(p->launch->stream);
-        p->rounds += !ask;
-        *round = r;
-        if (ask || gr_log_has_found(log) || log->outside || log->over)
-            break;
-    }
-    GrPrivControl none = {.mode = GR_AS_IT_IS};
+    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c);
+    c.divide = power(plan->copies, plan->rounds - 1 - round);
+    if (ask)
+        c.ask = *ask;
+    if (rc == CUDA_SUCCESS)
+        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c, ask);
+    if (rc == CUDA_SUCCESS)
+        rc = p->d->read(log, p->log->at, sizeof *log, p->launch->stream);
+    if (rc == CUDA_SUCCESS)
+        rc = p->d->wait(p->launch->stream);
+    p->rounds += !ask;
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

@@ -20,12 +20,20 @@ typedef struct Passes {
     uint64_t rounds, peak; // bytes
 } Passes;
 
-uint64_t gr_passes_blocks(const GrLaunch *l); // of the grid
-uint64_t gr_passes_warps(const GrLaunch *l);  // of a block
+uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
+uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
-// One level: `mode` GR_OF_BLOCKS or GR_OF_WARPS. *log is what was found, in all rounds until something was. With `ask`, only the round `*round` is run; else *round becomes
-// the one in which something was found. The program's memory stays as it was. CUDA_ERROR_OUT_OF_MEMORY: there is no room for two copies.
-CUresult gr_passes_run(Passes *p, uint32_t mode, const GrPrivAsk *ask, uint64_t *round, GrPrivLog *log);
+// How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
+typedef struct PassPlan {
+    uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
+    uint64_t units, copies, slots, rounds;
+} PassPlan;
+
+// False: there is no room for two copies.
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *out);
+
+// One round, from 0: both passes. *log is what was found; with `ask`, of one block, what was asked for. The program's memory stays as it was.
+CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivAsk *ask, GrPrivLog *log);
 
 // Whether two copies were found different.
 bool gr_log_has_found(const GrPrivLog *log);

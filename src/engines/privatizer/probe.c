@@ -121,47 +121,73 @@ static uint64_t shared_bytes(const Probe *p, const GrLaunch *l) {
 
 // ---- One level -------------------------------------------------------------------------------------------------------------
 
-static const char *const level_names[] = {"blocks", "warps"};
+static const char *level_name(uint32_t mode, uint32_t threads) {
+    return mode == GR_OF_BLOCKS ? "blocks" : threads == 1 ? "threads" : "warps";
+}
 
-// False: nothing more is to be done with private copies. *differs: what came out was not the same for the warps of a block, so it may not be for blocks.
-static bool level(Probe *p, Passes *passes, uint32_t mode, const GrLaunch *l, bool *differs) {
-    GrPrivateArea *area = l->module->records;
-    const char *name = level_names[mode - GR_OF_BLOCKS];
+// What became of a level, or of its rounds so far.
+typedef struct Level {
+    const char *name;
+    unsigned unplaced, races;
+    bool differs; // of two units, of this level or a smaller one
+    bool dropped;
+} Level;
+
+// False: the next round need not be tried.
+static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t round, Level *l) {
+    const GrLaunch *launch = passes->launch;
+    GrPrivateArea *area = launch->module->records;
     GrPrivLog log;
-    uint64_t round = 0;
-    unsigned unplaced = 0, races = 0;
-    CUresult rc = gr_passes_run(passes, mode, NULL, &round, &log);
-    if (rc == CUDA_ERROR_OUT_OF_MEMORY) {
-        note(p,
-             "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
-             "of the program's memory",
-             (unsigned long long)l->number, l->kernel, name);
-        return true;
-    }
+    unsigned unplaced = 0;
+    CUresult rc = gr_passes_run(passes, plan, round, NULL, &log);
     if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
-        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)l->number,
-             l->kernel, name,
+        note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
+             launch->kernel, l->name,
              log.over ? "a loop went round too often, maybe waiting for what another thread writes"
                       : "it accesses memory that has no private copy");
-        return true;
+        return false;
     }
     if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, mode, round, &log, area, &unplaced, &races);
-    if (log.dropped || (area && area->dropped))
-        note(p, "kernel %s: more was found than there is room for", l->kernel);
-    if (unplaced && !*differs)
+        rc = gr_races_find(passes, plan, round, &log, area, &unplaced, &l->races);
+    if (rc != CUDA_SUCCESS) {
+        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
+             (unsigned long long)launch->number, launch->kernel, l->name, (int)rc);
+        return false;
+    }
+    if (!l->differs) // else the cause may be what was found before
+        l->unplaced += unplaced;
+    l->differs |= gr_log_has_found(&log);
+    l->dropped |= log.dropped || (area && area->dropped);
+    return true;
+}
+
+// *differs: what came out was not the same for smaller units, so it may not be for these.
+static void level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, bool *differs) {
+    const GrLaunch *launch = passes->launch;
+    Level l = {.name = level_name(mode, threads), .differs = *differs};
+    PassPlan plan;
+    if (!gr_passes_plan(passes, mode, threads, &plan)) {
+        note(p,
+             "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
+             "of the "
+             "program's memory",
+             (unsigned long long)launch->number, launch->kernel, l.name);
+        return;
+    }
+    for (uint64_t round = 0; round < plan.rounds; round++)
+        if (!one_round(p, passes, &plan, round, &l))
+            break;
+    if (l.dropped)
+        note(p, "kernel %s: more was found than there is room for", launch->kernel);
+    if (l.unplaced)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
              "order",
-             l->kernel, unplaced, name);
-    *differs |= gr_log_has_found(&log);
-    for (unsigned k = 0; k < races; k++)
+             launch->kernel, l.unplaced, l.name);
+    for (unsigned k = 0; k < l.races; k++)
         p->session->raced(p->session);
-    if (rc != CUDA_SUCCESS)
-        note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
-             (unsigned long long)l->number, l->kernel, name, (int)rc);
-    return rc == CUDA_SUCCESS;
+    *differs = l.differs;
 }
 
 static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k) {
@@ -178,15 +204,16 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
     bool differs = false;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS;
+        uint32_t threads = warps && !k->syncs_warps ? 1 : 32;
         Layout layout;
         if (k->why[warps]) {
             if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: it %s", k->name, level_names[warps],
+                note(p, "kernel %s was not checked between %s: it %s", k->name, level_name(mode, threads),
                      k->why[warps]);
             k->told[warps] = true;
             continue;
         }
-        if ((warps ? gr_passes_warps(l) : gr_passes_blocks(l)) < 2 ||
+        if ((warps ? (gr_passes_threads(l) + threads - 1) / threads : gr_passes_blocks(l)) < 2 ||
             (!k->writes_global && !(warps && k->has_shared)))
             continue;
         pthread_mutex_lock(&p->memory);
@@ -210,12 +237,10 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
                          .budget = budget + c->copies.size,
                          .most_copies = p->copies,
                          .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
-        bool goes_on = level(p, &passes, mode, l, &differs);
+        level(p, &passes, mode, threads, &differs);
         gr_layout_free(&layout);
         p->rounds += passes.rounds;
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
-        if (!goes_on)
-            return;
     }
 }
 

@@ -11,7 +11,7 @@
 typedef struct ProbedKernel {
     char *name;
     char *why[2]; // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global;
+    bool has_shared, writes_global, syncs_warps;
     bool told[2]; // the verdict names it
 } ProbedKernel;
 

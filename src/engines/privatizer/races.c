@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/races.h"
 
+#include <string.h>
+
 // The classes of exact: the same races.
 enum {
 #define CLASS(id, number, text, meaning) CLASS_##id = number,
@@ -38,12 +40,21 @@ static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *races)
     area->dropped++;
 }
 
-static void put_pair(const Passes *p, GrBetween level, const GrPrivFound *f, uint64_t offset,
-                     const GrPrivSeen *one, const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
+static GrBetween between(const Passes *p, const GrPrivSeen *one, const GrPrivSeen *other) {
+    const uint32_t *size = p->launch->block, *x = one->thread, *y = other->thread;
+    if (memcmp(one->block, other->block, sizeof one->block))
+        return GR_BETWEEN_BLOCKS;
+    return (x[0] + size[0] * (x[1] + size[1] * x[2])) / 32 == (y[0] + size[0] * (y[1] + size[1] * y[2])) / 32
+               ? GR_BETWEEN_LANES
+               : GR_BETWEEN_WARPS;
+}
+
+static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *one,
+                     const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
     GrPrivateRace r = {.class = !one->store || !other->store ? CLASS_READ_WRITE
                                 : f->kind == GR_FOUND_SAME   ? CLASS_SAME_VALUE
                                                              : CLASS_WRITE_WRITE,
-                       .level = level,
+                       .level = between(p, one, other),
                        .shared = offset < p->layout->shared_bytes,
                        .launch = p->launch->number,
                        .count = 1,
@@ -57,23 +68,23 @@ static void put_pair(const Passes *p, GrBetween level, const GrPrivFound *f, uin
 }
 
 // Which accesses to that byte come from two copies, one of them a store: `reader`, NULL: any two stores.
-static CUresult find_writers(Passes *p, uint32_t mode, uint64_t round, const GrPrivFound *f, uint64_t offset,
-                             const GrPrivSeen *reader, GrPrivateArea *area, unsigned *races, bool *placed) {
-    GrBetween level = mode == GR_OF_BLOCKS ? GR_BETWEEN_BLOCKS : GR_BETWEEN_WARPS;
+static CUresult find_writers(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
+                             uint64_t offset, const GrPrivSeen *reader, GrPrivateArea *area, unsigned *races,
+                             bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
     static _Thread_local GrPrivLog log;
-    CUresult rc = gr_passes_run(p, mode, &ask, &round, &log);
+    CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
     for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
         const GrPrivSeen *one = &log.seen[i];
         if (one->state != 2 || !one->store)
             continue;
         if (reader && one->copy != reader->copy) {
-            put_pair(p, level, f, offset, reader, one, area, races);
+            put_pair(p, f, offset, reader, one, area, races);
             *placed = true;
         }
         for (unsigned j = i + 1; j < GR_MOST_SEEN && !reader; j++)
             if (log.seen[j].state == 2 && log.seen[j].store && log.seen[j].copy != one->copy) {
-                put_pair(p, level, f, offset, one, &log.seen[j], area, races);
+                put_pair(p, f, offset, one, &log.seen[j], area, races);
                 *placed = true;
             }
     }
@@ -93,7 +104,7 @@ static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area
                                     f->copy[k] / block[0] / block[1]},
                          .block = {(uint32_t)(f->block % grid[0]), (uint32_t)(f->block / grid[0] % grid[1]),
                                    (uint32_t)(f->block / grid[0] / grid[1])}};
-    put_pair(p, GR_BETWEEN_LANES, f, f->offset, &side[0], &side[1], area, races);
+    put_pair(p, f, f->offset, &side[0], &side[1], area, races);
 }
 
 // The same instruction as one before.
@@ -104,14 +115,14 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-static CUresult find_reads(Passes *p, uint32_t mode, uint64_t round, const GrPrivFound *f,
+static CUresult find_reads(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
                            GrPrivateArea *area, unsigned *races, bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copy = f->copy[0]};
     GrPrivLog log;
-    CUresult rc = gr_passes_run(p, mode, &ask, &round, &log);
+    CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
     for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++)
         if (log.seen[i].state == 2 && !is_again(&log, i))
-            rc = find_writers(p, mode, round, f, log.seen[i].offset, &log.seen[i], area, races, placed);
+            rc = find_writers(p, plan, round, f, log.seen[i].offset, &log.seen[i], area, races, placed);
     return rc;
 }
 
@@ -124,8 +135,8 @@ static bool is_told(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog *log, GrPrivateArea *area,
-                       unsigned *unplaced, unsigned *races) {
+CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
+                       GrPrivateArea *area, unsigned *unplaced, unsigned *races) {
     CUresult rc = CUDA_SUCCESS;
     for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
         const GrPrivFound *f = &log->found[k];
@@ -136,9 +147,9 @@ CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog
             put_lanes(p, f, area, races);
             placed = true;
         } else if (f->kind != GR_FOUND_READ)
-            rc = find_writers(p, mode, round, f, f->offset, NULL, area, races, &placed);
+            rc = find_writers(p, plan, round, f, f->offset, NULL, area, races, &placed);
         else
-            rc = find_reads(p, mode, round, f, area, races, &placed);
+            rc = find_reads(p, plan, round, f, area, races, &placed);
         *unplaced += !placed;
     }
     return rc;

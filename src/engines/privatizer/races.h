@@ -6,8 +6,8 @@
 #include "engines/privatizer/decode.h"
 #include "engines/privatizer/passes.h"
 
-// Finds the accesses behind what `log` says of the level, and writes them into the area. *unplaced: of so many regions no pair was found.
-CUresult gr_races_find(Passes *p, uint32_t mode, uint64_t round, const GrPrivLog *log, GrPrivateArea *area,
-                       unsigned *unplaced, unsigned *races);
+// Finds the accesses behind what `log` says of the round, and writes them into the area. *unplaced: of so many regions no pair was found.
+CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
+                       GrPrivateArea *area, unsigned *unplaced, unsigned *races);
 
 #endif

@@ -10,7 +10,7 @@
 //               shared_bytes                 arena_bytes
 //              <------------------ span ------------------------------><-span/4->
 //
-// The base is the memory as it was when the region began, the union what all wrote in it. A unit (a block, or a warp of a block) has the private copy
+// The base is the memory as it was when the region began, the union what all wrote in it. A unit (a block; a warp or a thread of a block) has the private copy
 // unit / divide % privates. `touched` has a byte for each word of four: an atomic operation of this copy's units updated the word.
 //
 // Inserted code calls these functions of the runtime:
@@ -22,6 +22,7 @@
 //   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, at, what, mine, pass, sequence)   an access to `at` of the private copy, when asked
 //   __gr_over()                   a loop went round too often
+//   __gr_differs(region, mine, sequence)   a thread has other results in registers than in pass 1
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
@@ -32,7 +33,7 @@
 enum {
     GR_AS_IT_IS,  // the program's own
     GR_OF_BLOCKS, // each block has a private copy: the launch is one region
-    GR_OF_WARPS,  // each warp has one, from barrier to barrier
+    GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
 };
 
 enum { GR_LINE_SHIFT = 9, GR_LINE = 1 << GR_LINE_SHIFT }; // bytes of a copy that are compared or not
@@ -110,6 +111,7 @@ typedef struct GrPrivControl {
     uint64_t extents;
     uint32_t n_extents, privates;
     uint64_t divide;
+    uint32_t threads, pad; // GR_OF_WARPS: of a unit: 32 or 1
     uint64_t log;
     uint64_t most_rounds;
     GrPrivAsk ask;

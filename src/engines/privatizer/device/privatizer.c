@@ -25,8 +25,9 @@ GR_INLINE uint64_t slot_number(void) {
 }
 
 uint64_t __gr_mine(void) {
-    uint64_t slot = slot_number(),
-             unit = CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / 32 : gr_priv_block_number();
+    uint64_t slot = slot_number(), unit = CONTROL.mode == GR_OF_WARPS
+                                              ? gr_priv_thread_number() / CONTROL.threads
+                                              : gr_priv_block_number();
     if (slot >= CONTROL.slots)
         return 0;
     return CONTROL.copies + slot * CONTROL.slot_stride +
@@ -130,11 +131,15 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     return !(same >> lane >> 1);
 }
 
+GR_INLINE uint32_t copy_number(uint64_t mine) {
+    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride;
+    return (uint32_t)((mine - slot) / CONTROL.stride) - 2;
+}
+
 void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_t pass, uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride, offset = at - mine;
-    uint32_t copy = (uint32_t)((mine - slot) / CONTROL.stride) - 2, size = what >> GR_AT_SIZE,
-             store = what & GR_AT_STORE;
+    uint32_t copy = copy_number(mine), size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
     if (offset >= CONTROL.span || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
         return;
     if (CONTROL.mode == GR_OF_BLOCKS)
@@ -180,6 +185,16 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_
         if (gr_load32(&s->state) == 2 && s->site == site && s->copy == copy && s->store == (store != 0))
             return;
     }
+}
+
+void __gr_differs(uint32_t region, uint64_t mine, uint32_t sequence) {
+    uint32_t copy = copy_number(mine);
+    gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_READ,
+                                              .region = region,
+                                              .copy = {copy, copy},
+                                              .block = gr_priv_block_number(),
+                                              .sequence = sequence,
+                                              .copies = (uint64_t)1 << copy % 64});
 }
 
 static GR_NOINLINE void gr_priv_lines_of_block(uint32_t region, uint32_t sequence, int merges) {

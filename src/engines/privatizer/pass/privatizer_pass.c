@@ -143,6 +143,7 @@ typedef struct Work {
 static void look_at_sites(const Work *w, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        k->syncs_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
         if (!site)
             continue;
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,

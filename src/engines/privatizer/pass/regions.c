@@ -2,12 +2,14 @@
 // regions — code for warps: what a thread does from barrier to barrier is a region, and the block runs each region twice (LDetector, section 4).
 //
 // Where a region begins, the registers that are live there and the local memory are kept, so that it can be run again: from wherever threads came to its
-// end, they go back by a table of all beginnings.
+// end, they go back by a table of all beginnings. What is live at its end is a result of the region as memory is (the paper's downward-exposed values): in pass 2 it
+// is compared, and the thread goes on with pass 1's, as memory does.
 //
-//     region k begins:   C_k: keep what is live;  S_k: (the barrier) ... ---> a barrier or the thread's end: at = where; go to END
+//     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
 //     END:               wait for all threads of the block
 //                        pass 1: merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
+//     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               restore what was kept; go to S_k
 //
 // A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between.
@@ -28,9 +30,9 @@ typedef struct Region {
 typedef struct Regions {
     const Code *c;
     VEC(Region) all;
-    PtxReg *at, *start;
+    PtxReg *at, *start, *second, *differs; // second: it is pass 2
     PtxLabel *end, *exit;
-    PtxReg **kept; // by PtxReg.index: the register that keeps it
+    PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
     VEC(const PtxVar *) locals;
 } Regions;
 
@@ -55,8 +57,9 @@ static gr_status find_locals(Regions *r) {
         depth -= s->kind == PTX_SCOPE_CLOSE;
         if (s->kind != PTX_DECL_VAR || s->var->space != PTX_LOCAL || depth || s->tag.inserted)
             continue;
-        gr_status st = gr_code_put(c, s, NULL, 0, ".local .align 8 .b8 __gr_kept_%s[%llu];", s->var->name,
-                                   (unsigned long long)s->var->size);
+        gr_status st = gr_code_put(
+            c, s, NULL, 0, ".local .align 8 .b8 __gr_kept_%s[%llu]; .local .align 8 .b8 __gr_noted_%s[%llu];",
+            s->var->name, (unsigned long long)s->var->size, s->var->name, (unsigned long long)s->var->size);
         if (st != GR_OK)
             return st;
         if (!gr_vec_push(&r->locals, s->var))
@@ -65,48 +68,65 @@ static gr_status find_locals(Regions *r) {
     return GR_OK;
 }
 
-static gr_status put_locals(const Regions *r, PtxStmt *at, bool keep) {
+// Copies the local memory, or what a prefix says of it: "" "__gr_kept_", "__gr_noted_". Under a predicate, NULL: always.
+static gr_status put_locals(const Regions *r, PtxStmt *at, const char *to_prefix, const char *from_prefix,
+                            const PtxReg *when) {
     const Code *c = r->c;
     gr_status st = GR_OK;
     for (size_t k = 0; k < r->locals.len && st == GR_OK; k++) {
         const PtxVar *v = r->locals.data[k];
-        char kept[512];
-        snprintf(kept, sizeof kept, "__gr_kept_%s", v->name);
         bool words = v->size % 4 == 0 && (v->align >= 4 || gr_ptx_type_bits(v->type) >= 32);
-        const char *from = keep ? v->name : kept, *to = keep ? kept : v->name, *type = words ? "u32" : "u8";
+        const char *type = words ? "u32" : "u8";
         PtxReg *a = gr_ptx_new_reg(c->f, PTX_B64), *b = gr_ptx_new_reg(c->f, PTX_B64),
                *n = gr_ptx_new_reg(c->f, PTX_B32), *value = gr_ptx_new_reg(c->f, PTX_B32),
                *more = gr_ptx_new_reg(c->f, PTX_PRED);
+        char skip[64] = "";
         if (!v->size)
             continue;
-        st = gr_code_put(c, at, NULL, 0,
-                         "mov.u64 %s, %s; mov.u64 %s, %s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
-                         "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
-                         "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;",
-                         a->name, from, b->name, to, n->name,
-                         (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name,
-                         type, b->name, value->name, a->name, a->name, words ? 4 : 1, b->name, b->name,
-                         words ? 4 : 1, n->name, n->name, more->name, n->name, more->name);
+        if (when)
+            snprintf(skip, sizeof skip, "@!%s bra NONE; ", when->name);
+        st = gr_code_put(
+            c, at, NULL, 0,
+            "%smov.u64 %s, %s%s; mov.u64 %s, %s%s; mov.u32 %s, %llu; AGAIN: ld.local.%s %s, [%s]; "
+            "st.local.%s [%s], %s; add.s64 %s, %s, %u; add.s64 %s, %s, %u; sub.u32 %s, %s, 1; "
+            "setp.ne.u32 %s, %s, 0; @%s bra AGAIN;%s",
+            skip, a->name, from_prefix, v->name, b->name, to_prefix, v->name, n->name,
+            (unsigned long long)(words ? v->size / 4 : v->size), type, value->name, a->name, type, b->name,
+            value->name, a->name, a->name, words ? 4 : 1, b->name, b->name, words ? 4 : 1, n->name, n->name,
+            more->name, n->name, more->name, when ? " NONE:" : "");
     }
     return st;
 }
 
 // ---- Registers ---------------------------------------------------------------------------------------------------------
 
-static gr_status put_registers(const Regions *r, PtxStmt *at, const Region *g, bool keep) {
+// For each register that is live where region `g` begins: PTX text, of the register $0, what keeps it $1 and what has it noted $2; %s stands for its type.
+static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const char *of_predicate,
+                          const char *of_other) {
     const Code *c = r->c;
     gr_status st = GR_OK;
     if (!g->from || !gr_live_before(c->live, g->from, c->set))
         return GR_OK;
     for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++) {
         PtxReg *reg = c->f->regs[k];
+        char text[200], *p = text, *end = text + sizeof text;
         if (!gr_live_has(c->live, c->set, reg))
             continue;
-        if (!r->kept[k])
+        if (!r->kept[k]) {
             r->kept[k] = gr_ptx_new_reg(c->f, reg->type);
-        PtxOperand own = gr_ptx_reg_operand(reg);
-        st = keep ? gr_code_put(c, at, &own, 1, "mov.%s %s, $0;", mov_type(reg), r->kept[k]->name)
-                  : gr_code_put(c, at, &own, 1, "mov.%s $0, %s;", mov_type(reg), r->kept[k]->name);
+            r->noted[k] = gr_ptx_new_reg(c->f, reg->type);
+        }
+        bool predicate = reg->type == PTX_PRED;
+        for (const char *from = predicate ? of_predicate : of_other; *from && p + 8 < end; from++)
+            if (*from == '#')
+                p += snprintf(p, (size_t)(end - p), "%s", mov_type(reg));
+            else
+                *p++ = *from;
+        *p = 0;
+        PtxOperand ops[5] = {gr_ptx_reg_operand(reg), gr_ptx_reg_operand(r->kept[k]),
+                             gr_ptx_reg_operand(r->noted[k]), gr_ptx_reg_operand(r->second),
+                             gr_ptx_reg_operand(r->differs)};
+        st = gr_ptx_insert(c->f, at, 0, text, ops, 5, NULL, c->err);
     }
     return st;
 }
@@ -119,17 +139,47 @@ static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
     return gr_vec_push(&r->all, g) ? GR_OK : gr_fail(r->c->err, GR_ERR_NOMEM, "out of memory");
 }
 
+// Where a thread arrives, `k`: in pass 1 that is noted, in pass 2 it has to be the same place.
+static gr_status put_place(const Regions *r, PtxStmt *at, size_t k, const PtxReg *first) {
+    const Code *c = r->c;
+    PtxReg *other = gr_ptx_new_reg(c->f, PTX_PRED);
+    return gr_code_put(
+        c, at, NULL, 0,
+        "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu; "
+        "or.pred %s, %s, %s;",
+        r->second->name, c->pass->name, first->name, r->second->name, first->name, r->at->name, k,
+        other->name, r->at->name, k, r->differs->name, r->differs->name, other->name);
+}
+
+// In front of a barrier. What is noted and compared at once is the same.
+static gr_status put_arrival(const Regions *r, size_t k) {
+    gr_status st = GR_OK;
+    const Code *c = r->c;
+    const Region *g = &r->all.data[k];
+    PtxOperand end = gr_ptx_label_operand(r->end);
+    PtxReg *first = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(put_place(r, g->barrier, k, first));
+    GR_TRY(put_each(r, g->barrier, g,
+                    "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
+                    "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
+    GR_TRY(put_locals(r, g->barrier, "__gr_noted_", "", first));
+    GR_TRY(gr_code_put(c, g->barrier, &end, 1, "bra $0;"));
+done:
+    return st;
+}
+
 static gr_status put_begin(const Regions *r, size_t k) {
     gr_status st = GR_OK;
     const Code *c = r->c;
     const Region *g = &r->all.data[k];
     PtxStmt *at = k ? g->barrier : c->body.n ? c->body.stmt[0] : NULL;
-    PtxOperand end = gr_ptx_label_operand(r->end);
     if (k)
-        GR_TRY(gr_code_put(c, at, &end, 1, "mov.u32 %s, %zu; bra $0;", r->at->name, k));
+        GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
-    GR_TRY(put_registers(r, at, g, true));
-    GR_TRY(put_locals(r, at, true));
+    GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
+    if (k)
+        GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
+    GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
     gr_ptx_insert_label(c->f, at, g->starts);
 done:
     return st;
@@ -174,25 +224,28 @@ static gr_status put_table(const Regions *r, const PtxReg *which, bool restores)
 static gr_status put_end(const Regions *r) {
     gr_status st = GR_OK;
     const Code *c = r->c;
-    PtxReg *ends = gr_ptx_new_reg(c->f, PTX_PRED), *all = gr_ptx_new_reg(c->f, PTX_PRED),
-           *second = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *ends = gr_ptx_new_reg(c->f, PTX_PRED), *all = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxLabel *checks = gr_ptx_new_label(c->f), *leaves = gr_ptx_new_label(c->f);
     PtxOperand to_end = gr_ptx_label_operand(r->end), to_checks = gr_ptx_label_operand(checks),
                to_leaves = gr_ptx_label_operand(leaves);
     gr_ptx_insert_label(c->f, NULL, c->over);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
     gr_ptx_insert_label(c->f, NULL, r->exit);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u32 %s, %d;", r->at->name, AT_END));
+    GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     gr_ptx_insert_label(c->f, NULL, r->end);
     GR_TRY(gr_code_put(
         c, NULL, &to_checks, 1,
         "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2; @%s bra $0;",
-        ends->name, r->at->name, AT_END, all->name, ends->name, second->name, c->pass->name, second->name));
+        ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name,
+        r->second->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2;",
                        c->suffix, r->start->name, c->sequence->name, c->pass->name));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
+                       r->differs->name, c->suffix, r->start->name, c->mine->name, c->sequence->name,
+                       r->differs->name, r->at->name, r->at->name));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                        "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; add.u32 %s, %s, 1; @%s "
                        "bra $0; mov.u32 %s, %s;",
@@ -203,8 +256,8 @@ static gr_status put_end(const Regions *r) {
     for (size_t k = 0; k < r->all.len; k++) {
         PtxOperand back = gr_ptx_label_operand(r->all.data[k].starts);
         gr_ptx_insert_label(c->f, NULL, r->all.data[k].restores);
-        GR_TRY(put_registers(r, NULL, &r->all.data[k], false));
-        GR_TRY(put_locals(r, NULL, false));
+        GR_TRY(put_each(r, NULL, &r->all.data[k], "mov.pred $0, $1;", "mov.# $0, $1;"));
+        GR_TRY(put_locals(r, NULL, "", "__gr_kept_", NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
@@ -220,16 +273,20 @@ gr_status gr_code_regions(const Code *c) {
                  .start = gr_ptx_new_reg(c->f, PTX_B32),
                  .end = gr_ptx_new_label(c->f),
                  .exit = gr_ptx_new_label(c->f),
-                 .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
-    if (!r.kept)
+                 .second = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .differs = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
+                 .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
+    if (!r.kept || !r.noted)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(find_locals(&r));
     GR_TRY(add(&r, NULL, NULL));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && gr_is_full_barrier(c->body.from[k]->instr))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
-    GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0, "mov.u32 %s, 0; mov.u32 %s, 0;",
-                       r.start->name, r.at->name));
+    GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
+                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0;", r.start->name, r.at->name,
+                       r.differs->name));
     for (size_t k = 0; k < r.all.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));

@@ -15,10 +15,10 @@ const char *gr_unsuited_text(GrUnsuited why) {
 
 static bool is_barrier(const PtxInstr *i) { return i->op == PTX_OP_BAR || i->op == PTX_OP_BARRIER; }
 
-static bool is_of_warp(const PtxInstr *i) { return is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_warp); }
+bool gr_is_warp_barrier(const PtxInstr *i) { return is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_warp); }
 
 bool gr_is_full_barrier(const PtxInstr *i) {
-    if (!is_barrier(i) || is_of_warp(i) || i->guard || gr_ptx_instr_has(i, PTX_MOD_cluster) ||
+    if (!is_barrier(i) || gr_is_warp_barrier(i) || i->guard || gr_ptx_instr_has(i, PTX_MOD_cluster) ||
         gr_ptx_instr_has(i, PTX_MOD_arrive))
         return false;
     bool reduces = gr_ptx_instr_has(i, PTX_MOD_red);
@@ -111,7 +111,7 @@ static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *l
         return GR_UNSUITED_ASYNC;
     if (i->op == PTX_OP_MAPA || gr_ptx_instr_has(i, PTX_MOD_cluster))
         return GR_UNSUITED_CLUSTER;
-    if (is_barrier(i) && !is_of_warp(i) && shared && !gr_is_full_barrier(i))
+    if (is_barrier(i) && !gr_is_warp_barrier(i) && shared && !gr_is_full_barrier(i))
         return GR_UNSUITED_PARTIAL;
     if (site)
         return of_site(site, live, set, shared);
