@@ -12,7 +12,7 @@ static GrAccess access_of(const GrArea *area, const GrPrivateRace *r, const GrPr
     a.address = r->address;
     a.kernel = area->kernel_of(area->user, r->launch);
     a.launch = r->launch;
-    a.did = s->store ? "wrote" : "read";
+    a.did = s->atomic ? "updated" : s->store ? "wrote" : "read";
     memcpy(a.thread, s->thread, sizeof a.thread);
     memcpy(a.block, s->block, sizeof a.block);
     return a;

@@ -10,7 +10,7 @@ enum { GR_PRIVATE_RACES = 256 };
 typedef enum GrBetween { GR_BETWEEN_BLOCKS, GR_BETWEEN_WARPS, GR_BETWEEN_LANES } GrBetween;
 
 typedef struct GrPrivateSide {
-    uint32_t site, store, size, pad;
+    uint32_t site, store, atomic, size;
     uint32_t thread[3], block[3];
 } GrPrivateSide;
 

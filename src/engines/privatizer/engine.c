@@ -39,6 +39,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     const PrivatizerWords *words = gr_options_of(o, &gr_privatizer_options);
     t->session = t->probe.session = s;
     t->probe.copies = words->copies;
+    t->probe.same_value = o->same_value;
     pthread_mutex_init(&t->probe.lock, NULL);
     pthread_mutex_init(&t->probe.memory, NULL);
     gr_status st = gr_selection_init(&t->selection, o, err);

@@ -16,6 +16,7 @@ typedef struct Passes {
     uint64_t budget;      // bytes of copies
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
+    bool same_value;      // stores of one value are races
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;

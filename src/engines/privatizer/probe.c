@@ -236,6 +236,7 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
                          .extents = &c->extents,
                          .budget = budget + c->copies.size,
                          .most_copies = p->copies,
+                         .same_value = p->same_value,
                          .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
         level(p, &passes, mode, threads, &differs);
         gr_layout_free(&layout);

@@ -38,7 +38,8 @@ typedef struct ProbeStream {
 typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
-    uint64_t copies;      // --copies
+    uint64_t copies; // --copies
+    bool same_value;
     pthread_mutex_t lock; // of all below
     VEC(ProbeContext *) contexts;
     VEC(ProbeStream) streams;

@@ -10,22 +10,36 @@ enum {
 #undef CLASS
 };
 
+static bool is_store(const GrPrivSeen *s) { return s->what & GR_AT_STORE; }
+
 static void put_side(GrPrivateSide *to, const GrPrivSeen *s) {
-    *to = (GrPrivateSide){.site = s->site, .store = s->store, .size = s->size};
-    for (unsigned k = 0; k < 3; k++) {
-        to->thread[k] = s->thread[k];
-        to->block[k] = s->block[k];
-    }
+    *to = (GrPrivateSide){.site = s->site,
+                          .store = is_store(s),
+                          .atomic = s->what & GR_AT_ATOMIC,
+                          .size = s->what >> GR_AT_SIZE};
+    memcpy(to->thread, s->thread, sizeof to->thread);
+    memcpy(to->block, s->block, sizeof to->block);
+}
+
+// Of two units, at least one a store, and not both atomic.
+static bool races(const GrPrivSeen *one, const GrPrivSeen *other) {
+    return one->copy != other->copy && (is_store(one) || is_store(other)) &&
+           !(one->what & other->what & GR_AT_ATOMIC);
+}
+
+static bool is_same_value(const GrPrivSeen *one, const GrPrivSeen *other) {
+    return !((one->what | other->what) & GR_AT_ATOMIC) && one->offset == other->offset &&
+           one->what == other->what && one->value == other->value;
 }
 
 // The same pair of instructions is one race.
-static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *races) {
+static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *n) {
     for (unsigned k = 0; k < GR_PRIVATE_RACES; k++) {
         GrPrivateRace *r = &area->race[k];
         if (!r->state) {
             *r = *race;
             __atomic_store_n(&r->state, 1, __ATOMIC_RELEASE);
-            ++*races;
+            ++*n;
             return;
         }
         bool same = r->side[0].site == race->side[0].site && r->side[1].site == race->side[1].site,
@@ -50,10 +64,14 @@ static GrBetween between(const Passes *p, const GrPrivSeen *one, const GrPrivSee
 }
 
 static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *one,
-                     const GrPrivSeen *other, GrPrivateArea *area, unsigned *races) {
-    GrPrivateRace r = {.class = !one->store || !other->store ? CLASS_READ_WRITE
-                                : f->kind == GR_FOUND_SAME   ? CLASS_SAME_VALUE
-                                                             : CLASS_WRITE_WRITE,
+                     const GrPrivSeen *other, GrPrivateArea *area, unsigned *n) {
+    bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
+    if (same && !p->same_value)
+        return;
+    const GrPrivSeen *first = is_store(one) && !writes ? other : one, *second = first == one ? other : one;
+    GrPrivateRace r = {.class = same     ? CLASS_SAME_VALUE
+                                : writes ? CLASS_WRITE_WRITE
+                                         : CLASS_READ_WRITE,
                        .level = between(p, one, other),
                        .shared = offset < p->layout->shared_bytes,
                        .launch = p->launch->number,
@@ -62,49 +80,51 @@ static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, con
                        .bytes = f->bytes,
                        .copies = f->copies,
                        .region = f->region};
-    put_side(&r.side[0], one);
-    put_side(&r.side[1], other);
-    put(area, &r, races);
+    put_side(&r.side[0], first);
+    put_side(&r.side[1], second);
+    put(area, &r, n);
 }
 
-// Which accesses to that byte come from two copies, one of them a store: `reader`, NULL: any two stores.
-static CUresult find_writers(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
-                             uint64_t offset, const GrPrivSeen *reader, GrPrivateArea *area, unsigned *races,
-                             bool *placed) {
+// Which accesses to that byte, in pass 1 of the region, race with each other; and with `reader`, which accessed it in pass 2. NULL: none.
+static CUresult find_pairs(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
+                           uint64_t offset, const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n,
+                           bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
-    static _Thread_local GrPrivLog log;
+    GrPrivLog log;
     CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
     for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
         const GrPrivSeen *one = &log.seen[i];
-        if (one->state != 2 || !one->store)
+        if (one->state != 2 || one->what & GR_AT_MAYBE)
             continue;
-        if (reader && one->copy != reader->copy) {
-            put_pair(p, f, offset, reader, one, area, races);
+        if (reader && races(one, reader)) {
+            put_pair(p, f, offset, reader, one, area, n);
             *placed = true;
         }
-        for (unsigned j = i + 1; j < GR_MOST_SEEN && !reader; j++)
-            if (log.seen[j].state == 2 && log.seen[j].store && log.seen[j].copy != one->copy) {
-                put_pair(p, f, offset, one, &log.seen[j], area, races);
-                *placed = true;
-            }
+        for (unsigned j = i + 1; j < GR_MOST_SEEN; j++) {
+            const GrPrivSeen *other = &log.seen[j];
+            if (other->state != 2 || other->what & GR_AT_MAYBE || !races(one, other))
+                continue;
+            put_pair(p, f, offset, one, other, area, n);
+            *placed = true;
+        }
     }
     return rc;
 }
 
 // What is known at once: two lanes of one store.
-static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area, unsigned *races) {
+static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area, unsigned *n) {
     GrPrivSeen side[2] = {{0}};
     const uint32_t *grid = p->launch->grid, *block = p->launch->block;
     for (unsigned k = 0; k < 2; k++)
         side[k] =
             (GrPrivSeen){.site = f->region,
-                         .store = 1,
-                         .size = f->size,
+                         .what = GR_AT_STORE | f->size << GR_AT_SIZE,
+                         .value = f->same ? 0 : k,
                          .thread = {f->copy[k] % block[0], f->copy[k] / block[0] % block[1],
                                     f->copy[k] / block[0] / block[1]},
                          .block = {(uint32_t)(f->block % grid[0]), (uint32_t)(f->block / grid[0] % grid[1]),
                                    (uint32_t)(f->block / grid[0] / grid[1])}};
-    put_pair(p, f, f->offset, &side[0], &side[1], area, races);
+    put_pair(p, f, f->offset, &side[0], &side[1], area, n);
 }
 
 // The same instruction as one before.
@@ -115,14 +135,21 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
+// Loads of what others had changed: those whose value is used, if there are such.
 static CUresult find_reads(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
-                           GrPrivateArea *area, unsigned *races, bool *placed) {
+                           GrPrivateArea *area, unsigned *n, bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copy = f->copy[0]};
     GrPrivLog log;
     CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
-    for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++)
-        if (log.seen[i].state == 2 && !is_again(&log, i))
-            rc = find_writers(p, plan, round, f, log.seen[i].offset, &log.seen[i], area, races, placed);
+    for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)
+        for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
+            const GrPrivSeen *s = &log.seen[i];
+            if (s->state == 2 && (s->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
+                rc = find_pairs(p, plan, round, f, s->offset, s, area, n, placed);
+        }
+    // What it stored may have been what was there before: then others that stored there are seen like this.
+    if (rc == CUDA_SUCCESS && !*placed && f->bytes)
+        rc = find_pairs(p, plan, round, f, f->offset, NULL, area, n, placed);
     return rc;
 }
 
@@ -136,20 +163,19 @@ static bool is_told(const GrPrivLog *log, unsigned k) {
 }
 
 CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, unsigned *unplaced, unsigned *races) {
+                       GrPrivateArea *area, unsigned *unplaced, unsigned *n) {
     CUresult rc = CUDA_SUCCESS;
     for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
         const GrPrivFound *f = &log->found[k];
-        bool placed = false;
+        bool placed = f->kind == GR_FOUND_LANES;
         if (f->state != 2 || is_told(log, k))
             continue;
-        if (f->kind == GR_FOUND_LANES) {
-            put_lanes(p, f, area, races);
-            placed = true;
-        } else if (f->kind != GR_FOUND_READ)
-            rc = find_writers(p, plan, round, f, f->offset, NULL, area, races, &placed);
+        if (f->kind == GR_FOUND_LANES)
+            put_lanes(p, f, area, n);
+        else if (f->kind == GR_FOUND_WRITES)
+            rc = find_pairs(p, plan, round, f, f->offset, NULL, area, n, &placed);
         else
-            rc = find_reads(p, plan, round, f, area, races, &placed);
+            rc = find_reads(p, plan, round, f, area, n, &placed);
         *unplaced += !placed;
     }
     return rc;

@@ -6,8 +6,8 @@
 #include "engines/privatizer/decode.h"
 #include "engines/privatizer/passes.h"
 
-// Finds the accesses behind what `log` says of the round, and writes them into the area. *unplaced: of so many regions no pair was found.
+// Finds the accesses behind what `log` says of the round, and writes them into the area. *unplaced: of so many regions no pair was found. *n: so many races are new.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, unsigned *unplaced, unsigned *races);
+                       GrPrivateArea *area, unsigned *unplaced, unsigned *n);
 
 #endif

@@ -20,7 +20,7 @@
 //   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
 //   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
-//   __gr_look(site, at, what, mine, pass, sequence)   an access to `at` of the private copy, when asked
+//   __gr_look(site, at, what, value, mine, pass, sequence)   an access to `at` of the private copy, when asked
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, mine, sequence)   a thread has other results in registers than in pass 1
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
@@ -45,7 +45,9 @@ enum {
     GR_AT_GENERIC = 2,
     GR_AT_SPACE = 3, // mask
     GR_AT_STORE = 4,
-    GR_AT_SIZE = 8, // bits from 8 on: bytes
+    GR_AT_ATOMIC = 8, // a store, too
+    GR_AT_MAYBE = 16, // a load that the compiler may have moved out of its guard: its value need not be used
+    GR_AT_SIZE = 8,   // bits from 8 on: bytes
 };
 
 // Memory outside of the arena.
@@ -55,18 +57,14 @@ typedef struct GrPrivExtent {
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
-enum {
-    GR_FOUND_WRITES = 1,
-    GR_FOUND_READ = 2,
-    GR_FOUND_LANES = 3,
-    GR_FOUND_SAME = 4
-}; // SAME: both wrote the same
+enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;
     uint32_t region;                  // where it began: 0: the kernel, else a barrier of it. LANES: the site
     uint32_t copy[2];                 // READ: [0] alone. LANES: the numbers of the two threads in their block
     uint32_t size;                    // LANES: of the access
+    uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
     uint64_t bytes;                   // all
     uint64_t copies;                  // bits: which took part, number modulo 64
@@ -75,11 +73,9 @@ typedef struct GrPrivFound {
 // An access that was asked for.
 typedef struct GrPrivSeen {
     uint32_t state;
-    uint32_t site, copy, store;
-    uint64_t offset;
-    uint32_t size;
+    uint32_t site, copy, what;
+    uint64_t offset, value; // value: of a store, all of it
     uint32_t thread[3], block[3];
-    uint32_t pad;
 } GrPrivSeen;
 
 enum { GR_MOST_FOUND = 64, GR_MOST_SEEN = 64 };

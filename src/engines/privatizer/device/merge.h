@@ -53,6 +53,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             f->copy[0] = what->copy[0];
             f->copy[1] = what->copy[1];
             f->size = what->size;
+            f->same = what->same;
             f->offset = what->offset;
             f->block = what->block;
             f->sequence = what->sequence;
@@ -100,8 +101,7 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
             continue;
         }
         if (own & changed)
-            gr_priv_report(s, (now ^ all) & (own | changed) ? GR_FOUND_WRITES : GR_FOUND_SAME, k, last, at,
-                           own & changed);
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, at, own & changed);
         if (own && updaters)
             gr_priv_report(s, GR_FOUND_WRITES, k, k, at, 0xff);
         twice |= (own & changed) | (updaters ? own : 0);

@@ -108,20 +108,22 @@ uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) 
                : 0;
 }
 
-// Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and values that differ
-// are a race.
+// Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
+// is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
                     uint32_t sequence) {
     uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
              equal = gr_match_any(lanes, value) & same;
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
     uint64_t offset = at - mine;
-    if (equal != same && lane == first && pass == 1 && offset < CONTROL.span) {
-        uint32_t other = (uint32_t)__builtin_ctz(same & ~equal), thread = gr_priv_thread_number();
+    if (same != 1u << lane && lane == first && pass == 1 && offset < CONTROL.span) {
+        uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
+        uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
         gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
                                                   .region = site,
                                                   .copy = {thread, thread - lane + other},
                                                   .size = what >> GR_AT_SIZE,
+                                                  .same = equal == same,
                                                   .offset = offset,
                                                   .block = gr_priv_block_number(),
                                                   .sequence = sequence,
@@ -136,7 +138,8 @@ GR_INLINE uint32_t copy_number(uint64_t mine) {
     return (uint32_t)((mine - slot) / CONTROL.stride) - 2;
 }
 
-void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_t pass, uint32_t sequence) {
+void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+               uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride, offset = at - mine;
     uint32_t copy = copy_number(mine), size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
@@ -170,9 +173,9 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_
         if (state == 0) {
             s->site = site;
             s->copy = copy;
-            s->store = store != 0;
+            s->what = what;
             s->offset = found;
-            s->size = size;
+            s->value = value;
             s->thread[0] = gr_tid_x();
             s->thread[1] = gr_tid_y();
             s->thread[2] = gr_tid_z();
@@ -182,7 +185,7 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t mine, uint32_
             gr_store32(&s->state, 2);
             return;
         }
-        if (gr_load32(&s->state) == 2 && s->site == site && s->copy == copy && s->store == (store != 0))
+        if (gr_load32(&s->state) == 2 && s->site == site && s->copy == copy)
             return;
     }
 }

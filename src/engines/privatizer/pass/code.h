@@ -5,6 +5,7 @@
 
 #include "engines/privatizer/pass/body.h"
 #include "engines/privatizer/pass/privatizer_pass.h"
+#include "ptx/speculate.h"
 
 typedef struct Code {
     PtxFunc *f;
@@ -12,6 +13,7 @@ typedef struct Code {
     bool warps; // else for blocks
     Body body;
     const Liveness *live; // of the kernel's own code
+    const DefUse *uses;   // likewise
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.

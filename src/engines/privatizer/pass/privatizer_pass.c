@@ -166,8 +166,10 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     Arena arena = {0};
     Cfg cfg;
     Liveness live;
+    DefUse uses = {0};
     GR_TRY(gr_cfg_build(f, &arena, &cfg, w->err));
     GR_TRY(gr_liveness_build(&cfg, &arena, &live, w->err));
+    GR_TRY(gr_defuse_build(f, &uses, w->err));
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
@@ -179,7 +181,13 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         first = first->next;
     if (!first || (out->blocks.why && out->warps.why))
         goto done;
-    Code code = {.f = f, .suffix = w->o->suffix, .live = &live, .set = set, .arena = &arena, .err = w->err};
+    Code code = {.f = f,
+                 .suffix = w->o->suffix,
+                 .live = &live,
+                 .uses = &uses,
+                 .set = set,
+                 .arena = &arena,
+                 .err = w->err};
     if (!ends(last))
         GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;"));
     PtxReg *mode = gr_ptx_new_reg(f, PTX_B32), *is = gr_ptx_new_reg(f, PTX_PRED);
@@ -198,6 +206,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         GR_TRY(make(&one, first, last, label));
     }
 done:
+    gr_defuse_free(&uses);
     gr_arena_free(&arena);
     return st;
 }

@@ -127,10 +127,9 @@ done:
 
 // Of lanes that store to one place at once, one does.
 static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
-                           uint32_t what) {
+                           uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *value, *last = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(put_value(c, s, site->size, &value));
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32);
     GR_TRY(gr_code_put(
         c, s, NULL, 0,
         "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
@@ -138,6 +137,14 @@ static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const
         c->pass->name, c->sequence->name, kept->name, last->name));
 done:
     return st;
+}
+
+// Whether the value of a load need not be used.
+static bool is_maybe(const Code *c, const PtxSite *site) {
+    Speculation spec;
+    Decisions decisions;
+    return site->access == PTX_ACCESS_READ && (gr_speculated(c->uses, site->stmt, &spec) ||
+                                               gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
 }
 
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
@@ -149,6 +156,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && c->warps)))
         return GR_OK;
     uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
+    what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
     Guard g;
     guard_of(i, &g);
@@ -187,13 +195,15 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     }
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ne%s.u64 %s, %s, 0%s;", g.combine, kept->name, to->name,
                        g.operand));
-    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL;
+    if (i->op == PTX_OP_ST)
+        GR_TRY(put_value(c, copy, site->size, &value));
     GR_TRY(gr_code_put(c, copy, NULL, 0,
-                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s);", told->name,
+                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,
-                       c->mine->name, c->pass->name, c->sequence->name));
+                       value ? value->name : "0", c->mine->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST)
-        GR_TRY(put_lanes(c, copy, site, to, kept, what));
+        GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;
