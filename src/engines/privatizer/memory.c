@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+// What shared memory holds before it is written: nothing that a program is likely to store first.
+enum { UNWRITTEN = 0xcb };
+
 static uint64_t lines_up(uint64_t n) { return (n + GR_LINE - 1) / GR_LINE * GR_LINE; }
 
 bool gr_ranges_add(Ranges *r, const GrRange *range) { return gr_vec_push(&r->list, *range); }
@@ -83,7 +86,7 @@ CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size) {
 
 CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n,
                         CUstream stream) {
-    CUresult rc = d->fill(copies, 0, l->shared_bytes, stream);
+    CUresult rc = d->fill(copies, UNWRITTEN, l->shared_bytes, stream);
     if (rc == CUDA_SUCCESS || !l->shared_bytes)
         rc = d->fill(copies + l->span, 0, l->stride - l->span, stream);
     for (size_t k = 0; k < l->inside.len && rc == CUDA_SUCCESS; k++)

@@ -63,7 +63,8 @@ static CUresult set(const Passes *p, const GrPrivControl *c) {
 static CUresult step(const Passes *p, const GrPrivControl *c, CUfunction kernel) {
     uint64_t base = c->copies, stride = c->stride, span = c->span, lines = c->lines, log = c->log;
     uint32_t n = c->privates;
-    void *params[] = {&base, &stride, &span, &lines, &log, &n};
+    uint64_t sums = c->sums;
+    void *params[] = {&base, &stride, &span, &lines, &log, &n, &sums}; // the last one for `check`
     uint64_t groups = span / GR_LINE / 8 + 1;
     return p->d->launch(kernel, groups < 1024 ? (unsigned)groups : 1024, 1, 1, 256, 1, 1, 0,
                         p->launch->stream, params, NULL);
@@ -98,15 +99,16 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
     uint64_t n = slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
+             sum_bytes = 2 * to->copies * sizeof(uint64_t),
              extent_bytes = l->outside.len * sizeof *l->outside.data;
     CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes + sum_bytes + 8) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->extents, extent_bytes + 1) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
         rc = d->write(p->extents->at, l->outside.data, extent_bytes, stream);
     rc = rc == CUDA_SUCCESS ? gr_layout_fill(d, l, p->copies->at, n, stream) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes, stream) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes + sum_bytes + 8, stream) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(p->log->at, 0, sizeof(GrPrivLog), stream) : rc;
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
@@ -125,6 +127,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
                          .log = p->log->at,
+                         .sums = (p->lines->at + slots * line_bytes + 7) / 8 * 8,
                          .most_rounds = p->most_rounds};
     p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
     return rc;

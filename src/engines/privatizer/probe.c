@@ -24,9 +24,10 @@ static void note(Probe *p, const char *fmt, ...) {
 
 // ---- What is there -------------------------------------------------------------------------------------------------------
 
+// NULL: another kernel, or of a module that was not loaded as it was rewritten.
 static ProbedKernel *kernel_of(const GrLaunch *l) {
     const ProbedModule *m = l->module ? l->module->engine_data : NULL;
-    for (uint32_t k = 0; m && l->kernel && k < m->n_kernels; k++)
+    for (uint32_t k = 0; m && m->control && l->kernel && k < m->n_kernels; k++)
         if (!strcmp(m->kernels[k].name, l->kernel))
             return &m->kernels[k];
     return NULL;
@@ -213,7 +214,8 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
             k->told[warps] = true;
             continue;
         }
-        if ((warps ? (gr_passes_threads(l) + threads - 1) / threads : gr_passes_blocks(l)) < 2 ||
+        // Of one warp its lanes are looked at.
+        if ((warps ? gr_passes_threads(l) : gr_passes_blocks(l)) < 2 ||
             (!k->writes_global && !(warps && k->has_shared)))
             continue;
         pthread_mutex_lock(&p->memory);

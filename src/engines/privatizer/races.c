@@ -138,7 +138,7 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
 // Loads of what others had changed: those whose value is used, if there are such.
 static CUresult find_reads(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
                            GrPrivateArea *area, unsigned *n, bool *placed) {
-    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copy = f->copy[0]};
+    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = f->copies};
     GrPrivLog log;
     CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
     for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)

@@ -11,13 +11,16 @@
 //              <------------------ span ------------------------------><-span/4->
 //
 // The base is the memory as it was when the region began, the union what all wrote in it. A unit (a block; a warp or a thread of a block) has the private copy
-// unit / divide % privates. `touched` has a byte for each word of four: an atomic operation of this copy's units updated the word.
+// unit / divide % privates. `touched` has a byte for each word of four: GR_UPDATED: an atomic operation of this copy's units updated it; GR_STORED: a store wrote it, of kernels with
+// atomic operations.
 //
 // Inserted code calls these functions of the runtime:
 //   __gr_mine()                   where the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
 //   __gr_lines()                  where the slot's lines are
 //   __gr_asks()                   1: accesses are to be told to __gr_look
 //   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
+//   __gr_stored(at, mine, bytes)  a store to `at` of the private copy, in a kernel with atomic operations
+//   __gr_done(stores, mine)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, at, what, value, mine, pass, sequence)   an access to `at` of the private copy, when asked
@@ -35,6 +38,8 @@ enum {
     GR_OF_BLOCKS, // each block has a private copy: the launch is one region
     GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
 };
+
+enum { GR_UPDATED = 1, GR_STORED = 2 };
 
 enum { GR_LINE_SHIFT = 9, GR_LINE = 1 << GR_LINE_SHIFT }; // bytes of a copy that are compared or not
 
@@ -91,10 +96,11 @@ typedef struct GrPrivLog {
 enum {
     GR_ASK_NOTHING,
     GR_ASK_WHO,  // in pass 1: which copy's units access the byte at `offset`
-    GR_ASK_READS // in pass 2: what units of `copy` load that others changed
+    GR_ASK_READS // in pass 2: what units of `copies` load that others changed
 };
 typedef struct GrPrivAsk {
-    uint32_t kind, copy;
+    uint32_t kind, pad;
+    uint64_t copies; // READS: of which copies: bits, number modulo 64
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
@@ -109,6 +115,7 @@ typedef struct GrPrivControl {
     uint64_t divide;
     uint32_t threads, pad; // GR_OF_WARPS: of a unit: 32 or 1
     uint64_t log;
+    uint64_t sums; // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
     uint64_t most_rounds;
     GrPrivAsk ask;
 } GrPrivControl;

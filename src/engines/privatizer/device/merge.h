@@ -81,33 +81,38 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
                                          .copies = (uint64_t)1 << one % 64 | (uint64_t)1 << other % 64});
 }
 
-// One word behind pass 1. Gives whether two copies changed the same byte.
+// One word behind pass 1. Gives whether two copies changed the same byte, or one stored to a word that another one updated.
 GR_INLINE int merge_word(const Slot *s, uint64_t at) {
-    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, updaters = 0, owner = 0,
-             last = 0, plain = 0;
+    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, owner = 0;
+    uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
+             last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
         uint64_t copy = copy_of(s, k);
-        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
-        if (own || byte_at(touched_at(s, copy, at)))
+        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was),
+                 touched = byte_at(touched_at(s, copy, at));
+        int updates = touched & GR_UPDATED, plain = touched & GR_STORED || (own && !updates);
+        if (own || touched)
             owner = owner ? OWNER_MANY : owner_of(k);
-        if (byte_at(touched_at(s, copy, at))) {
+        if ((updates && stores) || (plain && updaters)) {
+            gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, at, 0xff);
+            twice = 1;
+        }
+        if (plain) {
+            stores++;
+            stored = k;
+        }
+        if (updates) {
             updater[updaters > 0] = copy;
             updaters++;
-            if (plain) {
-                gr_priv_report(s, GR_FOUND_WRITES, k, last, at, 0xff);
-                twice = 1;
-            }
+            updated = k;
             continue;
         }
         if (own & changed)
             gr_priv_report(s, GR_FOUND_WRITES, k, last, at, own & changed);
-        if (own && updaters)
-            gr_priv_report(s, GR_FOUND_WRITES, k, k, at, 0xff);
-        twice |= (own & changed) | (updaters ? own : 0);
+        twice |= own & changed;
         all = (all & ~own) | (now & own);
         changed |= own;
-        plain |= own;
         last = own ? k : last;
     }
     if (updaters)
@@ -134,7 +139,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t at, int united, int told) {
     int updated = 0;
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
         uint64_t touched = touched_at(s, copy_of(s, k), at);
-        updated |= byte_at(touched);
+        updated |= byte_at(touched) & GR_UPDATED;
         put_byte(touched, 0);
     }
     if (updated) // the base has all updates by now

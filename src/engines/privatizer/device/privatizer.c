@@ -97,12 +97,28 @@ uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what) {
     return mine + offset;
 }
 
+GR_INLINE void touch(uint64_t offset, uint64_t mine, uint32_t size, uint8_t how) {
+    GR_ROLLED for (uint64_t word = offset / 4; word <= (offset + size - 1) / 4; word++) {
+        uint64_t at = mine + CONTROL.span + word;
+        put_byte(at, byte_at(at) | how);
+    }
+}
+
+void __gr_stored(uint64_t at, uint64_t mine, uint32_t size) {
+    if (at - mine < CONTROL.span)
+        touch(at - mine, mine, size, GR_STORED);
+}
+
+void __gr_done(uint64_t stores, uint64_t mine) {
+    uint64_t slot = CONTROL.copies, copy = (mine - slot) / CONTROL.stride - 2;
+    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, stores);
+}
+
 uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) {
     uint64_t offset = at - mine;
     if (offset >= CONTROL.span)
         return 0;
-    put_byte(mine + CONTROL.span + offset / 4, 1);
-    put_byte(mine + CONTROL.span + (offset + size - 1) / 4, 1);
+    touch(offset, mine, size, GR_UPDATED);
     return CONTROL.mode == GR_OF_WARPS && pass == 2
                ? CONTROL.copies + slot_number() * CONTROL.slot_stride + offset
                : 0;
@@ -116,7 +132,9 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
              equal = gr_match_any(lanes, value) & same;
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
     uint64_t offset = at - mine;
-    if (same != 1u << lane && lane == first && pass == 1 && offset < CONTROL.span) {
+    if (offset >= CONTROL.span) // local memory, by a generic address
+        return 1;
+    if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
         uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
         gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
@@ -152,7 +170,7 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64
         if (pass != 1 || ask->offset - offset >= size)
             return;
     } else {
-        if (pass != 2 || copy != ask->copy || store)
+        if (pass != 2 || !(ask->copies >> copy % 64 & 1) || store)
             return;
         // In a line that nobody wrote the union is not made.
         uint64_t n_lines = CONTROL.span >> GR_LINE_SHIFT;
@@ -185,7 +203,7 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64
             gr_store32(&s->state, 2);
             return;
         }
-        if (gr_load32(&s->state) == 2 && s->site == site && s->copy == copy)
+        if (gr_load32(&s->state) == 2 && s->site == site && (s->copy == copy || ask->kind == GR_ASK_READS))
             return;
     }
 }

@@ -26,8 +26,9 @@ KERNEL void __gr_merge_blocks(uint64_t base, uint64_t stride, uint64_t span, uin
     gr_priv_lines_of_grid(&s, 1);
 }
 
+// `sums`: n numbers of pass 1, then n of pass 2.
 KERNEL void __gr_check_blocks(uint64_t base, uint64_t stride, uint64_t span, uint64_t lines, uint64_t log,
-                              uint32_t n) {
+                              uint32_t n, uint64_t sums) {
     Slot s = {.base = base,
               .united = base + stride,
               .privates = base + 2 * stride,
@@ -37,5 +38,9 @@ KERNEL void __gr_check_blocks(uint64_t base, uint64_t stride, uint64_t span, uin
               .n_lines = span >> GR_LINE_SHIFT,
               .log = log,
               .n = n};
+    GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)sums;
     gr_priv_lines_of_grid(&s, 0);
+    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < n;
+                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[n + k])
+        gr_priv_report(&s, GR_FOUND_READ, k, k, 0, 0);
 }

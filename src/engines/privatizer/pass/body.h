@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// body — another copy of a kernel's code within the kernel, to be changed: same registers and variables, labels of its own.
+// body — another copy of a kernel's code within the kernel, to be changed: same variables, labels of its own.
 #ifndef GR_PRIVATIZER_PASS_BODY_H
 #define GR_PRIVATIZER_PASS_BODY_H
 
@@ -7,13 +7,17 @@
 #include "ptx/ptx.h"
 
 typedef struct Body {
-    PtxStmt **stmt;       // [n] instructions and labels, in order
+    PtxStmt **stmt;       // [n], in order
     const PtxStmt **from; // the program's own that each is a copy of
     size_t n;
+    PtxReg **
+        regs; // by PtxReg.index of the program's own: the copy's register, where it is another one; else NULL
 } Body;
 
-// Puts the copy of the statements `first` to `last` (but declarations outside of inner scopes) at the end of the kernel. `*out` is in `arena`.
-gr_status gr_body_copy(PtxFunc *f, const PtxStmt *first, const PtxStmt *last, Arena *arena, Body *out,
-                       gr_error *err);
+// Puts the copy of the statements `first` to `last` (but declarations outside of inner scopes) at the end of the kernel. Its registers are the program's, but for
+// those that an inner scope declares. Scopes around an instruction of which `opens` is true are taken away in the copy, and its registers become the kernel's own: so there
+// can be labels there. `*out` is in `arena`.
+gr_status gr_body_copy(PtxFunc *f, const PtxStmt *first, const PtxStmt *last, bool (*opens)(const PtxInstr *),
+                       Arena *arena, Body *out, gr_error *err);
 
 #endif

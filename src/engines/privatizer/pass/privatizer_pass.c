@@ -40,6 +40,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
+    c->stores = gr_ptx_new_reg(f, PTX_B64);
     c->pass = gr_ptx_new_reg(f, PTX_B32);
     c->sequence = gr_ptx_new_reg(f, PTX_B32);
     c->over = gr_ptx_new_label(f);
@@ -58,9 +59,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->shared_bytes->name, at->name, offsetof(GrPrivControl, shared_bytes), c->left->name,
                        at->name, offsetof(GrPrivControl, most_rounds)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0;",
+                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0; mov.u64 %s, 0;",
                        c->delta->name, c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
-                       c->arena_base->name, c->pass->name, c->sequence->name));
+                       c->arena_base->name, c->pass->name, c->sequence->name, c->stores->name));
 done:
     return st;
 }
@@ -88,7 +89,8 @@ static gr_status limit_loops(const Code *c) {
         PtxOperand over = {.kind = PTX_O_LABEL, .label = c->over};
         if (s->kind == PTX_LABEL_DEF)
             seen[s->label->index] = true;
-        else if (gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH && goes_back(s->instr, seen)) {
+        else if (s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_BRANCH &&
+                 goes_back(s->instr, seen)) {
             c->over->uses++;
             GR_TRY(gr_code_put(c, s, &over, 1, "sub.u64 %s, %s, 1; setp.eq.u64 %s, %s, 0; @%s bra $0;",
                                c->left->name, c->left->name, none->name, c->left->name, none->name));
@@ -100,30 +102,45 @@ done:
 
 // ---- One more copy -----------------------------------------------------------------------------------------------------
 
-static gr_status put_over_of_blocks(const Code *c) {
+// Where a thread ends, it tells what it stored. A trap would take the program's context with it, so the thread ends there.
+static gr_status put_ends_of_blocks(const Code *c) {
     gr_status st = GR_OK;
     gr_ptx_insert_label(c->f, NULL, c->over);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over; ret;", c->suffix));
-    for (size_t k = 0; k < c->body.n; k++) { // a trap would take the program's context with it
-        PtxInstr *i = c->body.stmt[k]->kind == PTX_INSTR ? c->body.stmt[k]->instr : NULL;
-        if (!i || i->op != PTX_OP_TRAP)
+    for (size_t k = 0; k < c->body.n; k++) {
+        PtxStmt *s = c->body.stmt[k];
+        if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))
             continue;
-        i->op = PTX_OP_EXIT;
-        i->opcode = "exit";
+        PtxOperand guard = s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0};
+        GR_TRY(gr_code_put(c, s, &guard, 1, "%scall __gr%s_done, (%s, %s);",
+                           !s->instr->guard          ? ""
+                           : s->instr->guard_negated ? "@!$0 "
+                                                     : "@$0 ",
+                           c->suffix, c->stores->name, c->mine->name));
+        if (s->instr->op == PTX_OP_TRAP) {
+            s->instr->op = PTX_OP_EXIT;
+            s->instr->opcode = "exit";
+        }
     }
 done:
     return st;
 }
 
+static bool opens_nothing(const PtxInstr *i) {
+    (void)i;
+    return false;
+}
+
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
-    GR_TRY(gr_body_copy(c->f, first, last, c->arena, &c->body, c->err));
+    GR_TRY(gr_body_copy(c->f, first, last, c->warps ? gr_is_full_barrier : opens_nothing, c->arena, &c->body,
+                        c->err));
     GR_TRY(limit_loops(c));
     if (c->warps)
         GR_TRY(gr_code_regions(c));
     else
-        GR_TRY(put_over_of_blocks(c));
+        GR_TRY(put_ends_of_blocks(c));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && c->body.from[k]->site)
             GR_TRY(gr_code_redirect(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
@@ -149,6 +166,7 @@ static void look_at_sites(const Work *w, PrivatizedKernel *k) {
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
              shared = generic || site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
         k->has_shared |= shared;
+        k->updates |= site->access == PTX_ACCESS_RMW;
         k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
         bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
         w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE : made ? GR_SITE_CHECKED : GR_SITE_UNSEEN;
@@ -186,6 +204,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .live = &live,
                  .uses = &uses,
                  .set = set,
+                 .updates = out->updates,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))

@@ -20,6 +20,7 @@ typedef struct PrivatizedKernel {
     GrSuits blocks, warps; // no code was made for those that do not suit
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
+    bool updates;          // by atomic operations
     bool syncs_warps;      // it has barriers of a warp, which order lanes
 } PrivatizedKernel;
 

@@ -98,7 +98,9 @@ done:
 static gr_status put_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **out) {
     gr_status st = GR_OK;
     const PtxInstr *i = at->instr;
-    const PtxOperand *value = &i->operands[i->n_operands > 1 ? 1 : 0];
+    const PtxOperand *address = address_of(at->instr), *value = address + 1;
+    if (value == i->operands + i->n_operands) // red of nothing: there is none
+        value = address;
     unsigned n = value->kind == PTX_O_VECTOR ? value->n_sub : 1, size = bytes / (n ? n : 1);
     PtxReg *one = gr_ptx_new_reg(c->f, PTX_B64);
     *out = gr_ptx_new_reg(c->f, PTX_B64);
@@ -123,6 +125,18 @@ static gr_status put_value(const Code *c, PtxStmt *at, uint32_t bytes, PtxReg **
     }
 done:
     return st;
+}
+
+// In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
+static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *to, const PtxReg *kept,
+                          const PtxReg *value) {
+    const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
+    return gr_code_put(
+        c, at, NULL, 0,
+        "sub.u64 %s, %s, %s; mad.lo.u64 %s, %s, 0x2545f4914f6cdd1d, %s; @%s mad.lo.u64 %s, %s, "
+        "0x9e3779b97f4a7c15, %s;",
+        hash, to->name, c->mine->name, hash, hash, value->name, kept->name, c->stores->name, c->stores->name,
+        hash);
 }
 
 // Of lanes that store to one place at once, one does.
@@ -196,8 +210,13 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ne%s.u64 %s, %s, 0%s;", g.combine, kept->name, to->name,
                        g.operand));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL;
-    if (i->op == PTX_OP_ST)
+    if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));
+        GR_TRY(put_hash(c, copy, to, kept, value));
+    }
+    if (c->updates && i->op == PTX_OP_ST)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %s, %u);", kept->name, c->suffix,
+                           to->name, c->mine->name, site->size));
     GR_TRY(gr_code_put(c, copy, NULL, 0,
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,

@@ -33,6 +33,7 @@ typedef struct Regions {
     PtxReg *at, *start, *second, *differs; // second: it is pass 2
     PtxLabel *end, *exit;
     PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
+    PtxReg *stores_kept, *stores_noted;
     VEC(const PtxVar *) locals;
 } Regions;
 
@@ -108,9 +109,9 @@ static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const 
     if (!g->from || !gr_live_before(c->live, g->from, c->set))
         return GR_OK;
     for (uint32_t k = 0; k < c->live->n_regs && st == GR_OK; k++) {
-        PtxReg *reg = c->f->regs[k];
+        PtxReg *own = c->f->regs[k], *reg = c->body.regs[k] ? c->body.regs[k] : own;
         char text[200], *p = text, *end = text + sizeof text;
-        if (!gr_live_has(c->live, c->set, reg))
+        if (!gr_live_has(c->live, c->set, own))
             continue;
         if (!r->kept[k]) {
             r->kept[k] = gr_ptx_new_reg(c->f, reg->type);
@@ -146,9 +147,11 @@ static gr_status put_place(const Regions *r, PtxStmt *at, size_t k, const PtxReg
     return gr_code_put(
         c, at, NULL, 0,
         "setp.eq.u32 %s, %s, 2; not.pred %s, %s; @%s mov.u32 %s, %zu; setp.ne.u32 %s, %s, %zu; "
-        "or.pred %s, %s, %s;",
+        "or.pred %s, %s, %s; @!%s mov.u64 %s, %s; setp.ne.u64 %s, %s, %s; or.pred %s, %s, %s;",
         r->second->name, c->pass->name, first->name, r->second->name, first->name, r->at->name, k,
-        other->name, r->at->name, k, r->differs->name, r->differs->name, other->name);
+        other->name, r->at->name, k, r->differs->name, r->differs->name, other->name, r->second->name,
+        r->stores_noted->name, c->stores->name, other->name, r->stores_noted->name, c->stores->name,
+        r->differs->name, r->differs->name, other->name);
 }
 
 // In front of a barrier. What is noted and compared at once is the same.
@@ -177,6 +180,8 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
+    GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
+                       r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
     if (k)
         GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
     GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
@@ -257,6 +262,7 @@ static gr_status put_end(const Regions *r) {
         PtxOperand back = gr_ptx_label_operand(r->all.data[k].starts);
         gr_ptx_insert_label(c->f, NULL, r->all.data[k].restores);
         GR_TRY(put_each(r, NULL, &r->all.data[k], "mov.pred $0, $1;", "mov.# $0, $1;"));
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", c->stores->name, r->stores_kept->name));
         GR_TRY(put_locals(r, NULL, "", "__gr_kept_", NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
@@ -274,6 +280,8 @@ gr_status gr_code_regions(const Code *c) {
                  .end = gr_ptx_new_label(c->f),
                  .exit = gr_ptx_new_label(c->f),
                  .second = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
+                 .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
                  .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
                  .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};

@@ -133,6 +133,23 @@ static bool keeps_odd(const PtxFunc *f, const Liveness *live, const PtxStmt *s, 
     return false;
 }
 
+// A scope around a barrier is taken away in code for warps, so it must declare nothing but registers.
+static bool is_scoped_with_variables(const PtxStmt *barrier) {
+    unsigned closed = 0, around = 0, variables = 0;
+    for (const PtxStmt *s = barrier->prev; s; s = s->prev) {
+        if (s->kind == PTX_SCOPE_CLOSE)
+            closed++;
+        else if (s->kind == PTX_SCOPE_OPEN && closed)
+            closed--;
+        else if (s->kind == PTX_SCOPE_OPEN) {
+            around += variables;
+            variables = 0;
+        } else if (s->kind == PTX_DECL_VAR && !closed)
+            variables++;
+    }
+    return around > 0;
+}
+
 static GrSuits suits(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps) {
     unsigned depth = 0;
     for (const PtxStmt *s = f->first; s; s = s->next) {
@@ -143,9 +160,10 @@ static GrSuits suits(const PtxFunc *f, const Liveness *live, uint64_t *set, bool
             why = of_instr(f, s, live, set, warps);
         else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && warps)
             why = GR_UNSUITED_NESTED_LOCAL;
-        if (!why && warps && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr) &&
-            keeps_odd(f, live, s, set))
-            why = GR_UNSUITED_REGISTERS;
+        if (!why && warps && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr))
+            why = keeps_odd(f, live, s, set)    ? GR_UNSUITED_REGISTERS
+                  : is_scoped_with_variables(s) ? GR_UNSUITED_NESTED_LOCAL
+                                                : GR_SUITS;
         if (why)
             return (GrSuits){why, s};
     }
