@@ -30,9 +30,12 @@ GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(volatile GR_GLOBAL uint8_t *
 GR_INLINE uint64_t copy_of(const Slot *s, uint32_t k) { return s->privates + k * s->stride; }
 GR_INLINE uint64_t touched_at(const Slot *s, uint64_t copy, uint64_t at) { return copy + s->span + at / 4; }
 
-// Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. 0: none.
-enum { OWNER_MANY = 255 };
-GR_INLINE uint8_t owner_of(uint32_t copy) { return (uint8_t)(copy + 1 < OWNER_MANY ? copy + 1 : OWNER_MANY); }
+// Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
+// updated it. 0: none.
+enum { OWNER_UPDATED = 254, OWNER_MANY = 255 };
+GR_INLINE uint8_t owner_of(uint32_t copy) {
+    return (uint8_t)(copy + 1 < OWNER_UPDATED ? copy + 1 : OWNER_MANY);
+}
 
 // 0xff in each byte that is not 0.
 GR_INLINE uint32_t bytes_of(uint32_t v) {
@@ -92,7 +95,9 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
         uint32_t now = word_at(copy + at), own = bytes_of(now ^ was),
                  touched = byte_at(touched_at(s, copy, at));
         int updates = touched & GR_UPDATED, plain = touched & GR_STORED || (own && !updates);
-        if (own || touched)
+        if (updates)
+            owner = OWNER_UPDATED;
+        else if (own && owner != OWNER_UPDATED)
             owner = owner ? OWNER_MANY : owner_of(k);
         if ((updates && stores) || (plain && updaters)) {
             gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, at, 0xff);

@@ -156,6 +156,18 @@ GR_INLINE uint32_t copy_number(uint64_t mine) {
     return (uint32_t)((mine - slot) / CONTROL.stride) - 2;
 }
 
+// In pass 2: whether the byte that the copy has there is what others wrote.
+static GR_NOINLINE int gr_priv_is_of_others(uint64_t slot, uint64_t mine, uint64_t at, uint32_t copy) {
+    uint64_t united = slot + CONTROL.stride;
+    if (!byte_at(__gr_lines() + (CONTROL.span >> GR_LINE_SHIFT) + (at >> GR_LINE_SHIFT)))
+        return 0; // nobody wrote in this line, and the union is not made
+    uint8_t owner = byte_at(united + CONTROL.span + at / 4);
+    if (owner == OWNER_UPDATED)
+        return 1;
+    return owner && owner != owner_of(copy) && byte_at(slot + at) != byte_at(united + at) &&
+           byte_at(mine + at) == byte_at(united + at);
+}
+
 void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
@@ -172,14 +184,8 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64
     } else {
         if (pass != 2 || !(ask->copies >> copy % 64 & 1) || store)
             return;
-        // In a line that nobody wrote the union is not made.
-        uint64_t n_lines = CONTROL.span >> GR_LINE_SHIFT;
-        if (!byte_at(__gr_lines() + n_lines + (offset >> GR_LINE_SHIFT)))
-            return;
         uint64_t end = offset + size;
-        uint64_t united = slot + CONTROL.stride;
-        while (found < end && (byte_at(slot + found) == byte_at(united + found) ||
-                               byte_at(united + CONTROL.span + found / 4) == owner_of(copy)))
+        while (found < end && !gr_priv_is_of_others(slot, mine, found, copy))
             found++;
         if (found == end)
             return;

@@ -34,6 +34,8 @@ typedef struct Regions {
     PtxLabel *end, *exit;
     PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
     PtxReg *stores_kept, *stores_noted;
+    // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
+    PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
     VEC(const PtxVar *) locals;
 } Regions;
 
@@ -132,6 +134,49 @@ static gr_status put_each(const Regions *r, PtxStmt *at, const Region *g, const 
     return st;
 }
 
+// ---- Barriers that reduce --------------------------------------------------------------------------------------------------
+
+static bool reduces(const Region *g) { return gr_ptx_instr_has(g->from->instr, PTX_MOD_red); }
+
+// What the thread says where it arrives, `g` NULL: its end.
+static gr_status put_vote(const Regions *r, PtxStmt *at, const Region *g) {
+    const Code *c = r->c;
+    if (!r->vote)
+        return GR_OK;
+    if (!g || !reduces(g))
+        return gr_code_put(c, at, NULL, 0, "setp.ne.u32 %s, 0, 0; setp.ne.u32 %s, 0, 0;", r->vote->name,
+                           r->votes->name);
+    PtxInstr *i = g->barrier->instr;
+    PtxOperand own = i->operands[i->n_operands - 1];
+    const char *op = own.negated ? "not" : "mov";
+    own.negated = false;
+    return gr_code_put(c, at, &own, 1, "%s.pred %s, $0; setp.eq.u32 %s, 0, 0;", op, r->vote->name,
+                       r->votes->name);
+}
+
+// The END of the region has done what the barrier did. Its result, where the next one starts.
+static gr_status put_result(const Regions *r, const Region *g) {
+    const Code *c = r->c;
+    PtxInstr *i = g->barrier->instr;
+    gr_status st = GR_OK;
+    if (reduces(g)) {
+        const char *text = gr_ptx_instr_has(i, PTX_MOD_popc)  ? "mov.b32 $0, %s;"
+                           : gr_ptx_instr_has(i, PTX_MOD_and) ? "setp.eq.u32 $0, %s, %s;"
+                                                              : "setp.ne.u32 $0, %s, 0;";
+        st = gr_code_put(c, g->barrier, &i->operands[0], 1, text, r->ayes_kept->name, r->all_kept->name);
+    }
+    g->barrier->kind = PTX_RAW;
+    g->barrier->text = "";
+    return st;
+}
+
+static gr_status put_reduction(const Regions *r) {
+    return !r->vote ? GR_OK
+                    : gr_code_put(r->c, NULL, NULL, 0,
+                                  "barrier.red.popc.u32 %s, 0, %s; barrier.red.popc.u32 %s, 0, %s;",
+                                  r->ayes->name, r->vote->name, r->all_votes->name, r->votes->name);
+}
+
 // ---- Beginnings --------------------------------------------------------------------------------------------------------
 
 static gr_status add(Regions *r, PtxStmt *barrier, const PtxStmt *from) {
@@ -162,6 +207,7 @@ static gr_status put_arrival(const Regions *r, size_t k) {
     PtxOperand end = gr_ptx_label_operand(r->end);
     PtxReg *first = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(put_place(r, g->barrier, k, first));
+    GR_TRY(put_vote(r, g->barrier, g));
     GR_TRY(put_each(r, g->barrier, g,
                     "{ .reg .pred n; @!$3 mov.pred $2, $0; xor.pred n, $2, $0; or.pred $4, $4, n; }",
                     "{ .reg .pred n; @!$3 mov.# $2, $0; setp.ne.# n, $2, $0; or.pred $4, $4, n; }"));
@@ -185,7 +231,12 @@ static gr_status put_begin(const Regions *r, size_t k) {
     if (k)
         GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
     GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
+    if (k && reduces(g))
+        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
+                           r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
+    if (k)
+        GR_TRY(put_result(r, g));
 done:
     return st;
 }
@@ -237,12 +288,14 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
     gr_ptx_insert_label(c->f, NULL, r->exit);
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
+    GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
     GR_TRY(gr_code_put(
         c, NULL, &to_checks, 1,
         "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2; @%s bra $0;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name,
         r->second->name));
+    GR_TRY(put_reduction(r));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2;",
                        c->suffix, r->start->name, c->sequence->name, c->pass->name));
     GR_TRY(put_table(r, r->start, true));
@@ -292,9 +345,18 @@ gr_status gr_code_regions(const Code *c) {
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && gr_is_full_barrier(c->body.from[k]->instr))
             GR_TRY(add(&r, c->body.stmt[k], c->body.from[k]));
+    for (size_t k = 1; k < r.all.len && !r.vote; k++) {
+        PtxReg **regs[] = {&r.ayes, &r.all_votes, &r.ayes_kept, &r.all_kept};
+        if (!reduces(&r.all.data[k]))
+            continue;
+        r.vote = gr_ptx_new_reg(c->f, PTX_PRED);
+        r.votes = gr_ptx_new_reg(c->f, PTX_PRED);
+        for (size_t i = 0; i < sizeof regs / sizeof *regs; i++)
+            *regs[i] = gr_ptx_new_reg(c->f, PTX_B32);
+    }
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
-                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0;", r.start->name, r.at->name,
-                       r.differs->name));
+                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0;", r.start->name,
+                       r.at->name, r.differs->name, r.stores_noted->name));
     for (size_t k = 0; k < r.all.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));
