@@ -21,9 +21,6 @@ static GrAccess access_of(const GrArea *area, const GrPrivateRace *r, const GrPr
 static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
     unsigned copies = (unsigned)__builtin_popcountll(r->copies);
     unsigned long long bytes = r->bytes;
-    if (r->level == GR_BETWEEN_LANES)
-        return gr_arena_printf(area->arena, "lanes of one store stored different values to %llu bytes",
-                               bytes);
     if (r->level == GR_BETWEEN_BLOCKS)
         return gr_arena_printf(area->arena, "%llu bytes came out otherwise, in %u private copies", bytes,
                                copies);
