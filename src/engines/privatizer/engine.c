@@ -64,7 +64,10 @@ static void free_module(ProbedModule *m) {
         free(m->kernels[k].why[0]);
         free(m->kernels[k].why[1]);
     }
-    free(m ? m->kernels : NULL);
+    if (m) {
+        free(m->kernels);
+        gr_vec_free(&m->controls);
+    }
     free(m);
 }
 
@@ -125,15 +128,23 @@ static gr_status privatizer_loaded(void *self, GrModule *m,
                                    gr_status (*get_global)(void *handle, const char *name, CUdeviceptr *addr,
                                                            size_t *size),
                                    void *handle, gr_error *err) {
-    (void)self;
+    Privatizer *t = self;
     char suffix[24], name[64];
     ProbedModule *kept = m->engine_data;
+    ProbedControl control = {0};
     size_t size;
+    CUresult (*current)(CUcontext *) =
+        (CUresult(*)(CUcontext *))t->session->driver(t->session, "cuCtxGetCurrent");
     gr_privatizer_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
-    gr_status st = get_global(handle, name, &kept->control, &size);
+    gr_status st = get_global(handle, name, &control.at, &size);
     if (st == GR_OK && size != sizeof(GrPrivControl))
-        st = gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
-    return st == GR_OK ? st : gr_fail(err, st, "the driver does not find %s", name);
+        return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);
+    if (st != GR_OK || !current || current(&control.context) != CUDA_SUCCESS)
+        return gr_fail(err, GR_ERR_NOT_FOUND, "the driver does not find %s", name);
+    pthread_mutex_lock(&t->probe.memory);
+    bool ok = gr_vec_push(&kept->controls, control);
+    pthread_mutex_unlock(&t->probe.memory);
+    return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
 static void privatizer_unloaded(void *self, GrModule *m) {

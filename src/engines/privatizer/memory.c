@@ -2,6 +2,7 @@
 #include "engines/privatizer/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // What shared memory holds before it is written: nothing that a program is likely to store first.
 enum { UNWRITTEN = 0xcb };
@@ -23,23 +24,51 @@ static int by_address(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static bool points_into(const GrRange *r, const char *params, size_t bytes) {
+    for (size_t k = 0; k + 8 <= bytes; k += 4) {
+        uint64_t word;
+        memcpy(&word, params + k, sizeof word);
+        if (word - r->at <= r->size)
+            return true;
+    }
+    return false;
+}
+
+// The part of the arena with the ranges, if it is not much larger than they are: its accesses are redirected by an addition.
+static void find_window(Layout *l) {
+    uint64_t low = UINT64_MAX, high = 0, sum = 0;
+    for (size_t k = 0; k < l->inside.len; k++) {
+        const GrRange *r = &l->inside.data[k];
+        low = r->at < low ? r->at : low;
+        high = r->at + r->size > high ? r->at + r->size : high;
+        sum += r->size;
+    }
+    if (!l->inside.len || high - low > 2 * sum + ((uint64_t)1 << 16))
+        return;
+    l->arena = low / GR_LINE * GR_LINE;
+    l->arena_bytes = lines_up(high - l->arena);
+}
+
 bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
-                    Layout *out) {
-    *out = (Layout){.arena = arena->base, .shared_bytes = lines_up(shared_bytes)};
+                    const void *params, size_t bytes, Layout *out) {
+    *out = (Layout){.shared_bytes = lines_up(shared_bytes)};
     bool ok = true;
     for (size_t k = 0; k < r->list.len && ok; k++) {
         const GrRange *one = &r->list.data[k];
-        if ((one->context && one->context != context) || !one->size)
+        if ((one->context && one->context != context) || !one->size ||
+            (params && one->kind != GR_RANGE_GLOBAL && !points_into(one, params, bytes)))
             continue;
-        if (arena->size && one->at - arena->base < arena->size) {
-            uint64_t end = one->at - arena->base + one->size;
-            out->arena_bytes = end > out->arena_bytes ? end : out->arena_bytes;
+        if (arena->size && one->at - arena->base < arena->size)
             ok = gr_vec_push(&out->inside, *one);
-        } else {
+        else
             ok = gr_vec_push(&out->outside, ((GrPrivExtent){one->at, one->size, 0}));
-        }
     }
-    out->arena_bytes = lines_up(out->arena_bytes);
+    find_window(out);
+    for (size_t k = 0; k < out->inside.len && ok && !out->arena_bytes; k++) // far apart
+        ok =
+            gr_vec_push(&out->outside, ((GrPrivExtent){out->inside.data[k].at, out->inside.data[k].size, 0}));
+    if (!out->arena_bytes)
+        out->inside.len = 0;
     if (out->outside.len)
         qsort(out->outside.data, out->outside.len, sizeof *out->outside.data, by_address);
     uint64_t at = out->shared_bytes + out->arena_bytes;

@@ -28,9 +28,10 @@ typedef struct Layout {
     VEC(GrPrivExtent) outside; // by address
 } Layout;
 
-// Of all memory that kernels in this context reach. False: out of memory.
+// Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules and what a parameter
+// points into. False: out of memory.
 bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
-                    Layout *out);
+                    const void *params, size_t bytes, Layout *out);
 void gr_layout_free(Layout *l);
 // The program's address of an offset in a copy. Of shared memory the offset itself.
 uint64_t gr_layout_address(const Layout *l, uint64_t offset);

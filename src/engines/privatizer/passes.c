@@ -53,6 +53,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
     out->slots = mode == GR_OF_BLOCKS ? 1 : room / (out->copies + 2);
     out->slots = out->slots > blocks ? blocks : out->slots;
+    out->slots = out->slots > p->most_slots ? p->most_slots : out->slots;
     return true;
 }
 
@@ -82,15 +83,9 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
     return rc;
 }
 
-static CUresult run_warps(const Passes *p, GrPrivControl *c, const GrPrivAsk *ask) {
-    uint64_t blocks = ask ? ask->block + 1 : gr_passes_blocks(p->launch);
-    CUresult rc = CUDA_SUCCESS;
-    for (c->first = ask ? ask->block : 0; c->first < blocks && rc == CUDA_SUCCESS; c->first += c->slots) {
-        rc = set(p, c);
-        if (rc == CUDA_SUCCESS)
-            rc = p->run->submit(p->run, NULL);
-    }
-    return rc;
+static CUresult run_warps(const Passes *p, GrPrivControl *c) {
+    CUresult rc = set(p, c);
+    return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
 }
 
 // Device memory for the plan, and what the program's memory is in all copies.
@@ -100,15 +95,16 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     CUstream stream = p->launch->stream;
     uint64_t n = slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
              sum_bytes = 2 * to->copies * sizeof(uint64_t),
+             own_bytes = sum_bytes + 8 + (slots + gr_passes_blocks(p->launch)) * sizeof(uint32_t),
              extent_bytes = l->outside.len * sizeof *l->outside.data;
     CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes + sum_bytes + 8) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes + own_bytes) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->extents, extent_bytes + 1) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
         rc = d->write(p->extents->at, l->outside.data, extent_bytes, stream);
     rc = rc == CUDA_SUCCESS ? gr_layout_fill(d, l, p->copies->at, n, stream) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes + sum_bytes + 8, stream) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes + own_bytes, stream) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(p->log->at, 0, sizeof(GrPrivLog), stream) : rc;
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
@@ -129,6 +125,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .log = p->log->at,
                          .sums = (p->lines->at + slots * line_bytes + 7) / 8 * 8,
                          .most_rounds = p->most_rounds};
+    c->taken = c->sums + sum_bytes;
+    c->slot_of = c->taken + slots * sizeof(uint32_t);
     p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
     return rc;
 }
@@ -142,7 +140,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const Gr
     if (ask)
         c.ask = *ask;
     if (rc == CUDA_SUCCESS)
-        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c, ask);
+        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
     if (rc == CUDA_SUCCESS)
         rc = p->d->read(log, p->log->at, sizeof *log, p->launch->stream);
     if (rc == CUDA_SUCCESS)

@@ -17,6 +17,7 @@ typedef struct Passes {
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
     bool same_value;      // stores of one value are races
+    uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;

@@ -24,13 +24,24 @@ static void note(Probe *p, const char *fmt, ...) {
 
 // ---- What is there -------------------------------------------------------------------------------------------------------
 
-// NULL: another kernel, or of a module that was not loaded as it was rewritten.
+// NULL: another kernel.
 static ProbedKernel *kernel_of(const GrLaunch *l) {
     const ProbedModule *m = l->module ? l->module->engine_data : NULL;
-    for (uint32_t k = 0; m && m->control && l->kernel && k < m->n_kernels; k++)
+    for (uint32_t k = 0; m && l->kernel && k < m->n_kernels; k++)
         if (!strcmp(m->kernels[k].name, l->kernel))
             return &m->kernels[k];
     return NULL;
+}
+
+// Where the launch's module has its control; 0: it was not loaded as it was rewritten.
+static CUdeviceptr control_of(Probe *p, const GrLaunch *l) {
+    const ProbedModule *m = l->module->engine_data;
+    CUdeviceptr at = 0;
+    pthread_mutex_lock(&p->memory);
+    for (size_t k = 0; k < m->controls.len; k++) // the last one: a context may come again
+        at = m->controls.data[k].context == l->context ? m->controls.data[k].at : at;
+    pthread_mutex_unlock(&p->memory);
+    return at;
 }
 
 static ProbeContext *context_of(Probe *p, CUcontext context) {
@@ -132,6 +143,8 @@ typedef struct Level {
     unsigned unplaced, races;
     bool differs; // of two units, of this level or a smaller one
     bool dropped;
+    bool some;  // not all memory has copies
+    bool again; // but it has to
 } Level;
 
 // False: the next round need not be tried.
@@ -141,6 +154,10 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
     GrPrivLog log;
     unsigned unplaced = 0;
     CUresult rc = gr_passes_run(passes, plan, round, NULL, &log);
+    if (rc == CUDA_SUCCESS && log.outside && l->some) {
+        l->again = true;
+        return false;
+    }
     if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              launch->kernel, l->name,
@@ -162,10 +179,10 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
     return true;
 }
 
-// *differs: what came out was not the same for smaller units, so it may not be for these.
-static void level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, bool *differs) {
+// *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. False: it has to.
+static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, bool some, bool *differs) {
     const GrLaunch *launch = passes->launch;
-    Level l = {.name = level_name(mode, threads), .differs = *differs};
+    Level l = {.name = level_name(mode, threads), .differs = *differs, .some = some};
     PassPlan plan;
     if (!gr_passes_plan(passes, mode, threads, &plan)) {
         note(p,
@@ -173,11 +190,13 @@ static void level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
              "of the "
              "program's memory",
              (unsigned long long)launch->number, launch->kernel, l.name);
-        return;
+        return true;
     }
     for (uint64_t round = 0; round < plan.rounds; round++)
         if (!one_round(p, passes, &plan, round, &l))
             break;
+    if (l.again)
+        return false;
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", launch->kernel);
     if (l.unplaced)
@@ -189,20 +208,36 @@ static void level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
     for (unsigned k = 0; k < l.races; k++)
         p->session->raced(p->session);
     *differs = l.differs;
+    return true;
 }
 
-static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k) {
+static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k,
+                  CUdeviceptr control) {
     GrArena arena = {0};
     size_t unused = 0, total = 0;
-    const ProbedModule *m = l->module->engine_data;
     if (!p->session->arena(p->session, &arena))
         arena = (GrArena){0};
     if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
-    uint64_t budget = unused / 4;
+    uint64_t budget = (unused + c->copies.size) / 4;
     if (p->driver.is_cpu && budget > 256 * MIB)
         budget = 256 * MIB;
     bool differs = false;
+    Passes passes = {.d = &p->driver,
+                     .launch = l,
+                     .run = run,
+                     .control = control,
+                     .merge = c->merge,
+                     .check = c->check,
+                     .copies = &c->copies,
+                     .lines = &c->lines,
+                     .log = &c->log,
+                     .extents = &c->extents,
+                     .budget = budget,
+                     .most_copies = p->copies,
+                     .same_value = p->same_value,
+                     .most_slots = p->driver.is_cpu ? 8 : 2048,
+                     .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS;
         uint32_t threads = warps && !k->syncs_warps ? 1 : 32;
@@ -218,33 +253,25 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
         if ((warps ? gr_passes_threads(l) : gr_passes_blocks(l)) < 2 ||
             (!k->writes_global && !(warps && k->has_shared)))
             continue;
-        pthread_mutex_lock(&p->memory);
-        bool made = gr_layout_make(&p->ranges, l->context, &arena, warps ? shared_bytes(p, l) : 0, &layout);
-        pthread_mutex_unlock(&p->memory);
-        if (!made) {
-            note(p, "out of memory");
-            return;
-        }
-        Passes passes = {.d = &p->driver,
-                         .launch = l,
-                         .run = run,
-                         .layout = &layout,
-                         .control = m->control,
-                         .merge = c->merge,
-                         .check = c->check,
-                         .copies = &c->copies,
-                         .lines = &c->lines,
-                         .log = &c->log,
-                         .extents = &c->extents,
-                         .budget = budget + c->copies.size,
-                         .most_copies = p->copies,
-                         .same_value = p->same_value,
-                         .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
-        level(p, &passes, mode, threads, &differs);
-        gr_layout_free(&layout);
-        p->rounds += passes.rounds;
-        p->peak = passes.peak > p->peak ? passes.peak : p->peak;
+        do {
+            bool some = l->params_known && !k->reaches;
+            pthread_mutex_lock(&p->memory);
+            bool made = gr_layout_make(&p->ranges, l->context, &arena, warps ? shared_bytes(p, l) : 0,
+                                       some ? l->params : NULL, l->param_bytes, &layout);
+            pthread_mutex_unlock(&p->memory);
+            if (!made) {
+                note(p, "out of memory");
+                return;
+            }
+            passes.layout = &layout;
+            k->reaches = !level(p, &passes, mode, threads, some, &differs) || k->reaches;
+            gr_layout_free(&layout);
+            if (!some || !k->reaches)
+                break;
+        } while (true);
     }
+    p->rounds += passes.rounds;
+    p->peak = passes.peak > p->peak ? passes.peak : p->peak;
 }
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
@@ -252,8 +279,11 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     gr_privatizer_driver(p->session, &p->driver);
     pthread_mutex_lock(&p->lock);
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
+    CUdeviceptr control = k ? control_of(p, l) : 0;
     const char *why = k ? launch_unsuited(l) : NULL;
     p->launches++;
+    if (k && !control) // the verdict says why its module was not loaded so
+        k = NULL;
     if (k && (!c || c->failed))
         note(p, "kernel %s was not checked: the driver takes no code of the privatizer", k->name);
     else if (k && why) {
@@ -270,7 +300,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
              "over in %d s",
              (unsigned long long)l->number, k->name, PATIENCE_MS / 1000);
     } else if (k) {
-        probe(p, c, l, run, k);
+        probe(p, c, l, run, k, control);
     }
     CUresult rc = submit(p, l, run);
     pthread_mutex_unlock(&p->lock);

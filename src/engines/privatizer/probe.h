@@ -13,12 +13,19 @@ typedef struct ProbedKernel {
     char *why[2]; // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, syncs_warps;
     bool told[2]; // the verdict names it
+    bool reaches; // more memory than its parameters point into
 } ProbedKernel;
+
+// The variable of the module in one context.
+typedef struct ProbedControl {
+    CUcontext context;
+    CUdeviceptr at;
+} ProbedControl;
 
 typedef struct ProbedModule {
     ProbedKernel *kernels;
     uint32_t n_kernels;
-    CUdeviceptr control;
+    VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
 // Of one context.
@@ -43,7 +50,7 @@ typedef struct Probe {
     pthread_mutex_t lock; // of all below
     VEC(ProbeContext *) contexts;
     VEC(ProbeStream) streams;
-    pthread_mutex_t memory; // of `ranges`
+    pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;
     // For the remark at the end.
     uint64_t launches, refused, rounds, peak;

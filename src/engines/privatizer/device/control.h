@@ -15,6 +15,7 @@
 // atomic operations.
 //
 // Inserted code calls these functions of the runtime:
+//   __gr_enter(), __gr_leave()    code for warps: the block takes a slot, and gives it back
 //   __gr_mine()                   where the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
 //   __gr_lines()                  where the slot's lines are
 //   __gr_asks()                   1: accesses are to be told to __gr_look
@@ -105,8 +106,8 @@ typedef struct GrPrivAsk {
 } GrPrivAsk;
 
 typedef struct GrPrivControl {
-    uint32_t mode, pass;   // pass: of GR_OF_BLOCKS
-    uint64_t first, slots; // GR_OF_WARPS: which blocks have a slot
+    uint32_t mode, pass; // pass: of GR_OF_BLOCKS
+    uint64_t slots;
     uint64_t arena, arena_bytes, shared_bytes;
     uint64_t span, stride, copies, slot_stride;
     uint64_t lines, lines_stride; // two bytes for each line: written in this pass; merged
@@ -115,7 +116,9 @@ typedef struct GrPrivControl {
     uint64_t divide;
     uint32_t threads, pad; // GR_OF_WARPS: of a unit: 32 or 1
     uint64_t log;
-    uint64_t sums; // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
+    uint64_t sums;    // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
+    uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
+    uint64_t slot_of; // likewise of each block: its slot and one
     uint64_t most_rounds;
     GrPrivAsk ask;
 } GrPrivControl;

@@ -20,17 +20,42 @@ static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
     return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
 }
 
-GR_INLINE uint64_t slot_number(void) {
-    return CONTROL.mode == GR_OF_WARPS ? gr_priv_block_number() - CONTROL.first : 0;
+GR_INLINE GR_GLOBAL uint32_t *slot_of_block(void) {
+    return (GR_GLOBAL uint32_t *)CONTROL.slot_of + gr_priv_block_number();
+}
+
+GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slot_of_block() - 1 : 0; }
+
+GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+// Blocks that have a slot are resident and give it back.
+void __gr_enter(void) {
+    GR_GLOBAL uint32_t *taken = (GR_GLOBAL uint32_t *)CONTROL.taken;
+    uint64_t slots = CONTROL.slots, block = gr_priv_block_number(), k = block % slots;
+    if (gr_priv_thread_number() || (CONTROL.ask.kind && CONTROL.ask.block != block))
+        return;
+    while (gr_compare_swap(&taken[k], 0, 1)) {
+        k = k + 1 == slots ? 0 : k + 1;
+        if (k == block % slots)
+            gr_sleep(2000);
+    }
+    fence();
+    gr_store32(slot_of_block(), (uint32_t)k + 1);
+}
+
+void __gr_leave(void) {
+    if (gr_priv_thread_number())
+        return;
+    fence();
+    gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
 
 uint64_t __gr_mine(void) {
-    uint64_t slot = slot_number(), unit = CONTROL.mode == GR_OF_WARPS
-                                              ? gr_priv_thread_number() / CONTROL.threads
-                                              : gr_priv_block_number();
-    if (slot >= CONTROL.slots)
+    int warps = CONTROL.mode == GR_OF_WARPS;
+    uint64_t unit = warps ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+    if (warps && !gr_load32(slot_of_block()))
         return 0;
-    return CONTROL.copies + slot * CONTROL.slot_stride +
+    return CONTROL.copies + slot_number() * CONTROL.slot_stride +
            (2 + unit / CONTROL.divide % CONTROL.privates) * CONTROL.stride;
 }
 

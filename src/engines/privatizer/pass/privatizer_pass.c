@@ -46,6 +46,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->over = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
+    if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_enter; barrier.sync 0;", c->suffix));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;",
                        c->mine->name, c->suffix, none->name, c->mine->name, none->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,

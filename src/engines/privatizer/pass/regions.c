@@ -320,7 +320,7 @@ static gr_status put_end(const Regions *r) {
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_leave; ret;", c->suffix));
 done:
     return st;
 }
