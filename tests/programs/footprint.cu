@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WITHOUT: exact tracker
+// WITHOUT: exact tracker privatizer
 // footprint — a process uses little more memory than it allocates: device, managed and pinned memory, all of it written by a kernel.
 #include "check.h"
 

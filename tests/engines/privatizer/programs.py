@@ -61,7 +61,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    programs = [p for p in sorted(pathlib.Path(options.folder).iterdir()) if (SOURCES / f"{p.name}.cu").exists() and (not options.programs or p.name in options.programs)]
+    programs = [p for p in sorted(pathlib.Path(options.folder).iterdir()) if (SOURCES / f"{p.name}.cu").exists() and (not options.programs or p.name in options.programs)
+                and not re.search(r"^// WITHOUT:.* privatizer", (SOURCES / f"{p.name}.cu").read_text(encoding="utf-8"), re.M)]
     failed = launches = refused_launches = kernels = refused_kernels = whole = 0
     ratios, why = [], {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -22,9 +22,10 @@ typedef struct Code {
     PtxReg *left; // rounds of loops that may still come
     PtxReg *asks; // accesses are to be told
     PtxReg *pass, *sequence;
-    PtxReg *stores; // a hash of what the thread stored, and where
-    bool updates;   // the kernel has atomic operations
-    PtxLabel *over; // where a thread goes that has gone round too often
+    PtxReg *stores;   // a hash of what the thread stored, and where
+    bool updates;     // the kernel has atomic operations
+    PtxLabel *over;   // where a thread goes that has gone round too often
+    PtxLabel *leaves; // where a thread goes that ends
     gr_error *err;
 } Code;
 

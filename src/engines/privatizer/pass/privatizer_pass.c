@@ -44,6 +44,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->pass = gr_ptx_new_reg(f, PTX_B32);
     c->sequence = gr_ptx_new_reg(f, PTX_B32);
     c->over = gr_ptx_new_label(f);
+    c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
     if (c->warps)
@@ -108,7 +109,9 @@ done:
 static gr_status put_ends_of_blocks(const Code *c) {
     gr_status st = GR_OK;
     gr_ptx_insert_label(c->f, NULL, c->over);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over; ret;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
+    gr_ptx_insert_label(c->f, NULL, c->leaves);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))

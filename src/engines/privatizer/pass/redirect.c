@@ -207,8 +207,13 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                 line->name, line->name, c->lines->name, in->name, line->name));
         }
     }
-    GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ne%s.u64 %s, %s, 0%s;", g.combine, kept->name, to->name,
+    // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
+    PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.eq%s.u64 %s, %s, 0%s; setp.ne%s.u64 %s, %s, 0%s;",
+                       g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
                        g.operand));
+    GR_TRY(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL;
     if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));

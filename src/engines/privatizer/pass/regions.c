@@ -31,7 +31,7 @@ typedef struct Regions {
     const Code *c;
     VEC(Region) all;
     PtxReg *at, *start, *second, *differs; // second: it is pass 2
-    PtxLabel *end, *exit;
+    PtxLabel *end;
     PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
     PtxReg *stores_kept, *stores_noted;
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
@@ -249,7 +249,7 @@ static gr_status put_exits(const Regions *r) {
         PtxStmt *s = c->body.stmt[k];
         if (s->kind != PTX_INSTR || !(gr_ptx_instr_flags(s->instr) & PTX_F_EXIT))
             continue;
-        PtxOperand ops[2] = {gr_ptx_label_operand(r->exit),
+        PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
                              s->instr->guard ? gr_ptx_reg_operand(s->instr->guard) : (PtxOperand){0}};
         GR_TRY(gr_code_put(c, s, ops, 2, "%sbra $0;",
                            !s->instr->guard          ? ""
@@ -286,7 +286,7 @@ static gr_status put_end(const Regions *r) {
                to_leaves = gr_ptx_label_operand(leaves);
     gr_ptx_insert_label(c->f, NULL, c->over);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
-    gr_ptx_insert_label(c->f, NULL, r->exit);
+    gr_ptx_insert_label(c->f, NULL, c->leaves);
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
@@ -331,7 +331,6 @@ gr_status gr_code_regions(const Code *c) {
                  .at = gr_ptx_new_reg(c->f, PTX_B32),
                  .start = gr_ptx_new_reg(c->f, PTX_B32),
                  .end = gr_ptx_new_label(c->f),
-                 .exit = gr_ptx_new_label(c->f),
                  .second = gr_ptx_new_reg(c->f, PTX_PRED),
                  .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
                  .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
