@@ -40,6 +40,12 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     t->session = t->probe.session = s;
     t->probe.copies = words->copies;
     t->probe.same_value = o->same_value;
+    t->probe.stop = o->stop;
+    t->probe.what_for = !strcmp(words->privatize, "race-free")       ? PROBE_RACE_FREE
+                        : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC
+                                                                     : PROBE_DETECT;
+    if (s && t->probe.what_for)
+        s->note(s, "engine privatizer", "nothing was checked, because of --privatize");
     pthread_mutex_init(&t->probe.lock, NULL);
     pthread_mutex_init(&t->probe.memory, NULL);
     gr_status st = gr_selection_init(&t->selection, o, err);
@@ -94,7 +100,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .why = {why_of(m, &kernels[k].blocks), why_of(m, &kernels[k].warps)},
                              .has_shared = kernels[k].has_shared,
                              .writes_global = kernels[k].writes_global,
-                             .syncs_warps = kernels[k].syncs_warps};
+                             .syncs_warps = kernels[k].syncs_warps,
+                             .orders = kernels[k].orders};
         if (!to->name || (kernels[k].blocks.why && !to->why[0]) || (kernels[k].warps.why && !to->why[1]))
             return false;
     }

@@ -93,7 +93,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t n = slots * (to->copies + 2), line_bytes = l->span / GR_LINE * 2,
+    uint64_t n = slots * (to->copies + 2) + 1, line_bytes = l->span / GR_LINE * 2,
              sum_bytes = 2 * to->copies * sizeof(uint64_t),
              own_bytes = sum_bytes + 8 + (slots + gr_passes_blocks(p->launch)) * sizeof(uint32_t),
              extent_bytes = l->outside.len * sizeof *l->outside.data;
@@ -125,6 +125,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .log = p->log->at,
                          .sums = (p->lines->at + slots * line_bytes + 7) / 8 * 8,
                          .most_rounds = p->most_rounds};
+    c->sum = p->copies->at + (n - 1) * l->stride;
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
@@ -146,6 +147,33 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const Gr
     if (rc == CUDA_SUCCESS)
         rc = p->d->wait(p->launch->stream);
     p->rounds += !ask;
+    CUresult restored = set(p, &none);
+    return rc == CUDA_SUCCESS ? restored : rc;
+}
+
+bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassPlan *out) {
+    uint64_t blocks = gr_passes_blocks(p->launch), room = p->budget / p->layout->stride;
+    *out = (PassPlan){.mode = GR_OF_WARPS,
+                      .threads = threads,
+                      .units = (gr_passes_threads(p->launch) + threads - 1) / threads,
+                      .slots = blocks,
+                      .rounds = 1};
+    out->copies = out->units;
+    return blocks < room / (out->copies + 2);
+}
+
+CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
+    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
+    memset(log, 0, sizeof *log);
+    CUresult rc = prepare(p, plan, plan->slots, &c);
+    c.once = 1;
+    c.divide = 1;
+    rc = rc == CUDA_SUCCESS ? run_warps(p, &c) : rc;
+    rc = rc == CUDA_SUCCESS ? p->d->read(log, p->log->at, sizeof *log, p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+    void *params[] = {&p->control};
+    if (rc == CUDA_SUCCESS && !log->outside && !log->over)
+        rc = p->d->launch(p->commit, 64, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

@@ -10,8 +10,8 @@ typedef struct Passes {
     const GrLaunch *launch;
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;     // the module's variable
-    CUfunction merge, check; // device/privatizer_kernels.c
+    CUdeviceptr control;             // the module's variable
+    CUfunction merge, check, commit; // device/privatizer_kernels.c
     Buffer *copies, *lines, *log, *extents;
     uint64_t budget;      // bytes of copies
     uint64_t most_copies; // --copies; 0: as many as fit
@@ -36,6 +36,12 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *
 
 // One round, from 0: both passes. *log is what was found; with `ask`, of one block, what was asked for. The program's memory stays as it was.
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivAsk *ask, GrPrivLog *log);
+
+// A copy for each unit of all blocks. False: there is no room for them.
+bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassPlan *out);
+// The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside or log->over the
+// program's memory stays as it was; likewise if the launch fails.
+CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
 
 // Whether two copies were found different.
 bool gr_log_has_found(const GrPrivLog *log);

@@ -58,7 +58,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
     c->context = context;
     c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
-                d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS;
+                d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
+                d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS;
     return c;
 }
 
@@ -211,35 +212,48 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
     return true;
 }
 
-static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, ProbedKernel *k,
-                  CUdeviceptr control) {
+static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Layout *out) {
     GrArena arena = {0};
-    size_t unused = 0, total = 0;
     if (!p->session->arena(p->session, &arena))
         arena = (GrArena){0};
+    pthread_mutex_lock(&p->memory);
+    bool made = gr_layout_make(&p->ranges, l->context, &arena, shared ? shared_bytes(p, l) : 0,
+                               some ? l->params : NULL, l->param_bytes, out);
+    pthread_mutex_unlock(&p->memory);
+    if (!made)
+        note(p, "out of memory");
+    return made;
+}
+
+static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, CUdeviceptr control) {
+    size_t unused = 0, total = 0;
     if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
-    uint64_t budget = (unused + c->copies.size) / 4;
-    if (p->driver.is_cpu && budget > 256 * MIB)
-        budget = 256 * MIB;
+    uint64_t budget = (unused + c->copies.size) / 4, most = p->what_for ? 4096 * MIB : 256 * MIB;
+    return (Passes){.d = &p->driver,
+                    .launch = l,
+                    .run = run,
+                    .control = control,
+                    .merge = c->merge,
+                    .check = c->check,
+                    .commit = c->commit,
+                    .copies = &c->copies,
+                    .lines = &c->lines,
+                    .log = &c->log,
+                    .extents = &c->extents,
+                    .budget = p->driver.is_cpu && budget > most ? most : budget,
+                    .most_copies = p->copies,
+                    .same_value = p->same_value,
+                    .most_slots = p->driver.is_cpu ? 8 : 2048,
+                    .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
+}
+
+// Gives whether there are races.
+static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
     bool differs = false;
-    Passes passes = {.d = &p->driver,
-                     .launch = l,
-                     .run = run,
-                     .control = control,
-                     .merge = c->merge,
-                     .check = c->check,
-                     .copies = &c->copies,
-                     .lines = &c->lines,
-                     .log = &c->log,
-                     .extents = &c->extents,
-                     .budget = budget,
-                     .most_copies = p->copies,
-                     .same_value = p->same_value,
-                     .most_slots = p->driver.is_cpu ? 8 : 2048,
-                     .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
+    const GrLaunch *l = passes->launch;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
-        bool warps = mode == GR_OF_WARPS;
+        bool warps = mode == GR_OF_WARPS, done = false;
         uint32_t threads = warps && !k->syncs_warps ? 1 : 32;
         Layout layout;
         if (k->why[warps]) {
@@ -253,56 +267,108 @@ static void probe(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, Prob
         if ((warps ? gr_passes_threads(l) : gr_passes_blocks(l)) < 2 ||
             (!k->writes_global && !(warps && k->has_shared)))
             continue;
-        do {
+        while (!done) {
             bool some = l->params_known && !k->reaches;
-            pthread_mutex_lock(&p->memory);
-            bool made = gr_layout_make(&p->ranges, l->context, &arena, warps ? shared_bytes(p, l) : 0,
-                                       some ? l->params : NULL, l->param_bytes, &layout);
-            pthread_mutex_unlock(&p->memory);
-            if (!made) {
-                note(p, "out of memory");
-                return;
-            }
-            passes.layout = &layout;
-            k->reaches = !level(p, &passes, mode, threads, some, &differs) || k->reaches;
+            if (!make_layout(p, l, warps, some, &layout))
+                return differs;
+            passes->layout = &layout;
+            done = level(p, passes, mode, threads, some, &differs);
+            k->reaches = k->reaches || !done;
             gr_layout_free(&layout);
-            if (!some || !k->reaches)
-                break;
-        } while (true);
+        }
     }
-    p->rounds += passes.rounds;
-    p->peak = passes.peak > p->peak ? passes.peak : p->peak;
+    return differs;
+}
+
+static const char *const made[] = {"", "race-free", "deterministic"};
+
+// The launch on private copies, once. False: it has to run as it is.
+static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
+    const GrLaunch *l = passes->launch;
+    uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->syncs_warps ? 1 : 32;
+    const char *why = k->why[1] ? k->why[1]
+                      : p->what_for == PROBE_DETERMINISTIC && k->orders
+                          ? "has atomic operations whose order decides what memory ends up with "
+                            "(floating-point sums, exchanges)"
+                          : NULL;
+    if (why && !k->told[1])
+        note(p, "kernel %s was not made %s: it %s", k->name, made[p->what_for], why);
+    k->told[1] = k->told[1] || why;
+    for (bool again = !why; again;) {
+        bool some = l->params_known && !k->reaches;
+        Layout layout;
+        PassPlan plan;
+        GrPrivLog log;
+        again = false;
+        if (!make_layout(p, l, true, some, &layout))
+            return false;
+        passes->layout = &layout;
+        if (!gr_passes_plan_once(passes, threads, &plan)) {
+            why = "there is no room for a private copy for each warp or thread";
+        } else {
+            *rc = gr_passes_once(passes, &plan, &log);
+            again = *rc == CUDA_SUCCESS && log.outside && some;
+            why = log.over      ? "a loop went round too often"
+                  : log.outside ? "it accesses memory that has no private copy"
+                                : NULL;
+            k->reaches = k->reaches || again;
+        }
+        gr_layout_free(&layout);
+        if (why && !again)
+            note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number, k->name,
+                 made[p->what_for], why);
+    }
+    return !why;
+}
+
+// Why the launch runs as it is; a static text, or in `buf`. NULL: it need not.
+static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, char *buf,
+                            size_t size) {
+    const char *why = launch_unsuited(l);
+    if (!c || c->failed)
+        return "the driver takes no code of the privatizer";
+    if (!why && k->why[0] && k->why[1]) {
+        snprintf(buf, size, "it %s", k->why[0]);
+        return buf;
+    }
+    return why;
 }
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
+    char buf[1200];
     ProbedKernel *k = kernel_of(l);
     gr_privatizer_driver(p->session, &p->driver);
     pthread_mutex_lock(&p->lock);
-    ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
     CUdeviceptr control = k ? control_of(p, l) : 0;
-    const char *why = k ? launch_unsuited(l) : NULL;
-    p->launches++;
-    if (k && !control) // the verdict says why its module was not loaded so
+    if (!control) // the verdict says why its module was not loaded so
         k = NULL;
-    if (k && (!c || c->failed))
-        note(p, "kernel %s was not checked: the driver takes no code of the privatizer", k->name);
-    else if (k && why) {
-        if (!k->told[0])
-            note(p, "kernel %s was not checked: %s", k->name, why);
+    ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
+    const char *why = k ? unsuited(l, k, c, buf, sizeof buf) : NULL;
+    CUresult rc = CUDA_SUCCESS;
+    bool done = false;
+    if (why && !k->told[0])
+        note(p, "kernel %s was not %s%s: %s", k->name, p->what_for ? "made " : "checked", made[p->what_for],
+             why);
+    if (why)
         k->told[0] = true;
-    } else if (k && k->why[0] && k->why[1]) {
-        if (!k->told[0])
-            note(p, "kernel %s was not checked: it %s", k->name, k->why[0]);
-        k->told[0] = true;
-    } else if (k && !is_quiet(p, l)) {
+    else if (k && !is_quiet(p, l))
         note(p,
              "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
              "over in %d s",
              (unsigned long long)l->number, k->name, PATIENCE_MS / 1000);
-    } else if (k) {
-        probe(p, c, l, run, k, control);
+    else if (k) {
+        Passes passes = passes_of(p, c, l, run, control);
+        if (p->what_for)
+            done = run_once(p, &passes, k, &rc);
+        else if (probe(p, &passes, k) && p->stop) {
+            done = true;
+            rc = CUDA_ERROR_LAUNCH_FAILED;
+        }
+        p->rounds += passes.rounds;
+        p->peak = passes.peak > p->peak ? passes.peak : p->peak;
     }
-    CUresult rc = submit(p, l, run);
+    if (!done)
+        rc = submit(p, l, run);
     pthread_mutex_unlock(&p->lock);
     return rc;
 }

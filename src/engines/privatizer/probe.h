@@ -11,7 +11,7 @@
 typedef struct ProbedKernel {
     char *name;
     char *why[2]; // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global, syncs_warps;
+    bool has_shared, writes_global, syncs_warps, orders;
     bool told[2]; // the verdict names it
     bool reaches; // more memory than its parameters point into
 } ProbedKernel;
@@ -31,7 +31,7 @@ typedef struct ProbedModule {
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction merge, check;
+    CUfunction merge, check, commit;
     Buffer copies, lines, log, extents;
     bool failed;
 } ProbeContext;
@@ -46,14 +46,15 @@ typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
     uint64_t copies; // --copies
-    bool same_value;
-    pthread_mutex_t lock; // of all below
+    bool same_value, stop;
+    enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
+    pthread_mutex_t lock;                                                 // of all below
     VEC(ProbeContext *) contexts;
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;
     // For the remark at the end.
-    uint64_t launches, refused, rounds, peak;
+    uint64_t rounds, peak;
 } Probe;
 
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run);

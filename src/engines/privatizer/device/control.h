@@ -21,6 +21,7 @@
 //   __gr_asks()                   1: accesses are to be told to __gr_look
 //   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
 //   __gr_stored(at, mine, bytes)  a store to `at` of the private copy, in a kernel with atomic operations
+//   __gr_updates_all(at, mine, bytes)  with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
 //   __gr_done(stores, mine)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
@@ -114,7 +115,11 @@ typedef struct GrPrivControl {
     uint64_t extents;
     uint32_t n_extents, privates;
     uint64_t divide;
-    uint32_t threads, pad; // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t
+        once; // likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6)
+    uint64_t first; // with `once`: the first of `slots` blocks that run
+    uint64_t sum;   // with `once`: one more copy, for the atomic operations of all blocks
     uint64_t log;
     uint64_t sums;    // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
     uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it

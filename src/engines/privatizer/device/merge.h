@@ -15,7 +15,7 @@ typedef struct Slot {
     uint32_t n;
     uint32_t region;
     uint64_t block, sequence;
-    int commits;
+    int commits, once;
 } Slot;
 
 // The threads that do it.
@@ -140,28 +140,56 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
 
 // One word behind pass 2. `united`: it was merged; else nobody wrote it in pass 1. `told`: two copies wrote in its line, which was reported.
 GR_INLINE void check_word(const Slot *s, uint64_t at, int united, int told) {
-    uint32_t all = word_at((united ? s->united : s->base) + at);
-    int updated = 0;
+    uint32_t all = word_at((united ? s->united : s->base) + at), updaters = 0;
+    uint64_t updater = 0;
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
         uint64_t touched = touched_at(s, copy_of(s, k), at);
-        updated |= byte_at(touched) & GR_UPDATED;
+        int updates = byte_at(touched) & GR_UPDATED;
+        updaters += updates != 0;
+        updater = updates ? copy_of(s, k) : updater;
         put_byte(touched, 0);
     }
-    if (updated) // the base has all updates by now
-        all = word_at(s->base + at);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    if (updaters) // one has stored besides, maybe; of several the base has all updates by now
+        all = word_at((updaters == 1 ? updater : s->base) + at);
+    GR_ROLLED for (uint32_t k = 0; k < s->n && !updaters && !told; k++) {
         uint32_t now = word_at(copy_of(s, k) + at);
-        if (now != all && !updated && !told)
+        if (now != all)
             gr_priv_report(s, GR_FOUND_READ, k, k, at, bytes_of(now ^ all));
     }
     if (!s->commits)
         all = word_at(s->base + at);
-    else if (united && !updated)
+    else if (united || updaters)
         put_word(s->base + at, all);
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
 }
 
-enum { LINE_MERGED = 1, LINE_TOLD = 2 };
+// One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
+GR_INLINE void merge_once(const Slot *s, uint64_t at) {
+    uint32_t was = word_at(s->base + at), all = was, updaters = 0, updated = 0;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint64_t copy = copy_of(s, k), touched = touched_at(s, copy, at);
+        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
+        if (byte_at(touched) & GR_UPDATED) {
+            updaters++;
+            updated = now;
+        } else {
+            all = (all & ~own) | (now & own);
+        }
+        put_byte(touched, 0);
+    }
+    if (updaters) {
+        all = updaters == 1 ? updated : was;
+        put_byte(touched_at(s, s->base, at), GR_UPDATED);
+    }
+    put_word(s->base + at, all);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
+}
+
+enum {
+    LINE_MERGED = 1,
+    LINE_TOLD = 2,
+    LINE_CHANGED = 4
+}; // CHANGED: since the launch began, where regions run once
 
 GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t lanes, int merges) {
     uint64_t written = s->lines + line, state = s->lines + s->n_lines + line;
@@ -169,7 +197,9 @@ GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t la
     int twice = 0;
     GR_ROLLED for (uint32_t k = lane; k < GR_LINE / 4; k += lanes) {
         uint64_t at = line * GR_LINE + k * 4;
-        if (merges)
+        if (s->once)
+            merge_once(s, at);
+        else if (merges)
             twice |= merge_word(s, at);
         else
             check_word(s, at, was & LINE_MERGED, was & LINE_TOLD);
@@ -178,7 +208,7 @@ GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t la
     int told = !gr_all(members, !twice);
     if (lane == 0) {
         put_byte(written, 0);
-        put_byte(state, merges ? LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
+        put_byte(state, s->once ? LINE_CHANGED : merges ? LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
     }
 }
 
@@ -187,7 +217,7 @@ static GR_NOINLINE void gr_priv_all_lines(const Slot *s, const Team *t, int merg
     uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32;
     uint32_t lanes = t->threads - warp * 32 < 32 ? t->threads - warp * 32 : 32;
     GR_ROLLED for (uint64_t line = warp; line < s->n_lines; line += warps) {
-        int due = byte_at(s->lines + line) || (!merges && byte_at(s->lines + s->n_lines + line));
+        int due = byte_at(s->lines + line) || (!merges && !s->once && byte_at(s->lines + s->n_lines + line));
         if (due)
             one_line(s, line, lane, lanes, merges);
     }

@@ -34,6 +34,10 @@ void __gr_enter(void) {
     uint64_t slots = CONTROL.slots, block = gr_priv_block_number(), k = block % slots;
     if (gr_priv_thread_number() || (CONTROL.ask.kind && CONTROL.ask.block != block))
         return;
+    if (CONTROL.once) { // there is one for each
+        gr_store32(slot_of_block(), (uint32_t)block + 1);
+        return;
+    }
     while (gr_compare_swap(&taken[k], 0, 1)) {
         k = k + 1 == slots ? 0 : k + 1;
         if (k == block % slots)
@@ -44,7 +48,7 @@ void __gr_enter(void) {
 }
 
 void __gr_leave(void) {
-    if (gr_priv_thread_number())
+    if (gr_priv_thread_number() || CONTROL.once)
         return;
     fence();
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
@@ -134,6 +138,8 @@ void __gr_stored(uint64_t at, uint64_t mine, uint32_t size) {
         touch(at - mine, mine, size, GR_STORED);
 }
 
+uint32_t __gr_once(void) { return CONTROL.once; }
+
 void __gr_done(uint64_t stores, uint64_t mine) {
     uint64_t slot = CONTROL.copies, copy = (mine - slot) / CONTROL.stride - 2;
     gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, stores);
@@ -144,7 +150,7 @@ uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) 
     if (offset >= CONTROL.span)
         return 0;
     touch(offset, mine, size, GR_UPDATED);
-    return CONTROL.mode == GR_OF_WARPS && pass == 2
+    return CONTROL.mode == GR_OF_WARPS && (pass == 2 || CONTROL.once)
                ? CONTROL.copies + slot_number() * CONTROL.slot_stride + offset
                : 0;
 }
@@ -174,6 +180,12 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                                                   .copies = 1});
     }
     return !(same >> lane >> 1);
+}
+
+uint64_t __gr_updates_all(uint64_t at, uint64_t mine, uint32_t size) {
+    uint64_t offset = at - mine;
+    (void)size;
+    return CONTROL.once && offset < CONTROL.span && offset >= CONTROL.shared_bytes ? CONTROL.sum + offset : 0;
 }
 
 GR_INLINE uint32_t copy_number(uint64_t mine) {
@@ -263,7 +275,8 @@ static GR_NOINLINE void gr_priv_lines_of_block(uint32_t region, uint32_t sequenc
               .region = region,
               .block = gr_priv_block_number(),
               .sequence = sequence,
-              .commits = 1};
+              .commits = 1,
+              .once = (int)CONTROL.once};
     Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
     gr_priv_all_lines(&s, &t, merges);
 }

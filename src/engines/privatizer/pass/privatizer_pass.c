@@ -41,6 +41,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->stores = gr_ptx_new_reg(f, PTX_B64);
+    c->once = gr_ptx_new_reg(f, PTX_PRED);
     c->pass = gr_ptx_new_reg(f, PTX_B32);
     c->sequence = gr_ptx_new_reg(f, PTX_B32);
     c->over = gr_ptx_new_label(f);
@@ -49,6 +50,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     gr_ptx_insert_label(f, NULL, label);
     if (c->warps)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_enter; barrier.sync 0;", c->suffix));
+    if (c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_once; setp.ne.u32 %s, %s, 0;", asked->name,
+                           c->suffix, c->once->name, asked->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;",
                        c->mine->name, c->suffix, none->name, c->mine->name, none->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
@@ -162,6 +166,12 @@ typedef struct Work {
     gr_error *err;
 } Work;
 
+// Whether it matters in which order several of these come.
+static bool is_ordered(const PtxInstr *i) {
+    return gr_ptx_type_is_float(i->type[0]) || gr_ptx_instr_has(i, PTX_MOD_exch) ||
+           gr_ptx_instr_has(i, PTX_MOD_cas);
+}
+
 static void look_at_sites(const Work *w, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
@@ -172,6 +182,7 @@ static void look_at_sites(const Work *w, PrivatizedKernel *k) {
              shared = generic || site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
         k->has_shared |= shared;
         k->updates |= site->access == PTX_ACCESS_RMW;
+        k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
         k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
         bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
         w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE : made ? GR_SITE_CHECKED : GR_SITE_UNSEEN;

@@ -21,7 +21,8 @@ typedef struct PrivatizedKernel {
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations
-    bool syncs_warps;      // it has barriers of a warp, which order lanes
+    bool orders; // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
+    bool syncs_warps; // it has barriers of a warp, which order lanes
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {

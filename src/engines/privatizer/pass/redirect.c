@@ -69,18 +69,15 @@ static gr_status set_address(const Code *c, PtxOperand *address, PtxReg *to) {
     return GR_OK;
 }
 
-// An atomic operation notes the word, and in pass 2 updates the base as well.
-static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
+// The same operation where the register says, if it is not 0.
+static gr_status put_copy_at(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept) {
     gr_status st = GR_OK;
     PtxInstr *i = s->instr;
-    PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
     StrBuf text = {0};
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
-                       base->name, kept->name, base->name, c->suffix, to->name, c->mine->name, c->pass->name,
-                       size));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, base->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, to->name));
     PtxOperand *address = address_of(i), *sub = address->sub;
-    PtxOperand other = gr_ptx_reg_operand(base);
+    PtxOperand other = gr_ptx_reg_operand(to);
     address->sub = &other;
     i->guard = due;
     gr_ptx_print_stmt(s, &text);
@@ -91,6 +88,24 @@ static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg 
     GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
 done:
     gr_str_free(&text);
+    return st;
+}
+
+// An atomic operation notes the word. It is done once more on the base, and on what is for all blocks.
+static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
+    gr_status st = GR_OK;
+    PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
+                       base->name, kept->name, base->name, c->suffix, to->name, c->mine->name, c->pass->name,
+                       size));
+    if (!c->warps)
+        return GR_OK;
+    GR_TRY(put_copy_at(c, s, base, kept));
+    PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s, %u);",
+                       all->name, kept->name, all->name, c->suffix, to->name, c->mine->name, size));
+    GR_TRY(put_copy_at(c, s, all, kept));
+done:
     return st;
 }
 

@@ -291,11 +291,11 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
     GR_TRY(gr_code_put(
-        c, NULL, &to_checks, 1,
-        "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2; @%s bra $0;",
-        ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name,
-        r->second->name));
+        c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
+        ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
+    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
+    GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2;",
                        c->suffix, r->start->name, c->sequence->name, c->pass->name));
     GR_TRY(put_table(r, r->start, true));
