@@ -24,14 +24,14 @@ static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
     if (r->level == GR_BETWEEN_BLOCKS)
         return gr_arena_printf(area->arena, "%llu bytes came out otherwise, in %u private copies", bytes,
                                copies);
-    return r->region ? gr_arena_printf(area->arena,
-                                       "%llu bytes came out otherwise behind barrier %u of the kernel, in "
-                                       "the private copies of %u warps",
-                                       bytes, r->region, copies)
-                     : gr_arena_printf(area->arena,
-                                       "%llu bytes came out otherwise before the kernel's first barrier, in "
-                                       "the private copies of %u warps",
-                                       bytes, copies);
+    if (!r->region)
+        return gr_arena_printf(
+            area->arena,
+            "%llu bytes came out otherwise before the kernel's first barrier, in %u private copies", bytes,
+            copies);
+    return gr_arena_printf(
+        area->arena, "%llu bytes came out otherwise behind barrier %u of the kernel, in %u private copies",
+        bytes, r->region, copies);
 }
 
 static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {

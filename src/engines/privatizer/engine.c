@@ -2,6 +2,7 @@
 // engine privatizer — LDetector's method: units of execution (blocks; warps from barrier to barrier) run on private copies of memory, twice. What two of them
 // change alike, or what comes out otherwise when a unit sees what the others wrote, is a race, whatever the timing was.
 #include "engines/core/engine.h"
+#include "base/demangle.h"
 #include "engines/core/place.h"
 #include "engines/core/selection.h"
 #include "engines/privatizer/options.h"
@@ -23,6 +24,10 @@ typedef struct Privatizer {
 
 static void mark(void *user, const PtxModule *m, bool *marked) {
     gr_selection_mark(&((Privatizer *)user)->selection, m, marked);
+}
+
+static bool wanted(void *user, const PtxModule *m, const PtxSite *site) {
+    return gr_selection_wants_site(&((Privatizer *)user)->selection, m, site);
 }
 
 static void privatizer_finish(void *self) {
@@ -67,11 +72,13 @@ static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
 static void free_module(ProbedModule *m) {
     for (uint32_t k = 0; m && k < m->n_kernels; k++) {
         free(m->kernels[k].name);
+        free(m->kernels[k].shown);
         free(m->kernels[k].why[0]);
         free(m->kernels[k].why[1]);
     }
     if (m) {
         free(m->kernels);
+        free(m->left_out);
         gr_vec_free(&m->controls);
     }
     free(m);
@@ -93,19 +100,24 @@ static char *why_of(const PtxModule *m, const GrSuits *s) {
 }
 
 static bool keep_kernels(ProbedModule *out, const PtxModule *m, const PrivatizedKernel *kernels, uint32_t n) {
+    Arena arena = {0};
+    bool ok = true;
     out->kernels = calloc((size_t)n + 1, sizeof *out->kernels);
     for (uint32_t k = 0; out->kernels && k < n; k++, out->n_kernels++) {
         ProbedKernel *to = &out->kernels[k];
+        const char *shown = gr_demangle(kernels[k].f->name, &arena);
         *to = (ProbedKernel){.name = strdup(kernels[k].f->name),
+                             .shown = strdup(shown ? shown : kernels[k].f->name),
                              .why = {why_of(m, &kernels[k].blocks), why_of(m, &kernels[k].warps)},
                              .has_shared = kernels[k].has_shared,
                              .writes_global = kernels[k].writes_global,
                              .syncs_warps = kernels[k].syncs_warps,
                              .orders = kernels[k].orders};
-        if (!to->name || (kernels[k].blocks.why && !to->why[0]) || (kernels[k].warps.why && !to->why[1]))
-            return false;
+        ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
+             (!kernels[k].warps.why || to->why[1]);
     }
-    return out->kernels;
+    gr_arena_free(&arena);
+    return out->kernels && ok;
 }
 
 static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
@@ -114,6 +126,7 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     PrivatizerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
                            .runtime = gr_privatizer_runtime_ptx,
                            .mark = mark,
+                           .wanted = wanted,
                            .user = t};
     PrivatizedKernel *kernels;
     uint32_t n;
@@ -123,10 +136,14 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     if (st != GR_OK || !t->session)
         return st;
     ProbedModule *kept = calloc(1, sizeof *kept);
-    if (!kept || !keep_kernels(kept, ptx, kernels, n)) {
+    if (kept)
+        kept->left_out = calloc((size_t)m->n_sites + 1, sizeof *kept->left_out);
+    if (!kept || !kept->left_out || !keep_kernels(kept, ptx, kernels, n)) {
         free_module(kept);
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        kept->left_out[k] = m->checked_sites[k] == GR_SITE_FILTERED;
     m->engine_data = kept;
     return GR_OK;
 }

@@ -174,6 +174,8 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     void *params[] = {&p->control};
     if (rc == CUDA_SUCCESS && !log->outside && !log->over)
         rc = p->d->launch(p->commit, 64, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
+    if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same copies
+        rc = p->d->wait(p->launch->stream);
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

@@ -8,6 +8,7 @@
 typedef struct Passes {
     const PrivatizerDriver *d;
     const GrLaunch *launch;
+    const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
     CUdeviceptr control;             // the module's variable
@@ -17,6 +18,7 @@ typedef struct Passes {
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
     bool same_value;      // stores of one value are races
+    const bool *left_out; // by site: its races are not told
     uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies
     // What became of it.
     uint64_t rounds, peak; // bytes

@@ -10,7 +10,7 @@
 extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
-enum { PATIENCE_MS = 2000 };
+enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) {
@@ -65,27 +65,30 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 // ---- Work that is under way ----------------------------------------------------------------------------------------
 
-static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since) {
-    for (;;) {
+static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
+                    time_t patience) {
+    for (long pause = 20000;; pause = pause < 200000000 ? pause * 2 : pause) {
         CUresult rc = event ? d->event_query(event) : d->query(stream);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (rc != CUDA_ERROR_NOT_READY)
             return rc == CUDA_SUCCESS;
-        if ((now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000 > PATIENCE_MS)
+        if (now.tv_sec - since->tv_sec > patience)
             return false;
-        nanosleep(&(struct timespec){0, 20000}, NULL);
+        nanosleep(&(struct timespec){0, pause}, NULL);
     }
 }
 
 // The mode is a variable of the module, so no launch in its own code may be under way; nor work in the stream that may wait for the host.
-static bool is_quiet(const Probe *p, const GrLaunch *l) {
+static bool is_quiet(Probe *p, const GrLaunch *l) {
     struct timespec since;
+    time_t patience = p->impatient ? SHORT_S : PATIENCE_S;
     clock_gettime(CLOCK_MONOTONIC, &since);
-    bool over = is_over(&p->driver, l->stream, NULL, &since);
+    bool over = is_over(&p->driver, l->stream, NULL, &since, patience);
     for (size_t k = 0; k < p->streams.len && over; k++)
         if (p->streams.data[k].context == l->context)
-            over = is_over(&p->driver, NULL, p->streams.data[k].event, &since);
+            over = is_over(&p->driver, NULL, p->streams.data[k].event, &since, patience);
+    p->impatient |= !over;
     return over;
 }
 
@@ -161,7 +164,7 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
     }
     if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
-             launch->kernel, l->name,
+             passes->kernel, l->name,
              log.over ? "a loop went round too often, maybe waiting for what another thread writes"
                       : "it accesses memory that has no private copy");
         return false;
@@ -170,7 +173,7 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
         rc = gr_races_find(passes, plan, round, &log, area, &unplaced, &l->races);
     if (rc != CUDA_SUCCESS) {
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
-             (unsigned long long)launch->number, launch->kernel, l->name, (int)rc);
+             (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
         return false;
     }
     if (!l->differs) // else the cause may be what was found before
@@ -190,7 +193,7 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
              "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
              "of the "
              "program's memory",
-             (unsigned long long)launch->number, launch->kernel, l.name);
+             (unsigned long long)launch->number, passes->kernel, l.name);
         return true;
     }
     for (uint64_t round = 0; round < plan.rounds; round++)
@@ -199,13 +202,13 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
     if (l.again)
         return false;
     if (l.dropped)
-        note(p, "kernel %s: more was found than there is room for", launch->kernel);
+        note(p, "kernel %s: more was found than there is room for", passes->kernel);
     if (l.unplaced)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
              "order",
-             launch->kernel, l.unplaced, l.name);
+             passes->kernel, l.unplaced, l.name);
     for (unsigned k = 0; k < l.races; k++)
         p->session->raced(p->session);
     *differs = l.differs;
@@ -225,13 +228,15 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
     return made;
 }
 
-static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, CUdeviceptr control) {
+static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
+                        CUdeviceptr control) {
     size_t unused = 0, total = 0;
     if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
     uint64_t budget = (unused + c->copies.size) / 4, most = p->what_for ? 4096 * MIB : 256 * MIB;
     return (Passes){.d = &p->driver,
                     .launch = l,
+                    .kernel = k->shown,
                     .run = run,
                     .control = control,
                     .merge = c->merge,
@@ -244,8 +249,9 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .budget = p->driver.is_cpu && budget > most ? most : budget,
                     .most_copies = p->copies,
                     .same_value = p->same_value,
+                    .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .most_slots = p->driver.is_cpu ? 8 : 2048,
-                    .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 20 : (uint64_t)1 << 28};
+                    .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
 // Gives whether there are races.
@@ -258,7 +264,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
         Layout layout;
         if (k->why[warps]) {
             if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: it %s", k->name, level_name(mode, threads),
+                note(p, "kernel %s was not checked between %s: it %s", k->shown, level_name(mode, threads),
                      k->why[warps]);
             k->told[warps] = true;
             continue;
@@ -292,7 +298,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                             "(floating-point sums, exchanges)"
                           : NULL;
     if (why && !k->told[1])
-        note(p, "kernel %s was not made %s: it %s", k->name, made[p->what_for], why);
+        note(p, "kernel %s was not made %s: it %s", k->shown, made[p->what_for], why);
     k->told[1] = k->told[1] || why;
     for (bool again = !why; again;) {
         bool some = l->params_known && !k->reaches;
@@ -315,7 +321,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         }
         gr_layout_free(&layout);
         if (why && !again)
-            note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number, k->name,
+            note(p, "launch %llu of kernel %s was not made %s: %s", (unsigned long long)l->number, k->shown,
                  made[p->what_for], why);
     }
     return !why;
@@ -347,17 +353,18 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     CUresult rc = CUDA_SUCCESS;
     bool done = false;
     if (why && !k->told[0])
-        note(p, "kernel %s was not %s%s: %s", k->name, p->what_for ? "made " : "checked", made[p->what_for],
+        note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked", made[p->what_for],
              why);
     if (why)
         k->told[0] = true;
     else if (k && !is_quiet(p, l))
         note(p,
              "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
-             "over in %d s",
-             (unsigned long long)l->number, k->name, PATIENCE_MS / 1000);
+             "over in "
+             "time",
+             (unsigned long long)l->number, k->shown);
     else if (k) {
-        Passes passes = passes_of(p, c, l, run, control);
+        Passes passes = passes_of(p, c, l, run, k, control);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
         else if (probe(p, &passes, k) && p->stop) {

@@ -9,8 +9,8 @@
 
 // A kernel as the pass left it.
 typedef struct ProbedKernel {
-    char *name;
-    char *why[2]; // why not for blocks, for warps; NULL: the code is there
+    char *name, *shown; // shown: demangled
+    char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, syncs_warps, orders;
     bool told[2]; // the verdict names it
     bool reaches; // more memory than its parameters point into
@@ -25,6 +25,7 @@ typedef struct ProbedControl {
 typedef struct ProbedModule {
     ProbedKernel *kernels;
     uint32_t n_kernels;
+    bool *left_out;              // by site: races of it are not told
     VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
@@ -49,6 +50,7 @@ typedef struct Probe {
     bool same_value, stop;
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below
+    bool impatient;                                                       // work was not over in time
     VEC(ProbeContext *) contexts;
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls

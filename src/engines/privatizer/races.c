@@ -66,7 +66,7 @@ static GrBetween between(const Passes *p, const GrPrivSeen *one, const GrPrivSee
 static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *one,
                      const GrPrivSeen *other, GrPrivateArea *area, unsigned *n) {
     bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
-    if (same && !p->same_value)
+    if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site])
         return;
     const GrPrivSeen *first = is_store(one) && !writes ? other : one, *second = first == one ? other : one;
     GrPrivateRace r = {.class = same     ? CLASS_SAME_VALUE

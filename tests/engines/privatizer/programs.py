@@ -18,7 +18,7 @@ import tempfile
 import time
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "programs"
-REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (\S+) was not checked(?: between (\w+))?: (?:it )?(.*?)(?: \([^()]*:\d+\))?$")
+REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (.*?) was not (?:checked|made [\w-]+)(?: between (\w+))?: (?:it )?(.*?)(?: \([^()]*:\d+\))?$")
 
 
 def run(options, program, engine, seed):

@@ -185,7 +185,10 @@ static void look_at_sites(const Work *w, PrivatizedKernel *k) {
         k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
         k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
         bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
-        w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE : made ? GR_SITE_CHECKED : GR_SITE_UNSEEN;
+        if (w->status[s->site] != GR_SITE_FILTERED)
+            w->status[s->site] = !global && !shared ? GR_SITE_PRIVATE
+                                 : made             ? GR_SITE_CHECKED
+                                                    : GR_SITE_UNSEEN;
     }
 }
 
@@ -261,7 +264,9 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
     else
         memset(marked, true, n_funcs * sizeof *marked);
     for (uint32_t k = 1; k <= m->n_sites; k++)
-        status[k] = marked[m->sites[k].func->index] ? GR_SITE_UNSEEN : GR_SITE_FILTERED;
+        status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
+                        ? GR_SITE_UNSEEN
+                        : GR_SITE_FILTERED;
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
     for (uint32_t k = 0; k < n_funcs; k++) {

@@ -29,6 +29,8 @@ typedef struct PrivatizerOptions {
     const char *runtime, *suffix; // runtime.h
     // Sets marked[index] of the functions that are wanted. NULL: all are.
     void (*mark)(void *user, const PtxModule *m, bool *marked);
+    // Whether the site's file is wanted: races of others are not told. NULL: all are.
+    bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site);
     void *user;
 } PrivatizerOptions;
 

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The privatizer end to end on the CPU device: test_privatizer.py GPURACE FOLDER EXAMPLES. FOLDER has programs/ built, EXAMPLES the examples."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPURACE, FOLDER, EXAMPLES = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+
+# Of each kernel of refused.cu: which levels are refused, and by which words.
+REFUSED = {
+    "by_address": "by its address",
+    "prints": "whose effects cannot be undone",
+    "calls": "was not inlined",
+    "result": "uses the result of an atomic operation",
+    "strong": "volatile or strong accesses",
+    "async": "asynchronous copies",
+    "clocked": "reads a clock",
+    "partial": "some threads of a block",
+    "clustered": "cluster",
+    "matrices": "not followed",
+    "cooperates": "cooperative",
+    "loops": "went round too often",
+}
+
+
+def run(program, *options, device="cpu"):
+    """(standard output, report)"""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "report")
+        done = subprocess.run([GPURACE, "run", "--engine", "privatizer", "--device", device, *options, "--format", "json", "--output", out, "--", program],
+                              capture_output=True, text=True, timeout=120)
+        return done.stdout, json.loads(out.read_text())
+
+
+def notes(report):
+    return [r for r in report["reasons"] + report["coverage"].get("besides", []) if r.startswith("engine privatizer")]
+
+
+class Privatizer(unittest.TestCase):
+    def test_race_free_kernels_are_clean(self):
+        out, report = run(FOLDER / "regions")
+        self.assertIn("PASS", out)
+        self.assertEqual((report["verdict"], report["reasons"]), ("clean", []))
+
+    def test_code_for_warps_does_what_the_kernels_do(self):
+        """In both modes the program's results are those of the private copies."""
+        for mode in ("race-free", "deterministic"):
+            out, report = run(FOLDER / "regions", "--privatize", mode)
+            self.assertIn("PASS", out)
+            self.assertEqual(notes(report), ["engine privatizer: nothing was checked, because of --privatize"], mode)
+
+    def test_few_copies_find_the_same(self):
+        """Reshuffling: with M copies in rounds, the races of --copies 0 are found, and nothing else."""
+        races = lambda *options: {(r["class"], *sorted(a["line"] for a in r["accesses"])) for r in run(EXAMPLES / "reduction_race", *options)[1]["races"]}
+        every = races()
+        self.assertTrue(every)
+        for copies in (2, 3, 7, 64):
+            self.assertEqual(races("--copies", str(copies)), every, copies)
+        self.assertEqual(run(FOLDER / "regions", "--copies", "2")[1]["verdict"], "clean")
+
+    def test_a_racy_program_is_made_deterministic(self):
+        for program in ("reduction_race", "scan_race", "histogram_race"):
+            seeds = [["--seed", str(seed), "--shuffle-blocks"] for seed in range(1, 9)]
+            plain = {run(EXAMPLES / program, *words)[0] for words in seeds}
+            made = {run(EXAMPLES / program, "--privatize", "deterministic", *words)[0] for words in seeds}
+            self.assertGreater(len(plain), 1, program)
+            self.assertEqual(len(made), 1, program)
+
+    def test_what_is_refused_is_named_and_runs_as_it_would(self):
+        out, report = run(FOLDER / "refused")
+        self.assertEqual(out.splitlines(), ["once", "PASS"])
+        self.assertEqual((report["verdict"], report["races"]), ("inconclusive", []))
+        said = {}
+        for note in notes(report):
+            kernel = re.search(r"kernel (\w+)\(", note)[1]
+            said.setdefault(kernel, []).append(note)
+        self.assertEqual(set(said), set(REFUSED), notes(report))
+        for kernel, words in REFUSED.items():
+            self.assertTrue(all(words in note for note in said[kernel]), said[kernel])
+
+    def test_a_race_names_both_sides_what_is_missing_and_the_outcome(self):
+        race, = run(EXAMPLES / "reduction_race")[1]["races"]
+        self.assertEqual((race["class"], race["evidence"]), ("read-write race", "outcome depends on order"))
+        self.assertIn("__syncthreads()", race["missing_order"])
+        self.assertRegex(race["outcome"], r"^\d+ bytes came out otherwise behind barrier 1 of the kernel, in \d+ private copies$")
+        sides = sorted((a["kind"], a["line"]) for a in race["accesses"])
+        self.assertEqual(sides, [("load", 17), ("store", 17)])
+        self.assertTrue(all(a["thread"] and a["block"] for a in race["accesses"]))
+
+    def test_stop_ends_the_program_with_an_error(self):
+        out, report = run(EXAMPLES / "reduction_race", "--stop")
+        self.assertEqual(report["verdict"], "races")
+        self.assertNotIn("PASS", out)
+
+    def test_options_leave_out_kernels_files_and_same_values(self):
+        for words in (["--not-kernel", "block_sum"], ["--not-file", "reduction_race"], ["--file", "nothing"]):
+            self.assertEqual(run(EXAMPLES / "reduction_race", *words)[1]["races"], [], words)
+        self.assertEqual({r["class"] for r in run(EXAMPLES / "histogram_race", "--same-value", "no")[1]["races"]} & {"same-value write"}, set())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
