@@ -14,6 +14,7 @@ columns   plain      the program alone, if --device is gpu
           collider   --engine collider
           tracker    --engine tracker
           paper      --engine tracker --rules paper
+          privatizer --engine privatizer
           calls      --engine tracker --measure calls: inserted code returns at once
           lookups    --engine tracker --measure lookups: inserted code finds the metadata, and does nothing with it
           racecheck  compute-sanitizer --tool racecheck, if that is on PATH and --device is gpu
@@ -30,6 +31,7 @@ import threading
 import time
 
 ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
+           "privatizer": ["privatizer"],
            "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
 MAIN = ("plain", "none", "collider", "tracker", "paper", "racecheck")
 PARTS = {"kernels": ("plain", *ENGINES, "racecheck"), "contention": MAIN, "wide": MAIN, "memory": MAIN, "launches": MAIN, "big": MAIN, "reset": MAIN}

@@ -93,9 +93,9 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t n = slots * (to->copies + 2) + 1, line_bytes = l->span / GR_LINE * 2,
-             sum_bytes = 2 * to->copies * sizeof(uint64_t),
-             own_bytes = sum_bytes + 8 + (slots + gr_passes_blocks(p->launch)) * sizeof(uint32_t),
+    uint64_t n = slots * (to->copies + 2) + 1, n_lines = l->span / GR_LINE,
+             line_bytes = GR_LINES_BYTES(n_lines), sum_bytes = 2 * to->copies * sizeof(uint64_t),
+             own_bytes = sum_bytes + 8 + (slots + gr_passes_blocks(p->launch)) * sizeof(uint32_t) + n_lines,
              extent_bytes = l->outside.len * sizeof *l->outside.data;
     CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes + own_bytes) : rc;
@@ -128,6 +128,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     c->sum = p->copies->at + (n - 1) * l->stride;
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
+    c->changed = c->slot_of + gr_passes_blocks(p->launch) * sizeof(uint32_t);
     p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
     return rc;
 }

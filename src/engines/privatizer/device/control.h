@@ -17,7 +17,8 @@
 // Inserted code calls these functions of the runtime:
 //   __gr_enter(), __gr_leave()    code for warps: the block takes a slot, and gives it back
 //   __gr_mine()                   where the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
-//   __gr_lines()                  where the slot's lines are
+//   __gr_lines()                  where the words of the slot's lines are
+//   __gr_line(line)               a line is written, and not on the region's list
 //   __gr_asks()                   1: accesses are to be told to __gr_look
 //   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
 //   __gr_stored(at, mine, bytes)  a store to `at` of the private copy, in a kernel with atomic operations
@@ -40,6 +41,15 @@ enum {
     GR_OF_BLOCKS, // each block has a private copy: the launch is one region
     GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
 };
+
+// Which lines of a slot were written: this, then a word for each line (LINE_LISTED and others of merge.h), then two lists of lines. A region has one list, the
+// next region the other one.
+typedef struct GrPrivLines {
+    uint32_t now; // the list of the region that runs
+    uint32_t count[2];
+    uint32_t pad;
+} GrPrivLines;
+#define GR_LINES_BYTES(n_lines) (sizeof(GrPrivLines) + 12 * (n_lines))
 
 enum { GR_UPDATED = 1, GR_STORED = 2 };
 
@@ -111,7 +121,7 @@ typedef struct GrPrivControl {
     uint64_t slots;
     uint64_t arena, arena_bytes, shared_bytes;
     uint64_t span, stride, copies, slot_stride;
-    uint64_t lines, lines_stride; // two bytes for each line: written in this pass; merged
+    uint64_t lines, lines_stride; // GrPrivLines of each slot
     uint64_t extents;
     uint32_t n_extents, privates;
     uint64_t divide;
@@ -124,6 +134,7 @@ typedef struct GrPrivControl {
     uint64_t sums;    // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
     uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
     uint64_t slot_of; // likewise of each block: its slot and one
+    uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
     GrPrivAsk ask;
 } GrPrivControl;

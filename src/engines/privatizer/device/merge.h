@@ -11,7 +11,7 @@
 #include "engines/privatizer/device/control.h"
 
 typedef struct Slot {
-    uint64_t base, united, privates, stride, span, lines, n_lines, log;
+    uint64_t base, united, privates, stride, span, lines, n_lines, log, changed;
     uint32_t n;
     uint32_t region;
     uint64_t block, sequence;
@@ -185,15 +185,13 @@ GR_INLINE void merge_once(const Slot *s, uint64_t at) {
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
 }
 
-enum {
-    LINE_MERGED = 1,
-    LINE_TOLD = 2,
-    LINE_CHANGED = 4
-}; // CHANGED: since the launch began, where regions run once
+enum { LINE_LISTED = 1, LINE_MERGED = 2, LINE_TOLD = 4 };
+
+GR_INLINE uint64_t flag_at(uint64_t lines, uint64_t line) { return lines + sizeof(GrPrivLines) + 4 * line; }
 
 GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t lanes, int merges) {
-    uint64_t written = s->lines + line, state = s->lines + s->n_lines + line;
-    uint8_t was = byte_at(state);
+    uint64_t flag = flag_at(s->lines, line);
+    uint32_t was = word_at(flag);
     int twice = 0;
     GR_ROLLED for (uint32_t k = lane; k < GR_LINE / 4; k += lanes) {
         uint64_t at = line * GR_LINE + k * 4;
@@ -206,20 +204,26 @@ GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t la
     }
     uint32_t members = lanes == 32 ? ~0u : (1u << lanes) - 1;
     int told = !gr_all(members, !twice);
-    if (lane == 0) {
-        put_byte(written, 0);
-        put_byte(state, s->once ? LINE_CHANGED : merges ? LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
-    }
+    if (lane)
+        return;
+    put_word(flag, merges && !s->once ? LINE_LISTED | LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
+    if (s->once)
+        put_byte(s->changed + line, 1);
 }
 
-// All lines that were written in this pass, or are merged.
+// All lines that were written in the region. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_lines(const Slot *s, const Team *t, int merges) {
-    uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32;
+    uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32,
+             list = s->sequence & 1;
     uint32_t lanes = t->threads - warp * 32 < 32 ? t->threads - warp * 32 : 32;
-    GR_ROLLED for (uint64_t line = warp; line < s->n_lines; line += warps) {
-        int due = byte_at(s->lines + line) || (!merges && !s->once && byte_at(s->lines + s->n_lines + line));
-        if (due)
-            one_line(s, line, lane, lanes, merges);
+    uint64_t lines = s->lines + sizeof(GrPrivLines) + 4 * s->n_lines * (1 + list);
+    GR_GLOBAL volatile GrPrivLines *of = (GR_GLOBAL volatile GrPrivLines *)s->lines;
+    uint32_t n = of->count[list];
+    GR_ROLLED for (uint32_t k = warp; k < n; k += warps)
+        one_line(s, word_at(lines + 4 * (uint64_t)k), lane, lanes, merges);
+    if (t->thread == 0 && (s->once || !merges)) {
+        of->count[1 - list] = 0;
+        of->now = 1 - list;
     }
 }
 

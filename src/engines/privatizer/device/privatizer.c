@@ -63,7 +63,26 @@ uint64_t __gr_mine(void) {
            (2 + unit / CONTROL.divide % CONTROL.privates) * CONTROL.stride;
 }
 
-uint64_t __gr_lines(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
+GR_INLINE uint64_t lines_of_slot(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
+
+uint64_t __gr_lines(void) { return flag_at(lines_of_slot(), 0); }
+
+void __gr_line(uint64_t line) {
+    GR_GLOBAL GrPrivLines *of = (GR_GLOBAL GrPrivLines *)lines_of_slot();
+    uint64_t n_lines = CONTROL.span >> GR_LINE_SHIFT;
+    GR_GLOBAL uint32_t *flag = (GR_GLOBAL uint32_t *)flag_at(lines_of_slot(), line);
+    uint32_t list = gr_load32(&of->now);
+    for (uint32_t was = gr_load32(flag); !(was & LINE_LISTED);) {
+        uint32_t seen = gr_compare_swap(flag, was, was | LINE_LISTED);
+        if (seen == was) {
+            uint32_t k = gr_add32(&of->count[list], 1);
+            gr_store32((GR_GLOBAL uint32_t *)flag_at(lines_of_slot(), n_lines * (1 + list) + k),
+                       (uint32_t)line);
+            return;
+        }
+        was = seen;
+    }
+}
 
 uint32_t __gr_asks(void) {
     return CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || CONTROL.ask.block == gr_priv_block_number());
@@ -122,7 +141,7 @@ uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what) {
         return 0;
     }
     if (what & GR_AT_STORE)
-        put_byte(__gr_lines() + (offset >> GR_LINE_SHIFT), 1);
+        __gr_line(offset >> GR_LINE_SHIFT);
     return mine + offset;
 }
 
@@ -196,7 +215,7 @@ GR_INLINE uint32_t copy_number(uint64_t mine) {
 // In pass 2: whether the byte that the copy has there is what others wrote.
 static GR_NOINLINE int gr_priv_is_of_others(uint64_t slot, uint64_t mine, uint64_t at, uint32_t copy) {
     uint64_t united = slot + CONTROL.stride;
-    if (!byte_at(__gr_lines() + (CONTROL.span >> GR_LINE_SHIFT) + (at >> GR_LINE_SHIFT)))
+    if (!(word_at(flag_at(lines_of_slot(), at >> GR_LINE_SHIFT)) & LINE_MERGED))
         return 0; // nobody wrote in this line, and the union is not made
     uint8_t owner = byte_at(united + CONTROL.span + at / 4);
     if (owner == OWNER_UPDATED)
@@ -268,9 +287,10 @@ static GR_NOINLINE void gr_priv_lines_of_block(uint32_t region, uint32_t sequenc
               .privates = slot + 2 * CONTROL.stride,
               .stride = CONTROL.stride,
               .span = CONTROL.span,
-              .lines = __gr_lines(),
+              .lines = lines_of_slot(),
               .n_lines = CONTROL.span >> GR_LINE_SHIFT,
               .log = CONTROL.log,
+              .changed = CONTROL.changed,
               .n = CONTROL.privates,
               .region = region,
               .block = gr_priv_block_number(),

@@ -63,10 +63,7 @@ KERNEL void __gr_commit(uint64_t control) {
     uint64_t n_lines = c->span >> GR_LINE_SHIFT;
     uint32_t thread = gr_ctaid_x() * ntid_x() + gr_tid_x(), warps = nctaid_x() * ntid_x() / 32;
     GR_ROLLED for (uint64_t line = c->shared_bytes / GR_LINE + thread / 32; line < n_lines; line += warps) {
-        uint32_t changed = 0;
-        GR_ROLLED for (uint64_t s = 0; s < c->slots; s++) changed |=
-            byte_at(c->lines + s * c->lines_stride + n_lines + line);
-        GR_ROLLED for (uint32_t k = thread % 32; k < GR_LINE / 4 && changed; k += 32) {
+        GR_ROLLED for (uint32_t k = thread % 32; k < GR_LINE / 4 && byte_at(c->changed + line); k += 32) {
             uint64_t at = line * GR_LINE + k * 4;
             uint64_t to =
                 gr_priv_address(at, c->shared_bytes, c->arena, c->arena_bytes, c->extents, c->n_extents);
@@ -76,8 +73,6 @@ KERNEL void __gr_commit(uint64_t control) {
             uint32_t was = word_at(to), all = was, updaters = 0, updated = 0;
             GR_ROLLED for (uint64_t s = 0; s < c->slots; s++) {
                 uint64_t base = c->copies + s * c->slot_stride;
-                if (!byte_at(c->lines + s * c->lines_stride + n_lines + line))
-                    continue;
                 uint32_t now = word_at(base + at), own = bytes_of(now ^ was);
                 if (byte_at(base + c->span + at / 4)) {
                     updaters++;

@@ -212,14 +212,21 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u);", out->name, to->name,
                            c->suffix, at->name, c->mine->name, what));
         if (what & GR_AT_STORE) {
-            PtxReg *line = gr_ptx_new_reg(c->f, PTX_B64);
+            PtxReg *line = gr_ptx_new_reg(c->f, PTX_B64), *flag = gr_ptx_new_reg(c->f, PTX_B64),
+                   *listed = gr_ptx_new_reg(c->f, PTX_B32);
             GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s;", g.combine, in->name,
                                offset->name, most, g.operand));
             GR_TRY(gr_code_put(
                 c, copy, NULL, 0,
-                "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; add.u64 %s, %s, %s; @%s st.global.u8 [%s], 1;",
-                line->name, to->name, c->mine->name, line->name, line->name, (unsigned)GR_LINE_SHIFT,
-                line->name, line->name, c->lines->name, in->name, line->name));
+                "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s;", line->name,
+                to->name, c->mine->name, line->name, line->name, (unsigned)GR_LINE_SHIFT, flag->name,
+                line->name, flag->name, flag->name, c->lines->name));
+            GR_TRY(gr_code_put(
+                c, copy, NULL, 0,
+                "mov.u32 %s, 1; @%s ld.global.u32 %s, [%s]; and.b32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s "
+                "call __gr%s_line, (%s);",
+                listed->name, in->name, listed->name, flag->name, listed->name, listed->name, in->name,
+                listed->name, in->name, c->suffix, line->name));
         }
     }
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
