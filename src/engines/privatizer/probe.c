@@ -234,6 +234,8 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
     if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
     uint64_t budget = (unused + c->copies.size) / 4, most = p->what_for ? 4096 * MIB : 256 * MIB;
+    if (!p->driver.is_cpu && !p->what_for) // they are filled for each round
+        most = 4096 * MIB;
     return (Passes){.d = &p->driver,
                     .launch = l,
                     .kernel = k->shown,
@@ -246,7 +248,7 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .lines = &c->lines,
                     .log = &c->log,
                     .extents = &c->extents,
-                    .budget = p->driver.is_cpu && budget > most ? most : budget,
+                    .budget = budget > most && (p->driver.is_cpu || !p->what_for) ? most : budget,
                     .most_copies = p->copies,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,

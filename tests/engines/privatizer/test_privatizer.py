@@ -28,11 +28,11 @@ REFUSED = {
 }
 
 
-def run(program, *options, device="cpu"):
+def run(program, *options, device="cpu", words=()):
     """(standard output, report)"""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "report")
-        done = subprocess.run([GPURACE, "run", "--engine", "privatizer", "--device", device, *options, "--format", "json", "--output", out, "--", program],
+        done = subprocess.run([GPURACE, "run", "--engine", "privatizer", "--device", device, *options, "--format", "json", "--output", out, "--", program, *words],
                               capture_output=True, text=True, timeout=120)
         return done.stdout, json.loads(out.read_text())
 
@@ -62,6 +62,29 @@ class Privatizer(unittest.TestCase):
         for copies in (2, 3, 7, 64):
             self.assertEqual(races("--copies", str(copies)), every, copies)
         self.assertEqual(run(FOLDER / "regions", "--copies", "2")[1]["verdict"], "clean")
+
+    def test_rounds_are_those_of_the_paper(self):
+        """Table I: 960 units with M copies take ceil(log_M 960) rounds, which find any pair; memory grows as M and two more."""
+        bytes_of_a_copy = set()
+        for copies, rounds in ((2, 10), (4, 5), (6, 4), (10, 3), (31, 2)):
+            for pair in ((0, 1), (0, 959), (479, 480), (17, 18), (123, 777)):
+                report = run(FOLDER / "pair", "--copies", str(copies), words=map(str, pair))[1]
+                self.assertEqual([r["class"] for r in report["races"]], ["write-write race"], (copies, pair))
+                self.assertEqual(sorted(a["block"][0] for a in report["races"][0]["accesses"]), sorted(pair))
+                kib, took = re.search(r"at most (\d+) KiB, and (\d+) rounds", " ".join(report["coverage"]["remarks"])).groups()
+                self.assertEqual(int(took), rounds, copies)
+            bytes_of_a_copy.add(round(int(kib) / (copies + 3)))
+        self.assertLessEqual(max(bytes_of_a_copy) - min(bytes_of_a_copy), 1, bytes_of_a_copy)
+
+    def test_blocks_that_take_turns_at_copies(self):
+        """More blocks than have copies at a time, with even and odd numbers of regions: the race of each is found, and there is no other."""
+        for block in (0, 1, 7, 8, 9, 16, 31, 40, 62, 63):
+            for region in range(2 if block % 2 else 3):
+                report = run(FOLDER / "late", words=[str(block), str(region)])[1]
+                self.assertEqual({a["block"][0] for r in report["races"] for a in r["accesses"]}, {block}, (block, region))
+                self.assertEqual({a["line"] for r in report["races"] if r["class"] == "write-write race" for a in r["accesses"]}, {13} if region else {10, 13}, (block, region))
+                self.assertEqual(notes(report), [], (block, region))
+        self.assertEqual(run(FOLDER / "late", words=["99", "0"])[1]["verdict"], "clean")
 
     def test_a_racy_program_is_made_deterministic(self):
         for program in ("reduction_race", "scan_race", "histogram_race"):

@@ -28,6 +28,8 @@ GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slo
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
+GR_INLINE uint64_t lines_of_slot(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
+
 // Blocks that have a slot are resident and give it back.
 void __gr_enter(void) {
     GR_GLOBAL uint32_t *taken = (GR_GLOBAL uint32_t *)CONTROL.taken;
@@ -45,6 +47,8 @@ void __gr_enter(void) {
     }
     fence();
     gr_store32(slot_of_block(), (uint32_t)k + 1);
+    // The block before it may have ended with the other list.
+    *(GR_GLOBAL volatile GrPrivLines *)lines_of_slot() = (GrPrivLines){0, {0, 0}, 0};
 }
 
 void __gr_leave(void) {
@@ -62,8 +66,6 @@ uint64_t __gr_mine(void) {
     return CONTROL.copies + slot_number() * CONTROL.slot_stride +
            (2 + unit / CONTROL.divide % CONTROL.privates) * CONTROL.stride;
 }
-
-GR_INLINE uint64_t lines_of_slot(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
 
 uint64_t __gr_lines(void) { return flag_at(lines_of_slot(), 0); }
 
