@@ -144,8 +144,8 @@ static const char *level_name(uint32_t mode, uint32_t threads) {
 // What became of a level, or of its rounds so far.
 typedef struct Level {
     const char *name;
-    unsigned unplaced, races;
-    bool differs; // of two units, of this level or a smaller one
+    RacesFound found;
+    bool differs;
     bool dropped;
     bool some;  // not all memory has copies
     bool again; // but it has to
@@ -156,7 +156,6 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
     const GrLaunch *launch = passes->launch;
     GrPrivateArea *area = launch->module->records;
     GrPrivLog log;
-    unsigned unplaced = 0;
     CUresult rc = gr_passes_run(passes, plan, round, NULL, &log);
     if (rc == CUDA_SUCCESS && log.outside && l->some) {
         l->again = true;
@@ -170,14 +169,12 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
         return false;
     }
     if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, plan, round, &log, area, &unplaced, &l->races);
+        rc = gr_races_find(passes, plan, round, &log, area, &l->found);
     if (rc != CUDA_SUCCESS) {
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
         return false;
     }
-    if (!l->differs) // else the cause may be what was found before
-        l->unplaced += unplaced;
     l->differs |= gr_log_has_found(&log);
     l->dropped |= log.dropped || (area && area->dropped);
     return true;
@@ -186,7 +183,7 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
 // *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. False: it has to.
 static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, bool some, bool *differs) {
     const GrLaunch *launch = passes->launch;
-    Level l = {.name = level_name(mode, threads), .differs = *differs, .some = some};
+    Level l = {.name = level_name(mode, threads), .some = some};
     PassPlan plan;
     if (!gr_passes_plan(passes, mode, threads, &plan)) {
         note(p,
@@ -203,15 +200,16 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
         return false;
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", passes->kernel);
-    if (l.unplaced)
+    // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
+    if (l.found.unplaced && !l.found.placed && !*differs)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
              "order",
-             passes->kernel, l.unplaced, l.name);
-    for (unsigned k = 0; k < l.races; k++)
+             passes->kernel, l.found.unplaced, l.name);
+    for (unsigned k = 0; k < l.found.races; k++)
         p->session->raced(p->session);
-    *differs = l.differs;
+    *differs |= l.differs;
     return true;
 }
 

@@ -163,7 +163,7 @@ static bool is_told(const GrPrivLog *log, unsigned k) {
 }
 
 CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, unsigned *unplaced, unsigned *n) {
+                       GrPrivateArea *area, RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
     for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
         const GrPrivFound *f = &log->found[k];
@@ -171,12 +171,13 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const Gr
         if (f->state != 2 || is_told(log, k))
             continue;
         if (f->kind == GR_FOUND_LANES)
-            put_lanes(p, f, area, n);
+            put_lanes(p, f, area, &found->races);
         else if (f->kind == GR_FOUND_WRITES)
-            rc = find_pairs(p, plan, round, f, f->offset, NULL, area, n, &placed);
+            rc = find_pairs(p, plan, round, f, f->offset, NULL, area, &found->races, &placed);
         else
-            rc = find_reads(p, plan, round, f, area, n, &placed);
-        *unplaced += !placed;
+            rc = find_reads(p, plan, round, f, area, &found->races, &placed);
+        found->placed += placed;
+        found->unplaced += !placed;
     }
     return rc;
 }

@@ -6,8 +6,14 @@
 #include "engines/privatizer/decode.h"
 #include "engines/privatizer/passes.h"
 
-// Finds the accesses behind what `log` says of the round, and writes them into the area. *unplaced: of so many regions no pair was found. *n: so many races are new.
+// What became of the regions of a log in which copies differ.
+typedef struct RacesFound {
+    unsigned placed, unplaced; // regions with a pair of accesses that race, and without
+    unsigned races;            // pairs of instructions that no launch had before
+} RacesFound;
+
+// Finds the accesses behind what `log` says of the round, writes them into the area, and adds to *found.
 CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, unsigned *unplaced, unsigned *n);
+                       GrPrivateArea *area, RacesFound *found);
 
 #endif
