@@ -173,7 +173,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     rc = rc == CUDA_SUCCESS ? p->d->read(log, p->log->at, sizeof *log, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
     void *params[] = {&p->control};
-    if (rc == CUDA_SUCCESS && !log->outside && !log->over)
+    if (rc == CUDA_SUCCESS && !log->outside && !log->over && !log->apart)
         rc = p->d->launch(p->commit, 64, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
     if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same copies
         rc = p->d->wait(p->launch->stream);

@@ -161,11 +161,13 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
         l->again = true;
         return false;
     }
-    if (rc == CUDA_SUCCESS && (log.outside || log.over)) {
+    if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
-             log.over ? "a loop went round too often, maybe waiting for what another thread writes"
-                      : "it accesses memory that has no private copy");
+             log.apart  ? "its threads did not all come to the end of a region: a lane may have ended that "
+                          "others of its warp wait for"
+             : log.over ? "a loop went round too often, maybe waiting for what another thread writes"
+                        : "it accesses memory that has no private copy");
         return false;
     }
     if (rc == CUDA_SUCCESS && area)
@@ -314,7 +316,8 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
             again = *rc == CUDA_SUCCESS && log.outside && some;
-            why = log.over      ? "a loop went round too often"
+            why = log.apart     ? "its threads did not all come to the end of a region"
+                  : log.over    ? "a loop went round too often"
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             k->reaches = k->reaches || again;

@@ -29,6 +29,7 @@
 //   __gr_look(site, at, what, value, mine, pass, sequence)   an access to `at` of the private copy, when asked
 //   __gr_over()                   a loop went round too often
 //   __gr_differs(region, mine, sequence)   a thread has other results in registers than in pass 1
+//   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 #ifndef GR_PRIVATIZER_CONTROL_H
 #define GR_PRIVATIZER_CONTROL_H
@@ -47,7 +48,7 @@ enum {
 typedef struct GrPrivLines {
     uint32_t now; // the list of the region that runs
     uint32_t count[2];
-    uint32_t pad;
+    uint32_t arrived; // threads at ends of regions, of all regions so far
 } GrPrivLines;
 #define GR_LINES_BYTES(n_lines) (sizeof(GrPrivLines) + 12 * (n_lines))
 
@@ -100,6 +101,8 @@ typedef struct GrPrivLog {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
     uint32_t dropped; // that found had no room for
+    uint32_t apart;   // threads did not meet at the end of a region
+    uint32_t pad;
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;

@@ -42,8 +42,12 @@ void __gr_enter(void) {
     }
     while (gr_compare_swap(&taken[k], 0, 1)) {
         k = k + 1 == slots ? 0 : k + 1;
-        if (k == block % slots)
-            gr_sleep(2000);
+        if (k != block % slots)
+            continue;
+        if (gr_load32(
+                &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart)) // a block that gave up does not give it back
+            return;
+        gr_sleep(2000);
     }
     fence();
     gr_store32(slot_of_block(), (uint32_t)k + 1);
@@ -212,6 +216,22 @@ uint64_t __gr_updates_all(uint64_t at, uint64_t mine, uint32_t size) {
 GR_INLINE uint32_t copy_number(uint64_t mine) {
     uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride;
     return (uint32_t)((mine - slot) / CONTROL.stride) - 2;
+}
+
+// A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
+// the region. `ends`: how many regions the thread has ended.
+uint32_t __gr_gather(uint32_t ends) {
+    GR_GLOBAL GrPrivLines *of = (GR_GLOBAL GrPrivLines *)lines_of_slot();
+    uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
+    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart;
+    gr_add32(&of->arrived, 1);
+    GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
+        if (gr_load32(&of->arrived) >= all)
+            return 1;
+        gr_sleep(20000);
+    }
+    gr_store32(apart, 1);
+    return 0;
 }
 
 // In pass 2: whether the byte that the copy has there is what others wrote.

@@ -24,6 +24,7 @@ typedef struct Code {
     PtxReg *pass, *sequence;
     PtxReg *stores;   // a hash of what the thread stored, and where
     bool updates;     // the kernel has atomic operations
+    bool gathers;     // its lanes wait for each other
     PtxReg *once;     // code for warps: regions run once
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends

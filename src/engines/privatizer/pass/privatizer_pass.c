@@ -176,6 +176,8 @@ static void look_at_sites(const Work *w, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->syncs_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
+        k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
+                      !gr_is_full_barrier(s->instr);
         if (!site)
             continue;
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
@@ -224,6 +226,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .uses = &uses,
                  .set = set,
                  .updates = out->updates,
+                 .gathers = out->gathers,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))

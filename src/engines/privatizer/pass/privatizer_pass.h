@@ -21,7 +21,8 @@ typedef struct PrivatizedKernel {
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations
-    bool orders; // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
+    bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
+    bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool syncs_warps; // it has barriers of a warp, which order lanes
 } PrivatizedKernel;
 

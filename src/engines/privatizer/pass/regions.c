@@ -34,6 +34,7 @@ typedef struct Regions {
     PtxLabel *end;
     PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
     PtxReg *stores_kept, *stores_noted;
+    PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
     VEC(const PtxVar *) locals;
@@ -290,6 +291,12 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
+    if (c->gathers)
+        GR_TRY(
+            gr_code_put(c, NULL, NULL, 0,
+                        "add.u32 %s, %s, 1; call (%s), __gr%s_gather, (%s); setp.eq.u32 %s, %s, 0; @%s ret;",
+                        r->ends->name, r->ends->name, r->came->name, c->suffix, r->ends->name, ends->name,
+                        r->came->name, ends->name));
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "setp.eq.u32 %s, %s, %d; barrier.red.and.pred %s, 0, %s; setp.eq.u32 %s, %s, 2;",
         ends->name, r->at->name, AT_END, all->name, ends->name, r->second->name, c->pass->name));
@@ -332,6 +339,8 @@ gr_status gr_code_regions(const Code *c) {
                  .start = gr_ptx_new_reg(c->f, PTX_B32),
                  .end = gr_ptx_new_label(c->f),
                  .second = gr_ptx_new_reg(c->f, PTX_PRED),
+                 .ends = gr_ptx_new_reg(c->f, PTX_B32),
+                 .came = gr_ptx_new_reg(c->f, PTX_B32),
                  .stores_kept = gr_ptx_new_reg(c->f, PTX_B64),
                  .stores_noted = gr_ptx_new_reg(c->f, PTX_B64),
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
@@ -354,8 +363,8 @@ gr_status gr_code_regions(const Code *c) {
             *regs[i] = gr_ptx_new_reg(c->f, PTX_B32);
     }
     GR_TRY(gr_code_put(c, c->body.n ? c->body.stmt[0] : NULL, NULL, 0,
-                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0;", r.start->name,
-                       r.at->name, r.differs->name, r.stores_noted->name));
+                       "mov.u32 %s, 0; mov.u32 %s, 0; setp.ne.u32 %s, 0, 0; mov.u64 %s, 0; mov.u32 %s, 0;",
+                       r.start->name, r.at->name, r.differs->name, r.stores_noted->name, r.ends->name));
     for (size_t k = 0; k < r.all.len; k++)
         GR_TRY(put_begin(&r, k));
     GR_TRY(put_exits(&r));
