@@ -233,9 +233,9 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
     size_t unused = 0, total = 0;
     if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
-    uint64_t budget = (unused + c->copies.size) / 4, most = p->what_for ? 4096 * MIB : 256 * MIB;
-    if (!p->driver.is_cpu && !p->what_for) // they are filled for each round
-        most = 4096 * MIB;
+    // Copies are filled for each round. A launch that runs on them needs one for each unit.
+    uint64_t budget = (unused + c->copies.size) / 4,
+             most = p->driver.is_cpu && !p->what_for ? 256 * MIB : 4096 * MIB;
     return (Passes){.d = &p->driver,
                     .launch = l,
                     .kernel = k->shown,
@@ -321,6 +321,10 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             k->reaches = k->reaches || again;
+            if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {
+                why = "there is no room for a private copy for each warp or thread";
+                *rc = CUDA_SUCCESS;
+            }
         }
         gr_layout_free(&layout);
         if (why && !again)

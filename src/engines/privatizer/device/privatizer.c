@@ -52,7 +52,8 @@ void __gr_enter(void) {
     fence();
     gr_store32(slot_of_block(), (uint32_t)k + 1);
     // The block before it may have ended with the other list.
-    *(GR_GLOBAL volatile GrPrivLines *)lines_of_slot() = (GrPrivLines){0, {0, 0}, 0};
+    *(GR_GLOBAL volatile GrPrivLines *)(CONTROL.lines + k * CONTROL.lines_stride) =
+        (GrPrivLines){0, {0, 0}, 0};
 }
 
 void __gr_leave(void) {
