@@ -88,6 +88,8 @@ def main():
     chosen = engines.choose(options.gpurace, "privatizer", options.device)
     referee = judge.Judge(options.gpurace, options.corpus, chosen)
     programs = [p for p in corpus.load(str(RACE)) if not options.families or p.family in options.families or p.key in options.families]
+    if not programs:
+        sys.exit("no such program")
     failed, tally = 0, {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for program, runs, hits, refused, reasons, false, errors in pool.map(lambda p: one(options, referee, p), programs):

@@ -63,7 +63,9 @@ def main():
     options = parser.parse_args()
     programs = [p for p in sorted(pathlib.Path(options.folder).iterdir()) if (SOURCES / f"{p.name}.cu").exists() and (not options.programs or p.name in options.programs)
                 and not re.search(r"^// WITHOUT:.* privatizer", (SOURCES / f"{p.name}.cu").read_text(encoding="utf-8"), re.M)]
-    failed = launches = refused_launches = kernels = refused_kernels = whole = 0
+    if not programs:
+        sys.exit(f"no program of tests/programs is in {options.folder}")
+    failed = kernels = refused_kernels = whole = 0
     ratios, why = [], {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for program, (_, plain_wrong, plain_seconds), rows in pool.map(lambda p: one(options, p), programs):
@@ -92,8 +94,6 @@ def main():
                     n = sum(x.get("count", 1) for x in n)
                 if n:
                     kernels += 1
-            total = report["coverage"].get("launches", {})
-            launches += total.get("checked", 0) if isinstance(total, dict) else 0
             refused_kernels += len(of)
             whole += bool(of)
             for rows_of in of.values():

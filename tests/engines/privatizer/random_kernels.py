@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random kernels under the privatizer, held against exact in runs of its own: random.py GPURACE ORACLE_KERNELS [--first N] [--count N] [--seeds N] [--jobs N]
+"""Random kernels under the privatizer, held against exact in runs of its own: random_kernels.py GPURACE ORACLE_KERNELS [--first N] [--count N] [--seeds N] [--jobs N]
 
 A pair of instructions that the privatizer reports and that no run of exact reports, of so many seeds and schedules, is a false alarm. The
 other way round, exact's pairs of weak accesses in kernels that were not refused are counted.
