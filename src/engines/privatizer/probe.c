@@ -13,13 +13,15 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(Probe *p, const char *fmt, ...) {
-    char text[1024];
+static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
     va_list words;
+    char *text = NULL;
     va_start(words, fmt);
-    vsnprintf(text, sizeof text, fmt, words);
+    int n = vasprintf(&text, fmt, words);
     va_end(words);
-    p->session->note(p->session, "engine privatizer", text);
+    p->session->note(p->session, "engine privatizer", n < 0 ? "out of memory" : text);
+    if (n >= 0)
+        free(text);
 }
 
 // ---- What is there -------------------------------------------------------------------------------------------------------
