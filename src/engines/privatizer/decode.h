@@ -18,11 +18,11 @@ typedef struct GrPrivateSide {
 typedef struct GrPrivateRace {
     uint32_t state;                // 1: it is there
     uint32_t class, level, shared; // level: GrBetween
-    uint64_t launch, count;        // the first; how many launches
+    uint64_t launch, count;        // the first; how many times the pair was found, in all rounds and launches
     uint64_t address, bytes;       // where; how many bytes of the region came out otherwise
     uint64_t copies;               // bits: which private copies did
-    uint32_t region,
-        pad; // where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text
+    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text.
+    uint32_t region, pad;
     GrPrivateSide side[2]; // [0] of the two is the one that read, if one did
 } GrPrivateRace;
 

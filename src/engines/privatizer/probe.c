@@ -192,8 +192,7 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
     if (!gr_passes_plan(passes, mode, threads, &plan)) {
         note(p,
              "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
-             "of the "
-             "program's memory",
+             "of the program's memory",
              (unsigned long long)launch->number, passes->kernel, l.name);
         return true;
     }
@@ -369,8 +368,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     else if (k && !is_quiet(p, l))
         note(p,
              "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
-             "over in "
-             "time",
+             "over in time",
              (unsigned long long)l->number, k->shown);
     else if (k) {
         Passes passes = passes_of(p, c, l, run, k, control);

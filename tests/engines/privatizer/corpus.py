@@ -58,7 +58,10 @@ def one(options, referee, program):
                     errors.append(f"seed {seed}: {error}"[:300])
                     continue
                 said = report.get("reasons", []) + report["coverage"].get("besides", [])
-                refused |= {m[3] for m in map(REFUSED.match, said) if m}
+                words_of = {m[3] for m in map(REFUSED.match, said) if m}
+                failures = {w for w in words_of if "CUDA error" in w}  # ours, which excuses nothing
+                errors += [f"{'twin, ' if twin else ''}seed {seed}, {schedule}: {w}" for w in sorted(failures)]
+                refused |= words_of - failures
                 reasons |= {r for r in said if not REFUSED.match(r)}
                 if not twin:
                     runs += 1

@@ -87,7 +87,8 @@ def main():
                 if match:
                     of.setdefault(match[2], []).append((match[3], match[4]))
                 elif reason.startswith("engine privatizer"):
-                    why[reason.split(": ", 1)[1][:150]] = why.get(reason, 0) + 1
+                    key = reason.split(": ", 1)[1][:150]
+                    why[key] = why.get(key, 0) + 1
             for k in report["coverage"]["kernels"]:
                 n = k.get("launches", 0)
                 if isinstance(n, list):

@@ -129,8 +129,8 @@ typedef struct GrPrivControl {
     uint32_t n_extents, privates;
     uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
-    uint32_t
-        once; // likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6)
+    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6).
+    uint32_t once;
     uint64_t first; // with `once`: the first of `slots` blocks that run
     uint64_t sum;   // with `once`: one more copy, for the atomic operations of all blocks
     uint64_t log;
