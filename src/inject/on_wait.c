@@ -68,10 +68,13 @@ static void context_ends(void) {
     gr_session_unlock();
 }
 
-static void forget_ranges(CUcontext ctx) {
+static void forget_context(CUcontext ctx) {
+    const GrEngine *e = gr_session.engine;
     gr_session_lock();
     gr_ranges_remove_of_context(ctx);
     gr_session_unlock();
+    if (e->context_ended)
+        e->context_ended(gr_session.engine_self, ctx);
 }
 
 static bool is_active(CUdevice device) {
@@ -99,7 +102,7 @@ CUresult gr_on_primary_release(CUresult (*real)(CUdevice), CUdevice device) {
     context_ends();
     CUresult rc = real(device);
     if (ctx && !is_active(device)) { // that was the last one
-        forget_ranges(ctx);
+        forget_context(ctx);
         gr_placed_context_ends(ctx);
     }
     return rc;
@@ -109,7 +112,7 @@ CUresult gr_on_primary_reset(CUresult (*real)(CUdevice), CUdevice device) {
     CUcontext ctx = primary_of(device);
     context_ends();
     if (ctx)
-        forget_ranges(ctx);
+        forget_context(ctx);
     CUresult rc = real(device);
     if (ctx && rc == CUDA_SUCCESS)
         gr_placed_context_ends(ctx);
@@ -118,7 +121,7 @@ CUresult gr_on_primary_reset(CUresult (*real)(CUdevice), CUdevice device) {
 
 CUresult gr_on_ctx_destroy(CUresult (*real)(CUcontext), CUcontext ctx) {
     context_ends();
-    forget_ranges(ctx);
+    forget_context(ctx);
     CUresult rc = real(ctx);
     if (rc == CUDA_SUCCESS)
         gr_placed_context_ends(ctx);

@@ -71,6 +71,7 @@ static gr_status loaded(void *self, GrModule *m,
 TELLS(unloaded, GrModule *)
 TELLS(allocated, const GrRange *)
 TELLS(freed, const GrRange *)
+TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
 
@@ -154,6 +155,7 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(unloaded);
     TAKE(allocated);
     TAKE(freed);
+    TAKE(context_ended);
     TAKE(copied);
     TAKE(filled);
     TAKE(around_launch);

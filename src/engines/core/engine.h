@@ -123,6 +123,8 @@ typedef struct GrEngine {
     // Memory that kernels can reach is there, or is about to go. What a context takes with it when it ends is told as well.
     void (*allocated)(void *self, const GrRange *r);
     void (*freed)(void *self, const GrRange *r);
+    // Without the lock: what was made in the context is gone, or about to go. A later context may have its handle.
+    void (*context_ended)(void *self, CUcontext context);
     // The driver has taken a copy or a fill of the program, or of a node of a graph.
     void (*copied)(void *self, const GrCopy *c);
     void (*filled)(void *self, const GrFill *f);

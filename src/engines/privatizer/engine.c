@@ -195,6 +195,10 @@ static void privatizer_freed(void *self, const GrRange *r) {
     pthread_mutex_unlock(&t->probe.memory);
 }
 
+static void privatizer_context_ended(void *self, CUcontext context) {
+    gr_probe_context_ended(&((Privatizer *)self)->probe, context);
+}
+
 static CUresult privatizer_around_launch(void *self, const GrLaunch *l, GrRun *run) {
     return gr_probe_launch(&((Privatizer *)self)->probe, l, run);
 }
@@ -212,6 +216,7 @@ const GrEngine gr_engine_privatizer = {
     .unloaded = privatizer_unloaded,
     .allocated = privatizer_allocated,
     .freed = privatizer_freed,
+    .context_ended = privatizer_context_ended,
     .around_launch = privatizer_around_launch,
     .finish = privatizer_finish,
 };

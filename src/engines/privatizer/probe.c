@@ -387,6 +387,19 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     return rc;
 }
 
+void gr_probe_context_ended(Probe *p, CUcontext context) {
+    pthread_mutex_lock(&p->lock);
+    for (size_t k = p->contexts.len; k-- > 0;)
+        if (p->contexts.data[k]->context == context) {
+            free(p->contexts.data[k]);
+            p->contexts.data[k] = p->contexts.data[--p->contexts.len];
+        }
+    for (size_t k = p->streams.len; k-- > 0;)
+        if (p->streams.data[k].context == context)
+            p->streams.data[k] = p->streams.data[--p->streams.len];
+    pthread_mutex_unlock(&p->lock);
+}
+
 void gr_probe_finish(Probe *p) {
     char text[200];
     if (p->rounds) {

@@ -59,6 +59,8 @@ typedef struct Probe {
     uint64_t rounds, peak;
 } Probe;
 
+// What was made in the context goes with it.
+void gr_probe_context_ended(Probe *p, CUcontext context);
 CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run);
 void gr_probe_finish(Probe *p);
 

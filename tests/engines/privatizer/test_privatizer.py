@@ -86,6 +86,11 @@ class Privatizer(unittest.TestCase):
                 self.assertEqual(notes(report), [], (block, region))
         self.assertEqual(run(FOLDER / "late", words=["99", "0"])[1]["verdict"], "clean")
 
+    def test_a_race_behind_a_reset_of_the_device_is_found(self):
+        out, report = run(FOLDER / "reset")
+        self.assertEqual((out, notes(report)), ("PASS\n", []))
+        self.assertEqual({(r["class"], a["line"]) for r in report["races"] for a in r["accesses"]}, {("read-write race", 6)})
+
     def test_a_racy_program_is_made_deterministic(self):
         for program in ("reduction_race", "scan_race", "histogram_race"):
             seeds = [["--seed", str(seed), "--shuffle-blocks"] for seed in range(1, 9)]
