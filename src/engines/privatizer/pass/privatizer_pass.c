@@ -34,11 +34,13 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxFunc *f = c->f;
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
-           *asked = gr_ptx_new_reg(f, PTX_B32);
-    PtxReg **wide[] = {&c->mine,         &c->lines, &c->arena_base, &c->arena_bytes,
-                       &c->shared_bytes, &c->delta, &c->left};
+           *asked = gr_ptx_new_reg(f, PTX_B32), *copies = gr_ptx_new_reg(f, PTX_B32);
+    PtxReg **wide[] = {&c->mine,        &c->table,        &c->rows,        &c->arena_base,
+                       &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->state,
+                       &c->unmade,      &c->unwritten,    &c->left};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
+    c->row_bytes = gr_ptx_new_reg(f, PTX_B32);
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->stores = gr_ptx_new_reg(f, PTX_B64);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
@@ -56,19 +58,39 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;",
                        c->mine->name, c->suffix, none->name, c->mine->name, none->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "call (%s), __gr%s_lines; call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
-                       c->lines->name, c->suffix, asked->name, c->suffix, c->asks->name, asked->name));
+                       "call (%s), __gr%s_table; call (%s), __gr%s_rows; call (%s), __gr%s_unwritten; "
+                       "call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
+                       c->table->name, c->suffix, c->rows->name, c->suffix, c->unwritten->name, c->suffix,
+                       asked->name, c->suffix, c->asks->name, asked->name));
+    struct {
+        const char *type;
+        const PtxReg *to;
+        size_t at;
+    } fields[] = {{"u64", c->arena_base, offsetof(GrPrivControl, arena)},
+                  {"u64", c->arena_bytes, offsetof(GrPrivControl, arena_bytes)},
+                  {"u64", c->shared_bytes, offsetof(GrPrivControl, shared_bytes)},
+                  {"u64", c->left, offsetof(GrPrivControl, most_rounds)},
+                  {"u32", c->row_bytes, offsetof(GrPrivControl, row_bytes)},
+                  {"u32", copies, offsetof(GrPrivControl, privates)},
+                  {"u32", c->pass, offsetof(GrPrivControl, pass)}};
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", at->name, control));
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.%s %s, [%s+%zu];", fields[k].type, fields[k].to->name,
+                           at->name, fields[k].at));
+    // The state of copy k: behind n + 2 lines, what of them was touched, and the head.
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "mov.u64 %s, %s; ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu]; "
-                       "ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu];",
-                       at->name, control, c->arena_base->name, at->name, offsetof(GrPrivControl, arena),
-                       c->arena_bytes->name, at->name, offsetof(GrPrivControl, arena_bytes),
-                       c->shared_bytes->name, at->name, offsetof(GrPrivControl, shared_bytes), c->left->name,
-                       at->name, offsetof(GrPrivControl, most_rounds)));
+                       "add.u32 %s, %s, 2; mul.wide.u32 %s, %s, %u; shr.u64 %s, %s, %u; add.u64 %s, %s, %s; "
+                       "add.u64 %s, %s, %zu;",
+                       copies->name, copies->name, c->state->name, copies->name, GR_LINE + GR_LINE / 4,
+                       at->name, c->mine->name, (unsigned)GR_LINE_SHIFT - 2, c->state->name, c->state->name,
+                       at->name, c->state->name, c->state->name, sizeof(GrPrivRow) - 2 * sizeof(uint32_t)));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0; mov.u64 %s, 0;",
-                       c->delta->name, c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
-                       c->arena_base->name, c->pass->name, c->sequence->name, c->stores->name));
+                       "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
+                       "mov.u32 %s, 0; mov.u64 %s, 0;",
+                       c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
+                       c->arena_table->name, c->arena_table->name, c->table->name, copies->name,
+                       c->pass->name, c->unmade->name, copies->name, (unsigned)GR_LINE, c->sequence->name,
+                       c->stores->name));
 done:
     return st;
 }
