@@ -28,8 +28,8 @@ bool gr_log_has_found(const GrPrivLog *log) {
     return false;
 }
 
-// As few copies as do it in so many rounds: less is to be compared.
-enum { MANY_COPIES = 32 };
+// As few copies as do it in so many rounds: less is to be looked at.
+enum { MANY_COPIES = 256 };
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
     uint64_t m = 2;
@@ -41,24 +41,28 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
-    return lines_of(p) * sizeof(uint32_t) + plan->rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t));
+    return lines_of(p) * sizeof(uint32_t) +
+           plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark));
 }
 
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, uint64_t rows, PassPlan *out) {
+static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
+    uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
+    return (PassRoom){rows, room.copies < most ? room.copies : most};
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
     uint64_t blocks = gr_passes_blocks(p->launch), most = p->most_copies ? p->most_copies : MANY_COPIES;
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : blocks,
-                      .rows = rows < lines_of(p) ? rows : lines_of(p)};
-    for (most = most < 2 ? 2 : most;; most = most / 2 < 2 ? 2 : most / 2) {
-        out->rounds = gr_passes_rounds(out->units, most);
-        out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
-        out->slots = p->budget / bytes_of_slot(p, out);
-        if (out->slots || most == 2)
-            break;
-    }
+                                                   : blocks};
+    most = most < 2 ? 2 : most;
+    out->rounds = gr_passes_rounds(out->units, most);
+    out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
+    out->room = usable(p, room, out->copies);
     uint64_t slots = mode == GR_OF_BLOCKS ? 1 : blocks < p->most_slots ? blocks : p->most_slots;
+    out->slots = p->budget / bytes_of_slot(p, out);
     out->slots = out->slots > slots ? slots : out->slots;
     return out->slots > 0;
 }
@@ -122,8 +126,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
              sum_bytes = 2 * to->copies * sizeof(uint64_t);
     *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + lines_of(p);
     CUresult rc = prepare_tables(p, slots);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->rows * row_bytes) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->rows * 2 * sizeof(uint32_t)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
@@ -140,10 +146,13 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .lists = m->lists.at,
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
+                         .copies = m->copies.at,
+                         .marks = m->marks.at,
                          .extents = m->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
                          .n_inside = l->n_inside,
-                         .capacity = (uint32_t)to->rows,
+                         .capacity = (uint32_t)to->room.rows,
+                         .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
                          .log = m->log.at,
@@ -171,7 +180,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
     if (ask)
         c.ask = *ask;
-    for (c.round = first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
+    for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
         rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
         if (rc == CUDA_SUCCESS)
@@ -186,15 +195,15 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     return rc;
 }
 
-bool gr_passes_plan_once(const Passes *p, uint32_t threads, uint64_t rows, PassPlan *out) {
+bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out) {
     uint64_t blocks = gr_passes_blocks(p->launch);
     *out = (PassPlan){.mode = GR_OF_WARPS,
                       .threads = threads,
                       .units = (gr_passes_threads(p->launch) + threads - 1) / threads,
                       .slots = blocks,
-                      .rounds = 1,
-                      .rows = rows < lines_of(p) ? rows : lines_of(p)};
+                      .rounds = 1};
     out->copies = out->units;
+    out->room = usable(p, room, out->copies);
     return blocks < p->budget / bytes_of_slot(p, out);
 }
 

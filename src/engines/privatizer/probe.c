@@ -153,11 +153,18 @@ typedef struct Level {
     bool again; // but it has to
 } Level;
 
-// How many lines there is room for at first, of those that a block writes at a time, or the launch; then 8 times as many.
-enum { ROWS_OF_BLOCK = 512, ROWS_OF_LAUNCH = 8192 };
+static PassRoom room_of(ProbedKernel *k, bool warps) {
+    static const PassRoom first[2] = {{8192, 16384}, {512, 4096}};
+    if (!k->room[warps].rows)
+        k->room[warps] = first[warps];
+    return k->room[warps];
+}
 
-static uint64_t rows_of(const ProbedKernel *k, bool warps) {
-    return k->rows[warps] ? 8 * k->rows[warps] : warps ? ROWS_OF_BLOCK : ROWS_OF_LAUNCH;
+// There was too little.
+static void more_room(PassRoom *r, uint32_t full) {
+    if (full == GR_FULL_ROWS)
+        r->rows *= 8;
+    r->copies *= 8;
 }
 
 // All rounds. False: once more, with more room, or copies of more memory.
@@ -171,7 +178,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         return true;
     }
     if (rc == CUDA_SUCCESS && log.full) {
-        k->rows[plan->mode == GR_OF_WARPS] = plan->rows;
+        more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
         return false;
     }
     if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart)) {
@@ -200,7 +207,7 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     Level l = {.name = level_name(mode, threads), .some = some};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!gr_passes_plan(passes, mode, threads, rows_of(k, mode == GR_OF_WARPS), &plan)) {
+        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
             note(p,
                  "launch %llu of kernel %s was not checked between %s: there is no room for two private "
                  "copies of what it writes",
@@ -239,7 +246,9 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
     return made;
 }
 
-static uint64_t size_of(const Memory *m) { return m->rows.size + m->tables.size + m->lists.size; }
+static uint64_t size_of(const Memory *m) {
+    return m->rows.size + m->copies.size + m->marks.size + m->tables.size + m->lists.size;
+}
 
 // How many blocks of the launch a GPU runs at a time, at most.
 static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
@@ -335,7 +344,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         if (!make_layout(p, l, true, some, &layout))
             return false;
         passes->layout = &layout;
-        if (!gr_passes_plan_once(passes, threads, rows_of(k, true), &plan)) {
+        if (!gr_passes_plan_once(passes, threads, room_of(k, true), &plan)) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
@@ -345,7 +354,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             if (log.full)
-                k->rows[1] = plan.rows;
+                more_room(&k->room[1], log.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {

@@ -14,7 +14,7 @@ typedef struct ProbedKernel {
     bool has_shared, writes_global, syncs_warps, orders;
     bool told[2];     // the verdict names it
     bool reaches;     // more memory than its parameters point into
-    uint64_t rows[2]; // there was too little room for so many lines that are written; 0: not yet
+    PassRoom room[2]; // what its launches get, of blocks and of warps; 0: none came so far
 } ProbedKernel;
 
 // The variable of the module in one context.

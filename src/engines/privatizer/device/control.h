@@ -10,30 +10,28 @@
 //               shared_bytes                 arena_bytes
 //              <------------------------ span ------------------------>
 //     table:  the line's row, from 1 on; 0: no unit wrote it, and loads go to the program's own memory; GR_ROW_EDGE, GR_ROW_BUSY
-//     row:    | base | union | private 0 | private 1 | ... | touched, of each of them | GrPrivRow | state of each private copy |
-//               128 bytes each                               32 bytes each                          4 bytes each
+//     row:    | base | union | touched, of both | GrPrivRow | the number of each private copy of the line, n of them |
+//               128    128     2 * 32 bytes       16          4 bytes each; 0: it is not made
+//     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | GrPrivMark | ...    of each private copy, from number 2 on
 //
 // The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
 // a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
-// pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is. `touched` has a byte for each word of four: GR_UPDATED: an atomic operation of
-// this copy's units updated it; GR_STORED: a store wrote it, of kernels with atomic operations.
+// pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
 //   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and gives the slot back
-//   __gr_mine()                   where in a row the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
-//   __gr_table(), __gr_rows()     of the slot: its table; where a row with number 0 would be
-//   __gr_unwritten()              where a line of shared memory is as nobody wrote it
-//   __gr_asks()                   1: accesses are to be told to __gr_look
-//   __gr_at(a, mine, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
+//   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
+//   __gr_copy()                   the number of the thread's private copy
+//   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
-//   __gr_stored(at, mine, bytes)  a store to `at` of the private copy, in a kernel with atomic operations
-//   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_updates_all(at, mine)    with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
-//   __gr_done(stores, mine)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
-//   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
-//   __gr_look(site, a, what, value, mine, pass, sequence)     an access to address `a`, when asked
+//   __gr_stored(at, bytes)        a store to `at` of a private copy, in a kernel with atomic operations
+//   __gr_updated(at, pass, bytes) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
+//   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
+//   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
+//   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
 //   __gr_over()                   a loop went round too often
-//   __gr_differs(region, mine, sequence)   a thread has other results in registers than in pass 1
+//   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 #ifndef GR_PRIVATIZER_CONTROL_H
@@ -54,7 +52,11 @@ typedef struct GrPrivSlot {
     uint32_t count[2];
     uint32_t arrived; // threads at ends of regions, of all regions so far
     uint32_t used;    // rows
+    uint32_t made;    // private copies, of all regions so far
+    // GR_OF_WARPS: what the threads of the block that has it start from.
+    uint32_t asks; // accesses are to be told to __gr_look
     uint32_t pad;
+    uint64_t table, rows, copies; // where number 0 would be
 } GrPrivSlot;
 
 typedef struct GrPrivRow {
@@ -64,21 +66,24 @@ typedef struct GrPrivRow {
     uint32_t pad;
 } GrPrivRow;
 
+// `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
 enum { GR_UPDATED = 1, GR_STORED = 2 };
+typedef struct GrPrivMark {
+    uint8_t touched[32];
+    uint32_t row, copy;
+} GrPrivMark;
 
 enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 
 // What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
-enum { GR_COPY_BUSY = 1, GR_COPY_MADE = 2 }; // states of a private copy of a line; 0: it is not made
+enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
-// Of a row with n private copies.
-#define GR_ROW_MINE(k)    ((uint64_t)(2 + (k)) * GR_LINE)
-#define GR_ROW_TOUCHED(n) ((uint64_t)(2 + (n)) * GR_LINE)
-#define GR_ROW_HEAD(n)    (GR_ROW_TOUCHED(n) + (uint64_t)(2 + (n)) * (GR_LINE / 4))
-#define GR_ROW_STATES(n)  (GR_ROW_HEAD(n) + sizeof(GrPrivRow))
-#define GR_ROW_BYTES(n)   ((GR_ROW_STATES(n) + 4 * (uint64_t)(n) + GR_LINE - 1) / GR_LINE * GR_LINE)
+#define GR_ROW_TOUCHED  (2 * GR_LINE)
+#define GR_ROW_HEAD     (GR_ROW_TOUCHED + 2 * (GR_LINE / 4))
+#define GR_ROW_COPIES   (GR_ROW_HEAD + sizeof(GrPrivRow))
+#define GR_ROW_BYTES(n) ((GR_ROW_COPIES + 4 * (uint64_t)(n) + GR_LINE - 1) / GR_LINE * GR_LINE)
 
 // What of an access: the `what` of __gr_at and __gr_look.
 enum {
@@ -109,7 +114,7 @@ typedef struct GrPrivFound {
     uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
     uint64_t bytes;                   // all
-    uint64_t round;
+    uint32_t round, unused;
     uint64_t copies; // bits: which took part, number modulo 64
 } GrPrivFound;
 
@@ -121,13 +126,14 @@ typedef struct GrPrivSeen {
     uint32_t thread[3], block[3];
 } GrPrivSeen;
 
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 64 };
 typedef struct GrPrivLog {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
-    uint32_t full;    // a slot had no row left
+    uint32_t full;    // a slot had no room left: FULL_...
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
@@ -152,10 +158,12 @@ typedef struct GrPrivControl {
     uint64_t tables, table_bytes; // of each slot
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
+    uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
-    uint32_t capacity, privates;
-    uint64_t divide, round;
+    uint32_t capacity, most_copies;
+    uint32_t privates, round;
+    uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.

@@ -11,8 +11,9 @@
 #include "engines/privatizer/device/control.h"
 
 typedef struct Slot {
-    uint64_t head, table, lists, rows, row_bytes, log, changed, round; // rows: where number 0 would be
-    uint32_t n, capacity;
+    uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
+        changed; // rows, copies, marks: where number 0 would be
+    uint32_t n, capacity, most_copies, round;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once;
@@ -24,11 +25,14 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .lists = c->lists + k * 8 * c->capacity,
                   .rows = c->rows + k * c->capacity * c->row_bytes - c->row_bytes,
                   .row_bytes = c->row_bytes,
+                  .copies = c->copies + (k * c->most_copies - GR_COPY_FIRST) * GR_LINE,
+                  .marks = c->marks + (k * c->most_copies - GR_COPY_FIRST) * sizeof(GrPrivMark),
                   .log = c->log,
                   .changed = c->changed,
-                  .round = c->round,
                   .n = c->privates,
                   .capacity = c->capacity,
+                  .most_copies = c->most_copies,
+                  .round = c->round,
                   .once = (int)c->once};
 }
 
@@ -36,6 +40,11 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
 typedef struct Team {
     uint32_t thread, threads;
 } Team;
+
+// The lanes of a warp that do a row: a power of two.
+typedef struct Lanes {
+    uint32_t lane, lanes;
+} Lanes;
 
 GR_INLINE uint32_t word_at(uint64_t at) { return *(volatile GR_GLOBAL uint32_t *)at; }
 GR_INLINE void put_word(uint64_t at, uint32_t v) { *(volatile GR_GLOBAL uint32_t *)at = v; }
@@ -46,26 +55,45 @@ GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
 }
 GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) { return s->rows + number * s->row_bytes; }
-GR_INLINE GR_GLOBAL GrPrivRow *head_of(const Slot *s, uint64_t row) {
-    return (GR_GLOBAL GrPrivRow *)(row + GR_ROW_HEAD(s->n));
-}
+GR_INLINE GR_GLOBAL GrPrivRow *head_of(uint64_t row) { return (GR_GLOBAL GrPrivRow *)(row + GR_ROW_HEAD); }
 GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
     return s->lists + 4 * ((uint64_t)list * s->capacity + k);
 }
-GR_INLINE uint64_t state_at(const Slot *s, uint64_t row, uint32_t k) {
-    return row + GR_ROW_STATES(s->n) + 4 * k;
+GR_INLINE uint64_t number_at(uint64_t row, uint32_t k) { return row + GR_ROW_COPIES + 4 * (uint64_t)k; }
+GR_INLINE uint64_t copy_at(const Slot *s, uint32_t number) { return s->copies + (uint64_t)number * GR_LINE; }
+GR_INLINE GR_GLOBAL GrPrivMark *mark_at(const Slot *s, uint32_t number) {
+    return (GR_GLOBAL GrPrivMark *)s->marks + number;
 }
-GR_INLINE int is_made(const Slot *s, uint64_t row, uint32_t k) {
-    return word_at(state_at(s, row, k)) == GR_COPY_MADE;
+GR_INLINE uint64_t touched_at(const Slot *s, uint32_t number, uint32_t word) {
+    return (uint64_t)mark_at(s, number)->touched + word;
 }
 
-// A word of a row, by its number there: in the base, the union, a private copy.
+// The two parts of a row.
 enum { ROW_BASE = 0, ROW_UNION = GR_LINE };
-GR_INLINE uint64_t copy_at(uint64_t row, uint32_t k, uint32_t word) {
-    return row + GR_ROW_MINE(k) + 4 * word;
+GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
+    return row + GR_ROW_TOUCHED + part / 4 + word;
 }
-GR_INLINE uint64_t touched_at(const Slot *s, uint64_t row, uint64_t part, uint32_t word) {
-    return row + GR_ROW_TOUCHED(s->n) + part / 4 + word;
+
+// The private copies of a row that were made, by number of the unit's copy. All lanes together.
+typedef struct Made {
+    uint32_t next, bits;
+    uint32_t k, number; // the copy's, and its number
+} Made;
+
+GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
+
+GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, Made *m) {
+    GR_ROLLED while (!m->bits) {
+        uint32_t k = m->next + l->lane;
+        if (m->next >= s->n)
+            return 0;
+        m->bits = gr_ballot(members_of(l), k < s->n && word_at(number_at(row, k)) >= GR_COPY_FIRST);
+        m->next += l->lanes;
+    }
+    m->k = m->next - l->lanes + (uint32_t)__builtin_ctz(m->bits);
+    m->number = word_at(number_at(row, m->k));
+    m->bits &= m->bits - 1;
+    return 1;
 }
 
 // Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
@@ -127,18 +155,16 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
 }
 
 // One word behind pass 1. Gives whether two copies changed the same byte, or one stored to a word that another one updated.
-GR_INLINE int merge_word(const Slot *s, uint64_t row, uint64_t offset, uint32_t word) {
+GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word) {
     uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
     uint32_t was = word_at(base), common = word_at(united), all = was, changed = 0, twice = 0, owner = 0;
     uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
              last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        if (!is_made(s, row, k))
-            continue;
-        uint64_t copy = copy_at(row, k, word);
-        uint32_t now = word_at(copy), own = bytes_of(now ^ was),
-                 touched = byte_at(touched_at(s, row, GR_ROW_MINE(k), word));
+    for (Made m = {0}; next_made(s, row, l, &m);) {
+        uint64_t copy = copy_at(s, m.number) + 4 * word;
+        uint32_t k = m.k, now = word_at(copy), own = bytes_of(now ^ was),
+                 touched = byte_at(touched_at(s, m.number, word));
         int updates = touched & GR_UPDATED, plain = touched & GR_STORED || (own && !updates);
         if (updates)
             owner = OWNER_UPDATED;
@@ -168,61 +194,62 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, uint64_t offset, uint32_t 
     if (updaters)
         all = word_at(updater[0]);
     put_word(united, all);
-    put_byte(touched_at(s, row, ROW_UNION, word), (uint8_t)owner);
+    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
-    if (all == was && !updaters)
-        return twice != 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        if (!is_made(s, row, k))
-            continue;
-        uint64_t copy = copy_at(row, k, word);
+    uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
+    for (Made m = {0}; next_made(s, row, l, &m);) {
+        uint64_t copy = copy_at(s, m.number) + 4 * word;
         uint32_t now = word_at(copy), own = bytes_of(now ^ was);
         // Of an update another one is what this copy finds: one of the orders in which they may come.
         if (updaters)
-            put_word(copy, copy != updater[0] ? all : updaters > 1 ? word_at(updater[1]) : was);
-        else
+            put_word(copy, copy != updater[0] ? all : other);
+        else if (all != was)
             put_word(copy, (all & ~own) | (was & own));
     }
     return twice != 0;
 }
 
 // One word behind pass 2. `told`: two copies wrote in its line, which was reported.
-GR_INLINE void check_word(const Slot *s, uint64_t row, uint64_t offset, uint32_t word, int told) {
+GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
+                          int told) {
     uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
-    uint32_t all = word_at(united), updaters = 0;
+    uint32_t all = word_at(united), updaters = 0, differ = 0, reader = 0;
     uint64_t updater = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        if (!is_made(s, row, k))
-            continue;
-        uint64_t touched = touched_at(s, row, GR_ROW_MINE(k), word);
-        int updates = byte_at(touched) & GR_UPDATED;
-        updaters += updates != 0;
-        updater = updates ? copy_at(row, k, word) : updater;
+    for (Made m = {0}; next_made(s, row, l, &m);) {
+        uint32_t now = word_at(copy_at(s, m.number) + 4 * word);
+        if (byte_at(touched_at(s, m.number, word)) & GR_UPDATED) {
+            updaters++;
+            updater = copy_at(s, m.number) + 4 * word;
+        }
+        reader = now != all ? m.k : reader;
+        differ += now != all;
     }
     if (updaters)
         all = word_at(updaters == 1 ? updater : base);
-    GR_ROLLED for (uint32_t k = 0; k < s->n && !updaters && !told; k++) {
-        uint32_t now = is_made(s, row, k) ? word_at(copy_at(row, k, word)) : all;
-        if (now != all)
-            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all));
+    else if (differ == 1 && !told)
+        gr_priv_report(s, GR_FOUND_READ, reader, reader, offset,
+                       bytes_of(word_at(copy_at(s, word_at(number_at(row, reader))) + 4 * word) ^ all));
+    int several = !updaters && differ > 1 && !told;
+    for (Made m = {0}; gr_ballot(members_of(l), several) && next_made(s, row, l, &m);) {
+        uint32_t now = word_at(copy_at(s, m.number) + 4 * word);
+        if (several && now != all)
+            gr_priv_report(s, GR_FOUND_READ, m.k, m.k, offset, bytes_of(now ^ all));
     }
     if (!s->commits)
         return;
     put_word(base, all);
     put_word(united, all);
-    put_byte(touched_at(s, row, ROW_UNION, word), 0);
+    put_byte(row_touched_at(row, ROW_UNION, word), 0);
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
-GR_INLINE void merge_once(const Slot *s, uint64_t row, uint32_t word) {
+GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word) {
     uint64_t base = row + ROW_BASE + 4 * word;
     uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        if (!is_made(s, row, k))
-            continue;
-        uint32_t now = word_at(copy_at(row, k, word)), own = bytes_of(now ^ was);
-        if (byte_at(touched_at(s, row, GR_ROW_MINE(k), word)) & GR_UPDATED) {
+    for (Made m = {0}; next_made(s, row, l, &m);) {
+        uint32_t now = word_at(copy_at(s, m.number) + 4 * word), own = bytes_of(now ^ was);
+        if (byte_at(touched_at(s, m.number, word)) & GR_UPDATED) {
             updaters++;
             updated = now;
         } else {
@@ -231,29 +258,29 @@ GR_INLINE void merge_once(const Slot *s, uint64_t row, uint32_t word) {
     }
     if (updaters) {
         all = updaters == 1 ? updated : was;
-        put_byte(touched_at(s, row, ROW_BASE, word), GR_UPDATED);
+        put_byte(row_touched_at(row, ROW_BASE, word), GR_UPDATED);
     }
     put_word(base, all);
 }
 
 enum { ROW_LISTED = 1, ROW_MERGED = 2, ROW_TOLD = 4 };
 
-GR_INLINE void one_row(const Slot *s, uint64_t row, uint32_t lane, uint32_t lanes, int merges) {
-    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(s, row);
+GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
+    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint32_t line = head->line, was = head->flags;
-    int twice = 0;
-    GR_ROLLED for (uint32_t k = lane; k < GR_LINE / 4; k += lanes) {
+    int twice = 0, ends = s->once || !merges;
+    GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4; k += l->lanes) {
+        uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
         if (s->once)
-            merge_once(s, row, k);
+            merge_once(s, row, l, k);
         else if (merges)
-            twice |= merge_word(s, row, (uint64_t)line * GR_LINE + 4 * k, k);
+            twice |= merge_word(s, row, l, offset, k);
         else
-            check_word(s, row, (uint64_t)line * GR_LINE + 4 * k, k, was & ROW_TOLD);
+            check_word(s, row, l, offset, k, was & ROW_TOLD);
     }
-    uint32_t members = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    int told = !gr_all(members, !twice), ends = s->once || !merges;
-    GR_ROLLED for (uint32_t k = lane; k < s->n && ends; k += lanes) put_word(state_at(s, row, k), 0);
-    if (lane)
+    int told = !gr_all(members_of(l), !twice);
+    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends; k += l->lanes) put_word(number_at(row, k), 0);
+    if (l->lane)
         return;
     head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (told ? ROW_TOLD : 0);
     if (s->once)
@@ -264,16 +291,18 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, uint32_t lane, uint32_t lane
 
 // All rows that were written in the region. The last step of a region makes the other list ready.
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
-    uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32,
-             list = s->sequence & 1;
-    uint32_t lanes = t->threads - warp * 32 < 32 ? t->threads - warp * 32 : 32;
+    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
     uint32_t n = of->count[list];
-    GR_ROLLED for (uint32_t k = warp; k < n; k += warps)
-        one_row(s, row_at(s, word_at(list_at(s, list, k))), lane, lanes, merges);
+    while (lanes > t->threads - warp * 32)
+        lanes /= 2;
+    Lanes l = {t->thread % 32, lanes};
+    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps)
+        one_row(s, row_at(s, word_at(list_at(s, list, k))), &l, merges);
     if (t->thread == 0 && (s->once || !merges)) {
         of->count[1 - list] = 0;
         of->now = 1 - list;
+        of->made = 0;
     }
 }
 

@@ -8,7 +8,8 @@ GR_GLOBAL GrPrivControl __gr_control = {0};
 
 // What shared memory holds before it is written: nothing that a program is likely to store first.
 #define UNWRITTEN 0xcbcbcbcbcbcbcbcb
-static GR_GLOBAL const __attribute__((aligned(GR_LINE))) uint64_t unwritten[GR_LINE / 8] = {
+extern GR_GLOBAL uint64_t __gr_unwritten[GR_LINE / 8];
+GR_GLOBAL __attribute__((aligned(GR_LINE))) uint64_t __gr_unwritten[GR_LINE / 8] = {
     UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN,
     UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN};
 
@@ -36,14 +37,26 @@ GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
 
 static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }
 
+static GR_NOINLINE void gr_priv_take(uint64_t k) {
+    Slot s = slot_of_control(&CONTROL, k);
+    gr_store32(slot_of_block(), (uint32_t)k + 1);
+    *(GR_GLOBAL volatile GrPrivSlot *)s.head =
+        (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
+                     .table = s.table,
+                     .rows = s.rows,
+                     .copies = s.copies};
+}
+
 // Blocks that have a slot are resident and give it back.
 void __gr_enter(void) {
     GR_GLOBAL uint32_t *taken = (GR_GLOBAL uint32_t *)CONTROL.taken;
+    if (gr_priv_thread_number())
+        return;
     uint64_t slots = CONTROL.slots, block = gr_priv_block_number(), k = block % slots;
-    if (gr_priv_thread_number() || (CONTROL.ask.kind && CONTROL.ask.block != block))
+    if (CONTROL.ask.kind && CONTROL.ask.block != block)
         return;
     if (CONTROL.once) { // there is one for each
-        gr_store32(slot_of_block(), (uint32_t)block + 1);
+        gr_priv_take(block);
         return;
     }
     while (gr_compare_swap(&taken[k], 0, 1)) {
@@ -56,8 +69,7 @@ void __gr_enter(void) {
         gr_sleep(2000);
     }
     fence();
-    gr_store32(slot_of_block(), (uint32_t)k + 1);
-    *((GR_GLOBAL volatile GrPrivSlot *)CONTROL.slot + k) = (GrPrivSlot){0, {0, 0}, 0, 0, 0};
+    gr_priv_take(k);
 }
 
 void __gr_clear(void) {
@@ -66,7 +78,7 @@ void __gr_clear(void) {
     uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used, threads = ntid_x() * ntid_y() * ntid_z();
     GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < used && k < s.capacity && !s.once;
                    k += threads) {
-        GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(&s, row_at(&s, k + 1));
+        GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&s, k + 1));
         put_word(s.table + 4 * (uint64_t)head->line, head->was);
     }
 }
@@ -78,28 +90,15 @@ void __gr_leave(void) {
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
 
-uint64_t __gr_mine(void) {
-    int warps = CONTROL.mode == GR_OF_WARPS;
-    uint64_t unit = warps ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
-    if (warps && !gr_load32(slot_of_block()))
-        return 0;
-    return GR_ROW_MINE(unit / CONTROL.divide % CONTROL.privates);
+uint64_t __gr_slot(void) {
+    uint32_t k = gr_load32(slot_of_block());
+    return k ? CONTROL.slot + (k - 1) * sizeof(GrPrivSlot) : 0;
 }
 
-GR_INLINE uint32_t copy_number(uint64_t mine) { return (uint32_t)(mine / GR_LINE) - 2; }
-
-uint64_t __gr_table(void) { return CONTROL.tables + slot_number() * CONTROL.table_bytes; }
-
-uint64_t __gr_unwritten(void) { return (uint64_t)unwritten; }
-
-uint64_t __gr_rows(void) {
-    Slot s;
-    gr_priv_slot(&s);
-    return s.rows;
-}
-
-uint32_t __gr_asks(void) {
-    return CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || CONTROL.ask.block == gr_priv_block_number());
+uint32_t __gr_copy(void) {
+    uint64_t unit =
+        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+    return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
 static GR_NOINLINE void gr_priv_outside(uint64_t a) {
@@ -175,12 +174,12 @@ static GR_NOINLINE void gr_priv_copy_edge(uint64_t row, uint64_t offset) {
 }
 
 static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was) {
-    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(s, row);
+    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT;
     if (was == GR_ROW_EDGE) {
         gr_priv_copy_edge(row, offset);
     } else if (offset < CONTROL.shared_bytes) {
-        gr_priv_copy_line(row, row + GR_LINE, (uint64_t)unwritten);
+        gr_priv_copy_line(row, row + GR_LINE, (uint64_t)__gr_unwritten);
     } else if (offset - CONTROL.shared_bytes < CONTROL.arena_bytes) {
         gr_priv_copy_line(row, row + GR_LINE, CONTROL.arena + (offset - CONTROL.shared_bytes));
     } else {
@@ -194,8 +193,8 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t l
         }
         gr_priv_copy_line(row, row + GR_LINE, extent(low - 1)->at + (offset - extent(low - 1)->offset));
     }
-    GR_ROLLED for (uint32_t k = 0; k < GR_LINE / 2; k += 8) put_long(touched_at(s, row, 0, 0) + k, 0);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(state_at(s, row, k), 0);
+    GR_ROLLED for (uint32_t k = 0; k < GR_LINE / 2; k += 8) put_long(row_touched_at(row, 0, 0) + k, 0);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
     head->line = (uint32_t)line;
     head->flags = 0;
     head->was = was;
@@ -223,13 +222,13 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         }
         gr_sleep(100);
     }
-    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, 1);
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_ROWS);
     return 0;
 }
 
 // The region's list has the row.
 GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
-    GR_GLOBAL uint32_t *flags = &head_of(s, row)->flags;
+    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
         uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
@@ -242,24 +241,42 @@ GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
     }
 }
 
-// Gives the row; 0: there is no room.
-static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint64_t mine, uint64_t unmade) {
-    uint32_t number = gr_priv_row(s, line), k = copy_number(mine);
-    uint64_t row = row_at(s, number);
-    GR_GLOBAL uint32_t *state = (GR_GLOBAL uint32_t *)state_at(s, row, k);
-    GR_ROLLED while (number && gr_load32(state) != GR_COPY_MADE) {
-        if (gr_compare_swap(state, 0, GR_COPY_BUSY) == 0) {
-            list_row(s, row, number);
-            gr_priv_copy_line(row + mine, row + mine, row + unmade);
-            GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8)
-                put_long(touched_at(s, row, mine, 0) + b, 0);
-            fence();
-            gr_store32(state, GR_COPY_MADE);
-            break;
+// A new private copy of the row, as the units find it; 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number, uint32_t k,
+                                             uint64_t unmade) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    uint32_t number = gr_add32(&of->made, 1) + GR_COPY_FIRST;
+    if (number - GR_COPY_FIRST >= s->most_copies) {
+        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_COPIES);
+        return 0;
+    }
+    uint64_t row = row_at(s, row_number);
+    GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
+    list_row(s, row, row_number);
+    gr_priv_copy_line(copy_at(s, number), copy_at(s, number), row + unmade);
+    GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
+    mark->row = row_number;
+    mark->copy = k;
+    fence();
+    return number;
+}
+
+// Where the unit's copy of the line is; 0: there is no room.
+static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint32_t k, uint64_t unmade) {
+    uint32_t row = gr_priv_row(s, line);
+    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
+    GR_ROLLED while (row) {
+        uint32_t v = gr_load32(number);
+        if (v >= GR_COPY_FIRST)
+            return copy_at(s, v);
+        if (v == 0 && gr_compare_swap(number, 0, GR_COPY_BUSY) == 0) {
+            v = gr_priv_new_copy(s, row, k, unmade);
+            gr_store32(number, v);
+            return v ? copy_at(s, v) : 0;
         }
         gr_sleep(100);
     }
-    return number ? row : 0;
+    return 0;
 }
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------------
@@ -285,7 +302,7 @@ static GR_NOINLINE uint64_t gr_priv_offset(uint64_t a, uint32_t what, int *outsi
     return offset;
 }
 
-uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what, uint64_t unmade) {
+uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     int outside;
     uint64_t offset = gr_priv_offset(a, what, &outside), line = offset >> GR_LINE_SHIFT,
              low = offset % GR_LINE;
@@ -296,72 +313,72 @@ uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what, uint64_t unmade) {
     Slot s;
     gr_priv_slot(&s);
     if (what & GR_AT_STORE) {
-        uint64_t row = gr_priv_make(&s, line, mine, unmade);
-        return row ? row + mine + low : 0;
+        uint64_t to = gr_priv_make(&s, line, copy, unmade);
+        return to ? to + low : 0;
     }
     uint32_t v = gr_load32(entry_of(&s, line));
-    if (is_row(v))
-        return row_at(&s, v) + (is_made(&s, row_at(&s, v), copy_number(mine)) ? mine : unmade) + low;
-    return offset < CONTROL.shared_bytes ? (uint64_t)unwritten + low : a;
+    if (is_row(v)) {
+        uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy));
+        return (number >= GR_COPY_FIRST ? copy_at(&s, number) : row_at(&s, v) + unmade) + low;
+    }
+    return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
 }
 
-// The row of an address in a private copy; 0: the address is none.
-GR_INLINE uint64_t row_of(const Slot *s, uint64_t at, uint64_t mine) {
-    return at - (s->rows + s->row_bytes) < s->capacity * s->row_bytes ? at / GR_LINE * GR_LINE - mine : 0;
+// The number of the private copy that has the address; 0: none.
+GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
+    uint64_t number = (at - s->copies) / GR_LINE;
+    return number - GR_COPY_FIRST < s->most_copies ? (uint32_t)number : 0;
 }
-GR_INLINE uint64_t offset_in(const Slot *s, uint64_t row, uint64_t at) {
-    return (uint64_t)head_of(s, row)->line * GR_LINE + at % GR_LINE;
+GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
+    return (uint64_t)head_of(row_at(s, mark_at(s, number)->row))->line * GR_LINE + at % GR_LINE;
 }
 
-GR_INLINE void touch(const Slot *s, uint64_t row, uint64_t at, uint64_t mine, uint32_t size, uint8_t how) {
+GR_INLINE void touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size, uint8_t how) {
+    uint64_t row = row_at(s, mark_at(s, number)->row), copy = copy_at(s, number);
     uint32_t low = at % GR_LINE;
     GR_ROLLED for (uint32_t word = low / 4; word <= (low + size - 1) / 4; word++) {
-        uint64_t to = touched_at(s, row, mine, word);
+        uint64_t to = touched_at(s, number, word);
         uint8_t was = byte_at(to);
         if (how == GR_UPDATED && was == GR_STORED) // what is done for all goes on from what the unit stored
-            put_word(row + ROW_UNION + 4 * word, word_at(row + mine + 4 * word));
+            put_word(row + ROW_UNION + 4 * word, word_at(copy + 4 * word));
         put_byte(to, was | how);
     }
 }
 
-void __gr_stored(uint64_t at, uint64_t mine, uint32_t size) {
+void __gr_stored(uint64_t at, uint32_t size) {
     Slot s;
     gr_priv_slot(&s);
-    uint64_t row = row_of(&s, at, mine);
-    if (row)
-        touch(&s, row, at, mine, size, GR_STORED);
+    uint32_t number = number_of(&s, at);
+    if (number)
+        touch(&s, number, at, size, GR_STORED);
 }
 
-uint32_t __gr_once(void) { return CONTROL.once; }
-
-void __gr_done(uint64_t stores, uint64_t mine) {
-    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy_number(mine),
-             stores);
+void __gr_done(uint64_t stores, uint32_t copy) {
+    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, stores);
 }
 
-uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) {
+uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size) {
     Slot s;
     gr_priv_slot(&s);
-    uint64_t row = row_of(&s, at, mine);
-    if (!row)
+    uint32_t number = number_of(&s, at);
+    if (!number)
         return 0;
-    touch(&s, row, at, mine, size, GR_UPDATED);
-    if (CONTROL.mode == GR_OF_BLOCKS)
-        pass = CONTROL.pass;
+    uint64_t row = row_at(&s, mark_at(&s, number)->row);
+    touch(&s, number, at, size, GR_UPDATED);
     return CONTROL.once ? row + ROW_BASE + at % GR_LINE : pass == 1 ? row + ROW_UNION + at % GR_LINE : 0;
 }
 
 // Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
 // is a race.
-uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
     uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
              equal = gr_match_any(lanes, value) & same;
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
-    uint64_t row = row_of(&s, at, mine);
-    if (!row) // local memory, by a generic address
+    uint32_t number = number_of(&s, at);
+    if (!number) // local memory, by a generic address
         return 1;
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
@@ -372,7 +389,7 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                                                   .size = what >> GR_AT_SIZE,
                                                   .same = equal == same,
                                                   .round = CONTROL.round,
-                                                  .offset = offset_in(&s, row, at),
+                                                  .offset = offset_of(&s, number, at),
                                                   .block = gr_priv_block_number(),
                                                   .sequence = sequence,
                                                   .bytes = what >> GR_AT_SIZE,
@@ -381,16 +398,17 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     return !(same >> lane >> 1);
 }
 
-uint64_t __gr_updates_all(uint64_t at, uint64_t mine) {
+uint64_t __gr_updates_all(uint64_t at) {
     Slot own, s = slot_of_control(&CONTROL, CONTROL.slots);
     if (!CONTROL.once)
         return 0;
     gr_priv_slot(&own);
-    uint64_t row = row_of(&own, at, mine);
-    if (!row || offset_in(&own, row, at) < CONTROL.shared_bytes)
+    uint32_t number = number_of(&own, at);
+    uint64_t offset = number ? offset_of(&own, number, at) : 0;
+    if (!number || offset < CONTROL.shared_bytes)
         return 0;
-    uint32_t number = gr_priv_row(&s, head_of(&own, row)->line);
-    return number ? row_at(&s, number) + at % GR_LINE : 0;
+    uint32_t row = gr_priv_row(&s, offset / GR_LINE);
+    return row ? row_at(&s, row) + at % GR_LINE : 0;
 }
 
 // A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
@@ -410,29 +428,28 @@ uint32_t __gr_gather(uint32_t ends) {
 }
 
 // In pass 2: whether the byte that the copy has there is what others wrote.
-static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t mine, uint64_t offset, uint32_t copy) {
+static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint32_t copy) {
     uint32_t v = gr_load32(entry_of(s, offset >> GR_LINE_SHIFT));
     uint64_t row = row_at(s, v), low = offset % GR_LINE;
-    if (!is_row(v) || !(gr_load32(&head_of(s, row)->flags) & ROW_MERGED))
+    if (!is_row(v) || !(gr_load32(&head_of(row)->flags) & ROW_MERGED))
         return 0; // nobody wrote in this line, and the union is not made
-    uint8_t owner = byte_at(touched_at(s, row, ROW_UNION, (uint32_t)low / 4)),
+    uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row, copy));
+    uint8_t owner = byte_at(row_touched_at(row, ROW_UNION, (uint32_t)low / 4)),
             all = byte_at(row + ROW_UNION + low);
     if (owner == OWNER_UPDATED)
         return 1;
     return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all &&
-           (!is_made(s, row, copy) || byte_at(row + mine + low) == all);
+           (number < GR_COPY_FIRST || byte_at(copy_at(s, number) + low) == all);
 }
 
-void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     int outside;
     uint64_t offset = gr_priv_offset(a, what, &outside);
-    uint32_t copy = copy_number(mine), size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
+    uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
     if (offset == ~UINT64_C(0) || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
         return;
-    if (CONTROL.mode == GR_OF_BLOCKS)
-        pass = CONTROL.pass;
     uint64_t found = offset;
     if (ask->kind == GR_ASK_WHO) {
         if (pass != 1 || ask->offset - offset >= size)
@@ -443,7 +460,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint64_
         Slot s;
         gr_priv_slot(&s);
         uint64_t end = offset + size;
-        while (found < end && !gr_priv_is_of_others(&s, mine, found, copy))
+        while (found < end && !gr_priv_is_of_others(&s, found, copy))
             found++;
         if (found == end)
             return;
@@ -472,8 +489,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint64_
     }
 }
 
-void __gr_differs(uint32_t region, uint64_t mine, uint32_t sequence) {
-    uint32_t copy = copy_number(mine);
+void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
     gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_READ,
                                               .region = region,
                                               .round = CONTROL.round,

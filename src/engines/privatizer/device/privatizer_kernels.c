@@ -60,7 +60,7 @@ KERNEL void __gr_commit(uint64_t control) {
                     continue;
                 uint64_t row = row_at(&s, v);
                 uint32_t now = word_at(row + ROW_BASE + 4 * k), own = bytes_of(now ^ was) & valid;
-                if (byte_at(touched_at(&s, row, ROW_BASE, k))) {
+                if (byte_at(row_touched_at(row, ROW_BASE, k))) {
                     updaters++;
                     updated = now;
                 } else {

@@ -17,9 +17,11 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *mine, *table, *rows, *row_bytes, *arena_base, *arena_bytes, *shared_bytes;
+    PtxReg *copy; // the number of the thread's private copy
+    PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
+        *shared_bytes;   // rows, copies: where number 0 would be
     PtxReg *arena_table; // where the table would be of an arena that begins at its first line
-    PtxReg *state;       // where in a row the state of the thread's copy is
+    PtxReg *number;      // where in a row the number of the thread's copy is
     PtxReg *unmade;      // where in a row the thread finds what its copy would hold
     PtxReg *unwritten;   // code for warps: a line of shared memory that nobody wrote
     PtxReg *left;        // rounds of loops that may still come

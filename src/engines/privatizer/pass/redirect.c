@@ -95,15 +95,14 @@ done:
 static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
     gr_status st = GR_OK;
     PtxReg *common = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
-                       common->name, kept->name, common->name, c->suffix, to->name, c->mine->name,
-                       c->pass->name, size));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u);",
+                       common->name, kept->name, common->name, c->suffix, to->name, c->pass->name, size));
     GR_TRY(put_copy_at(c, s, common, kept));
     if (!c->warps)
         return GR_OK;
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s);",
-                       all->name, kept->name, all->name, c->suffix, to->name, c->mine->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s);", all->name,
+                       kept->name, all->name, c->suffix, to->name));
     GR_TRY(put_copy_at(c, s, all, kept));
 done:
     return st;
@@ -159,9 +158,9 @@ static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32);
     GR_TRY(gr_code_put(
         c, s, NULL, 0,
-        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->mine->name,
-        c->pass->name, c->sequence->name, kept->name, last->name));
+        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
+        c->sequence->name, kept->name, last->name));
 done:
     return st;
 }
@@ -183,9 +182,9 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
     bool shared = (what & GR_AT_SPACE) == GR_AT_SHARED;
     PtxReg *to = gr_ptx_new_reg(f, PTX_B64), *offset = gr_ptx_new_reg(f, PTX_B64),
            *row = gr_ptx_new_reg(f, PTX_B64), *line = gr_ptx_new_reg(f, PTX_B64),
-           *number = gr_ptx_new_reg(f, PTX_B32), *state = gr_ptx_new_reg(f, PTX_B32),
+           *number = gr_ptx_new_reg(f, PTX_B32), *made = gr_ptx_new_reg(f, PTX_B32),
            *in = gr_ptx_new_reg(f, PTX_PRED), *has = gr_ptx_new_reg(f, PTX_PRED),
-           *made = gr_ptx_new_reg(f, PTX_PRED), *slow = gr_ptx_new_reg(f, PTX_PRED);
+           *is_made = gr_ptx_new_reg(f, PTX_PRED), *slow = gr_ptx_new_reg(f, PTX_PRED);
     *out = to;
     if (shared)
         GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.b64 %s, %s;", offset->name, at->name));
@@ -195,7 +194,7 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
                        g->combine, in->name, offset->name,
                        shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, number->name,
-                       GR_ROW_EDGE, state->name));
+                       GR_ROW_EDGE, made->name));
     GR_TRY(gr_code_put(
         c, copy, NULL, 0,
         "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];", line->name,
@@ -205,21 +204,22 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
                        "mad.wide.u32 %s, %s, %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u; add.u64 %s, "
                        "%s, %s; @%s ld.global.u32 %s, [%s];",
                        row->name, number->name, c->row_bytes->name, c->rows->name, number->name, number->name,
-                       has->name, number->name, GR_ROW_EDGE - 1, line->name, row->name, c->state->name,
-                       has->name, state->name, line->name));
-    GR_TRY(gr_code_put(c, copy, NULL, 0, "setp.eq.u32 %s, %s, %d; and.b64 %s, %s, %u; add.u64 %s, %s, %s;",
-                       made->name, state->name, GR_COPY_MADE, offset->name, shared ? at->name : offset->name,
-                       (unsigned)GR_LINE - 1, row->name, row->name, offset->name));
+                       has->name, number->name, GR_ROW_EDGE - 1, line->name, row->name, c->number->name,
+                       has->name, made->name, line->name));
+    GR_TRY(gr_code_put(
+        c, copy, NULL, 0, "setp.ge.u32 %s, %s, %d; and.b64 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s;",
+        is_made->name, made->name, GR_COPY_FIRST, offset->name, shared ? at->name : offset->name,
+        (unsigned)GR_LINE - 1, to->name, made->name, (unsigned)GR_LINE, c->copies->name));
     if (what & GR_AT_STORE) {
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, row->name,
-                           c->mine->name, slow->name, made->name));
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, to->name,
+                           offset->name, slow->name, is_made->name));
     } else { // number: less one, so that none is the largest
         GR_TRY(gr_code_put(c, copy, NULL, 0,
-                           "selp.b64 %s, %s, %s, %s; add.u64 %s, %s, %s; setp.ge.u32 %s, %s, %u; "
-                           "setp.ne.and.u32 %s, %s, 0xffffffff, %s;",
-                           to->name, c->mine->name, c->unmade->name, made->name, to->name, row->name,
-                           to->name, slow->name, number->name, GR_ROW_EDGE - 1, slow->name, number->name,
-                           slow->name));
+                           "add.u64 %s, %s, %s; selp.b64 %s, %s, %s, %s; add.u64 %s, %s, %s; setp.ge.u32 %s, "
+                           "%s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;",
+                           row->name, row->name, c->unmade->name, to->name, to->name, row->name,
+                           is_made->name, to->name, to->name, offset->name, slow->name, number->name,
+                           GR_ROW_EDGE - 1, slow->name, number->name, slow->name));
         if (shared)
             GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s add.u64 %s, %s, %s;", has->name, to->name,
                                c->unwritten->name, offset->name));
@@ -228,9 +228,9 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
     }
     if (n_ops > 1)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
-                           state->name, slow->name, slow->name, state->name, g->operand));
+                           made->name, slow->name, slow->name, made->name, g->operand));
     GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", slow->name, to->name,
-                       c->suffix, at->name, c->mine->name, what, c->unmade->name));
+                       c->suffix, at->name, c->copy->name, what, c->unmade->name));
 done:
     return st;
 }
@@ -255,7 +255,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
-                           to->name, g.alone, to->name, c->suffix, at->name, c->mine->name, what,
+                           to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
                            c->unmade->name));
     } else {
         GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
@@ -273,12 +273,12 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(put_hash(c, copy, at, kept, value));
     }
     if (c->updates && i->op == PTX_OP_ST)
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %s, %u);", kept->name, c->suffix,
-                           to->name, c->mine->name, site->size));
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %u);", kept->name, c->suffix,
+                           to->name, site->size));
     GR_TRY(gr_code_put(c, copy, NULL, 0,
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
-                       value ? value->name : "0", c->mine->name, c->pass->name, c->sequence->name));
+                       value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));

@@ -311,7 +311,7 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
-                       r->differs->name, c->suffix, r->start->name, c->mine->name, c->sequence->name,
+                       r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
                        "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; mov.u64 %s, 0; "
