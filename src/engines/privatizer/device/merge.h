@@ -46,10 +46,10 @@ typedef struct Lanes {
     uint32_t lane, lanes;
 } Lanes;
 
-GR_INLINE uint32_t word_at(uint64_t at) { return *(volatile GR_GLOBAL uint32_t *)at; }
-GR_INLINE void put_word(uint64_t at, uint32_t v) { *(volatile GR_GLOBAL uint32_t *)at = v; }
-GR_INLINE uint8_t byte_at(uint64_t at) { return *(volatile GR_GLOBAL uint8_t *)at; }
-GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(volatile GR_GLOBAL uint8_t *)at = v; }
+GR_INLINE uint32_t word_at(uint64_t at) { return *(GR_GLOBAL uint32_t *)at; }
+GR_INLINE void put_word(uint64_t at, uint32_t v) { *(GR_GLOBAL uint32_t *)at = v; }
+GR_INLINE uint8_t byte_at(uint64_t at) { return *(GR_GLOBAL uint8_t *)at; }
+GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(GR_GLOBAL uint8_t *)at = v; }
 GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
 GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
     return (GR_GLOBAL uint32_t *)s->table + line;
@@ -74,27 +74,44 @@ GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
     return row + GR_ROW_TOUCHED + part / 4 + word;
 }
 
-// The private copies of a row that were made, by number of the unit's copy. All lanes together.
-typedef struct Made {
-    uint32_t next, bits;
-    uint32_t k, number; // the copy's, and its number
-} Made;
-
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
 
-GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, Made *m) {
+// The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
+// warp waits for memory once for all of them.
+enum { AT_A_TIME = 8 };
+typedef struct Made {
+    uint32_t next, bits, numbers; // numbers: of the lane's
+    uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];
+} Made;
+
+GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, Made *m) {
     GR_ROLLED while (!m->bits) {
         uint32_t k = m->next + l->lane;
         if (m->next >= s->n)
             return 0;
-        m->bits = gr_ballot(members_of(l), k < s->n && word_at(number_at(row, k)) >= GR_COPY_FIRST);
+        m->numbers = k < s->n ? word_at(number_at(row, k)) : 0;
+        m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
         m->next += l->lanes;
     }
-    m->k = m->next - l->lanes + (uint32_t)__builtin_ctz(m->bits);
-    m->number = word_at(number_at(row, m->k));
-    m->bits &= m->bits - 1;
+    m->n = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < AT_A_TIME; i++) {
+        if (!m->bits)
+            continue;
+        uint32_t j = (uint32_t)__builtin_ctz(m->bits);
+        m->bits &= m->bits - 1;
+        m->k[i] = m->next - l->lanes + j;
+        m->number[i] = gr_shuffle32(members_of(l), m->numbers, j);
+        m->word[i] = word_at(copy_at(s, m->number[i]) + 4 * word);
+        m->n = i + 1;
+    }
     return 1;
 }
+
+// All of them.
+#define EACH_MADE(m, i, ...)                                                                                 \
+    for (Made m = {0}; next_made(s, row, l, word, &m);)                                                      \
+    _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
 // Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
 // updated it. 0: none.
@@ -154,17 +171,57 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
                                          .copies = (uint64_t)1 << one % 64 | (uint64_t)1 << other % 64});
 }
 
-// One word behind pass 1. Gives whether two copies changed the same byte, or one stored to a word that another one updated.
+// Which copies changed the same bytes.
+static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), changed = 0, last = 0;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint32_t own = bytes_of(word_at(copy_at(s, number) + 4 * word) ^ was);
+        if (own & changed)
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed);
+        changed |= own;
+        last = own ? k : last;
+    }
+}
+
+// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte.
 GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0;
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        twice |= own & changed;
+        changed |= own;
+        all = (all & ~own) | (m.word[i] & own);
+        owner = !own ? owner : owner ? OWNER_MANY : owner_of(m.k[i]);
+    })
+    if (twice)
+        gr_priv_tell_writes(s, row, word, offset);
+    put_word(row + ROW_UNION + 4 * word, all);
+    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        if (all != was)
+            put_word(copy_at(s, m.number[i]) + 4 * word, (all & ~own) | (was & own));
+    })
+    return twice != 0;
+}
+
+// Likewise, of a line that one updated: gives as well whether a copy stored to a word that another one updated.
+static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64_t offset, uint32_t word) {
     uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
     uint32_t was = word_at(base), common = word_at(united), all = was, changed = 0, twice = 0, owner = 0;
     uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
              last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
-    for (Made m = {0}; next_made(s, row, l, &m);) {
-        uint64_t copy = copy_at(s, m.number) + 4 * word;
-        uint32_t k = m.k, now = word_at(copy), own = bytes_of(now ^ was),
-                 touched = byte_at(touched_at(s, m.number, word));
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint64_t copy = copy_at(s, number) + 4 * word;
+        uint32_t now = word_at(copy), own = bytes_of(now ^ was),
+                 touched = byte_at(touched_at(s, number, word));
         int updates = touched & GR_UPDATED, plain = touched & GR_STORED || (own && !updates);
         if (updates)
             owner = OWNER_UPDATED;
@@ -198,48 +255,60 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
     uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
-    for (Made m = {0}; next_made(s, row, l, &m);) {
-        uint64_t copy = copy_at(s, m.number) + 4 * word;
-        uint32_t now = word_at(copy), own = bytes_of(now ^ was);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint64_t copy = copy_at(s, number) + 4 * word;
+        uint32_t own = bytes_of(word_at(copy) ^ was);
         // Of an update another one is what this copy finds: one of the orders in which they may come.
         if (updaters)
             put_word(copy, copy != updater[0] ? all : other);
-        else if (all != was)
+        else
             put_word(copy, (all & ~own) | (was & own));
     }
     return twice != 0;
 }
 
-// One word behind pass 2. `told`: two copies wrote in its line, which was reported.
-GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
-                          int told) {
-    uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
-    uint32_t all = word_at(united), updaters = 0, differ = 0, reader = 0;
+// Behind pass 2, which copies are not what they have to be, of a word that no atomic operation updated.
+static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k)),
+                 now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
+        if (now != all)
+            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all));
+    }
+}
+
+// What the word is behind pass 2, if atomic operations updated it; they are not compared. False: none did.
+static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_t word, uint32_t *all) {
+    uint32_t updaters = 0;
     uint64_t updater = 0;
-    for (Made m = {0}; next_made(s, row, l, &m);) {
-        uint32_t now = word_at(copy_at(s, m.number) + 4 * word);
-        if (byte_at(touched_at(s, m.number, word)) & GR_UPDATED) {
-            updaters++;
-            updater = copy_at(s, m.number) + 4 * word;
-        }
-        reader = now != all ? m.k : reader;
-        differ += now != all;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST || !(byte_at(touched_at(s, number, word)) & GR_UPDATED))
+            continue;
+        updaters++;
+        updater = copy_at(s, number) + 4 * word;
     }
     if (updaters)
-        all = word_at(updaters == 1 ? updater : base);
-    else if (differ == 1 && !told)
-        gr_priv_report(s, GR_FOUND_READ, reader, reader, offset,
-                       bytes_of(word_at(copy_at(s, word_at(number_at(row, reader))) + 4 * word) ^ all));
-    int several = !updaters && differ > 1 && !told;
-    for (Made m = {0}; gr_ballot(members_of(l), several) && next_made(s, row, l, &m);) {
-        uint32_t now = word_at(copy_at(s, m.number) + 4 * word);
-        if (several && now != all)
-            gr_priv_report(s, GR_FOUND_READ, m.k, m.k, offset, bytes_of(now ^ all));
-    }
+        *all = word_at(updaters == 1 ? updater : row + ROW_BASE + 4 * word);
+    return updaters > 0;
+}
+
+// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line.
+GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
+                          int told, int updated) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word), differ = 0;
+    EACH_MADE(m, i, differ |= m.word[i] ^ all;)
+    updated = updated && gr_priv_updated_word(s, row, word, &all);
+    if (differ && !updated && !told)
+        gr_priv_tell_reads(s, row, word, offset);
     if (!s->commits)
         return;
-    put_word(base, all);
-    put_word(united, all);
+    put_word(row + ROW_BASE + 4 * word, all);
+    put_word(row + ROW_UNION + 4 * word, all);
     put_byte(row_touched_at(row, ROW_UNION, word), 0);
 }
 
@@ -247,15 +316,13 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
 GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word) {
     uint64_t base = row + ROW_BASE + 4 * word;
     uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
-    for (Made m = {0}; next_made(s, row, l, &m);) {
-        uint32_t now = word_at(copy_at(s, m.number) + 4 * word), own = bytes_of(now ^ was);
-        if (byte_at(touched_at(s, m.number, word)) & GR_UPDATED) {
-            updaters++;
-            updated = now;
-        } else {
-            all = (all & ~own) | (now & own);
-        }
-    }
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        int updates = byte_at(touched_at(s, m.number[i], word)) & GR_UPDATED;
+        updaters += updates != 0;
+        updated = updates ? m.word[i] : updated;
+        all = updates ? all : (all & ~own) | (m.word[i] & own);
+    })
     if (updaters) {
         all = updaters == 1 ? updated : was;
         put_byte(row_touched_at(row, ROW_BASE, word), GR_UPDATED);
@@ -263,7 +330,7 @@ GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t 
     put_word(base, all);
 }
 
-enum { ROW_LISTED = 1, ROW_MERGED = 2, ROW_TOLD = 4 };
+enum { ROW_LISTED = 1, ROW_MERGED = 2, ROW_TOLD = 4, ROW_UPDATED = 8 }; // UPDATED: by an atomic operation
 
 GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
@@ -273,16 +340,18 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
         uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
         if (s->once)
             merge_once(s, row, l, k);
-        else if (merges)
-            twice |= merge_word(s, row, l, offset, k);
+        else if (!merges)
+            check_word(s, row, l, offset, k, was & ROW_TOLD, was & ROW_UPDATED);
+        else if (was & ROW_UPDATED)
+            twice |= gr_priv_merge_updated(s, row, offset, k);
         else
-            check_word(s, row, l, offset, k, was & ROW_TOLD);
+            twice |= merge_word(s, row, l, offset, k);
     }
     int told = !gr_all(members_of(l), !twice);
     GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends; k += l->lanes) put_word(number_at(row, k), 0);
     if (l->lane)
         return;
-    head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (told ? ROW_TOLD : 0);
+    head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
     if (s->once)
         put_byte(s->changed + line, 1);
     else if (ends && !s->commits) // the slot is not used again

@@ -17,6 +17,8 @@ GR_SREG32(ntid_x, "ntid.x")
 GR_SREG32(ntid_y, "ntid.y")
 GR_SREG32(ntid_z, "ntid.z")
 GR_SREG32(nctaid_x, "nctaid.x")
+GR_SREG32(smid, "smid")
+GR_SREG32(nsmid, "nsmid")
 GR_SREG32(nctaid_y, "nctaid.y")
 
 static GR_NOINLINE uint64_t gr_priv_block_number(void) {
@@ -35,6 +37,14 @@ GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slo
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
+// Before units of the slot find what was written.
+GR_INLINE void publish(void) {
+    if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once)
+        __asm__ volatile("fence.acq_rel.cta;" ::: "memory");
+    else
+        fence();
+}
+
 static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }
 
 static GR_NOINLINE void gr_priv_take(uint64_t k) {
@@ -52,7 +62,9 @@ void __gr_enter(void) {
     GR_GLOBAL uint32_t *taken = (GR_GLOBAL uint32_t *)CONTROL.taken;
     if (gr_priv_thread_number())
         return;
-    uint64_t slots = CONTROL.slots, block = gr_priv_block_number(), k = block % slots;
+    uint64_t slots = CONTROL.slots, block = gr_priv_block_number(),
+             first = (uint64_t)smid() * (slots / (nsmid() ? nsmid() : 1)) % slots,
+             k = first; // a multiprocessor has its own, if it can be
     if (CONTROL.ask.kind && CONTROL.ask.block != block)
         return;
     if (CONTROL.once) { // there is one for each
@@ -61,7 +73,7 @@ void __gr_enter(void) {
     }
     while (gr_compare_swap(&taken[k], 0, 1)) {
         k = k + 1 == slots ? 0 : k + 1;
-        if (k != block % slots)
+        if (k != first)
             continue;
         if (gr_load32(
                 &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart)) // a block that gave up does not give it back
@@ -138,8 +150,8 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
 
 // ---- Rows ----------------------------------------------------------------------------------------------------------------
 
-GR_INLINE uint64_t long_at(uint64_t at) { return *(volatile GR_GLOBAL uint64_t *)at; }
-GR_INLINE void put_long(uint64_t at, uint64_t v) { *(volatile GR_GLOBAL uint64_t *)at = v; }
+GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
+GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
 
 static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t other, uint64_t from) {
     GR_ROLLED for (uint32_t k = 0; k < GR_LINE; k += 32) {
@@ -216,7 +228,7 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
                 break;
             }
             gr_priv_fill_row(s, row_at(s, k + 1), line, v);
-            fence();
+            publish();
             gr_store32(entry, k + 1);
             return k + 1;
         }
@@ -257,7 +269,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
     mark->row = row_number;
     mark->copy = k;
-    fence();
+    publish();
     return number;
 }
 
@@ -281,8 +293,14 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint32_t 
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------------
 
+// Whether the line is wholly memory of the program.
+static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
+    uint32_t v = gr_load32(entry_of(s, line));
+    return is_row(v) ? head_of(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
+}
+
 // The offset of what the access is to; ~0: of nothing that is private. *outside: it should be.
-static GR_NOINLINE uint64_t gr_priv_offset(uint64_t a, uint32_t what, int *outside) {
+static GR_NOINLINE uint64_t gr_priv_offset(const Slot *s, uint64_t a, uint32_t what, int *outside) {
     uint32_t space = what & GR_AT_SPACE;
     uint64_t offset = ~UINT64_C(0), in;
     *outside = 0;
@@ -294,7 +312,10 @@ static GR_NOINLINE uint64_t gr_priv_offset(uint64_t a, uint32_t what, int *outsi
         space = GR_AT_SHARED;
         a = in;
     }
-    if (space != GR_AT_SHARED)
+    if (space != GR_AT_SHARED && a - CONTROL.arena < CONTROL.arena_bytes &&
+        gr_priv_is_whole(s, (a - CONTROL.arena + CONTROL.shared_bytes) >> GR_LINE_SHIFT))
+        offset = a - CONTROL.arena + CONTROL.shared_bytes;
+    else if (space != GR_AT_SHARED)
         offset = gr_priv_offset_of(a, what >> GR_AT_SIZE);
     else if (a < CONTROL.shared_bytes)
         offset = a;
@@ -304,14 +325,14 @@ static GR_NOINLINE uint64_t gr_priv_offset(uint64_t a, uint32_t what, int *outsi
 
 uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     int outside;
-    uint64_t offset = gr_priv_offset(a, what, &outside), line = offset >> GR_LINE_SHIFT,
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = gr_priv_offset(&s, a, what, &outside), line = offset >> GR_LINE_SHIFT,
              low = offset % GR_LINE;
     if (outside)
         gr_priv_outside(a);
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
-    Slot s;
-    gr_priv_slot(&s);
     if (what & GR_AT_STORE) {
         uint64_t to = gr_priv_make(&s, line, copy, unmade);
         return to ? to + low : 0;
@@ -343,6 +364,9 @@ GR_INLINE void touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size,
             put_word(row + ROW_UNION + 4 * word, word_at(copy + 4 * word));
         put_byte(to, was | how);
     }
+    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    GR_ROLLED for (uint32_t was = gr_load32(flags); how == GR_UPDATED && !(was & ROW_UPDATED);) was =
+        gr_compare_swap(flags, was, was | ROW_UPDATED);
 }
 
 void __gr_stored(uint64_t at, uint32_t size) {
@@ -446,7 +470,9 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
     int outside;
-    uint64_t offset = gr_priv_offset(a, what, &outside);
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = gr_priv_offset(&s, a, what, &outside);
     uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
     if (offset == ~UINT64_C(0) || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
         return;
@@ -457,8 +483,6 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
     } else {
         if (pass != 2 || !(ask->copies >> copy % 64 & 1) || store)
             return;
-        Slot s;
-        gr_priv_slot(&s);
         uint64_t end = offset + size;
         while (found < end && !gr_priv_is_of_others(&s, found, copy))
             found++;
@@ -466,25 +490,26 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             return;
     }
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    GR_ROLLED for (uint32_t k = 0; k < GR_MOST_SEEN; k++) {
-        GR_GLOBAL GrPrivSeen *s = &log->seen[k];
-        uint32_t state = gr_compare_swap(&s->state, 0, 1);
+    GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
+        GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
+        uint32_t state = gr_compare_swap(&seen->state, 0, 1);
         if (state == 0) {
-            s->site = site;
-            s->copy = copy;
-            s->what = what;
-            s->offset = found;
-            s->value = value;
-            s->thread[0] = gr_tid_x();
-            s->thread[1] = gr_tid_y();
-            s->thread[2] = gr_tid_z();
-            s->block[0] = gr_ctaid_x();
-            s->block[1] = gr_ctaid_y();
-            s->block[2] = gr_ctaid_z();
-            gr_store32(&s->state, 2);
+            seen->site = site;
+            seen->copy = copy;
+            seen->what = what;
+            seen->offset = found;
+            seen->value = value;
+            seen->thread[0] = gr_tid_x();
+            seen->thread[1] = gr_tid_y();
+            seen->thread[2] = gr_tid_z();
+            seen->block[0] = gr_ctaid_x();
+            seen->block[1] = gr_ctaid_y();
+            seen->block[2] = gr_ctaid_z();
+            gr_store32(&seen->state, 2);
             return;
         }
-        if (gr_load32(&s->state) == 2 && s->site == site && (s->copy == copy || ask->kind == GR_ASK_READS))
+        if (gr_load32(&seen->state) == 2 && seen->site == site &&
+            (seen->copy == copy || ask->kind == GR_ASK_READS))
             return;
     }
 }
