@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/passes.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
+}
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
@@ -96,10 +104,9 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c) {
 }
 
 // The tables and extents, if the last launch had others.
-static CUresult prepare_tables(Passes *p, uint64_t slots) {
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
-    Memory *m = p->memory;
     CUstream stream = p->launch->stream;
     uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l);
     size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
@@ -116,6 +123,10 @@ static CUresult prepare_tables(Passes *p, uint64_t slots) {
     return rc;
 }
 
+static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
+    return &p->memory->of[plan->mode == GR_OF_WARPS];
+}
+
 // Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c, size_t *small) {
     const PrivatizerDriver *d = p->d;
@@ -125,7 +136,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
              sum_bytes = 2 * to->copies * sizeof(uint64_t);
     *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + lines_of(p);
-    CUresult rc = prepare_tables(p, slots);
+    struct Tables *tables = tables_of(p, to);
+    CUresult rc = prepare_tables(p, tables, slots);
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
@@ -141,14 +153,14 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .shared_bytes = l->shared_bytes,
                          .span = l->span,
                          .slot = m->small.at,
-                         .tables = m->tables.at,
+                         .tables = tables->tables.at,
                          .table_bytes = lines_of(p) * sizeof(uint32_t),
                          .lists = m->lists.at,
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
                          .copies = m->copies.at,
                          .marks = m->marks.at,
-                         .extents = m->extents.at,
+                         .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
                          .n_inside = l->n_inside,
                          .capacity = (uint32_t)to->room.rows,
@@ -176,8 +188,12 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        GrPrivLog *log) {
     GrPrivControl c, none = {.mode = GR_AS_IT_IS};
     size_t small;
+    double t0 = now_us();
     memset(log, 0, sizeof *log);
     CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
+    if (getenv("PTIME"))
+        p->d->wait(p->launch->stream);
+    double t1 = now_us();
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
@@ -190,8 +206,14 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     CUresult restored = set(p, &none);
     rc = rc == CUDA_SUCCESS ? restored : rc;
     rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
+    if (getenv("PTIME"))
+        fprintf(stderr,
+                "PT %s mode %d blocks %lu units %lu copies %lu slots %lu rounds %lu rows %lu/%lu full %u: "
+                "prepare %.0f run %.0f\n",
+                p->kernel, plan->mode, gr_passes_blocks(p->launch), plan->units, plan->copies, plan->slots,
+                plan->rounds, plan->room.rows, plan->room.copies, log->full, t1 - t0, now_us() - t1);
     if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
-        p->memory->n_clean = 0;
+        tables_of(p, plan)->n_clean = 0;
     return rc;
 }
 
@@ -222,7 +244,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
         rc = step(p, p->commit);
     if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same rows
         rc = p->d->wait(p->launch->stream);
-    p->memory->n_clean = 0;
+    tables_of(p, plan)->n_clean = 0;
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

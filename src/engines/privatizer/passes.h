@@ -7,9 +7,12 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, tables, lists, small, log, extents;
-    uint64_t layout;  // the number of the layout that `tables` and `extents` are for
-    uint64_t n_clean; // of `tables`: no line has a row
+    Buffer rows, copies, marks, lists, small, log;
+    struct Tables { // for blocks, and for warps, whose layouts have shared memory
+        Buffer tables, extents;
+        uint64_t layout;  // the number of the layout that they are for
+        uint64_t n_clean; // of `tables`: no line has a row
+    } of[2];
 } Memory;
 
 typedef struct Passes {

@@ -247,7 +247,8 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
 }
 
 static uint64_t size_of(const Memory *m) {
-    return m->rows.size + m->copies.size + m->marks.size + m->tables.size + m->lists.size;
+    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->of[0].tables.size +
+           m->of[1].tables.size;
 }
 
 // How many blocks of the launch a GPU runs at a time, at most.

@@ -134,10 +134,10 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed: those whose value is used, if there are such.
-static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f, GrPrivateArea *area,
-                           unsigned *n, bool *placed) {
-    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = f->copies};
+// Loads of what others had changed, by units of these copies: those whose value is used, if there are such.
+static CUresult find_reads_of(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t copies,
+                              GrPrivateArea *area, unsigned *n, bool *placed) {
+    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = copies};
     GrPrivLog log;
     CUresult rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
     for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)
@@ -146,9 +146,18 @@ static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f
             if (s->state == 2 && (s->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
                 rc = find_pairs(p, plan, f, s->offset, s, area, n, placed);
         }
+    return rc;
+}
+
+static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f, GrPrivateArea *area,
+                           unsigned *n, bool *placed) {
+    CUresult rc = find_reads_of(p, plan, f, f->copies, area, n, placed);
     // What it stored may have been what was there before: then others that stored there are seen like this.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
         rc = find_pairs(p, plan, f, f->offset, NULL, area, n, placed);
+    // A shuffle may have brought the value from another unit, which read it.
+    if (rc == CUDA_SUCCESS && !*placed)
+        rc = find_reads_of(p, plan, f, ~UINT64_C(0), area, n, placed);
     return rc;
 }
 

@@ -127,7 +127,7 @@ typedef struct GrPrivSeen {
 } GrPrivSeen;
 
 enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2 };
-enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 64 };
+enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 typedef struct GrPrivLog {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often

@@ -78,7 +78,7 @@ GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1
 
 // The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
 // warp waits for memory once for all of them.
-enum { AT_A_TIME = 8 };
+enum { AT_A_TIME = 4 };
 typedef struct Made {
     uint32_t next, bits, numbers; // numbers: of the lane's
     uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];

@@ -110,6 +110,8 @@ uint64_t __gr_slot(void) {
 uint32_t __gr_copy(void) {
     uint64_t unit =
         CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+    if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
+        return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
@@ -377,8 +379,14 @@ void __gr_stored(uint64_t at, uint32_t size) {
         touch(&s, number, at, size, GR_STORED);
 }
 
+// Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
 void __gr_done(uint64_t stores, uint32_t copy) {
-    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, stores);
+    uint32_t lanes = gr_active_mask(), first = (uint32_t)__builtin_ctz(lanes);
+    uint64_t sum = 0;
+    GR_ROLLED for (uint32_t left = lanes; left; left &= left - 1) sum +=
+        gr_shuffle64(lanes, stores, (uint32_t)__builtin_ctz(left));
+    if (gr_lane() == first)
+        gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, sum);
 }
 
 uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size) {
@@ -466,6 +474,9 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
            (number < GR_COPY_FIRST || byte_at(copy_at(s, number) + low) == all);
 }
 
+// So many units' accesses by one instruction are told: loads are all alike, stores may store different values.
+enum { SOME_LOADS = 3, SOME_STORES = 8 };
+
 void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
@@ -490,6 +501,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             return;
     }
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
+    uint32_t of_site = 0;
     GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
         GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
         uint32_t state = gr_compare_swap(&seen->state, 0, 1);
@@ -508,8 +520,10 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             gr_store32(&seen->state, 2);
             return;
         }
-        if (gr_load32(&seen->state) == 2 && seen->site == site &&
-            (seen->copy == copy || ask->kind == GR_ASK_READS))
+        if (gr_load32(&seen->state) != 2 || seen->site != site)
+            continue;
+        of_site++;
+        if (seen->copy == copy || ask->kind == GR_ASK_READS || of_site == (store ? SOME_STORES : SOME_LOADS))
             return;
     }
 }
