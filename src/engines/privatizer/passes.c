@@ -48,15 +48,21 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
+// Of a block, or of the launch.
+static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
+}
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark));
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
 }
 
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -142,6 +148,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
@@ -160,6 +167,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .row_bytes = row_bytes,
                          .copies = m->copies.at,
                          .marks = m->marks.at,
+                         .notes = m->notes.at,
+                         .note_bytes = to->room.notes * sizeof(uint64_t),
                          .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
                          .n_inside = l->n_inside,

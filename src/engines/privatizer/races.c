@@ -21,10 +21,10 @@ static void put_side(GrPrivateSide *to, const GrPrivSeen *s) {
     memcpy(to->block, s->block, sizeof to->block);
 }
 
-// Of two units, at least one a store, and not both atomic.
+// Of two units, at least one a store, and not both strong.
 static bool races(const GrPrivSeen *one, const GrPrivSeen *other) {
     return one->copy != other->copy && (is_store(one) || is_store(other)) &&
-           !(one->what & other->what & GR_AT_ATOMIC);
+           !(one->what & other->what & GR_AT_STRONG);
 }
 
 static bool is_same_value(const GrPrivSeen *one, const GrPrivSeen *other) {
@@ -165,7 +165,8 @@ static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f
 static bool is_told(const GrPrivLog *log, unsigned k) {
     for (unsigned i = 0; i < k; i++)
         if (log->found[i].state == 2 && log->found[i].kind == log->found[k].kind &&
-            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round)
+            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round &&
+            log->found[i].part == log->found[k].part)
             return true;
     return false;
 }
