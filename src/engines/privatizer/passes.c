@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/passes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
@@ -197,12 +189,8 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        GrPrivLog *log) {
     GrPrivControl c, none = {.mode = GR_AS_IT_IS};
     size_t small;
-    double t0 = now_us();
     memset(log, 0, sizeof *log);
     CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
-    if (getenv("PTIME"))
-        p->d->wait(p->launch->stream);
-    double t1 = now_us();
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
@@ -215,12 +203,6 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     CUresult restored = set(p, &none);
     rc = rc == CUDA_SUCCESS ? restored : rc;
     rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
-    if (getenv("PTIME"))
-        fprintf(stderr,
-                "PT %s mode %d blocks %lu units %lu copies %lu slots %lu rounds %lu rows %lu/%lu full %u: "
-                "prepare %.0f run %.0f\n",
-                p->kernel, plan->mode, gr_passes_blocks(p->launch), plan->units, plan->copies, plan->slots,
-                plan->rounds, plan->room.rows, plan->room.copies, log->full, t1 - t0, now_us() - t1);
     if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
         tables_of(p, plan)->n_clean = 0;
     return rc;
