@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "campaign/folder.h"
+
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static gr_status make_folder(const char *path, gr_error *err) {
+    struct stat st;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return GR_OK;
+    return gr_fail(err, GR_ERR_ARGUMENT, "--state: cannot make the folder %s: %s", path, strerror(errno));
+}
+
+static gr_status join(char out[PATH_MAX], const char *folder, const char *name, gr_error *err) {
+    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    return n > 0 && n < PATH_MAX ? GR_OK
+                                 : gr_fail(err, GR_ERR_LIMIT, "--state: %s is too long a name", folder);
+}
+
+// A lock that ends with this process, and only with it: children do not inherit it.
+static gr_status take_lock(GrCampaignFolder *f, const char *name, gr_error *err) {
+    char path[PATH_MAX];
+    gr_status st = join(path, f->path, name, err);
+    if (st != GR_OK)
+        return st;
+    f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (f->lock < 0)
+        return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    if (flock(f->lock, LOCK_EX | LOCK_NB) == 0)
+        return GR_OK;
+    return errno == EWOULDBLOCK
+               ? gr_fail(err, GR_ERR_LIMIT, "another gpurace campaign is at work in %s", f->path)
+               : gr_fail(err, GR_ERR_IO, "cannot lock %s: %s", path, strerror(errno));
+}
+
+// Reports of children of a campaign that was killed.
+static void drop_leftovers(const char *runs) {
+    DIR *all = opendir(runs);
+    for (const struct dirent *d; all && (d = readdir(all));) {
+        size_t n = strlen(d->d_name);
+        if (!strncmp(d->d_name, "report-", 7) && n > 5 && !strcmp(d->d_name + n - 5, ".json"))
+            unlinkat(dirfd(all), d->d_name, 0);
+    }
+    if (all)
+        closedir(all);
+}
+
+gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCampaignFolder *f,
+                         gr_error *err) {
+    char name[PATH_MAX], results[64] = "campaign.sqlite", lock[64] = "campaign.lock";
+    gr_status st;
+    int n = snprintf(f->path, sizeof f->path, "%s", path);
+    if (n <= 0 || n >= PATH_MAX)
+        return gr_fail(err, GR_ERR_ARGUMENT, "--state needs the name of a folder");
+    GR_TRY(make_folder(f->path, err));
+    GR_TRY(join(f->runs, f->path, "runs", err));
+    GR_TRY(make_folder(f->runs, err));
+    if (shares) {
+        GR_TRY(join(name, f->path, "shares", err));
+        GR_TRY(make_folder(name, err));
+        snprintf(results, sizeof results, "shares/%llu-of-%llu.sqlite", (unsigned long long)share,
+                 (unsigned long long)shares);
+        snprintf(lock, sizeof lock, "shares/%llu-of-%llu.lock", (unsigned long long)share,
+                 (unsigned long long)shares);
+    }
+    GR_TRY(take_lock(f, lock, err));
+    GR_TRY(join(name, f->path, results, err));
+    GR_TRY(gr_store_open(name, &f->store, err));
+    if (!shares)
+        drop_leftovers(f->runs);
+done:
+    return st;
+}
+
+void gr_folder_close(GrCampaignFolder *f) {
+    gr_store_close(f->store);
+    if (f->lock >= 0)
+        close(f->lock);
+    *f = GR_NO_FOLDER;
+}
+
+// ---- Whose it is ---------------------------------------------------------------------------------------------------
+
+gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now, gr_error *err) {
+    const struct {
+        const char *key, *value, *what;
+    } parts[] = {{"tool", now->tool, "version of gpurace"},
+                 {"program", now->program, "program"},
+                 {"code", now->code, "program's file: it was built anew"},
+                 {"options", now->options, "options"}};
+    gr_status st = GR_OK;
+    Arena arena;
+    gr_arena_init(&arena);
+    for (size_t k = 0; st == GR_OK && k < sizeof parts / sizeof *parts; k++) {
+        const char *before;
+        st = gr_store_about(f->store, parts[k].key, parts[k].value, &arena, &before, err);
+        if (st == GR_OK && before && strcmp(before, parts[k].value) != 0)
+            st = gr_fail(err, GR_ERR_ARGUMENT,
+                         "%s holds a campaign with another %s (then `%s`, now `%s`); take another --state, "
+                         "or remove the folder",
+                         f->path, parts[k].what, before, parts[k].value);
+    }
+    gr_arena_free(&arena);
+    return st;
+}
+
+// ---- Shares --------------------------------------------------------------------------------------------------------
+
+static int is_share(const struct dirent *d) {
+    size_t n = strlen(d->d_name);
+    return n > 7 && !strcmp(d->d_name + n - 7, ".sqlite");
+}
+
+gr_status gr_folder_merge(GrCampaignFolder *f, uint64_t *shares, uint64_t *runs, gr_error *err) {
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct dirent **names = NULL;
+    gr_status st = join(folder, f->path, "shares", err);
+    int n = st == GR_OK ? scandir(folder, &names, is_share, alphasort) : 0;
+    *shares = *runs = 0;
+    for (int k = 0; k < n && st == GR_OK; k++) {
+        uint64_t added = 0;
+        gr_error why = {0};
+        st = join(path, folder, names[k]->d_name, err);
+        if (st == GR_OK)
+            st = gr_store_merge(f->store, path, &added, &why);
+        *shares += added > 0;
+        *runs += added;
+        if (st == GR_ERR_IO || st == GR_ERR_LIMIT) {
+            gr_log(LOG_WARN, "%s was left out, for now: %s", path, why.msg);
+            st = GR_OK;
+        } else if (st != GR_OK && err) {
+            *err = why;
+        }
+    }
+    for (int k = 0; k < n; k++)
+        free(names[k]);
+    free(names);
+    return st;
+}
