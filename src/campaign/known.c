@@ -53,6 +53,12 @@ static bool add_race(GrKnown *k, uint64_t number, const GrCampaignRace *race) {
             return false;
     }
     GrKnownRace *known = &k->races.data[at - 1];
+    if (strcmp(race->title, known->title) < 0) { // as the store has it
+        const char *title = gr_arena_strdup(&k->arena, race->title);
+        if (!title)
+            return false;
+        known->title = title;
+    }
     known->first = number < known->first ? number : known->first;
     known->runs++;
     known->count += race->count;
@@ -88,7 +94,6 @@ static gr_status load_run(void *user, const GrStoredRun *run, gr_error *err) {
     if (!number || (l->again && !strcmp(run->verdict, GR_CAMPAIGN_FAILED)))
         return GR_OK;
     end_run(k, number, run->verdict, run->status);
-    k->runs[number].id = run->id;
     return gr_map_put_u64(&k->numbers, (uint64_t)run->id, (void *)(uintptr_t)number) ? GR_OK : no_memory(err);
 }
 

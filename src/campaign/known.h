@@ -21,7 +21,6 @@ typedef struct GrKnownRun {
     GrRunState state;
     bool clean, races; // of the verdict; neither: inconclusive, or failed
     int status;
-    int64_t id; // in the store; 0: not read from there
     VEC(GrSighting) seen;
     VEC(const char *) reasons;
 } GrKnownRun;

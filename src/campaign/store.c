@@ -178,6 +178,10 @@ done:
 
 // ---- Adding --------------------------------------------------------------------------------------------------------
 
+// A race seen by two engines may have two titles. The one that is kept must not hang on which run ended first.
+#define ADD_RACE     "INSERT INTO race "
+#define BETTER_TITLE " ON CONFLICT DO UPDATE SET title = min(title, excluded.title)"
+
 // Runs that failed have no reasons that are kept apart, and no races.
 static const char replace_failed[] =
     "DELETE FROM run WHERE seed = ? AND input = ? AND engine = ? AND schedule = ? AND report IS NULL";
@@ -199,7 +203,7 @@ static gr_status add(GrStore *s, const GrCampaignRun *run, const GrCampaignOutco
             change(s, err, "INSERT INTO reason VALUES(?, ?, ?)", "iit", id, (int64_t)k, o->reasons.data[k]));
     for (size_t k = 0; k < o->races.len; k++) {
         const GrCampaignRace *r = &o->races.data[k];
-        GR_TRY(change(s, err, "INSERT OR IGNORE INTO race VALUES(?, ?)", "tt", r->id, r->title));
+        GR_TRY(change(s, err, ADD_RACE "VALUES(?, ?)" BETTER_TITLE, "tt", r->id, r->title));
         GR_TRY(change(
             s, err,
             "INSERT INTO seen VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
@@ -236,8 +240,8 @@ static const char merging[] =
     " SELECT seed, input, engine, schedule, verdict, status, seconds, report FROM other.run"
     " WHERE id IN (SELECT id FROM fresh) ORDER BY id;"
     "INSERT INTO reason SELECT m.id, x.nth, x.text FROM other.reason x JOIN fresh f ON f.id = x.run"
-    " JOIN other.run r ON r.id = x.run JOIN run m USING(seed, input, engine, schedule);"
-    "INSERT OR IGNORE INTO race SELECT id, title FROM other.race;"
+    " JOIN other.run r ON r.id = x.run JOIN run m USING(seed, input, engine, schedule);" ADD_RACE
+    "SELECT id, title FROM other.race WHERE true" BETTER_TITLE ";"
     "INSERT INTO seen SELECT m.id, x.race, x.count FROM other.seen x JOIN fresh f ON f.id = x.run"
     " JOIN other.run r ON r.id = x.run JOIN run m USING(seed, input, engine, schedule);";
 
@@ -339,12 +343,15 @@ gr_status gr_store_reasons(GrStore *s,
                     &(Telling){.reason = tell, .user = user}, err);
 }
 
-gr_status gr_store_report(GrStore *s, int64_t run, char **out, gr_error *err) {
+gr_status gr_store_report(GrStore *s, const GrCampaignRun *run, char **out, gr_error *err) {
     sqlite3_stmt *q = NULL;
     gr_status st;
     bool more;
     *out = NULL;
-    GR_TRY(query(s, &q, err, "SELECT report FROM run WHERE id = ? AND report IS NOT NULL", "i", run));
+    GR_TRY(query(s, &q, err,
+                 "SELECT report FROM run WHERE seed = ? AND input = ? AND engine = ? AND schedule = ? AND "
+                 "report IS NOT NULL",
+                 "ittt", (int64_t)run->seed, run->input->text, run->engine, run->schedule));
     GR_TRY(step(s, q, &more, err));
     if (more && !(*out = strdup(text_at(q, 0))))
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");

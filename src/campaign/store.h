@@ -74,6 +74,6 @@ gr_status gr_store_reasons(GrStore *s,
                            void *user, gr_error *err);
 
 // The report of a run, which the caller frees; NULL: it has none.
-gr_status gr_store_report(GrStore *s, int64_t run, char **out, gr_error *err);
+gr_status gr_store_report(GrStore *s, const GrCampaignRun *run, char **out, gr_error *err);
 
 #endif

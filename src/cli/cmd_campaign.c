@@ -13,8 +13,10 @@
 #include "cli/commands.h"
 #include "cli/program.h"
 #include "cli/progress.h"
+#include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
+#include "report/read_report.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -291,6 +293,55 @@ static gr_status write_growth(Campaign *c, gr_error *err) {
     return st;
 }
 
+static gr_status add_report(Campaign *c, uint64_t number, GrReport *r, gr_error *err) {
+    char *text = NULL, name[64];
+    snprintf(name, sizeof name, "the report of run %llu", (unsigned long long)number);
+    GrCampaignRun run = gr_plan_run(&c->plan, number);
+    gr_status st = gr_store_report(c->folder.store, &run, &text, err);
+    if (st == GR_OK && text)
+        st = gr_report_add_text(r, name, text, strlen(text), err);
+    free(text);
+    return st;
+}
+
+// What the runs did not say, because they left no report or never were.
+static gr_status add_what_is_missing(const Campaign *c, GrCampaignVerdict v, GrReport *r, gr_error *err) {
+    const GrKnown *k = &c->known;
+    gr_status st = GR_OK;
+    uint64_t open = k->plan->n - k->done - k->failed;
+    if (v != GR_CAMPAIGN_INCONCLUSIVE || r->verdict == GR_VERDICT_INCONCLUSIVE)
+        return GR_OK;
+    r->verdict = GR_VERDICT_INCONCLUSIVE;
+    if (k->failed)
+        st = gr_report_reason(r, "%llu run%s of the campaign left no report", (unsigned long long)k->failed,
+                              k->failed == 1 ? "" : "s");
+    if (st == GR_OK && open)
+        st = gr_report_reason(r, "%llu run%s of the campaign not done", (unsigned long long)open,
+                              open == 1 ? " was" : "s were");
+    return st == GR_OK ? st : gr_fail(err, st, "out of memory");
+}
+
+// The reports of all runs, as one.
+static gr_status write_merged(Campaign *c, GrCampaignVerdict v, gr_error *err) {
+    GrReport r;
+    char folder[PATH_MAX];
+    bool lost = false;
+    gr_status st = GR_OK;
+    gr_report_init(&r);
+    r.folder = getcwd(folder, sizeof folder);
+    r.max_reports = c->options.max_reports;
+    for (uint64_t n = 1; n <= c->plan.n; n++)
+        if (c->known.runs[n].state == GR_RUN_DONE)
+            GR_TRY(add_report(c, n, &r, err));
+    GR_TRY(add_what_is_missing(c, v, &r, err));
+    GR_TRY(gr_write_report(&r, &c->options, stderr, &lost, err));
+    if (lost)
+        st = gr_fail(err, GR_ERR_IO, "the report could not be written");
+done:
+    gr_report_free(&r);
+    return st;
+}
+
 static gr_status report(Campaign *c, int *status, gr_error *err) {
     const GrOptions *o = &c->options;
     GrCampaignEnd end = {.stop_after = c->work.stopped ? o->stop_after : 0, .partial = c->shares > 1};
@@ -302,12 +353,11 @@ static gr_status report(Campaign *c, int *status, gr_error *err) {
     *status = v == GR_CAMPAIGN_RACES                       ? (int)o->error_exitcode
               : v == GR_CAMPAIGN_INCONCLUSIVE && o->strict ? EXIT_INCONCLUSIVE
                                                            : gr_campaign_status(&c->known);
+    if (c->known.done)
+        GR_TRY(write_merged(c, v, err));
     GR_TRY(gr_campaign_summary(&c->known, &end, &text, err));
     gr_str_addf(&text, "  results   %s\n", c->folder.path);
-    if (o->output[0])
-        GR_TRY(gr_file_write(o->output, text.data, text.len, err));
-    else
-        fputs(text.data, stderr);
+    fputs(text.data, stderr);
 done:
     gr_str_free(&text);
     return st;

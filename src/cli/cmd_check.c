@@ -156,7 +156,7 @@ static int check(Check *c, gr_error *err) {
         GR_TRY(gr_report_reason(r, "there is no kernel in these files"));
     GR_TRY(gr_report_finish(r, err));
     reproduce(c, &again);
-    GR_TRY(gr_write_report(r, &c->options, &lost, err));
+    GR_TRY(gr_write_report(r, &c->options, stderr, &lost, err));
 done:;
     int status = st != GR_OK                                                  ? complain(EXIT_OURS, err)
                  : r->verdict == GR_VERDICT_RACES                             ? (int)c->options.error_exitcode

@@ -414,7 +414,7 @@ static bool report_in_full(void *user, int *status) {
     GR_TRY(st);
     bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
-    GR_TRY(gr_write_report(&report, &r->options, &lost, err));
+    GR_TRY(gr_write_report(&report, &r->options, stderr, &lost, err));
     *status = status_of(r, &report, lost);
     done = true;
 done:

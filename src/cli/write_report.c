@@ -5,18 +5,19 @@
 #include <string.h>
 
 static void tell_verdict(const GrOptions *o, const GrReport *report) {
+    uint64_t races = report->races.len + report->unlisted;
     fprintf(stderr, "gpurace: verdict: %s", gr_verdict_name(report->verdict));
-    if (report->races.len)
-        fprintf(stderr, " (%zu)", report->races.len);
+    if (races)
+        fprintf(stderr, " (%llu)", (unsigned long long)races);
     if (report->misuses.len)
-        fprintf(stderr, "%s synchronization misused in %zu place%s", report->races.len ? ", and" : ":",
+        fprintf(stderr, "%s synchronization misused in %zu place%s", races ? ", and" : ":",
                 report->misuses.len, report->misuses.len == 1 ? "" : "s");
     if (report->verdict == GR_VERDICT_CLEAN && report->sample[0])
         fprintf(stderr, " (%llu accesses were watched)", (unsigned long long)report->watched);
     fprintf(stderr, "; the report is in %s\n", o->output);
 }
 
-gr_status gr_write_report(const GrReport *report, const GrOptions *o, bool *lost, gr_error *err) {
+gr_status gr_write_report(const GrReport *report, const GrOptions *o, FILE *to, bool *lost, gr_error *err) {
     gr_status st = GR_OK;
     StrBuf out = {0};
     gr_error why = {0};
@@ -32,10 +33,10 @@ gr_status gr_write_report(const GrReport *report, const GrOptions *o, bool *lost
     if (o->output[0] && !*lost)
         tell_verdict(o, report);
     else
-        fputs(out.data, stderr);
+        fputs(out.data, to);
     if (*lost)
         fprintf(stderr, "gpurace: %s; the report is above\n", why.msg);
-    *lost |= fflush(stderr) || ferror(stderr);
+    *lost |= fflush(to) || ferror(to);
 done:
     gr_str_free(&out);
     return st;

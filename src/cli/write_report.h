@@ -6,7 +6,7 @@
 #include "options/options.h"
 #include "report/report.h"
 
-// A report that does not get to where it belongs goes to standard error. *lost: it is not where the user looks for it.
-gr_status gr_write_report(const GrReport *report, const GrOptions *o, bool *lost, gr_error *err);
+// Without --output it goes to `to`. A report that does not get to where it belongs goes there, too. *lost: it is not where the user looks for it.
+gr_status gr_write_report(const GrReport *report, const GrOptions *o, FILE *to, bool *lost, gr_error *err);
 
 #endif

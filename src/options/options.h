@@ -17,7 +17,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPT_RUN = 1, OPT_PTX = 2, OPT_COVERAGE = 4, OPT_CHECK = 8, OPT_CAMPAIGN = 256, OPT_REPRODUCE = 1024 };
+enum {
+    OPT_RUN = 1,
+    OPT_PTX = 2,
+    OPT_COVERAGE = 4,
+    OPT_CHECK = 8,
+    OPT_REPORT = 16,
+    OPT_CAMPAIGN = 256,
+    OPT_REPRODUCE = 1024
+};
 
 // What an option's effect hangs on: a bit for each row of applies.def.
 enum {

@@ -46,7 +46,7 @@ static int compare_spots(const Spot *a, const Spot *b) {
 }
 
 static Key key_of(const GrRace *r, size_t number) {
-    Key k = {.race = r, .number = number, .pair = r->watched ? r->watched : r->found.order ? r : r->witness};
+    Key k = {.race = r, .number = number, .pair = gr_race_pair(r)};
     const GrRace *p = k.pair ? k.pair : r;
     k.low = k.high = spot_of(p, &p->found.accesses[0]);
     if (k.pair)
@@ -153,20 +153,37 @@ static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
     return true;
 }
 
-// As they are shown, so that the report reads like the source.
+// Seen in two ways: 2; what another engine did not confirm, or a load whose value nobody used: 0.
+static int sureness(const GrRace *r) {
+    bool idle = false;
+    for (unsigned k = 0; k < r->found.n_accesses; k++)
+        idle |= r->found.accesses[k].discarded;
+    return idle || is_unconfirmed(r) ? 0 : r->watched || r->witness || r->met ? 2 : 1;
+}
+
+// As they are shown: among equals the report reads like the source.
 static int compare_shown(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
     const GrAccess *p = &x->found.accesses[0], *q = &y->found.accesses[0];
     const GrFrame *f = gr_access_frame(p, p->headline), *g = gr_access_frame(q, q->headline);
     int d;
-    if ((d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
-        (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->found.class, y->found.class)) ||
+    if ((d = sureness(y) - sureness(x)) || (d = compare_numbers(y->found.count, x->found.count)) ||
+        (d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
+        (d = gr_compare_sides(p, q)) || (d = gr_compare_texts(x->id, y->id)) ||
+        (d = compare_numbers(x->found.class, y->found.class)) ||
         (d = compare_numbers(x->found.seen_by, y->found.seen_by)) ||
         (d = gr_compare_texts(x->found.space, y->found.space)))
         return d;
     return x->found.n_accesses > 1 && y->found.n_accesses > 1
                ? gr_compare_sides(&x->found.accesses[1], &y->found.accesses[1])
                : 0;
+}
+
+void gr_report_order(GrReport *r) {
+    if (r->races.len)
+        qsort(r->races.data, r->races.len, sizeof *r->races.data, compare_shown);
+    if (r->misuses.len)
+        qsort(r->misuses.data, r->misuses.len, sizeof *r->misuses.data, compare_shown);
 }
 
 gr_status gr_report_group(GrReport *r, gr_error *err) {
@@ -186,7 +203,7 @@ gr_status gr_report_group(GrReport *r, gr_error *err) {
     if (ok && n) {
         memcpy(r->races.data, out, kept * sizeof *out);
         r->races.len = kept;
-        qsort(r->races.data, kept, sizeof *out, compare_shown);
+        gr_report_order(r);
     }
     free(keys);
     free(out);

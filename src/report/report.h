@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// report — what a run found and what its verdict is worth: built from a results file, written as text or JSON.
+// report — what a run found and what its verdict is worth: built from a results file, or read from a report as JSON (read_report.h);
+// written as text or JSON.
 //
 // The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the reasons
 // why a verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers, no
@@ -32,9 +33,31 @@ typedef struct GrMet {
     GrAccess first, other;
 } GrMet;
 
-// A race: one finding, or several of the same places that were merged.
+// A run of a program, or of an engine that needs no run, that a merged report is made of (merge.h).
+typedef struct GrRunOf {
+    const char *id; // of what it found: two runs that found the same are one
+    const char *tool, *engine, *evidence, *device, *reproduce;
+    uint64_t seed;
+    GrVerdict verdict;
+    uint64_t races; // and misuses, that its report counted
+} GrRunOf;
+
+// A run that saw a race, and how often.
+typedef struct GrSeenIn {
+    const GrRunOf *run;
+    uint64_t count;
+} GrSeenIn;
+
+// A race: one finding, or several of the same places that were merged. Or a misuse of synchronization, which has one side.
 typedef struct GrRace {
     GrFinding found;
+    // Names of the race that are equal over seeds, machines and builds of unchanged code (identity.c). `id` is made of the text of the lines
+    // where they can be read, so it stays when lines move; `line_id` of their numbers. Both are 16 hexadecimal digits, and "-2" and so on behind
+    // them where a report has several such.
+    const char *id, *line_id;
+    const GrSeenIn *
+        seen; // of a merged report: by the run's seed, then its id. What is shown of the race is of the first
+    uint32_t n_seen; // 0: the report is of one run
     uint64_t number; // in the order in which they were added
     // Of one that a value showed: the race that a watchpoint saw of the same place in the same execution, whose first access is
     // at that place and whose second is this one's other side. NULL: none.
@@ -47,6 +70,8 @@ typedef struct GrRace {
     bool judged;                  // by another engine, in the same execution:
     const struct GrRace *witness; // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;
+
+typedef VEC(GrRace) GrRaceVec;
 
 typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
@@ -98,13 +123,16 @@ typedef struct GrReport {
         uint64_t conflicts,
             met; // pairs of accesses that touched the same bytes; those that were seen to overlap
     } so_far;
-    const char *aim; // what the schedule was told to bring together (aim/aim.h); "": nothing
+    uint64_t aimed_at; // accesses at which the schedule made threads wait for others
+    const char *aim;   // what the schedule was told to bring together (aim/aim.h); NULL: nothing
     uint64_t seed;
     uint64_t max_reports;                // list at most so many races; 0: all
     uint64_t replays;                    // that looked for other sides
     bool poisoned;                       // --poison-writes: before each value its complement was stored
+    const char *tool;                    // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
+    bool owns_rules;                     // gr_report_free frees both
     // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
     struct GrSecondOpinion {
         const char *engine, *evidence;
@@ -112,8 +140,12 @@ typedef struct GrReport {
     GrSources *sources; // of excerpts
     // What was found.
     GrVerdict verdict;
-    VEC(GrRace) races;
-    VEC(GrFinding) misuses; // by kind and place
+    GrRaceVec races;
+    GrRaceVec misuses;         // by kind and place
+    uint64_t unlisted;         // races that a report which was read had counted only (--max-reports)
+    VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
+    const char *content;       // of a report that was read and is of one run: what its GrRunOf.id would be
+    VEC(GrClass) classes;      // of a report that was read: their numbers are its own (GR_CLASS_READ)
     // The coverage: of gr_report_build, or of a caller that knows better.
     bool ran; // a program was run, and should have used CUDA
     VEC(GrKernelCoverage) kernels;
@@ -133,6 +165,8 @@ typedef struct GrReport {
     uint64_t unended;    // processes that did not end in an orderly way
     uint64_t unfinished; // launches that had not finished when the program ended
 } GrReport;
+
+enum { GR_CLASS_READ = 1 << 24 }; // the first number of classes that a report brought with it
 
 void gr_report_init(GrReport *r);
 void gr_report_free(GrReport *r);

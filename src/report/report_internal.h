@@ -28,9 +28,20 @@ static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
     return k ? &a->inlined[k - 1] : &a->at;
 }
 
+// The race that has both sides of this one: itself, or what was seen of it in another way. NULL: one side only is known.
+static inline const GrRace *gr_race_pair(const GrRace *r) {
+    return r->watched ? r->watched : r->found.order ? r : r->witness;
+}
+
 // Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);
 int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""
+
+// Puts races in the order in which they are told: the surest first, then those that came most often, then as the source has them.
+void gr_report_order(GrReport *r);
+
+// Names races and misuses (identity.c).
+gr_status gr_report_identify(GrReport *r, gr_error *err);
 
 // Races between the same lines of the user's become one (group.c).
 gr_status gr_report_group(GrReport *r, gr_error *err);

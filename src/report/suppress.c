@@ -42,6 +42,7 @@ static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint
     text[len] = 0;
     GrRule rule = {.kind = (GrRuleKind)kind,
                    .text = text,
+                   .path = s->path,
                    .pattern = text + (colon + 1 - line),
                    .why = why,
                    .line = number};
@@ -199,9 +200,6 @@ static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
     return false;
 }
 
-// A misuse of synchronization as rules see it: a race that has one side.
-static GrRace as_race(const GrFinding *m) { return (GrRace){.found = *m}; }
-
 // What was hidden has been counted with others: those go by their own counts now.
 static void part_tallies(GrReport *r, const Map *hidden) {
     for (size_t i = 0; i < r->races.len && hidden->len; i++)
@@ -217,8 +215,7 @@ static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
         else if (r->races.data[i].found.tally)
             (void)gr_map_put_u64(hidden, r->races.data[i].found.tally, s);
     for (size_t i = 0; i < r->misuses.len; i++) {
-        GrRace seen = as_race(&r->misuses.data[i]);
-        if (!hide(s, &seen, &r->arena))
+        if (!hide(s, &r->misuses.data[i], &r->arena))
             r->misuses.data[misuses++] = r->misuses.data[i];
     }
     r->races.len = races;

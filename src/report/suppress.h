@@ -37,6 +37,7 @@ typedef struct GrRulePlace {
 typedef struct GrRule {
     GrRuleKind kind;
     const char *text;      // as it was written
+    const char *path;      // of the file that it stands in
     const char *pattern;   // behind the colon
     GrRulePlace places[2]; // of a PAIR
     const char *why;       // the comment in front of it, its first line; NULL: none

@@ -19,6 +19,9 @@ void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *
 // "WHAT (x,y,z)".
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
 
+// Of a merged report: which runs saw the race.
+void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
+
 // The i-th race of the report. Names are demangled in `arena`.
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out);
 

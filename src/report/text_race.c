@@ -285,6 +285,12 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
     add_pair(r, w, arena, out);
 }
 
+void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->n_seen)
+        gr_str_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n", race->n_seen,
+                    r->runs.len, (unsigned long long)race->seen[0].run->seed, race->seen[0].run->reproduce);
+}
+
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
     const GrAccess *a = &shown->found.accesses[0];
@@ -308,6 +314,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     if (race->watched)
         add_values(r, race, out);
     add_kernels(race, arena, out);
+    gr_text_runs(r, race, out);
     if (race->found.detail) {
         gr_str_addf(out, "    %s: %s\n    evidence: %s (engine %s)\n",
                     race->found.launch ? "outcome" : "with", race->found.detail,
