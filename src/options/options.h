@@ -17,7 +17,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPT_RUN = 1, OPT_PTX = 2, OPT_COVERAGE = 4, OPT_CHECK = 8, OPT_REPORT = 16, OPT_REPRODUCE = 1024 };
+enum {
+    OPT_RUN = 1,
+    OPT_PTX = 2,
+    OPT_COVERAGE = 4,
+    OPT_CHECK = 8,
+    OPT_REPORT = 16,
+    OPT_DIFF = 32,
+    OPT_REPRODUCE = 1024
+};
 
 // What an option's effect hangs on: a bit for each row of applies.def.
 enum {
@@ -29,7 +37,7 @@ enum {
 #undef APPLIES
 };
 
-typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
+typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
@@ -54,7 +62,15 @@ typedef struct GrOptions {
 #include "options/options.def"
 #undef OPTION
 } GrOptions;
-typedef enum GrOptType { OPT_TEXT, OPT_REGEX, OPT_CHOICE, OPT_NUMBER, OPT_YESNO, OPT_FLAG } GrOptType;
+typedef enum GrOptType {
+    OPT_TEXT,
+    OPT_REGEX,
+    OPT_CHOICE,
+    OPT_WORDS,
+    OPT_NUMBER,
+    OPT_YESNO,
+    OPT_FLAG
+} GrOptType;
 
 typedef struct GrOptRow {
     const char *name, *deflt, *arg, *help;
