@@ -5,20 +5,20 @@
 // first run that did not end with 0. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
 // command goes on.
 #include "campaign/folder.h"
-#include "campaign/growth.h"
 #include "campaign/known.h"
 #include "campaign/plan.h"
-#include "campaign/summary.h"
 #include "campaign/work.h"
+#include "cli/baseline_file.h"
+#include "cli/campaign_report.h"
 #include "cli/commands.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
 #include "options/options.h"
-#include "report/read_report.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_INCONCLUSIVE = 67 };
+enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
 
 static void print_help(void) {
     fputs(
@@ -52,6 +52,7 @@ typedef struct Campaign {
     GrCampaignFolder folder;
     GrKnown known;
     GrCampaignWork work;
+    GrBaselineFile baseline;
     StrBuf run_options, again, arguments; // texts for runs, and of the identity
     char self[PATH_MAX], program[PATH_MAX], code[24];
     uint64_t share, shares;
@@ -144,6 +145,19 @@ static gr_status check_options(const Campaign *c, gr_error *err) {
     return GR_OK;
 }
 
+// Before anything runs: a report that cannot be written should not cost a campaign.
+static gr_status check_output(const GrOptions *o, gr_error *err) {
+    char folder[PATH_MAX];
+    gr_status st = gr_write_report_check(o, err);
+    if (st != GR_OK || !o->output[0] || gr_write_report_several(o))
+        return st;
+    snprintf(folder, sizeof folder, "%s", o->output);
+    const char *where = access(o->output, F_OK) ? dirname(folder) : o->output;
+    return access(where, W_OK)
+               ? gr_fail(err, GR_ERR_ARGUMENT, "--output: cannot write %s: %s", o->output, strerror(errno))
+               : GR_OK;
+}
+
 // What runs get, and what must be the same when the campaign goes on. What is of the campaign's own report stays here.
 static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     GrOptions o = c->options, defaults;
@@ -151,6 +165,7 @@ static gr_status make_texts(Campaign *c, char **program, gr_error *err) {
     if (st != GR_OK)
         return st;
     o.format = defaults.format;
+    o.baseline = defaults.baseline;
     o.output = defaults.output;
     o.max_reports = defaults.max_reports;
     o.strict = defaults.strict;
@@ -279,90 +294,6 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
     return st;
 }
 
-// ---- The report ----------------------------------------------------------------------------------------------------
-
-static gr_status write_growth(Campaign *c, gr_error *err) {
-    StrBuf path = {0}, svg = {0};
-    gr_str_addf(&path, "%s/growth.svg", c->folder.path);
-    gr_status st =
-        path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(&c->known, &svg, err);
-    if (st == GR_OK)
-        st = gr_file_write(path.data, svg.data, svg.len, err);
-    gr_str_free(&path);
-    gr_str_free(&svg);
-    return st;
-}
-
-static gr_status add_report(Campaign *c, uint64_t number, GrReport *r, gr_error *err) {
-    char *text = NULL, name[64];
-    snprintf(name, sizeof name, "the report of run %llu", (unsigned long long)number);
-    GrCampaignRun run = gr_plan_run(&c->plan, number);
-    gr_status st = gr_store_report(c->folder.store, &run, &text, err);
-    if (st == GR_OK && text)
-        st = gr_report_add_text(r, name, text, strlen(text), err);
-    free(text);
-    return st;
-}
-
-// What the runs did not say, because they left no report or never were.
-static gr_status add_what_is_missing(const Campaign *c, GrCampaignVerdict v, GrReport *r, gr_error *err) {
-    const GrKnown *k = &c->known;
-    gr_status st = GR_OK;
-    uint64_t open = k->plan->n - k->done - k->failed;
-    if (v != GR_CAMPAIGN_INCONCLUSIVE || r->verdict == GR_VERDICT_INCONCLUSIVE)
-        return GR_OK;
-    r->verdict = GR_VERDICT_INCONCLUSIVE;
-    if (k->failed)
-        st = gr_report_reason(r, "%llu run%s of the campaign left no report", (unsigned long long)k->failed,
-                              k->failed == 1 ? "" : "s");
-    if (st == GR_OK && open)
-        st = gr_report_reason(r, "%llu run%s of the campaign not done", (unsigned long long)open,
-                              open == 1 ? " was" : "s were");
-    return st == GR_OK ? st : gr_fail(err, st, "out of memory");
-}
-
-// The reports of all runs, as one.
-static gr_status write_merged(Campaign *c, GrCampaignVerdict v, gr_error *err) {
-    GrReport r;
-    char folder[PATH_MAX];
-    bool lost = false;
-    gr_status st = GR_OK;
-    gr_report_init(&r);
-    r.folder = getcwd(folder, sizeof folder);
-    r.max_reports = c->options.max_reports;
-    for (uint64_t n = 1; n <= c->plan.n; n++)
-        if (c->known.runs[n].state == GR_RUN_DONE)
-            GR_TRY(add_report(c, n, &r, err));
-    GR_TRY(add_what_is_missing(c, v, &r, err));
-    GR_TRY(gr_write_report(&r, &c->options, stderr, &lost, err));
-    if (lost)
-        st = gr_fail(err, GR_ERR_IO, "the report could not be written");
-done:
-    gr_report_free(&r);
-    return st;
-}
-
-static gr_status report(Campaign *c, int *status, gr_error *err) {
-    const GrOptions *o = &c->options;
-    GrCampaignEnd end = {.stop_after = c->work.stopped ? o->stop_after : 0, .partial = c->shares > 1};
-    StrBuf text = {0};
-    gr_status st;
-    if (!c->shares)
-        GR_TRY(write_growth(c, err));
-    GrCampaignVerdict v = gr_campaign_verdict(&c->known, &end);
-    *status = v == GR_CAMPAIGN_RACES                       ? (int)o->error_exitcode
-              : v == GR_CAMPAIGN_INCONCLUSIVE && o->strict ? EXIT_INCONCLUSIVE
-                                                           : gr_campaign_status(&c->known);
-    if (c->known.done)
-        GR_TRY(write_merged(c, v, err));
-    GR_TRY(gr_campaign_summary(&c->known, &end, &text, err));
-    gr_str_addf(&text, "  results   %s\n", c->folder.path);
-    fputs(text.data, stderr);
-done:
-    gr_str_free(&text);
-    return st;
-}
-
 // ---- The command ---------------------------------------------------------------------------------------------------
 
 // The log of a run that could not be done is what the user has to see.
@@ -394,6 +325,8 @@ static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help
     GR_TRY(read_share(c, err));
     GR_TRY(check_options(c, err));
     GR_TRY(make_plan(c, err));
+    GR_TRY(check_output(&c->options, err));
+    GR_TRY(gr_baseline_open(&c->baseline, c->options.baseline, err));
     GR_TRY(gr_program_find(argv[*rest], c->program, err));
 done:
     return st;
@@ -418,7 +351,14 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
     GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge, err));
     if (!c->options.merge)
         GR_TRY(do_runs(c, program, err));
-    GR_TRY(report(c, status, err));
+    GrCampaignReport report = {
+        .options = &c->options,
+        .plan = &c->plan,
+        .known = &c->known,
+        .folder = &c->folder,
+        .baseline = &c->baseline,
+        .end = {.stop_after = c->work.stopped ? c->options.stop_after : 0, .partial = c->shares > 1}};
+    GR_TRY(gr_campaign_report(&report, status, err));
     if (c->work.signal) {
         fprintf(stderr, "gpurace: ended by signal %d (%s); the same command goes on\n", c->work.signal,
                 strsignal(c->work.signal));
@@ -441,6 +381,7 @@ int gr_cmd_campaign(int argc, char **argv) {
         print_help(), status = 0;
     else if (go(&c, argv + rest, &status, &err) != GR_OK)
         status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : EXIT_OURS, &err);
+    gr_baseline_close(&c.baseline);
     gr_known_free(&c.known);
     gr_folder_close(&c.folder);
     gr_plan_free(&c.plan);

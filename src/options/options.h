@@ -23,7 +23,8 @@ enum {
     OPT_COVERAGE = 4,
     OPT_CHECK = 8,
     OPT_REPORT = 16,
-    OPT_CAMPAIGN = 256,
+    OPT_DIFF = 32,
+    OPT_CAMPAIGN = 64,
     OPT_REPRODUCE = 1024
 };
 
@@ -37,7 +38,7 @@ enum {
 #undef APPLIES
 };
 
-typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE;
+typedef const char *GrOpt_TEXT, *GrOpt_REGEX, *GrOpt_CHOICE, *GrOpt_WORDS;
 typedef uint64_t GrOpt_NUMBER;
 typedef bool GrOpt_YESNO, GrOpt_FLAG;
 
@@ -62,7 +63,15 @@ typedef struct GrOptions {
 #include "options/options.def"
 #undef OPTION
 } GrOptions;
-typedef enum GrOptType { OPT_TEXT, OPT_REGEX, OPT_CHOICE, OPT_NUMBER, OPT_YESNO, OPT_FLAG } GrOptType;
+typedef enum GrOptType {
+    OPT_TEXT,
+    OPT_REGEX,
+    OPT_CHOICE,
+    OPT_WORDS,
+    OPT_NUMBER,
+    OPT_YESNO,
+    OPT_FLAG
+} GrOptType;
 
 typedef struct GrOptRow {
     const char *name, *deflt, *arg, *help;

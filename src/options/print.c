@@ -54,8 +54,8 @@ static const char *const where[] = {
 };
 
 static void add_row(const GrOptTable *t, const GrOptRow *r, unsigned in, StrBuf *out) {
-    static const char *const commands[] = {"run",   "ptx",    "coverage",
-                                           "check", "report", [8] = "campaign"}; // OPT_RUN and so on
+    static const char *const commands[] = {"run",    "ptx",  "coverage", "check",
+                                           "report", "diff", "campaign"}; // OPT_RUN and so on
     uint64_t lowest, highest;
     gr_str_addf(out, "| `--%s` | ", r->name);
     for (const char *p = r->arg; *p; p++)

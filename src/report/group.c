@@ -167,10 +167,10 @@ static int compare_shown(const void *a, const void *b) {
     const GrAccess *p = &x->found.accesses[0], *q = &y->found.accesses[0];
     const GrFrame *f = gr_access_frame(p, p->headline), *g = gr_access_frame(q, q->headline);
     int d;
-    if ((d = sureness(y) - sureness(x)) || (d = compare_numbers(y->found.count, x->found.count)) ||
-        (d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
-        (d = gr_compare_sides(p, q)) || (d = gr_compare_texts(x->id, y->id)) ||
-        (d = compare_numbers(x->found.class, y->found.class)) ||
+    if ((d = x->known - y->known) || (d = sureness(y) - sureness(x)) ||
+        (d = compare_numbers(y->found.count, x->found.count)) || (d = gr_compare_texts(f->file, g->file)) ||
+        (d = compare_numbers(f->line, g->line)) || (d = gr_compare_sides(p, q)) ||
+        (d = gr_compare_texts(x->id, y->id)) || (d = compare_numbers(x->found.class, y->found.class)) ||
         (d = compare_numbers(x->found.seen_by, y->found.seen_by)) ||
         (d = gr_compare_texts(x->found.space, y->found.space)))
         return d;

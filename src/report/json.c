@@ -121,8 +121,8 @@ static json_t *kernel_names(const GrRace *race, Arena *arena) {
               : (json_decref(names), NULL);
 }
 
-// What it is called, and of a merged report which runs saw it.
-static bool add_names(json_t *o, const GrRace *race) {
+// What it is called, whether the baseline has it, and of a merged report which runs saw it.
+static bool add_names(const GrReport *r, json_t *o, const GrRace *race) {
     if (!race->id)
         return true; // a witness is part of a race, and has no name
     bool ok =
@@ -131,13 +131,15 @@ static bool add_names(json_t *o, const GrRace *race) {
     for (uint32_t k = 0; ok && runs && k < race->n_seen; k++)
         ok = json_array_append_new(runs, json_pack("{s:s,s:I}", "run", race->seen[k].run->id, "count",
                                                    (json_int_t)race->seen[k].count)) == 0;
+    if (ok && r->baseline.name)
+        ok = gr_json_set(o, "known", json_boolean(race->known));
     return ok && (!race->n_seen || gr_json_set(o, "seen_in", runs));
 }
 
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
     bool ok =
-        o && accesses && add_names(o, race) &&
+        o && accesses && add_names(r, o, race) &&
         gr_json_set(o, "class", gr_json_text(gr_report_class(r, race->found.class)->name)) &&
         gr_json_set(o, "meaning", gr_json_text(gr_report_class(r, race->found.class)->meaning)) &&
         gr_json_set(o, "engine", gr_json_text(race->found.engine ? race->found.engine : r->engine)) &&
@@ -314,7 +316,7 @@ static json_t *misuse_json(const GrReport *r, const GrRace *misuse, Arena *arena
     const GrClass *class = gr_report_class(r, m->class);
     json_t *o = frame_json(gr_access_frame(a, a->headline), arena);
     bool ok = o != NULL;
-    ok = ok && add_names(o, misuse) && gr_json_set(o, "class", gr_json_text(class->name)) &&
+    ok = ok && add_names(r, o, misuse) && gr_json_set(o, "class", gr_json_text(class->name)) &&
          gr_json_set(o, "meaning", gr_json_text(class->meaning)) &&
          gr_json_set(o, "engine", gr_json_text(m->engine ? m->engine : r->engine)) &&
          gr_json_set(o, "kernel", text_or_null(gr_demangle(m->kernel, arena))) &&
@@ -373,6 +375,11 @@ static bool add_rest(const GrReport *r, size_t listed, json_t *o) {
         ok = gr_json_set(o, "suppressions", suppressions_json(r));
     if (ok && r->poisoned)
         ok = gr_json_set(o, "poison_writes", json_true());
+    if (ok && r->baseline.name)
+        ok = gr_json_set(o, "baseline",
+                         json_pack("{s:o,s:I,s:I,s:I}", "file", gr_json_text(r->baseline.name), "new",
+                                   (json_int_t)r->baseline.fresh, "known", (json_int_t)r->baseline.known,
+                                   "gone", (json_int_t)r->baseline.gone));
     if (ok && r->runs.len)
         ok = gr_json_set(o, "runs", runs_json(r));
     if (ok && (!times || json_object_size(times)))

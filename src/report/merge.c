@@ -186,6 +186,15 @@ static void part(GrMerge *m) {
     mark_all(m, &r->misuses, mine);
 }
 
+// A merged report has no baseline until it is held against one.
+static void forget_baseline(GrReport *r) {
+    r->baseline.name = NULL;
+    for (size_t k = 0; k < r->races.len; k++)
+        r->races.data[k].known = false;
+    for (size_t k = 0; k < r->misuses.len; k++)
+        r->misuses.data[k].known = false;
+}
+
 static gr_status merge(GrReport *r, const GrReport *from, gr_error *err) {
     GrMerge merge = {.to = r}, *m = &merge;
     if (r->content && from->content && !strcmp(r->content, from->content))
@@ -211,6 +220,7 @@ static gr_status merge(GrReport *r, const GrReport *from, gr_error *err) {
     gr_intern_free(&m->texts);
     if (m->nomem)
         return no_memory(err);
+    forget_baseline(r);
     gr_report_order(r);
     return GR_OK;
 }

@@ -237,6 +237,7 @@ static void read_names(GrReader *x, const json_t *o, GrRace *race) {
     race->line_id = gr_read_text(x, o, "line_id");
     if (!race->id != !race->line_id)
         gr_read_wrong(x, "one of 'id' and 'line_id' is missing");
+    race->known = gr_read_flag(o, "known");
     race->n_sites = (uint32_t)gr_read_number(x, o, "instructions", UINT32_MAX);
 }
 

@@ -247,16 +247,18 @@ static void drop_names(json_t *races) {
     json_array_foreach(races, k, v) {
         json_object_del(v, "id");
         json_object_del(v, "line_id");
+        json_object_del(v, "known");
     }
 }
 
-// A hash of what the report says, not of how the file was written, nor of what depends on the machine's source files.
+// A hash of what the report says, not of how the file was written, nor of what depends on the machine's source files or another report.
 static void read_content(GrReader *x) {
     uint64_t most = x->report->max_reports;
     x->report->max_reports = 0;
     json_t *o = gr_json_report(x->report);
     x->report->max_reports = most;
     json_object_del(o, "sources");
+    json_object_del(o, "baseline");
     drop_names(json_object_get(o, "races"));
     drop_names(json_object_get(o, "misuses"));
     char *all = o ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -289,6 +291,13 @@ static void read_report(GrReader *x, const json_t *o) {
     read_coverage(x, coverage, times);
     read_rules(x, o);
     read_sources(x, o);
+    const json_t *baseline = gr_read_object(x, o, "baseline");
+    if (baseline) {
+        r->baseline.name = gr_read_needed(x, baseline, "file");
+        r->baseline.fresh = gr_read_number(x, baseline, "new", INT64_MAX);
+        r->baseline.known = gr_read_number(x, baseline, "known", INT64_MAX);
+        r->baseline.gone = gr_read_number(x, baseline, "gone", INT64_MAX);
+    }
     read_runs(x, o);
     gr_read_races(x, gr_read_list(x, o, "races"), "race", &r->races);
     gr_read_races(x, gr_read_list(x, o, "misuses"), "misuse", &r->misuses);

@@ -58,6 +58,7 @@ typedef struct GrRace {
     const GrSeenIn *
         seen; // of a merged report: by the run's seed, then its id. What is shown of the race is of the first
     uint32_t n_seen; // 0: the report is of one run
+    bool known;      // the baseline has it, too (baseline.h)
     uint64_t number; // in the order in which they were added
     // Of one that a value showed: the race that a watchpoint saw of the same place in the same execution, whose first access is
     // at that place and whose second is this one's other side. NULL: none.
@@ -145,7 +146,11 @@ typedef struct GrReport {
     uint64_t unlisted;         // races that a report which was read had counted only (--max-reports)
     VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
     const char *content;       // of a report that was read and is of one run: what its GrRunOf.id would be
-    VEC(GrClass) classes;      // of a report that was read: their numbers are its own (GR_CLASS_READ)
+    struct {
+        const char *name;            // of the file of --baseline, as the user calls it; NULL: there is none
+        uint64_t known, fresh, gone; // races and misuses: in both; here only; there only
+    } baseline;
+    VEC(GrClass) classes; // of a report that was read: their numbers are its own (GR_CLASS_READ)
     // The coverage: of gr_report_build, or of a caller that knows better.
     bool ran; // a program was run, and should have used CUDA
     VEC(GrKernelCoverage) kernels;
@@ -195,6 +200,11 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
 // A line for each race and misuse, and a verdict that is races or inconclusive, for when the full report failed: `why` ("killed by signal
 // 11"). Needs no memory. False when `out` cannot be written.
 bool gr_report_brief(const GrReport *r, const char *why, FILE *out);
+
+// The verdict and how many races there are, in a line without its end: "verdict: races (3)".
+void gr_report_verdict(const GrReport *r, StrBuf *out);
+// The same in words: "3 races: 1 new, 2 known".
+void gr_report_summary(const GrReport *r, StrBuf *out);
 
 const char *gr_verdict_name(GrVerdict v);
 // What a class is called ("lost update") and what it means; never NULL.

@@ -161,7 +161,7 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     add_suppressions(r, out);
 }
 
-static void add_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBuf *out) {
+void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBuf *out) {
     const GrFinding *m = &misuse->found;
     const GrAccess *a = &m->accesses[0];
     const GrClass *class = gr_report_class(r, m->class);
@@ -198,31 +198,46 @@ static void add_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, St
         m->count == 1 ? "" : ", each thread counted, the first as above", m->engine ? m->engine : r->engine);
 }
 
+// The races that the baseline has, a line each. `out` NULL: they are only counted.
+static size_t add_known(const GrReport *r, const GrRaceVec *races, bool misuses, Arena *arena, StrBuf *out) {
+    size_t n = 0;
+    for (size_t k = 0; k < races->len; k++) {
+        if (!races->data[k].known)
+            continue;
+        n++;
+        if (out) {
+            gr_str_add(out, "  ");
+            gr_text_line(r, &races->data[k], misuses, arena, out);
+        }
+    }
+    return n;
+}
+
 void gr_report_text(const GrReport *r, StrBuf *out) {
     Arena arena; // of demangled names
     gr_arena_init(&arena);
     size_t listed = 0, before = out->len;
-    for (; gr_report_lists(r, listed, out->len - before); listed++)
+    for (; gr_report_lists(r, listed, out->len - before) && !r->races.data[listed].known; listed++)
         gr_text_race(r, listed, &arena, out);
-    uint64_t races = r->races.len + r->unlisted;
-    if (listed < races)
+    uint64_t left = r->races.len - listed - add_known(r, &r->races, false, NULL, NULL) + r->unlisted;
+    if (left)
         gr_str_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
-                    (unsigned long long)(races - listed));
+                    (unsigned long long)left);
     for (size_t i = 0; i < r->misuses.len; i++)
-        add_misuse(r, &r->misuses.data[i], &arena, out);
-    gr_str_add(out, GR_TEXT_RULE);
-    gr_str_addf(out, "gpurace: verdict: %s", gr_verdict_name(r->verdict));
-    if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
-        gr_str_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
-                    (unsigned long long)gr_report_qualifying(r));
-    if (races)
-        gr_str_addf(out, " (%llu)", (unsigned long long)races);
-    if (r->misuses.len)
-        gr_str_addf(out, "%s synchronization misused in %zu place%s", races ? ", and" : ":", r->misuses.len,
-                    r->misuses.len == 1 ? "" : "s");
+        if (!r->misuses.data[i].known)
+            gr_text_misuse(r, &r->misuses.data[i], &arena, out);
+    if (r->baseline.known) {
+        gr_str_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
+        add_known(r, &r->races, false, &arena, out);
+        add_known(r, &r->misuses, true, &arena, out);
+    }
+    gr_str_add(out, GR_TEXT_RULE "gpurace: ");
+    gr_report_verdict(r, out);
     gr_str_addc(out, '\n');
     add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
     add_coverage(r, &arena, out);
-    gr_str_addf(out, "  again     %s\n", r->reproduce);
+    gr_str_addf(out, "  again     %s\ngpurace: ", r->reproduce);
+    gr_report_summary(r, out);
+    gr_str_addc(out, '\n');
     gr_arena_free(&arena);
 }

@@ -19,6 +19,12 @@ void gr_text_source(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *
 // "WHAT (x,y,z)".
 void gr_text_triple(const char *what, const uint32_t v[3], StrBuf *out);
 
+// A misuse of synchronization.
+void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBuf *out);
+
+// A race or misuse in one line: "a.cu:7: data race: lost update in kernel k, 3 times, id 0123456789abcdef".
+void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out);
+
 // Of a merged report: which runs saw the race.
 void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out);
 

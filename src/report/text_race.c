@@ -285,10 +285,25 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
     add_pair(r, w, arena, out);
 }
 
+void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out) {
+    const GrFrame *f = gr_race_place(race);
+    if (f->file && f->line) {
+        gr_report_place(r, f, out);
+        gr_str_add(out, ": ");
+    }
+    gr_str_addf(out, "%s: %s", misuse ? "synchronization misuse" : "data race",
+                gr_report_class(r, race->found.class)->name);
+    if (race->found.kernel)
+        gr_str_addf(out, " in kernel %s", gr_short_name(race->found.kernel, arena));
+    gr_str_addf(out, ", %llu time%s, id %s\n", (unsigned long long)race->found.count,
+                race->found.count == 1 ? "" : "s", race->id ? race->id : "?");
+}
+
 void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out) {
     if (race->n_seen)
-        gr_str_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n", race->n_seen,
-                    r->runs.len, (unsigned long long)race->seen[0].run->seed, race->seen[0].run->reproduce);
+        gr_str_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n",
+                    race->n_seen, r->runs.len, (unsigned long long)race->seen[0].run->seed,
+                    race->seen[0].run->reproduce);
 }
 
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {

@@ -84,6 +84,19 @@ class Runs(Case):
                        cwd=self.folder, env=self.environment, capture_output=True, timeout=PATIENCE)
         self.assertEqual(json.loads((self.folder / "again.json").read_text())["races"], report["races"])
 
+    def test_formats_and_baseline(self):
+        """What the report of one run can be, that of a campaign can be."""
+        options = ("--seeds", "1..3", "--engines", "exact,collider")
+        self.campaign("a", *options, "--format", "text,json,sarif", "--output", "out", status=66)
+        report = json.loads((self.folder / "out/report.json").read_text())
+        self.assertEqual(sorted(race["id"] for race in report["races"]), [i for i, in self.rows("a", "SELECT id FROM race ORDER BY id")])
+        self.assertEqual(len(report["runs"]), 6)
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["report.json", "report.sarif", "report.txt"])
+        self.campaign("a", *options, "--baseline", "out/report.json", status=0)
+        self.assertIn("--output: cannot write nowhere/x", self.campaign("b", *options, "--output", "nowhere/x", status=2).stderr)
+        self.assertIn("several formats need --output", self.campaign("b", *options, "--format", "text,json", status=2).stderr)
+        self.assertIn("nowhere", self.campaign("b", *options, "--baseline", "nowhere", status=2).stderr)
+
     def test_clean_and_called_again(self):
         first = self.campaign("a", "--seeds", "1..3", program=(CLEAN,), status=0)
         self.assertIn("verdict: clean", first.stderr)

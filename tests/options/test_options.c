@@ -232,7 +232,9 @@ static void test_every_row_refuses_nonsense(void **state) {
         if (r->type == OPT_NUMBER)
             expect_number(t, r);
         for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-            if ((r->type == OPT_CHOICE || r->type == OPT_YESNO || r->type == OPT_FLAG) && takes(r, words[w]))
+            if ((r->type == OPT_CHOICE || r->type == OPT_WORDS || r->type == OPT_YESNO ||
+                 r->type == OPT_FLAG) &&
+                takes(r, words[w]))
                 fail_msg("--%s takes '%s'", r->name, words[w]);
         if (r->type == OPT_YESNO || r->type == OPT_FLAG)
             assert_true(takes(r, "yes") && takes(r, "no"));
@@ -327,7 +329,7 @@ static void test_page_is_up_to_date(void **state) {
     (void)state;
     StrBuf now = {0};
     unsigned check = gr_engines_that(CAP_STATIC)[0] ? OPT_CHECK : 0;
-    gr_options_markdown(OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_CAMPAIGN | check, &now);
+    gr_options_markdown(OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_DIFF | OPT_CAMPAIGN | check, &now);
     if (getenv("UPDATE_DOCS"))
         assert_int_equal(gr_file_write(OPTIONS_MD, now.data, now.len, &err), GR_OK);
     char *page;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/campaign_report.h"
+
+#include "campaign/growth.h"
+#include "cli/write_report.h"
+#include "report/read_report.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_INCONCLUSIVE = 67 };
+
+static gr_status write_growth(const GrCampaignReport *c, gr_error *err) {
+    StrBuf path = {0}, svg = {0};
+    gr_str_addf(&path, "%s/growth.svg", c->folder->path);
+    gr_status st =
+        path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(c->known, &svg, err);
+    if (st == GR_OK)
+        st = gr_file_write(path.data, svg.data, svg.len, err);
+    gr_str_free(&path);
+    gr_str_free(&svg);
+    return st;
+}
+
+static gr_status add_report(const GrCampaignReport *c, uint64_t number, GrReport *r, gr_error *err) {
+    char *text = NULL, name[64];
+    snprintf(name, sizeof name, "the report of run %llu", (unsigned long long)number);
+    GrCampaignRun run = gr_plan_run(c->plan, number);
+    gr_status st = gr_store_report(c->folder->store, &run, &text, err);
+    if (st == GR_OK && text)
+        st = gr_report_add_text(r, name, text, strlen(text), err);
+    free(text);
+    return st;
+}
+
+// What the runs did not say, because they left no report or never were.
+static gr_status add_what_is_missing(const GrCampaignReport *c, GrCampaignVerdict v, GrReport *r,
+                                     gr_error *err) {
+    const GrKnown *k = c->known;
+    gr_status st = GR_OK;
+    uint64_t open = k->plan->n - k->done - k->failed;
+    if (v != GR_CAMPAIGN_INCONCLUSIVE || r->verdict == GR_VERDICT_INCONCLUSIVE)
+        return GR_OK;
+    r->verdict = GR_VERDICT_INCONCLUSIVE;
+    if (k->failed)
+        st = gr_report_reason(r, "%llu run%s of the campaign left no report", (unsigned long long)k->failed,
+                              k->failed == 1 ? "" : "s");
+    if (st == GR_OK && open)
+        st = gr_report_reason(r, "%llu run%s of the campaign not done", (unsigned long long)open,
+                              open == 1 ? " was" : "s were");
+    return st == GR_OK ? st : gr_fail(err, st, "out of memory");
+}
+
+// The reports of all runs, as one.
+static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, bool *fails, gr_error *err) {
+    GrReport r;
+    char folder[PATH_MAX];
+    bool lost = false;
+    gr_status st = GR_OK;
+    gr_report_init(&r);
+    r.folder = getcwd(folder, sizeof folder);
+    r.max_reports = c->options->max_reports;
+    for (uint64_t n = 1; n <= c->plan->n; n++)
+        if (c->known->runs[n].state == GR_RUN_DONE)
+            GR_TRY(add_report(c, n, &r, err));
+    GR_TRY(add_what_is_missing(c, v, &r, err));
+    GR_TRY(gr_baseline_apply(c->baseline, &r, err));
+    GR_TRY(gr_write_report(&r, c->options, stderr, &lost, err));
+    *fails = gr_report_fails(&r);
+    if (lost)
+        st = gr_fail(err, GR_ERR_IO, "the report could not be written");
+done:
+    gr_report_free(&r);
+    return st;
+}
+
+static int status_of(const GrCampaignReport *c, GrCampaignVerdict v, bool fails) {
+    if (fails)
+        return (int)c->options->error_exitcode;
+    return v == GR_CAMPAIGN_INCONCLUSIVE && c->options->strict ? EXIT_INCONCLUSIVE
+                                                               : gr_campaign_status(c->known);
+}
+
+gr_status gr_campaign_report(const GrCampaignReport *c, int *status, gr_error *err) {
+    GrCampaignVerdict v = gr_campaign_verdict(c->known, &c->end);
+    StrBuf text = {0};
+    gr_status st;
+    bool fails = false;
+    if (!c->end.partial)
+        GR_TRY(write_growth(c, err));
+    if (c->known->done)
+        GR_TRY(write_merged(c, v, &fails, err));
+    *status = status_of(c, v, fails);
+    GR_TRY(gr_campaign_summary(c->known, &c->end, &text, err));
+    gr_str_addf(&text, "  results   %s\n", c->folder->path);
+    fputs(text.data, stderr);
+done:
+    gr_str_free(&text);
+    return st;
+}
