@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LOCK_TRIES = 40, LOCK_PAUSE_US = 50000 };
+
 static gr_status make_folder(const char *path, gr_error *err) {
     struct stat st;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
@@ -34,8 +36,14 @@ static gr_status take_lock(GrCampaignFolder *f, const char *name, gr_error *err)
     f->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (f->lock < 0)
         return gr_fail(err, GR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
-    if (flock(f->lock, LOCK_EX | LOCK_NB) == 0)
-        return GR_OK;
+    // A campaign that was killed while it started a run: the child still has the lock, until it becomes `gpurace run`.
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        if (flock(f->lock, LOCK_EX | LOCK_NB) == 0)
+            return GR_OK;
+        if (errno != EWOULDBLOCK)
+            break;
+        usleep(LOCK_PAUSE_US);
+    }
     return errno == EWOULDBLOCK
                ? gr_fail(err, GR_ERR_LIMIT, "another gpurace campaign is at work in %s", f->path)
                : gr_fail(err, GR_ERR_IO, "cannot lock %s: %s", path, strerror(errno));
@@ -74,6 +82,9 @@ gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCa
     GR_TRY(take_lock(f, lock, err));
     GR_TRY(join(name, f->path, results, err));
     GR_TRY(gr_store_open(name, &f->store, err));
+    GR_TRY(join(name, f->path, "campaign.sqlite", err));
+    if (shares && !access(name, R_OK))
+        GR_TRY(gr_store_open(name, &f->all, err));
     if (!shares)
         drop_leftovers(f->runs);
 done:
@@ -82,6 +93,7 @@ done:
 
 void gr_folder_close(GrCampaignFolder *f) {
     gr_store_close(f->store);
+    gr_store_close(f->all);
     if (f->lock >= 0)
         close(f->lock);
     *f = GR_NO_FOLDER;

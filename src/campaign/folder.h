@@ -16,8 +16,8 @@
 
 typedef struct GrCampaignFolder {
     char path[PATH_MAX], runs[PATH_MAX];
-    int lock; // -1: none
-    GrStore *store;
+    int lock;             // -1: none
+    GrStore *store, *all; // all: of a share: the results of the campaign, NULL if there are none yet
 } GrCampaignFolder;
 #define GR_NO_FOLDER                                                                                         \
     (GrCampaignFolder) { .lock = -1 }

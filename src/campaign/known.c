@@ -91,7 +91,8 @@ static gr_status load_run(void *user, const GrStoredRun *run, gr_error *err) {
     const Loading *l = user;
     GrKnown *k = l->known;
     uint64_t number = gr_plan_number(k->plan, run->seed, run->engine, run->schedule, run->input);
-    if (!number || (l->again && !strcmp(run->verdict, GR_CAMPAIGN_FAILED)))
+    if (!number || k->runs[number].state == GR_RUN_DONE ||
+        (l->again && !strcmp(run->verdict, GR_CAMPAIGN_FAILED)))
         return GR_OK;
     end_run(k, number, run->verdict, run->status);
     return gr_map_put_u64(&k->numbers, (uint64_t)run->id, (void *)(uintptr_t)number) ? GR_OK : no_memory(err);
@@ -112,6 +113,7 @@ static gr_status load_reason(void *user, int64_t run, const char *text, gr_error
 gr_status gr_known_load(GrKnown *k, GrStore *s, bool again, gr_error *err) {
     Loading l = {k, again};
     gr_status st;
+    gr_map_free(&k->numbers);
     GR_TRY(gr_store_runs(s, load_run, &l, err));
     GR_TRY(gr_store_races(s, load_race, &l, err));
     GR_TRY(gr_store_reasons(s, load_reason, &l, err));

@@ -48,7 +48,7 @@ typedef struct GrKnown {
 // `plan` must outlive it.
 gr_status gr_known_init(GrKnown *k, const GrCampaignPlan *plan, gr_error *err);
 void gr_known_free(GrKnown *k);
-// What a store says about the runs of the plan; k is as gr_known_init left it. Runs that failed are open again if `again`.
+// Adds what a store says about the runs of the plan; of a run that is done already nothing. Runs that failed are open again if `again`.
 gr_status gr_known_load(GrKnown *k, GrStore *s, bool again, gr_error *err);
 // A run that ended. Races that were not known are the last of `races` then.
 gr_status gr_known_add(GrKnown *k, uint64_t number, const GrCampaignOutcome *o, gr_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "campaign/plan.h"
 
-#include "base/str.h"
+#include "campaign/words.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -102,21 +102,6 @@ gr_status gr_plan_seeds(GrCampaignPlan *p, const char *text, gr_error *err) {
 
 // ---- Inputs --------------------------------------------------------------------------------------------------------
 
-// One word from *at on, as a shell reads it, into `word`. NULL, or what is wrong.
-static const char *read_word(const char **at, const char *last, StrBuf *word) {
-    char quote = 0;
-    for (; *at < last && (quote || !isspace((unsigned char)**at)); (*at)++) {
-        char c = **at;
-        if (quote ? c == quote : c == '\'' || c == '"')
-            quote = quote ? 0 : c;
-        else if (c == '\\' && quote != '\'' && *at + 1 < last)
-            gr_str_addc(word, *++*at);
-        else
-            gr_str_addc(word, c);
-    }
-    return quote ? "a quote is not closed" : NULL;
-}
-
 static bool add_input(GrCampaignPlan *p, GrCampaignInput in) {
     return gr_vec_push(&p->inputs, in) && gr_map_put(&p->by_text, in.text, (void *)(uintptr_t)p->inputs.len);
 }
@@ -124,26 +109,16 @@ static bool add_input(GrCampaignPlan *p, GrCampaignInput in) {
 static gr_status read_line(GrCampaignPlan *p, const char *path, unsigned line, const char *at,
                            const char *last, gr_error *err) {
     GrCampaignInput in = {.text = gr_arena_strndup(&p->arena, at, (size_t)(last - at))};
-    in.words = gr_arena_array(&p->arena, (size_t)(last - at) + 1, sizeof *in.words); // more than enough
-    if (!in.text || !in.words)
+    size_t place = 0;
+    if (!in.text)
         return no_memory(err);
     if (gr_map_get(&p->by_text, in.text))
         return gr_fail_at(err, GR_ERR_SYNTAX, path, line, 1, "this line is there twice");
-    const char *begin = at;
-    while (at < last) {
-        StrBuf word = {0};
-        gr_str_add(&word, "");
-        const char *wrong = read_word(&at, last, &word);
-        char *copy = wrong || word.oom ? NULL : gr_arena_strdup(&p->arena, word.data);
-        gr_str_free(&word);
-        if (wrong)
-            return gr_fail_at(err, GR_ERR_SYNTAX, path, line, (unsigned)(last - begin), "%s", wrong);
-        if (!copy)
-            return no_memory(err);
-        in.words[in.n++] = copy;
-        while (at < last && isspace((unsigned char)*at))
-            at++;
-    }
+    const char *wrong = gr_words_split(at, (size_t)(last - at), &p->arena, &in.words, &in.n, &place);
+    if (wrong && *wrong)
+        return gr_fail_at(err, GR_ERR_SYNTAX, path, line, (unsigned)place + 1, "%s", wrong);
+    if (wrong)
+        return no_memory(err);
     return add_input(p, in) ? GR_OK : no_memory(err);
 }
 

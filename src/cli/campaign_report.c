@@ -88,10 +88,10 @@ gr_status gr_campaign_report(const GrCampaignReport *c, int *status, gr_error *e
     GrCampaignVerdict v = gr_campaign_verdict(c->known, &c->end);
     StrBuf text = {0};
     gr_status st;
-    bool fails = false;
+    bool fails = v == GR_CAMPAIGN_RACES;
     if (!c->end.partial)
         GR_TRY(write_growth(c, err));
-    if (c->known->done)
+    if (c->known->done && !c->end.partial)
         GR_TRY(write_merged(c, v, &fails, err));
     *status = status_of(c, v, fails);
     GR_TRY(gr_campaign_summary(c->known, &c->end, &text, err));

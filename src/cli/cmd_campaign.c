@@ -2,11 +2,12 @@
 // gpurace campaign — runs a program many times under `gpurace run` and reports what all runs found together.
 //
 // Exit status: --error-exitcode (66) when any run had races; 67 when the campaign is inconclusive and --strict was given; else that of the
-// first run that did not end with 0. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
+// first run that did not end with 0. 75: tasks of Slurm are at work, call again. 2: the command line makes no sense; 1: gpurace itself failed; 128 + N: signal N ended it, and the same
 // command goes on.
 #include "campaign/folder.h"
 #include "campaign/known.h"
 #include "campaign/plan.h"
+#include "campaign/slurm.h"
 #include "campaign/work.h"
 #include "cli/baseline_file.h"
 #include "cli/campaign_report.h"
@@ -26,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
+enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_LATER = 75 };
 
 static void print_help(void) {
     fputs(
@@ -42,7 +43,7 @@ static void print_help(void) {
         "--format,\n"
         "--output, --max-reports, --strict and --error-exitcode are of the campaign's own report.\n"
         "Exit status: 66 when any run had races; 67 inconclusive, with --strict; else that of the first run\n"
-        "that did not end with 0.\n",
+        "that did not end with 0; 75: tasks of Slurm are at work, call again.\n",
         stdout);
 }
 
@@ -58,7 +59,10 @@ typedef struct Campaign {
     uint64_t share, shares;
     uint64_t done_before;
     struct timespec began;
-    bool line; // there is a terminal for the progress line
+    bool line;    // there is a terminal for the progress line
+    char **words; // of the command line, between the command and the program
+    size_t n_words;
+    bool waits; // for tasks of Slurm
 } Campaign;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
@@ -140,6 +144,11 @@ static gr_status check_options(const Campaign *c, gr_error *err) {
             "--record-launches is for one run, not for a campaign: each run would overwrite the file");
     if (c->shares && o->stop_after)
         return gr_fail(err, GR_ERR_ARGUMENT, "--stop-after needs to see all runs: not with --share");
+    if (o->slurm && !c->shares && o->stop_after)
+        return gr_fail(err, GR_ERR_ARGUMENT, "--stop-after needs to see all runs: not with --slurm");
+    if (o->slurm && o->merge)
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "--merge runs nothing, so there is nothing for --slurm: name one of them");
     if (c->shares && o->merge)
         return gr_fail(err, GR_ERR_ARGUMENT, "--merge runs nothing: not with --share");
     return GR_OK;
@@ -294,6 +303,37 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
     return st;
 }
 
+// The open runs become tasks, if none are there.
+static gr_status let_slurm(Campaign *c, char **program, gr_error *err) {
+    const GrKnown *k = &c->known;
+    char job[64];
+    uint64_t tasks;
+    GrSlurm s = {.self = c->self,
+                 .folder = c->folder.path,
+                 .words = c->words,
+                 .n_words = c->n_words,
+                 .program = program,
+                 .sbatch = c->options.sbatch,
+                 .tasks = c->options.tasks < c->plan.n ? c->options.tasks : c->plan.n};
+    gr_status st = GR_OK;
+    if (k->done + k->failed == k->plan->n)
+        return GR_OK;
+    c->waits = true;
+    GR_TRY(gr_slurm_queued(&s, &tasks, err));
+    if (tasks) {
+        fprintf(stderr,
+                "gpurace: %llu tasks are in Slurm's queue or at work; the same command reports when they are "
+                "done\n",
+                (unsigned long long)tasks);
+        goto done;
+    }
+    GR_TRY(gr_slurm_submit(&s, k, &tasks, job, err));
+    fprintf(stderr, "gpurace: job %s of Slurm: %llu tasks; the same command reports when they are done\n",
+            job, (unsigned long long)tasks);
+done:
+    return st;
+}
+
 // ---- The command ---------------------------------------------------------------------------------------------------
 
 // The log of a run that could not be done is what the user has to see.
@@ -322,6 +362,8 @@ static gr_status parse(Campaign *c, int argc, char **argv, int *rest, bool *help
     if (*rest >= argc)
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "no program was given: gpurace campaign [options] -- PROGRAM [ARGUMENTS]");
+    c->words = argv + 1;
+    c->n_words = (size_t)*rest - 1 - !strcmp(argv[*rest - 1], "--");
     GR_TRY(read_share(c, err));
     GR_TRY(check_options(c, err));
     GR_TRY(make_plan(c, err));
@@ -349,7 +391,11 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
                 (unsigned long long)shares);
     GR_TRY(gr_known_init(&c->known, &c->plan, err));
     GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge, err));
-    if (!c->options.merge)
+    if (c->folder.all)
+        GR_TRY(gr_known_load(&c->known, c->folder.all, true, err));
+    if (c->options.slurm && !c->shares)
+        GR_TRY(let_slurm(c, program, err));
+    else if (!c->options.merge)
         GR_TRY(do_runs(c, program, err));
     GrCampaignReport report = {
         .options = &c->options,
@@ -359,6 +405,8 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
         .baseline = &c->baseline,
         .end = {.stop_after = c->work.stopped ? c->options.stop_after : 0, .partial = c->shares > 1}};
     GR_TRY(gr_campaign_report(&report, status, err));
+    if (c->waits)
+        *status = EXIT_LATER;
     if (c->work.signal) {
         fprintf(stderr, "gpurace: ended by signal %d (%s); the same command goes on\n", c->work.signal,
                 strsignal(c->work.signal));
