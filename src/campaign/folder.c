@@ -49,44 +49,44 @@ static gr_status take_lock(GrCampaignFolder *f, const char *name, gr_error *err)
                : gr_fail(err, GR_ERR_IO, "cannot lock %s: %s", path, strerror(errno));
 }
 
-// Reports of children of a campaign that was killed.
-static void drop_leftovers(const char *runs) {
-    DIR *all = opendir(runs);
-    for (const struct dirent *d; all && (d = readdir(all));) {
-        size_t n = strlen(d->d_name);
-        if (!strncmp(d->d_name, "report-", 7) && n > 5 && !strcmp(d->d_name + n - 5, ".json"))
+// Reports of children of a campaign, or share, that was killed. Those of other shares may be at work.
+static void drop_leftovers(const GrCampaignFolder *f) {
+    char begin[80];
+    int len = snprintf(begin, sizeof begin, "report-%s-", f->scope);
+    DIR *all = opendir(f->runs);
+    for (const struct dirent *d; all && (d = readdir(all));)
+        if (!strncmp(d->d_name, begin, (size_t)len))
             unlinkat(dirfd(all), d->d_name, 0);
-    }
     if (all)
         closedir(all);
 }
 
 gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCampaignFolder *f,
                          gr_error *err) {
-    char name[PATH_MAX], results[64] = "campaign.sqlite", lock[64] = "campaign.lock";
+    char name[PATH_MAX], file[128];
     gr_status st;
     int n = snprintf(f->path, sizeof f->path, "%s", path);
     if (n <= 0 || n >= PATH_MAX)
         return gr_fail(err, GR_ERR_ARGUMENT, "--state needs the name of a folder");
+    snprintf(f->scope, sizeof f->scope, "campaign");
     GR_TRY(make_folder(f->path, err));
     GR_TRY(join(f->runs, f->path, "runs", err));
     GR_TRY(make_folder(f->runs, err));
     if (shares) {
+        snprintf(f->scope, sizeof f->scope, "%llu-of-%llu", (unsigned long long)share,
+                 (unsigned long long)shares);
         GR_TRY(join(name, f->path, "shares", err));
         GR_TRY(make_folder(name, err));
-        snprintf(results, sizeof results, "shares/%llu-of-%llu.sqlite", (unsigned long long)share,
-                 (unsigned long long)shares);
-        snprintf(lock, sizeof lock, "shares/%llu-of-%llu.lock", (unsigned long long)share,
-                 (unsigned long long)shares);
     }
-    GR_TRY(take_lock(f, lock, err));
-    GR_TRY(join(name, f->path, results, err));
+    snprintf(file, sizeof file, "%s%s.lock", shares ? "shares/" : "", f->scope);
+    GR_TRY(take_lock(f, file, err));
+    snprintf(file, sizeof file, "%s%s.sqlite", shares ? "shares/" : "", f->scope);
+    GR_TRY(join(name, f->path, file, err));
     GR_TRY(gr_store_open(name, &f->store, err));
     GR_TRY(join(name, f->path, "campaign.sqlite", err));
     if (shares && !access(name, R_OK))
         GR_TRY(gr_store_open(name, &f->all, err));
-    if (!shares)
-        drop_leftovers(f->runs);
+    drop_leftovers(f);
 done:
     return st;
 }

@@ -16,6 +16,7 @@
 
 typedef struct GrCampaignFolder {
     char path[PATH_MAX], runs[PATH_MAX];
+    char scope[64];       // "campaign", or "3-of-16": whose files are ours
     int lock;             // -1: none
     GrStore *store, *all; // all: of a share: the results of the campaign, NULL if there are none yet
 } GrCampaignFolder;

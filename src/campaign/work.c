@@ -23,7 +23,8 @@ void gr_campaign_log_path(const char *folder, const GrCampaignPlan *p, const GrC
 
 // A name of this process's own: a child of a campaign that was killed may still be writing its report.
 static void report_path(const GrCampaignWork *w, uint64_t number, StrBuf *out) {
-    gr_str_addf(out, "%s/report-%ld-%llu.json", w->folder, (long)getpid(), (unsigned long long)number);
+    gr_str_addf(out, "%s/report-%s-%ld-%llu.json", w->folder, w->scope, (long)getpid(),
+                (unsigned long long)number);
 }
 
 // ---- A run ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ typedef struct GrCampaignWork {
     GrStore *store;
     const char *self;                    // the path of gpurace
     const char *folder;                  // for what runs write
+    const char *scope;                   // whose that is (folder.h)
     const char *options;                 // of `gpurace run`, as GPURACE_OPTIONS has them
     const char *coverage;                // the file that runs share, "": none
     bool (*samples)(const char *engine); // whether --coverage is for this engine

@@ -62,7 +62,8 @@ typedef struct Campaign {
     bool line;    // there is a terminal for the progress line
     char **words; // of the command line, between the command and the program
     size_t n_words;
-    bool waits; // for tasks of Slurm
+    uint64_t queued; // tasks of Slurm
+    bool waits;      // for those
 } Campaign;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
@@ -281,6 +282,7 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
                                .store = c->folder.store,
                                .self = c->self,
                                .folder = c->folder.runs,
+                               .scope = c->folder.scope,
                                .options = c->run_options.data,
                                .coverage = o->coverage,
                                .samples = samples,
@@ -303,34 +305,35 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
     return st;
 }
 
-// The open runs become tasks, if none are there.
-static gr_status let_slurm(Campaign *c, char **program, gr_error *err) {
+static GrSlurm slurm_of(const Campaign *c, char **program) {
+    return (GrSlurm){.self = c->self,
+                     .folder = c->folder.path,
+                     .words = c->words,
+                     .n_words = c->n_words,
+                     .program = program,
+                     .sbatch = c->options.sbatch,
+                     .tasks = c->options.tasks < c->plan.n ? c->options.tasks : c->plan.n};
+}
+
+// The open runs become tasks, if no tasks are there.
+static gr_status let_slurm(Campaign *c, const GrSlurm *s, gr_error *err) {
     const GrKnown *k = &c->known;
+    static const char later[] = "the same command reports when they are done";
     char job[64];
     uint64_t tasks;
-    GrSlurm s = {.self = c->self,
-                 .folder = c->folder.path,
-                 .words = c->words,
-                 .n_words = c->n_words,
-                 .program = program,
-                 .sbatch = c->options.sbatch,
-                 .tasks = c->options.tasks < c->plan.n ? c->options.tasks : c->plan.n};
     gr_status st = GR_OK;
     if (k->done + k->failed == k->plan->n)
         return GR_OK;
     c->waits = true;
-    GR_TRY(gr_slurm_queued(&s, &tasks, err));
-    if (tasks) {
-        fprintf(stderr,
-                "gpurace: %llu tasks are in Slurm's queue or at work; the same command reports when they are "
-                "done\n",
-                (unsigned long long)tasks);
-        goto done;
+    if (c->queued) {
+        fprintf(stderr, "gpurace: %llu tasks are in Slurm's queue or at work; %s\n",
+                (unsigned long long)c->queued, later);
+    } else {
+        st = gr_slurm_submit(s, k, &tasks, job, err);
+        if (st == GR_OK)
+            fprintf(stderr, "gpurace: job %s of Slurm: %llu tasks; %s\n", job, (unsigned long long)tasks,
+                    later);
     }
-    GR_TRY(gr_slurm_submit(&s, k, &tasks, job, err));
-    fprintf(stderr, "gpurace: job %s of Slurm: %llu tasks; the same command reports when they are done\n",
-            job, (unsigned long long)tasks);
-done:
     return st;
 }
 
@@ -381,6 +384,10 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
     GR_TRY(hash_program(c, err));
     GR_TRY(make_texts(c, program, err));
     GR_TRY(gr_folder_open(c->options.state, c->share, c->shares, &c->folder, err));
+    GrSlurm slurm = slurm_of(c, program);
+    bool by_slurm = c->options.slurm && !c->shares;
+    if (by_slurm) // before the files of shares are read: tasks that end in between must not be taken for lost
+        GR_TRY(gr_slurm_queued(&slurm, &c->queued, err));
     // Shares that are there say whose campaign it is.
     if (!c->shares)
         GR_TRY(gr_folder_merge(&c->folder, &shares, &added, err));
@@ -390,11 +397,11 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
         fprintf(stderr, "gpurace: %llu runs of %llu shares were added\n", (unsigned long long)added,
                 (unsigned long long)shares);
     GR_TRY(gr_known_init(&c->known, &c->plan, err));
-    GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge, err));
+    GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge && !by_slurm, err));
     if (c->folder.all)
         GR_TRY(gr_known_load(&c->known, c->folder.all, true, err));
-    if (c->options.slurm && !c->shares)
-        GR_TRY(let_slurm(c, program, err));
+    if (by_slurm)
+        GR_TRY(let_slurm(c, &slurm, err));
     else if (!c->options.merge)
         GR_TRY(do_runs(c, program, err));
     GrCampaignReport report = {
