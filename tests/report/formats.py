@@ -41,7 +41,7 @@ class Formats(Reports):
 
 
 class Several(Formats):
-    FILES = {"text": "report.txt", "json": "report.json", "sarif": "report.sarif", "junit": "junit.xml",
+    FILES = {"text": "report.txt", "json": "report.json", "sarif": "report.sarif", "html": "report.html", "junit": "junit.xml",
              "github": "annotations.txt"}
 
     def test_all(self):
