@@ -164,3 +164,5 @@ toolkit_found || fetch_cuda
 # Only tests need CUDA 12's, and only some of them.
 [ $goal = build ] || [ $goal = demo ] || (fetch_cuda12) || true
 [ $goal = build ] || [ $goal = demo ] || (fetch_sarif) || true
+# The HTML report is looked at in a browser; without one that test is skipped.
+[ $goal = build ] || [ $goal = demo ] || command -v chromium >/dev/null || (install_debian chromium) || true

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,14 +59,34 @@ static gr_status path_of(const GrOptions *o, const GrFormat *f, char **out, gr_e
     return *out ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
+static bool is_terminal(FILE *to) {
+    const char *term = getenv("TERM");
+    return isatty(fileno(to)) && (!term || strcmp(term, "dumb"));
+}
+
+// How the text report looks where it is shown; a file gets no more than was asked for.
+static void look_at(GrReport *report, const GrOptions *o, FILE *to, bool shown) {
+    const char *no = getenv("NO_COLOR");
+    bool terminal = shown && is_terminal(to);
+    struct winsize size;
+    report->look.quiet = o->quiet;
+    report->look.color =
+        !strcmp(o->color, "always") || (!strcmp(o->color, "auto") && terminal && !(no && *no));
+    report->look.width = (unsigned)o->width;
+    if (!o->width && terminal && !ioctl(fileno(to), TIOCGWINSZ, &size))
+        report->look.width = size.ws_col;
+}
+
 static gr_status write_one(const GrReport *report, const GrOptions *o, const GrFormat *f, FILE *to,
                            bool *lost, gr_error *err) {
     StrBuf out = {0};
     gr_error why = {0};
     char *path = NULL;
     gr_status st;
-    GR_TRY(f->write(report, &out, err));
+    GrReport look = *report; // what it points to is the report's own
     GR_TRY(path_of(o, f, &path, err));
+    look_at(&look, o, to, !path);
+    GR_TRY(f->write(&look, &out, err));
     bool failed = path && gr_file_write(path, out.data, out.len, &why) != GR_OK;
     if (!path || failed)
         fwrite(out.data, 1, out.len, to);

@@ -139,6 +139,11 @@ typedef struct GrReport {
         const char *engine, *evidence;
     } first, causal;
     GrSources *sources; // of excerpts
+    // How it looks as text. All zero: plain, in full, and lines are as long as they are.
+    struct {
+        bool color, quiet; // quiet: a line for each race
+        unsigned width;    // columns; 0: lines are not broken
+    } look;
     // What was found.
     GrVerdict verdict;
     GrRaceVec races;

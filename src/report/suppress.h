@@ -65,6 +65,9 @@ bool gr_pair_matches(const GrRule *rule, const GrRace *race);
 // Reads the two places of `rule->pattern`. NULL, or what is wrong with them.
 const char *gr_pair_read(GrRule *rule, Arena *arena);
 
+// Appends a rule that hides the race: the pair of places where both are known, else the function, which may hide others, too.
+void gr_race_rule(const GrRace *race, StrBuf *out);
+
 // Takes what a rule matches out of r->races and r->misuses. `r->suppressions` and `r->bundled`, which may be NULL, count them.
 void gr_suppressions_apply(GrReport *r);
 

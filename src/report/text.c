@@ -166,6 +166,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
     const GrAccess *a = &m->accesses[0];
     const GrClass *class = gr_report_class(r, m->class);
     gr_str_add(out, GR_TEXT_RULE);
+    gr_text_paint(r, GR_PAINT_HEAD, out);
     const GrFrame *at = gr_access_frame(a, a->headline);
     if (at->file && at->line)
         gr_text_place(r, at, out);
@@ -176,6 +177,7 @@ void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBu
         gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
     if (at->function && (!m->kernel || strcmp(at->function, m->kernel)))
         gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(at->function, arena));
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addf(out, "\n\n    %s\n\n", class->meaning);
     gr_text_source(r, a, arena, out);
     for (uint32_t f = a->headline; f < a->n_inlined; f++) {
@@ -213,31 +215,66 @@ static size_t add_known(const GrReport *r, const GrRaceVec *races, bool misuses,
     return n;
 }
 
-void gr_report_text(const GrReport *r, StrBuf *out) {
-    Arena arena; // of demangled names
-    gr_arena_init(&arena);
+// A line for each race that is new, or all where there is no baseline.
+static void add_lines(const GrReport *r, Arena *arena, StrBuf *out) {
+    size_t listed = 0, before = out->len;
+    for (; gr_report_lists(r, listed, out->len - before); listed++)
+        if (!r->races.data[listed].known)
+            gr_text_line(r, &r->races.data[listed], false, arena, out);
+    for (size_t k = 0; k < r->misuses.len; k++)
+        if (!r->misuses.data[k].known)
+            gr_text_line(r, &r->misuses.data[k], true, arena, out);
+}
+
+static void add_last(const GrReport *r, StrBuf *out) {
+    bool fails = r->verdict == GR_VERDICT_RACES && (!r->baseline.name || r->baseline.fresh);
+    gr_text_paint(r,
+                  fails                                   ? GR_PAINT_HEAD
+                  : r->verdict == GR_VERDICT_INCONCLUSIVE ? GR_PAINT_WARN
+                                                          : GR_PAINT_GOOD,
+                  out);
+    gr_str_add(out, "gpurace: ");
+    gr_report_summary(r, out);
+    gr_text_paint(r, GR_PAINT_OFF, out);
+    gr_str_addc(out, '\n');
+}
+
+// The races, in full.
+static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
     size_t listed = 0, before = out->len;
     for (; gr_report_lists(r, listed, out->len - before) && !r->races.data[listed].known; listed++)
-        gr_text_race(r, listed, &arena, out);
+        gr_text_race(r, listed, arena, out);
     uint64_t left = r->races.len - listed - add_known(r, &r->races, false, NULL, NULL) + r->unlisted;
     if (left)
         gr_str_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
                     (unsigned long long)left);
     for (size_t i = 0; i < r->misuses.len; i++)
         if (!r->misuses.data[i].known)
-            gr_text_misuse(r, &r->misuses.data[i], &arena, out);
+            gr_text_misuse(r, &r->misuses.data[i], arena, out);
     if (r->baseline.known) {
         gr_str_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
-        add_known(r, &r->races, false, &arena, out);
-        add_known(r, &r->misuses, true, &arena, out);
+        add_known(r, &r->races, false, arena, out);
+        add_known(r, &r->misuses, true, arena, out);
     }
-    gr_str_add(out, GR_TEXT_RULE "gpurace: ");
-    gr_report_verdict(r, out);
-    gr_str_addc(out, '\n');
-    add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
-    add_coverage(r, &arena, out);
-    gr_str_addf(out, "  again     %s\ngpurace: ", r->reproduce);
-    gr_report_summary(r, out);
-    gr_str_addc(out, '\n');
+}
+
+void gr_report_text(const GrReport *r, StrBuf *out) {
+    Arena arena; // of demangled names
+    size_t from = out->len;
+    gr_arena_init(&arena);
+    if (r->look.quiet) {
+        add_lines(r, &arena, out);
+    } else {
+        add_races(r, &arena, out);
+        gr_str_add(out, GR_TEXT_RULE "gpurace: ");
+        gr_report_verdict(r, out);
+        gr_str_addc(out, '\n');
+        add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
+        add_coverage(r, &arena, out);
+        gr_str_addf(out, "  again     %s\n", r->reproduce);
+    }
+    add_last(r, out);
+    if (r->look.width)
+        gr_text_break(out, from, r->look.width);
     gr_arena_free(&arena);
 }

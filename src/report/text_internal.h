@@ -7,6 +7,27 @@
 
 #define GR_TEXT_RULE "================================================================================\n"
 
+// What is painted, if the report is to be in colour.
+typedef enum GrPaint {
+    GR_PAINT_OFF,
+    GR_PAINT_HEAD,
+    GR_PAINT_STRONG,
+    GR_PAINT_HIT,
+    GR_PAINT_GOOD,
+    GR_PAINT_WARN
+} GrPaint;
+
+// From here on what is written is painted so.
+static inline void gr_text_paint(const GrReport *r, GrPaint paint, StrBuf *out) {
+    static const char *const codes[] = {"\033[0m",    "\033[1;31m", "\033[1m",
+                                        "\033[1;36m", "\033[1;32m", "\033[1;33m"};
+    if (r->look.color)
+        gr_str_add(out, codes[paint]);
+}
+
+// Breaks the lines of out->data + from at blanks, so that they fit into `width` columns; lines of source and commands stay as they are (text_width.c).
+void gr_text_break(StrBuf *out, size_t from, unsigned width);
+
 // FILE:LINE:COLUMN.
 void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 

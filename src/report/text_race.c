@@ -14,8 +14,25 @@ void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
 }
 
 void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    StrBuf plain = {0};
     if (r->sources)
-        gr_source_excerpt(r->sources, f->file, f->line, f->col, out);
+        gr_source_excerpt(r->sources, f->file, f->line, f->col, r->look.color ? &plain : out);
+    // The line itself, and the caret below it.
+    bool hit = false;
+    for (const char *p = plain.data, *end; p && *p; p = end) {
+        end = p + strcspn(p, "\n");
+        bool caret = hit && !strncmp(p, "          |", 11);
+        hit = !strncmp(p, "  >", 3);
+        if (hit || caret)
+            gr_text_paint(r, hit ? GR_PAINT_STRONG : GR_PAINT_HIT, out);
+        gr_str_addn(out, p, (size_t)(end - p));
+        if (hit || caret)
+            gr_text_paint(r, GR_PAINT_OFF, out);
+        if (*end)
+            gr_str_addc(out, *end++);
+    }
+    out->oom |= plain.oom;
+    gr_str_free(&plain);
 }
 
 // The headline of an access.
@@ -204,10 +221,13 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
         gr_str_add(out, "    ");
         add_side(race, b, b->launch, out);
     }
-    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->found.overlap_bytes,
+    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    ", race->found.overlap_bytes,
                 race->found.overlap_bytes == 1 ? "" : "s",
                 strcmp(race->found.space, "shared") ? "" : "offset ",
                 (unsigned long long)race->found.overlap);
+    gr_text_paint(r, GR_PAINT_STRONG, out);
+    gr_str_add(out, "missing: ");
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_race_sentence(r, race, out);
     gr_str_addc(out, '\n');
 }
@@ -310,9 +330,11 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
     const GrAccess *a = &shown->found.accesses[0];
     gr_str_add(out, GR_TEXT_RULE);
+    gr_text_paint(r, GR_PAINT_HEAD, out);
     add_where(r, a, race->found.module, out);
     gr_str_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addf(out, "\n\n    %s\n\n", gr_report_class(r, race->found.class)->meaning);
     gr_text_source(r, a, arena, out);
     add_inlined(r, a, arena, out);

@@ -41,7 +41,7 @@ class Formats(Reports):
 
 
 class Several(Formats):
-    FILES = {"text": "report.txt", "json": "report.json", "sarif": "report.sarif", "junit": "junit.xml",
+    FILES = {"text": "report.txt", "json": "report.json", "sarif": "report.sarif", "html": "report.html", "junit": "junit.xml",
              "github": "annotations.txt"}
 
     def test_all(self):
@@ -221,6 +221,87 @@ class Github(Formats):
                 found = [re.search(pattern["regexp"], line.rstrip("\n"), re.ASCII) for line in file]
             found = [m for m in found if m]
             self.assertEqual([(m[pattern["file"]], m[pattern["line"]]) for m in found], expected)
+
+
+class Look(Formats):
+    """The text report on a terminal."""
+    CODE = re.compile("\x1b\\[[0-9;]*m")
+
+    def setUp(self):
+        super().setUp()
+        self.save(self.golden("pairs"), "a.json")
+
+    def on_terminal(self, columns, *options, **environment):
+        import fcntl
+        import pty
+        import struct
+        import subprocess
+        import termios
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | environment
+        said = b""
+        with subprocess.Popen([GPURACE, "report", *options, self.path("a.json")], stdout=theirs, env=env) as done:
+            os.close(theirs)
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                said += part
+            os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        return said.decode().replace("\r\n", "\n")
+
+    def test_color(self):
+        plain = self.convert("text")
+        self.assertNotIn("\x1b", plain)
+        colored = self.convert("text", "a.json", "--color", "always")
+        self.assertEqual(self.CODE.sub("", colored), plain)
+        for line in colored.split("\n"):  # each line ends as it began
+            self.assertTrue("\x1b" not in line or line.rfind("\x1b[0m") == line.rfind("\x1b"), line)
+        head = next(line for line in colored.split("\n") if ": data race: " in line)
+        self.assertRegex(head, r"^\x1b\[1;31mgolden/sample.cu:3:5: data race: .*\x1b\[0m$")
+        self.assertEqual(self.on_terminal(500), colored)
+        self.assertEqual(self.on_terminal(500, NO_COLOR="1"), plain)
+        self.assertEqual(self.on_terminal(500, "--color", "never"), plain)
+        self.assertEqual(self.on_terminal(500, "--color", "always", NO_COLOR="1"), colored)
+        self.assertEqual(self.on_terminal(500, TERM="dumb"), plain)
+        gpurace("report", "--output", self.path("out"), self.path("a.json"))
+        self.assertEqual(self.read("out"), plain)
+
+    def test_width(self):
+        plain = self.convert("text")
+        for width in (40, 60, 72, 100):
+            broken = self.convert("text", "a.json", "--width", str(width))
+            self.assertEqual(broken.replace("=", "").split(), plain.replace("=", "").split())  # nothing is lost
+            for line in broken.split("\n"):
+                source = re.match(r"^[ >]*\d* \|", line)
+                self.assertTrue(len(line) <= width or source or line.startswith("  again ") or " " not in line.strip(), (width, line))
+            self.assertEqual(self.on_terminal(width, "--color", "never"), broken)
+            colored = self.on_terminal(width)
+            self.assertEqual(self.CODE.sub("", colored), broken)
+        self.assertIn("\n  again     gpurace run --engine exact --device cpu --seed 1 -- ./sample\n", self.convert("text", "a.json", "--width", "40"))
+
+    def test_quiet(self):
+        report = self.golden("pairs")
+        lines = self.convert("text", "a.json", "--quiet").rstrip("\n").split("\n")
+        self.assertEqual(lines[-1], "gpurace: 6 races, 2 misuses of synchronization")
+        self.assertEqual([line.rsplit("id ", 1)[1] for line in lines[:-1]], [r["id"] for r in report["races"] + report["misuses"]])
+        self.assertEqual(self.convert("json", "a.json", "--quiet"), self.convert("json"))
+
+    def test_order(self):
+        """The surest first, then those that came most often."""
+        report = self.golden("races")
+        for k, race in enumerate(report["races"]):
+            race["count"] = (4, 50, 6, 7)[k]
+        report["races"][1]["witness"] = None  # not confirmed
+        self.save(dict(report, seed=2), "a.json")
+        self.save(self.golden("clean"), "b.json")  # a merged report is put in order
+        merged = json.loads(gpurace("report", "--format", "json", self.path("a.json"), self.path("b.json")).stdout)
+        self.assertEqual([r["count"] for r in merged["races"]], [7, 6, 4, 50])
 
 
 class Baseline(Formats):
