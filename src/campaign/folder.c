@@ -99,6 +99,37 @@ void gr_folder_close(GrCampaignFolder *f) {
     *f = GR_NO_FOLDER;
 }
 
+// Removes the files in a folder that are ours by the ends of their names.
+static void drop_files(const char *folder, const char *const *ends) {
+    DIR *all = opendir(folder);
+    for (const struct dirent *d; all && (d = readdir(all));)
+        for (const char *const *end = ends; *end; end++) {
+            size_t n = strlen(d->d_name), m = strlen(*end);
+            if (n >= m && !strcmp(d->d_name + n - m, *end))
+                unlinkat(dirfd(all), d->d_name, 0);
+        }
+    if (all)
+        closedir(all);
+}
+
+gr_status gr_folder_renew(GrCampaignFolder *f, gr_error *err) {
+    static const char *const results[] = {".sqlite", ".sqlite-journal", "growth.svg", NULL}, *const logs[] = {
+                                                                                                 ".log",
+                                                                                                 NULL};
+    char name[PATH_MAX];
+    gr_status st;
+    gr_store_close(f->store);
+    f->store = NULL;
+    drop_files(f->path, results);
+    drop_files(f->runs, logs);
+    GR_TRY(join(name, f->path, "shares", err));
+    drop_files(name, results);
+    GR_TRY(join(name, f->path, "campaign.sqlite", err));
+    st = gr_store_open(name, &f->store, err);
+done:
+    return st;
+}
+
 // ---- Whose it is ---------------------------------------------------------------------------------------------------
 
 gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now, gr_error *err) {
@@ -117,7 +148,7 @@ gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now,
         if (st == GR_OK && before && strcmp(before, parts[k].value) != 0)
             st = gr_fail(err, GR_ERR_ARGUMENT,
                          "%s holds a campaign with another %s (then `%s`, now `%s`); take another --state, "
-                         "or remove the folder",
+                         "or begin anew with --fresh",
                          f->path, parts[k].what, before, parts[k].value);
     }
     gr_arena_free(&arena);

@@ -28,6 +28,8 @@ typedef struct GrCampaignFolder {
 gr_status gr_folder_open(const char *path, uint64_t share, uint64_t shares, GrCampaignFolder *f,
                          gr_error *err);
 void gr_folder_close(GrCampaignFolder *f);
+// Removes all results in the folder, those of shares too, and opens it as new. It is open, and not of a share.
+gr_status gr_folder_renew(GrCampaignFolder *f, gr_error *err);
 
 // What must be the same whenever the campaign goes on.
 typedef struct GrCampaignIdentity {

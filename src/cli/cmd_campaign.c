@@ -147,6 +147,9 @@ static gr_status check_options(const Campaign *c, gr_error *err) {
         return gr_fail(err, GR_ERR_ARGUMENT, "--stop-after needs to see all runs: not with --share");
     if (o->slurm && !c->shares && o->stop_after)
         return gr_fail(err, GR_ERR_ARGUMENT, "--stop-after needs to see all runs: not with --slurm");
+    if (o->fresh && (o->slurm || o->merge || c->shares))
+        return gr_fail(err, GR_ERR_ARGUMENT,
+                       "--fresh begins anew each time: not with --slurm, --share or --merge");
     if (o->slurm && o->merge)
         return gr_fail(err, GR_ERR_ARGUMENT,
                        "--merge runs nothing, so there is nothing for --slurm: name one of them");
@@ -384,6 +387,8 @@ static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
     GR_TRY(hash_program(c, err));
     GR_TRY(make_texts(c, program, err));
     GR_TRY(gr_folder_open(c->options.state, c->share, c->shares, &c->folder, err));
+    if (c->options.fresh)
+        GR_TRY(gr_folder_renew(&c->folder, err));
     GrSlurm slurm = slurm_of(c, program);
     bool by_slurm = c->options.slurm && !c->shares;
     if (by_slurm) // before the files of shares are read: tasks that end in between must not be taken for lost

@@ -185,6 +185,10 @@ class Odd(Case):
         with copy.open("ab") as file:
             file.write(b"built anew")
         self.assertIn("it was built anew", self.campaign("b", "--seeds", "1", program=(str(copy),), status=2).stderr)
+        self.campaign("b", "--seeds", "2", "--share", "1/1", program=(str(copy),), status=66)
+        self.campaign("b", "--seeds", "3", "--fresh", program=(str(copy),), status=66)
+        self.assertEqual(self.rows("b", "SELECT seed FROM run"), [(3,)])
+        self.assertEqual(list((self.folder / "b/shares").glob("*.sqlite")), [])
 
     def test_two_at_once(self):
         with subprocess.Popen(self.words("a", "--seeds", "1", program=("env", "sleep", "1000")), stderr=subprocess.PIPE, text=True,
