@@ -132,7 +132,7 @@ done:
 
 // ---- Whose it is ---------------------------------------------------------------------------------------------------
 
-gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now, gr_error *err) {
+static gr_status identify(const char *path, GrStore *store, const GrCampaignIdentity *now, gr_error *err) {
     const struct {
         const char *key, *value, *what;
     } parts[] = {{"tool", now->tool, "version of gpurace"},
@@ -144,15 +144,20 @@ gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now,
     gr_arena_init(&arena);
     for (size_t k = 0; st == GR_OK && k < sizeof parts / sizeof *parts; k++) {
         const char *before;
-        st = gr_store_about(f->store, parts[k].key, parts[k].value, &arena, &before, err);
+        st = gr_store_about(store, parts[k].key, parts[k].value, &arena, &before, err);
         if (st == GR_OK && before && strcmp(before, parts[k].value) != 0)
             st = gr_fail(err, GR_ERR_ARGUMENT,
                          "%s holds a campaign with another %s (then `%s`, now `%s`); take another --state, "
                          "or begin anew with --fresh",
-                         f->path, parts[k].what, before, parts[k].value);
+                         path, parts[k].what, before, parts[k].value);
     }
     gr_arena_free(&arena);
     return st;
+}
+
+gr_status gr_folder_identify(GrCampaignFolder *f, const GrCampaignIdentity *now, gr_error *err) {
+    gr_status st = f->all ? identify(f->path, f->all, now, err) : GR_OK;
+    return st == GR_OK ? identify(f->path, f->store, now, err) : st;
 }
 
 // ---- Shares --------------------------------------------------------------------------------------------------------

@@ -182,10 +182,11 @@ class Odd(Case):
         copy.write_bytes(pathlib.Path(RACY).read_bytes())
         copy.chmod(0o755)
         self.campaign("b", "--seeds", "1", program=(str(copy),), status=66)
+        self.campaign("b", "--seeds", "2", "--share", "1/1", program=(str(copy),), status=66)
         with copy.open("ab") as file:
             file.write(b"built anew")
         self.assertIn("it was built anew", self.campaign("b", "--seeds", "1", program=(str(copy),), status=2).stderr)
-        self.campaign("b", "--seeds", "2", "--share", "1/1", program=(str(copy),), status=66)
+        self.assertIn("it was built anew", self.campaign("b", "--seeds", "2", "--share", "1/1", program=(str(copy),), status=2).stderr)
         self.campaign("b", "--seeds", "3", "--fresh", program=(str(copy),), status=66)
         self.assertEqual(self.rows("b", "SELECT seed FROM run"), [(3,)])
         self.assertEqual(list((self.folder / "b/shares").glob("*.sqlite")), [])
