@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 760, HEIGHT = 360, LEFT = 56, RIGHT = 24, TOP = 48, BOTTOM = 48, MOST_LINES = 6, TICKS = 5 };
+enum {
+    WIDTH = 760,
+    HEIGHT = 360,
+    LEFT = 56,
+    RIGHT = 24,
+    TOP = 32,
+    BOTTOM = 48,
+    ROW = 20,
+    MOST_LINES = 6,
+    TICKS = 5
+};
 
 // The steps of a line: how many races were known after a run, where the number grew.
 typedef struct Step {
@@ -89,22 +99,28 @@ static void add_line(Scale s, const Line *l, unsigned nth, StrBuf *out) {
                 l->engine ? l->schedule : "", (unsigned long long)l->races, (unsigned long long)l->runs);
 }
 
-// Names of engines and schedules are words without <, > and &.
-static void add_legend(const Line *lines, unsigned n, StrBuf *out) {
-    int x = LEFT;
+// A name for each line, below the plot, in as many rows as are needed; their number. Names of engines and schedules are words without <, > and &.
+static int add_legend(const Line *lines, unsigned n, StrBuf *out) {
+    int x = LEFT, y = HEIGHT + ROW / 2;
     for (unsigned k = 0; k < n && n > 1; k++) {
         const Line *l = &lines[k];
+        bool plain = !l->engine || !strcmp(l->schedule, "auto");
         StrBuf name = {0};
-        gr_str_addf(&name, "%s%s%s", l->engine ? l->engine : "all",
-                    l->engine && strcmp(l->schedule, "auto") ? " " : "",
-                    l->engine && strcmp(l->schedule, "auto") ? l->schedule : "");
-        gr_str_addf(out,
-                    "<path class=\"line l%u\" d=\"M%d 16h18\"/><text class=\"tick\" x=\"%d\" y=\"20\">%s "
-                    "(%llu)</text>\n",
-                    k, x, x + 24, name.data ? name.data : "", (unsigned long long)l->races);
-        x += 24 + 7 * ((int)name.len + 6) + 12;
+        gr_str_addf(&name, "%s%s%s (%llu)", l->engine ? l->engine : "all", plain ? "" : " ",
+                    plain ? "" : l->schedule, (unsigned long long)l->races);
+        int width = 24 + 7 * (int)name.len + 20;
+        if (x + width > WIDTH && x > LEFT) {
+            x = LEFT;
+            y += ROW;
+        }
+        gr_str_addf(
+            out,
+            "<path class=\"line l%u\" d=\"M%d %dh18\"/><text class=\"tick\" x=\"%d\" y=\"%d\">%s</text>\n", k,
+            x, y, x + 24, y + 4, name.data ? name.data : "");
+        x += width;
         gr_str_free(&name);
     }
+    return n > 1 ? (y - HEIGHT) / ROW + 1 : 0;
 }
 
 static const char head[] =
@@ -112,13 +128,13 @@ static const char head[] =
     "height=\"%d\" role=\"img\" "
     "aria-label=\"%llu different races were found in %llu runs\">\n"
     "<style>\n"
-    ".growth{color:#222;background:#fff;font:12px sans-serif}\n"
+    ".growth{color:var(--fg,#222);background:var(--bg,#fff);font:12px sans-serif}\n"
     ".growth text{fill:currentColor}\n"
     ".growth .grid{stroke:currentColor;stroke-opacity:.15;fill:none}\n"
     ".growth .line{fill:none;stroke-width:1.5;stroke:currentColor}\n"
     ".growth .l0{stroke-width:2.5;stroke:#c33}.growth .l1{stroke:#27c}.growth .l2{stroke:#284}"
     ".growth .l3{stroke:#a60}.growth .l4{stroke:#84a}.growth .l5{stroke:#077}.growth .l6{stroke:#777}\n"
-    "@media (prefers-color-scheme:dark){.growth{color:#ddd;background:#181818}.growth "
+    "@media (prefers-color-scheme:dark){.growth{color:var(--fg,#ddd);background:var(--bg,#181818)}.growth "
     ".l0{stroke:#f77}.growth "
     ".l1{stroke:#7af}.growth .l2{stroke:#7c8}.growth .l3{stroke:#db6}.growth .l4{stroke:#c9e}.growth "
     ".l5{stroke:#6cc}.growth .l6{stroke:#aaa}}\n"
@@ -136,10 +152,14 @@ gr_status gr_growth_svg(const GrKnown *k, StrBuf *out, gr_error *err) {
     for (unsigned i = 0; ok && i < n; i++)
         ok = follow(k, &lines[i]);
     Scale s = {lines[0].runs, lines[0].races};
-    gr_str_addf(out, head, WIDTH, HEIGHT, WIDTH, HEIGHT, (unsigned long long)s.races,
+    StrBuf legend = {0};
+    int height = HEIGHT + ROW * add_legend(lines, n, &legend);
+    gr_str_addf(out, head, WIDTH, height, WIDTH, height, (unsigned long long)s.races,
                 (unsigned long long)s.runs);
     add_axes(s, out);
-    add_legend(lines, n, out);
+    gr_str_add(out, legend.data ? legend.data : "");
+    out->oom |= legend.oom;
+    gr_str_free(&legend);
     for (unsigned i = n; i-- > 0;)
         add_line(s, &lines[i], i, out);
     gr_str_add(out, "</svg>\n");

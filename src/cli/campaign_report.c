@@ -13,15 +13,13 @@
 
 enum { EXIT_INCONCLUSIVE = 67 };
 
-static gr_status write_growth(const GrCampaignReport *c, gr_error *err) {
-    StrBuf path = {0}, svg = {0};
+static gr_status write_growth(const GrCampaignReport *c, StrBuf *svg, gr_error *err) {
+    StrBuf path = {0};
     gr_str_addf(&path, "%s/growth.svg", c->folder->path);
-    gr_status st =
-        path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(c->known, &svg, err);
+    gr_status st = path.oom ? gr_fail(err, GR_ERR_NOMEM, "out of memory") : gr_growth_svg(c->known, svg, err);
     if (st == GR_OK)
-        st = gr_file_write(path.data, svg.data, svg.len, err);
+        st = gr_file_write(path.data, svg->data, svg->len, err);
     gr_str_free(&path);
-    gr_str_free(&svg);
     return st;
 }
 
@@ -55,7 +53,8 @@ static gr_status add_what_is_missing(const GrCampaignReport *c, GrCampaignVerdic
 }
 
 // The reports of all runs, as one.
-static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, bool *fails, gr_error *err) {
+static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, const char *growth, bool *fails,
+                              gr_error *err) {
     GrReport r;
     char folder[PATH_MAX];
     bool lost = false;
@@ -66,6 +65,7 @@ static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, bo
     for (uint64_t n = 1; n <= c->plan->n; n++)
         if (c->known->runs[n].state == GR_RUN_DONE)
             GR_TRY(add_report(c, n, &r, err));
+    r.drawing = growth;
     GR_TRY(add_what_is_missing(c, v, &r, err));
     GR_TRY(gr_baseline_apply(c->baseline, &r, err));
     GR_TRY(gr_write_report(&r, c->options, stderr, &lost, err));
@@ -86,18 +86,19 @@ static int status_of(const GrCampaignReport *c, GrCampaignVerdict v, bool fails)
 
 gr_status gr_campaign_report(const GrCampaignReport *c, int *status, gr_error *err) {
     GrCampaignVerdict v = gr_campaign_verdict(c->known, &c->end);
-    StrBuf text = {0};
-    gr_status st;
+    StrBuf text = {0}, growth = {0};
+    gr_status st = GR_OK;
     bool fails = v == GR_CAMPAIGN_RACES;
     if (!c->end.partial)
-        GR_TRY(write_growth(c, err));
+        GR_TRY(write_growth(c, &growth, err));
     if (c->known->done && !c->end.partial)
-        GR_TRY(write_merged(c, v, &fails, err));
+        GR_TRY(write_merged(c, v, growth.data, &fails, err));
     *status = status_of(c, v, fails);
     GR_TRY(gr_campaign_summary(c->known, &c->end, &text, err));
     gr_str_addf(&text, "  results   %s\n", c->folder->path);
     fputs(text.data, stderr);
 done:
     gr_str_free(&text);
+    gr_str_free(&growth);
     return st;
 }

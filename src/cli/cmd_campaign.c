@@ -240,6 +240,8 @@ static bool samples(const char *engine) {
 
 static void tell_race(void *user, const GrKnownRace *race, const GrCampaignRun *run) {
     Campaign *c = user;
+    if (c->options.quiet)
+        return;
     if (c->line)
         gr_progress_wipe();
     fprintf(stderr, "gpurace: race %s, run %llu (seed %llu): %s\n", race->id, (unsigned long long)run->number,

@@ -87,11 +87,12 @@ class Runs(Case):
     def test_formats_and_baseline(self):
         """What the report of one run can be, that of a campaign can be."""
         options = ("--seeds", "1..3", "--engines", "exact,collider")
-        self.campaign("a", *options, "--format", "text,json,sarif", "--output", "out", status=66)
+        self.campaign("a", *options, "--format", "text,json,sarif,html", "--output", "out", status=66)
+        self.assertTrue((self.folder / "a/growth.svg").read_text() in (self.folder / "out/report.html").read_text(), "the page has the drawing")
         report = json.loads((self.folder / "out/report.json").read_text())
         self.assertEqual(sorted(race["id"] for race in report["races"]), [i for i, in self.rows("a", "SELECT id FROM race ORDER BY id")])
         self.assertEqual(len(report["runs"]), 6)
-        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["report.json", "report.sarif", "report.txt"])
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["report.html", "report.json", "report.sarif", "report.txt"])
         self.campaign("a", *options, "--baseline", "out/report.json", status=0)
         self.assertIn("--output: cannot write nowhere/x", self.campaign("b", *options, "--output", "nowhere/x", status=2).stderr)
         self.assertIn("several formats need --output", self.campaign("b", *options, "--format", "text,json", status=2).stderr)
