@@ -139,6 +139,9 @@ static gr_status read_share(Campaign *c, gr_error *err) {
 
 static gr_status check_options(const Campaign *c, gr_error *err) {
     const GrOptions *o = &c->options;
+    if (o->seed != 1)
+        return gr_fail(err, GR_ERR_ARGUMENT, "--seed is for one run; a campaign takes --seeds %llu",
+                       (unsigned long long)o->seed);
     if (o->record_launches[0])
         return gr_fail(
             err, GR_ERR_ARGUMENT,

@@ -3,6 +3,7 @@
 """`gpurace campaign` end to end, on the CPU device: test_campaign.py GPURACE EXAMPLES [--runs N] [TESTS of unittest]
 
 What a campaign finds must not depend on how it was done: with how many runs at a time, killed and called again, or in shares."""
+import contextlib
 import json
 import os
 import pathlib
@@ -125,6 +126,21 @@ class Runs(Case):
         self.assertEqual(count, last + 4)
         self.assertIn(f"no run after number {last} saw a new race (--stop-after 4)", done.stderr)
 
+    def test_progress_on_a_terminal(self):
+        ours, theirs = os.openpty()
+        with open(ours, "rb", buffering=0) as terminal:
+            with subprocess.Popen(self.words("a", "--seeds", "1..3", program=(CLEAN,)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=theirs, env=self.environment | {"TERM": "xterm"}) as process:
+                os.close(theirs)
+                said = b""
+                with contextlib.suppress(OSError):  # what a terminal says when nobody is there any more
+                    while part := terminal.read(4096):
+                        said += part
+            self.assertEqual(process.returncode, 0)
+        for number in range(4):
+            self.assertIn(b"gpurace: %d of 3 runs, " % number, said)
+        self.assertIn(b" races\r\x1b[K====", said, "the line is gone before the report")
+
     def test_jobs_are_nothing(self):
         results = []
         for jobs in ("1", "3"):
@@ -164,7 +180,7 @@ class Odd(Case):
         for options, words in ((("--seeds", "5..1"), "5..1 is empty"), (("--engines", "exact,nope"), "there is no engine 'nope'"),
                                (("--engines", "verifier"), "verifier"), (("--schedules", "fast"), "schedule takes one of"),
                                (("--inputs", "nowhere"), "nowhere"), (("--share", "5/4"), "--share takes I/N"),
-                               (("--record-launches", "x"), "--record-launches"), (("--jobs", "x"), "jobs takes a number"),
+                               (("--record-launches", "x"), "--record-launches"), (("--seed", "7"), "a campaign takes --seeds 7"), (("--jobs", "x"), "jobs takes a number"),
                                (("--share", "1/2", "--stop-after", "3"), "--stop-after"), (("--nope",), "unknown option '--nope'")):
             done = self.campaign("a", *options, status=2)
             self.assertIn(words, done.stderr)
