@@ -82,6 +82,10 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
          gr_json_set(o, "address", a->has_thread || a->lanes || a->host ? hex(a->address) : json_null());
     if (ok && a->near)
         ok = gr_json_set(o, "near", frame_json(a->near, arena));
+    if (ok && a->variable)
+        ok = gr_json_set(o, "variable", gr_json_text(gr_demangle(a->variable, arena)));
+    if (ok && a->argument)
+        ok = gr_json_set(o, "argument", json_integer(a->argument));
     if (ok && a->has_rank)
         ok = gr_json_set(o, "cluster_rank", json_integer(a->rank));
     if (ok && a->did && !strcmp(a->kind, "copy"))

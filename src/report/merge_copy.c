@@ -29,6 +29,7 @@ static GrAccess copy_access(GrMerge *m, const GrAccess *a) {
     out.inlined = inlined;
     out.near = near;
     out.kernel = gr_merge_text(m, a->kernel);
+    out.variable = gr_merge_text(m, a->variable);
     out.strong = gr_merge_text(m, a->strong);
     out.did = gr_merge_text(m, a->did);
     return out;

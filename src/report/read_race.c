@@ -106,6 +106,8 @@ static GrAccess read_access(GrReader *x, const json_t *o) {
     a.has_thread = gr_read_triple(x, o, "thread", a.thread);
     gr_read_triple(x, o, "block", a.block);
     a.address = read_hex(x, o, "address");
+    a.variable = gr_read_text(x, o, "variable");
+    a.argument = (uint32_t)gr_read_number(x, o, "argument", UINT32_MAX);
     a.has_rank = json_object_get(o, "cluster_rank") != NULL;
     a.rank = (uint32_t)gr_read_number(x, o, "cluster_rank", UINT32_MAX);
     a.lanes = read_lanes(x, o, "lanes");

@@ -219,6 +219,9 @@ const GrClass *gr_report_class(const GrReport *r, uint32_t number);
 // The name of a kernel or function, demangled, for a line of text: what makes it long (template arguments, parameters) is left out.
 const char *gr_short_name(const char *name, Arena *arena);
 
+// The name of a variable, demangled, without the function or the namespace that it is in.
+const char *gr_variable_name(const char *name, Arena *arena);
+
 // Names like gr_short_name's, each with what tells it from others of them that are short for the same. NULL: out of memory.
 const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena);
 

@@ -116,7 +116,7 @@ static void add_lane_values(const GrRace *race, StrBuf *out) {
     }
 }
 
-static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
+static void add_who(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
     gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
     if (a->size) // else the instruction does not say
         gr_str_addf(out, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
@@ -132,21 +132,25 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
             race->found.space, (unsigned long long)a->address);
         if (a->has_rank)
             gr_str_addf(out, " of block %u of the cluster", a->rank);
+        if (a->variable)
+            gr_str_addf(out, ", in %s", gr_variable_name(a->variable, arena));
+        else if (a->argument)
+            gr_str_addf(out, ", through argument %u", a->argument);
     } else if (a->host) {
         gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
     }
 }
 
 // The whole line of a side: what it did, which thread, and in which launch (0: not said).
-static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, StrBuf *out) {
-    add_who(race, a, out);
+static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, Arena *arena, StrBuf *out) {
+    add_who(race, a, arena, out);
     if (launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)launch);
     gr_str_addc(out, '\n');
 }
 
 // The values: what should have been there by program order, and what was.
-static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
+static void add_values(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     if (race->found.lanes)
         add_lane_values(race, out);
     if (!race->found.size || race->found.lanes)
@@ -154,7 +158,7 @@ static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
     const GrAccess *noticed = gr_race_noticed_elsewhere(race);
     if (noticed) {
         gr_str_add(out, "    a value changed in another occurrence: ");
-        add_side(race, noticed, race->found.launch, out);
+        add_side(race, noticed, race->found.launch, arena, out);
     }
     gr_str_addf(out, "    %s ", race->found.stored_first ? "stored    " : "first read");
     gr_value_text(race->found.expected, race->found.size, out);
@@ -219,7 +223,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->ptx_line || b->host) {
         gr_text_source(r, b, arena, out);
         gr_str_add(out, "    ");
-        add_side(race, b, b->launch, out);
+        add_side(race, b, b->launch, arena, out);
     }
     gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    ", race->found.overlap_bytes,
                 race->found.overlap_bytes == 1 ? "" : "s",
@@ -242,11 +246,11 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, b, b->launch, out);
+    add_side(race, b, b->launch, arena, out);
     gr_str_addf(out,
                 "    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
                 m->replay, (unsigned long long)m->seed);
-    add_side(race, a, a->launch, out);
+    add_side(race, a, a->launch, arena, out);
 }
 
 // What a thread stored may have been lost to another lane of the same instruction, which is a race of its own in the report. NULL: no such race.
@@ -301,7 +305,7 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
                 gr_report_class(r, w->found.class)->name);
     add_where(r, &w->found.accesses[0], w->found.module, out);
     gr_str_add(out, "\n    ");
-    add_side(w, &w->found.accesses[0], 0, out);
+    add_side(w, &w->found.accesses[0], 0, arena, out);
     add_pair(r, w, arena, out);
 }
 
@@ -339,9 +343,9 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     gr_text_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, a, shown->found.launch, out);
+    add_side(race, a, shown->found.launch, arena, out);
     if (!race->watched)
-        add_values(r, race, out);
+        add_values(r, race, arena, out);
     if (shown->found.order)
         add_pair(r, shown, arena, out);
     else if (race->met)
@@ -349,7 +353,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     else if (!race->witness)
         add_other_side(r, race, out);
     if (race->watched)
-        add_values(r, race, out);
+        add_values(r, race, arena, out);
     add_kernels(race, arena, out);
     gr_text_runs(r, race, out);
     if (race->found.detail) {

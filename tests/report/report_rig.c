@@ -52,6 +52,7 @@ static const GrFrame caller = {"_Z6reducePf", "golden/sample.cu", 8, 12};
 GrSiteInfo rig_sites[RIG_SITES + 1] = {
     [1] = {.at = {"_Z6reducePf", "golden/sample.cu", 7, 17},
            .kernel = "_Z6reducePf",
+           .variable = "_ZZ6reducePfE4sums",
            .type = "f32",
            .ptx_line = 31,
            .size = 4,
@@ -69,6 +70,7 @@ GrSiteInfo rig_sites[RIG_SITES + 1] = {
            .status = GR_SITE_CHECKED},
     [3] = {.at = {"_Z6reducePf", "golden/sample.cu", 7, 17},
            .kernel = "_Z6reducePf",
+           .variable = "_ZZ6reducePfE4sums",
            .type = "f32",
            .ptx_line = 39,
            .size = 4,
@@ -85,6 +87,7 @@ GrSiteInfo rig_sites[RIG_SITES + 1] = {
            .status = GR_SITE_STRONG},
     [5] = {.at = {"plain", NULL, 0, 0},
            .kernel = "plain",
+           .argument = 2,
            .type = "b8",
            .ptx_line = 60,
            .size = 1,

@@ -166,10 +166,10 @@ static void test_cluster_addresses(void **state) {
          "shared address, offset 0xfc of block 3 of the cluster"},
         {{.address = GR_CPU_SHARED_WINDOW + 0x10}, "shared address, offset 0x10 of block 0 of the cluster"},
         {{.address = 0x1000020, .space = 1}, "shared address, offset 0x20 of block 1 of the cluster"},
-        {{.address = 0x20, .space = 1}, "shared address, offset 0x20\n"},
-        {{.address = 0xfffffff0, .space = 1}, "shared address, offset 0xfffffff0\n"}, // of no block
-        {{.address = 0x10000020, .space = 1}, "shared address, offset 0x10000020\n"},
-        {{.address = GR_CPU_SHARED_WINDOW - 4}, "global address 0x80fffffffffc\n"},
+        {{.address = 0x20, .space = 1}, "shared address, offset 0x20, in sums\n"},
+        {{.address = 0xfffffff0, .space = 1}, "shared address, offset 0xfffffff0, in sums\n"}, // of no block
+        {{.address = 0x10000020, .space = 1}, "shared address, offset 0x10000020, in sums\n"},
+        {{.address = GR_CPU_SHARED_WINDOW - 4}, "global address 0x80fffffffffc, in sums\n"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         GrResults r;
@@ -246,8 +246,8 @@ static void test_replay(void **state) {
     StrBuf text = {0}, json = {0};
     gr_report_text(&report, &text);
     assert_non_null(strstr(text.data, "other side, caught by a replay: sample.cu, PTX line 60"));
-    assert_non_null(strstr(
-        text.data, "store of 1 byte, thread (7,1,0), block (0,0,0), shared address, offset 0x89, launch 3"));
+    assert_non_null(strstr(text.data, "store of 1 byte, thread (7,1,0), block (0,0,0), shared address, "
+                                      "offset 0x89, through argument 2, launch 3"));
     assert_non_null(strstr(text.data, "the two met in replay 2 (seed 41), not in the first run"));
     assert_non_null(strstr(text.data, "other side: not known: in 2 replays"));
     assert_int_equal(gr_report_json(&report, &json, &rig_err), GR_OK);
