@@ -12,6 +12,7 @@
 #include "cli/baseline_file.h"
 #include "cli/campaign_report.h"
 #include "cli/commands.h"
+#include "cli/launch.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/write_report.h"
@@ -62,7 +63,9 @@ typedef struct Campaign {
     bool line;    // there is a terminal for the progress line
     char **words; // of the command line, between the command and the program
     size_t n_words;
-    uint64_t queued; // tasks of Slurm
+    bool by_slurm; // Slurm does the runs
+    GrSlurm slurm;
+    uint64_t queued; // its tasks
     bool waits;      // for those
 } Campaign;
 
@@ -230,6 +233,11 @@ static uint64_t processors(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? (uint64_t)CPU_COUNT(&set) : 1;
 }
 
+// Runs on a GPU would share its memory, and change each other's timing.
+static uint64_t default_jobs(const GrOptions *o) {
+    return strcmp(o->device, "cpu") && gr_probe_gpu().count > 0 ? 1 : processors();
+}
+
 // The time that a run may take: what `gpurace run` allows its program and each replay, and enough to write the report.
 static uint64_t patience(const GrOptions *o) {
     enum { GRACE_S = 5, REPORT_S = 300 };
@@ -295,7 +303,7 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
                                .coverage = o->coverage,
                                .samples = samples,
                                .program = program,
-                               .jobs = o->pool ? o->pool : processors(),
+                               .jobs = o->pool ? o->pool : default_jobs(o),
                                .memory = o->memory << 20,
                                .seconds = patience(o),
                                .stop_after = o->stop_after,
@@ -315,7 +323,7 @@ static gr_status do_runs(Campaign *c, char **program, gr_error *err) {
 
 static GrSlurm slurm_of(const Campaign *c, char **program) {
     return (GrSlurm){.self = c->self,
-                     .folder = c->folder.path,
+                     .folder = c->options.state,
                      .words = c->words,
                      .n_words = c->n_words,
                      .program = program,
@@ -324,7 +332,7 @@ static GrSlurm slurm_of(const Campaign *c, char **program) {
 }
 
 // The open runs become tasks, if no tasks are there.
-static gr_status let_slurm(Campaign *c, const GrSlurm *s, gr_error *err) {
+static gr_status let_slurm(Campaign *c, gr_error *err) {
     const GrKnown *k = &c->known;
     static const char later[] = "the same command reports when they are done";
     char job[64];
@@ -337,7 +345,7 @@ static gr_status let_slurm(Campaign *c, const GrSlurm *s, gr_error *err) {
         fprintf(stderr, "gpurace: %llu tasks are in Slurm's queue or at work; %s\n",
                 (unsigned long long)c->queued, later);
     } else {
-        st = gr_slurm_submit(s, k, &tasks, job, err);
+        st = gr_slurm_submit(&c->slurm, k, &tasks, job, err);
         if (st == GR_OK)
             fprintf(stderr, "gpurace: job %s of Slurm: %llu tasks; %s\n", job, (unsigned long long)tasks,
                     later);
@@ -385,33 +393,49 @@ done:
     return st;
 }
 
-static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
+// The folder, with what shares found, if it is of this campaign.
+static gr_status open_folder(Campaign *c, gr_error *err) {
     gr_status st;
-    uint64_t shares, added;
-    GR_TRY(find_self(c->self, err));
-    GR_TRY(hash_program(c, err));
-    GR_TRY(make_texts(c, program, err));
+    uint64_t shares = 0, added = 0;
     GR_TRY(gr_folder_open(c->options.state, c->share, c->shares, &c->folder, err));
     if (c->options.fresh)
         GR_TRY(gr_folder_renew(&c->folder, err));
-    GrSlurm slurm = slurm_of(c, program);
-    bool by_slurm = c->options.slurm && !c->shares;
-    if (by_slurm) // before the files of shares are read: tasks that end in between must not be taken for lost
-        GR_TRY(gr_slurm_queued(&slurm, &c->queued, err));
+    // Before the files of shares are read: tasks that end in between must not be taken for lost.
+    if (c->by_slurm)
+        GR_TRY(gr_slurm_queued(&c->slurm, &c->queued, err));
     // Shares that are there say whose campaign it is.
     if (!c->shares)
         GR_TRY(gr_folder_merge(&c->folder, &shares, &added, err));
     GrCampaignIdentity now = {"gpurace " GPURACE_VERSION, c->arguments.data, c->again.data, c->code};
     GR_TRY(gr_folder_identify(&c->folder, &now, err));
-    if (!c->shares && added)
-        fprintf(stderr, "gpurace: %llu runs of %llu shares were added\n", (unsigned long long)added,
-                (unsigned long long)shares);
+    if (added)
+        fprintf(stderr, "gpurace: %llu run%s of %llu share%s added\n", (unsigned long long)added,
+                added == 1 ? "" : "s", (unsigned long long)shares, shares == 1 ? " was" : "s were");
+done:
+    return st;
+}
+
+static gr_status load(Campaign *c, gr_error *err) {
+    gr_status st;
     GR_TRY(gr_known_init(&c->known, &c->plan, err));
-    GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge && !by_slurm, err));
+    GR_TRY(gr_known_load(&c->known, c->folder.store, !c->options.merge && !c->by_slurm, err));
     if (c->folder.all)
         GR_TRY(gr_known_load(&c->known, c->folder.all, true, err));
-    if (by_slurm)
-        GR_TRY(let_slurm(c, &slurm, err));
+done:
+    return st;
+}
+
+static gr_status go(Campaign *c, char **program, int *status, gr_error *err) {
+    gr_status st;
+    GR_TRY(find_self(c->self, err));
+    GR_TRY(hash_program(c, err));
+    GR_TRY(make_texts(c, program, err));
+    c->by_slurm = c->options.slurm && !c->shares;
+    c->slurm = slurm_of(c, program);
+    GR_TRY(open_folder(c, err));
+    GR_TRY(load(c, err));
+    if (c->by_slurm)
+        GR_TRY(let_slurm(c, err));
     else if (!c->options.merge)
         GR_TRY(do_runs(c, program, err));
     GrCampaignReport report = {
