@@ -40,15 +40,21 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
+// Of a block, or of the launch.
+static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
+}
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark));
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
 }
 
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -96,10 +102,9 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c) {
 }
 
 // The tables and extents, if the last launch had others.
-static CUresult prepare_tables(Passes *p, uint64_t slots) {
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
-    Memory *m = p->memory;
     CUstream stream = p->launch->stream;
     uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l);
     size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
@@ -116,6 +121,10 @@ static CUresult prepare_tables(Passes *p, uint64_t slots) {
     return rc;
 }
 
+static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
+    return &p->memory->of[plan->mode == GR_OF_WARPS];
+}
+
 // Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0.
 static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c, size_t *small) {
     const PrivatizerDriver *d = p->d;
@@ -125,11 +134,13 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
              sum_bytes = 2 * to->copies * sizeof(uint64_t);
     *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + lines_of(p);
-    CUresult rc = prepare_tables(p, slots);
+    struct Tables *tables = tables_of(p, to);
+    CUresult rc = prepare_tables(p, tables, slots);
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
@@ -141,14 +152,16 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .shared_bytes = l->shared_bytes,
                          .span = l->span,
                          .slot = m->small.at,
-                         .tables = m->tables.at,
+                         .tables = tables->tables.at,
                          .table_bytes = lines_of(p) * sizeof(uint32_t),
                          .lists = m->lists.at,
                          .rows = m->rows.at,
                          .row_bytes = row_bytes,
                          .copies = m->copies.at,
                          .marks = m->marks.at,
-                         .extents = m->extents.at,
+                         .notes = m->notes.at,
+                         .note_bytes = to->room.notes * sizeof(uint64_t),
+                         .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
                          .n_inside = l->n_inside,
                          .capacity = (uint32_t)to->room.rows,
@@ -191,7 +204,7 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     rc = rc == CUDA_SUCCESS ? restored : rc;
     rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
     if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
-        p->memory->n_clean = 0;
+        tables_of(p, plan)->n_clean = 0;
     return rc;
 }
 
@@ -222,7 +235,7 @@ CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
         rc = step(p, p->commit);
     if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same rows
         rc = p->d->wait(p->launch->stream);
-    p->memory->n_clean = 0;
+    tables_of(p, plan)->n_clean = 0;
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

@@ -7,9 +7,12 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, tables, lists, small, log, extents;
-    uint64_t layout;  // the number of the layout that `tables` and `extents` are for
-    uint64_t n_clean; // of `tables`: no line has a row
+    Buffer rows, copies, marks, lists, notes, small, log;
+    struct Tables { // for blocks, and for warps, whose layouts have shared memory
+        Buffer tables, extents;
+        uint64_t layout;  // the number of the layout that they are for
+        uint64_t n_clean; // of `tables`: no line has a row
+    } of[2];
 } Memory;
 
 typedef struct Passes {
@@ -35,9 +38,10 @@ typedef struct Passes {
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
-// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; and private copies of them.
+// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies of them; and notes.
 typedef struct PassRoom {
     uint64_t rows, copies;
+    uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
 } PassRoom;
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
