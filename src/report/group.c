@@ -6,6 +6,7 @@
 // class and by space. Where only one side is known its place as a whole counts. What is shown is the first of them in the order
 // of the sources, or the first that knows values; the others are counted.
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,15 @@ static Key key_of(const GrRace *r, size_t number) {
 
 static bool is_unconfirmed(const GrRace *r) { return r->judged && !r->witness; }
 
+// What two rules hide is not mixed. NULL: it is not hidden.
+static int compare_rules(const GrRule *a, const GrRule *b) {
+    int d = compare_numbers(a != NULL, b != NULL);
+    if (d || !a)
+        return d;
+    d = gr_compare_texts(a->path, b->path);
+    return d ? d : compare_numbers(a->line, b->line);
+}
+
 // 0: one cause.
 static int compare_groups(const Key *x, const Key *y) {
     int d;
@@ -71,7 +81,8 @@ static int compare_groups(const Key *x, const Key *y) {
     if ((d = compare_numbers(a->found.class, b->found.class)) ||
         (d = gr_compare_texts(a->found.space, b->found.space)) ||
         (d = gr_compare_texts(x->race->found.engine, y->race->found.engine)) ||
-        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))))
+        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))) ||
+        (d = compare_rules(x->race->hidden_by, y->race->hidden_by)))
         return d;
     if (x->pair)
         return 0;
@@ -179,20 +190,24 @@ static int compare_shown(const void *a, const void *b) {
                : 0;
 }
 
-void gr_report_order(GrReport *r) {
-    if (r->races.len)
-        qsort(r->races.data, r->races.len, sizeof *r->races.data, compare_shown);
-    if (r->misuses.len)
-        qsort(r->misuses.data, r->misuses.len, sizeof *r->misuses.data, compare_shown);
+static void order(GrRaceVec *races) {
+    if (races->len)
+        qsort(races->data, races->len, sizeof *races->data, compare_shown);
 }
 
-gr_status gr_report_group(GrReport *r, gr_error *err) {
-    size_t n = r->races.len, kept = 0;
+void gr_report_order(GrReport *r) {
+    order(&r->races);
+    order(&r->misuses);
+    order(&r->hidden);
+}
+
+static gr_status group_all(GrReport *r, GrRaceVec *races, gr_error *err) {
+    size_t n = races->len, kept = 0;
     Key *keys = malloc((n + 1) * sizeof *keys);
     GrRace *out = malloc((n + 1) * sizeof *out);
     bool ok = keys && out;
     for (size_t k = 0; ok && k < n; k++)
-        keys[k] = key_of(&r->races.data[k], k);
+        keys[k] = key_of(&races->data[k], k);
     if (ok)
         qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = 0, end; ok && k < n; k = end) {
@@ -201,11 +216,18 @@ gr_status gr_report_group(GrReport *r, gr_error *err) {
         ok = group(r, keys + k, end - k, &out[kept++]);
     }
     if (ok && n) {
-        memcpy(r->races.data, out, kept * sizeof *out);
-        r->races.len = kept;
-        gr_report_order(r);
+        memcpy(races->data, out, kept * sizeof *out);
+        races->len = kept;
     }
     free(keys);
     free(out);
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+gr_status gr_report_group(GrReport *r, gr_error *err) {
+    gr_status st = group_all(r, &r->races, err);
+    if (st == GR_OK)
+        st = group_all(r, &r->hidden, err);
+    gr_report_order(r);
+    return st;
 }

@@ -335,6 +335,26 @@ static json_t *misuse_json(const GrReport *r, const GrRace *misuse, Arena *arena
     return NULL;
 }
 
+// What rules hid, each with its rule.
+static json_t *hidden_json(const GrReport *r, Arena *arena) {
+    json_t *a = json_array();
+    bool ok = a;
+    for (size_t k = 0; ok && k < r->hidden.len && (!r->max_reports || k < r->max_reports); k++) {
+        const GrRace *race = &r->hidden.data[k];
+        const GrRule *rule = race->hidden_by;
+        json_t *o = race->found.space ? race_json(r, race, arena) : misuse_json(r, race, arena);
+        ok = o && gr_json_set(o, "hidden_by",
+                              json_pack("{s:o,s:o,s:i,s:o}", "rule", gr_json_text(rule->text), "file",
+                                        gr_json_text(rule->path), "line", (int)rule->line, "why",
+                                        text_or_null(rule->why)));
+        ok = ok ? json_array_append_new(a, o) == 0 : (json_decref(o), false);
+    }
+    if (ok)
+        return a;
+    json_decref(a);
+    return NULL;
+}
+
 // The texts of a list that came several times.
 static bool add_times(json_t *o, const GrCountedVec *v) {
     bool ok = o;
@@ -372,11 +392,13 @@ static json_t *runs_json(const GrReport *r) {
 }
 
 // What only some reports have.
-static bool add_rest(const GrReport *r, size_t listed, json_t *o) {
+static bool add_rest(const GrReport *r, size_t listed, Arena *arena, json_t *o) {
     bool ok = true;
     json_t *times = times_json(r), *sources = gr_json_sources(r, listed);
     if (r->suppressions || r->bundled)
         ok = gr_json_set(o, "suppressions", suppressions_json(r));
+    if (ok && r->hidden.len)
+        ok = gr_json_set(o, "hidden", hidden_json(r, arena));
     if (ok && r->poisoned)
         ok = gr_json_set(o, "poison_writes", json_true());
     if (ok && r->baseline.name)
@@ -422,7 +444,7 @@ json_t *gr_json_report(const GrReport *r) {
          gr_json_set(o, "reasons", texts_json(&r->reasons)) &&
          gr_json_set(o, "coverage", coverage_json(r, &arena)) &&
          gr_json_set(o, "races", json_incref(races)) && gr_json_set(o, "misuses", json_incref(misuses));
-    ok = ok && add_rest(r, listed, o);
+    ok = ok && add_rest(r, listed, &arena, o);
     json_decref(races);
     json_decref(misuses);
     gr_arena_free(&arena);

@@ -184,6 +184,7 @@ static void part(GrMerge *m) {
     gr_merge_check(gr_vec_push(&r->runs, mine), m);
     mark_all(m, &r->races, mine);
     mark_all(m, &r->misuses, mine);
+    mark_all(m, &r->hidden, mine);
 }
 
 // A merged report has no baseline until it is held against one.
@@ -211,6 +212,8 @@ static gr_status merge(GrReport *r, const GrReport *from, gr_error *err) {
         add_races(m, &r->races, from, &from->races, theirs);
     if (!m->nomem)
         add_races(m, &r->misuses, from, &from->misuses, theirs);
+    if (!m->nomem)
+        add_races(m, &r->hidden, from, &from->hidden, theirs);
     if (!m->nomem) {
         gr_merge_coverage(m, from);
         gr_merge_check(gr_source_give_all(r->sources, from->sources, &m->texts), m);

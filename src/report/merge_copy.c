@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race of one report, copied into another with all that it points to.
 #include "report/merge_internal.h"
+#include "report/suppress.h"
 
 #include <string.h>
 
@@ -79,6 +80,16 @@ static const GrMet *copy_met(GrMerge *m, const GrMet *met) {
     return copy;
 }
 
+static const GrRule *copy_rule(GrMerge *m, const GrRule *rule) {
+    GrRule *copy = copy_bytes(m, rule, sizeof *rule);
+    if (copy) {
+        copy->text = gr_merge_text(m, rule->text);
+        copy->path = gr_merge_text(m, rule->path);
+        copy->why = gr_merge_text(m, rule->why);
+    }
+    return copy;
+}
+
 GrRace gr_merge_copy(GrMerge *m, const GrReport *from, const GrRace *race) {
     enum { LISTED = 20 }; // kernels of which a report has the names
     GrRace out = *race;
@@ -95,5 +106,6 @@ GrRace gr_merge_copy(GrMerge *m, const GrReport *from, const GrRace *race) {
     out.witness = copy_part(m, from, race->witness);
     out.kernels = kernels;
     out.met = copy_met(m, race->met);
+    out.hidden_by = copy_rule(m, race->hidden_by);
     return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race, or a misuse, of a report that was written as JSON: json.c backwards.
 #include "report/read_internal.h"
+#include "report/suppress.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -305,12 +306,28 @@ static GrRace read_misuse(GrReader *x, const json_t *o) {
     return misuse;
 }
 
+static const GrRule *read_rule(GrReader *x, const json_t *o) {
+    const json_t *by = gr_read_object(x, o, "hidden_by");
+    GrRule *rule = GR_NEW(&x->report->arena, GrRule);
+    if (!rule)
+        gr_read_nomem(x);
+    else
+        *rule = (GrRule){.text = gr_read_needed(x, by, "rule"),
+                         .path = gr_read_needed(x, by, "file"),
+                         .why = gr_read_text(x, by, "why"),
+                         .line = (uint32_t)gr_read_number(x, by, "line", UINT32_MAX)};
+    return rule;
+}
+
 void gr_read_races(GrReader *x, const json_t *list, const char *what, GrRaceVec *out) {
-    bool misuses = !strcmp(what, "misuse");
+    bool hidden = !strcmp(what, "hidden race");
     for (size_t k = 0; k < json_array_size(list) && x->st == GR_OK; k++) {
         const json_t *o = json_array_get(list, k);
         snprintf(x->where, sizeof x->where, "%s %zu: ", what, k + 1);
-        GrRace race = misuses ? read_misuse(x, o) : read_race(x, o);
+        bool misuse = !strcmp(what, "misuse") || (hidden && !json_object_get(o, "accesses"));
+        GrRace race = misuse ? read_misuse(x, o) : read_race(x, o);
+        if (hidden)
+            race.hidden_by = read_rule(x, o);
         read_seen(x, o, &race);
         race.number = k;
         if (x->st == GR_OK && !gr_vec_push(out, race))

@@ -261,6 +261,7 @@ static void read_content(GrReader *x) {
     json_object_del(o, "baseline");
     drop_names(json_object_get(o, "races"));
     drop_names(json_object_get(o, "misuses"));
+    drop_names(json_object_get(o, "hidden"));
     char *all = o ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     json_decref(o);
     if (all)
@@ -301,12 +302,15 @@ static void read_report(GrReader *x, const json_t *o) {
     read_runs(x, o);
     gr_read_races(x, gr_read_list(x, o, "races"), "race", &r->races);
     gr_read_races(x, gr_read_list(x, o, "misuses"), "misuse", &r->misuses);
+    gr_read_races(x, gr_read_list(x, o, "hidden"), "hidden race", &r->hidden);
     // A report of a gpurace that named no races.
     bool named = true;
     for (size_t k = 0; k < r->races.len; k++)
         named &= r->races.data[k].id != NULL;
     for (size_t k = 0; k < r->misuses.len; k++)
         named &= r->misuses.data[k].id != NULL;
+    for (size_t k = 0; k < r->hidden.len; k++)
+        named &= r->hidden.data[k].id != NULL;
     if (!named && x->st == GR_OK)
         x->st = gr_report_identify(r, x->err);
     if (!r->runs.len && x->st == GR_OK)

@@ -57,9 +57,10 @@ typedef struct GrRace {
     const char *id, *line_id;
     const GrSeenIn *
         seen; // of a merged report: by the run's seed, then its id. What is shown of the race is of the first
-    uint32_t n_seen; // 0: the report is of one run
-    bool known;      // the baseline has it, too (baseline.h)
-    uint64_t number; // in the order in which they were added
+    uint32_t n_seen;                // 0: the report is of one run
+    bool known;                     // the baseline has it, too (baseline.h)
+    const struct GrRule *hidden_by; // of GrReport.hidden (suppress.h)
+    uint64_t number;                // in the order in which they were added
     // Of one that a value showed: the race that a watchpoint saw of the same place in the same execution, whose first access is
     // at that place and whose second is this one's other side. NULL: none.
     const struct GrRace *watched;
@@ -148,8 +149,9 @@ typedef struct GrReport {
     // What was found.
     GrVerdict verdict;
     GrRaceVec races;
-    GrRaceVec misuses;         // by kind and place
-    uint64_t unlisted;         // races that a report which was read had counted only (--max-reports)
+    GrRaceVec misuses; // by kind and place
+    GrRaceVec hidden;  // races and misuses (those have no space) that a rule hides; no part of the verdict
+    uint64_t unlisted; // races that a report which was read had counted only (--max-reports)
     VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
     const char *content;       // of a report that was read and is of one run: what its GrRunOf.id would be
     struct {

@@ -7,6 +7,7 @@
 #include "findings/headline.h"
 #include "report/formats.h"
 #include "report/json_internal.h"
+#include "report/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +293,18 @@ static json_t *race_result(Writer *w, const GrRace *race) {
     return o;
 }
 
+// The rule that hides the result, and the comment above it as the reason.
+static void add_suppression(Writer *w, json_t *o, const GrRule *rule) {
+    StrBuf why = {0};
+    gr_str_addf(&why, "%s%s%s (%s:%u)", rule->why ? rule->why : "", rule->why ? ": " : "", rule->text,
+                rule->path, rule->line);
+    put(w, o, "suppressions",
+        json_pack("[{s:s,s:s,s:o}]", "kind", "external", "status", "accepted", "justification",
+                  gr_json_text(why.data ? why.data : "")));
+    w->nomem |= why.oom;
+    gr_str_free(&why);
+}
+
 static json_t *misuse_result(Writer *w, const GrRace *misuse) {
     const GrFinding *f = &misuse->found;
     json_t *o = json_object();
@@ -355,6 +368,12 @@ static json_t *run_json(Writer *w) {
     }
     for (size_t k = 0; k < r->misuses.len && !w->nomem; k++)
         add(w, results, misuse_result(w, &r->misuses.data[k]));
+    for (size_t k = 0; k < r->hidden.len && (!r->max_reports || k < r->max_reports) && !w->nomem; k++) {
+        const GrRace *race = &r->hidden.data[k];
+        json_t *result = race->found.space ? race_result(w, race) : misuse_result(w, race);
+        add_suppression(w, result, race->hidden_by);
+        add(w, results, result);
+    }
     put(w, run, "tool", tool(w));
     put(w, run, "invocations", json_pack("[o]", invocation(w)));
     if (r->folder) {

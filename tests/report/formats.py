@@ -137,6 +137,29 @@ class Sarif(Formats):
             _, records = self.check()
             self.assertEqual(len(records), len(self.load("a.json")["races"]))
 
+    def test_suppressed(self):
+        """What a rule hides is a result that is suppressed, with the reason that the file of rules gives."""
+        with open(self.path("rules"), "w", encoding="utf-8") as file:
+            file.write("# scatter is to be rewritten\nkernel:scatter\n")
+        options = ["--engine", "collider", "--suppressions", self.path("rules")]
+        self.run_program("all.json", "two_occurrences", options=options[:2])
+        text = self.run_program("a.json", "two_occurrences", options=options)
+        report = self.load("a.json")
+        self.assertEqual((report["races"], report["verdict"]), ([], "clean"))
+        self.assertEqual({r["id"] for r in report["hidden"]}, {r["id"] for r in self.load("all.json")["races"]})
+        run, records = self.check()
+        self.assertEqual(len(run["results"]), len(report["hidden"]))
+        for result in run["results"]:
+            suppression, = result["suppressions"]
+            self.assertEqual(suppression["justification"], f"scatter is to be rewritten: kernel:scatter ({self.path('rules')}:2)")
+        self.assertEqual(gpurace("report", "--format", "json", self.path("a.json")).stdout, self.read("a.json"))
+        self.assertTrue(text.endswith(self.convert("text")))
+        # Merged with a run of another seed.
+        self.run_program("b.json", "two_occurrences", options=[*options, "--seed", "2"])
+        gpurace("report", "--format", "json", "--output", self.path("c.json"), self.path("b.json"), self.path("a.json"))
+        self.assertEqual({r["id"] for r in self.load("c.json")["hidden"]}, {r["id"] for name in "ab" for r in self.load(name + ".json")["hidden"]})
+        self.check("c.json")
+
     def test_hostile_names(self):
         report = self.golden("races")
         for race in report["races"]:
