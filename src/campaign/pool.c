@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, GRACE_MS = 4000 };
+enum { LOOK_MS = 100, GRACE_MS = 2000 };
 
 static int64_t now_ms(void) {
     struct timespec t;
