@@ -52,28 +52,66 @@ static gr_status add_what_is_missing(const GrCampaignReport *c, GrCampaignVerdic
     return st == GR_OK ? st : gr_fail(err, st, "out of memory");
 }
 
+// Reports are added to small ones, and those to the whole: each time that one is added, all runs of the other are looked at again.
+typedef struct Merging {
+    GrReport all, few;
+    uint64_t n_few; // runs in `few`
+} Merging;
+
+static gr_status add_few(Merging *m, gr_error *err) {
+    StrBuf text = {0};
+    gr_status st = GR_OK;
+    if (!m->n_few)
+        return GR_OK;
+    GR_TRY(gr_report_json(&m->few, &text, err));
+    GR_TRY(gr_report_add_text(&m->all, "the report of some runs", text.data, text.len, err));
+    m->n_few = 0;
+    gr_report_free(&m->few);
+    gr_report_init(&m->few);
+done:
+    gr_str_free(&text);
+    return st;
+}
+
+static gr_status merge_all(const GrCampaignReport *c, Merging *m, gr_error *err) {
+    enum { FEW = 100 };
+    gr_status st = GR_OK;
+    bool small = c->known->done <= FEW;
+    for (uint64_t n = 1; n <= c->plan->n; n++) {
+        if (c->known->runs[n].state != GR_RUN_DONE)
+            continue;
+        GR_TRY(add_report(c, n, small ? &m->all : &m->few, err));
+        m->n_few += !small;
+        if (m->n_few == FEW)
+            GR_TRY(add_few(m, err));
+    }
+    st = add_few(m, err);
+done:
+    return st;
+}
+
 // The reports of all runs, as one.
 static gr_status write_merged(const GrCampaignReport *c, GrCampaignVerdict v, const char *growth, bool *fails,
                               gr_error *err) {
-    GrReport r;
+    Merging m = {.n_few = 0};
     char folder[PATH_MAX];
     bool lost = false;
-    gr_status st = GR_OK;
-    gr_report_init(&r);
-    r.folder = getcwd(folder, sizeof folder);
-    r.max_reports = c->options->max_reports;
-    for (uint64_t n = 1; n <= c->plan->n; n++)
-        if (c->known->runs[n].state == GR_RUN_DONE)
-            GR_TRY(add_report(c, n, &r, err));
-    r.drawing = growth;
-    GR_TRY(add_what_is_missing(c, v, &r, err));
-    GR_TRY(gr_baseline_apply(c->baseline, &r, err));
-    GR_TRY(gr_write_report(&r, c->options, stderr, &lost, err));
-    *fails = gr_report_fails(&r);
+    gr_status st;
+    gr_report_init(&m.all);
+    gr_report_init(&m.few);
+    GR_TRY(merge_all(c, &m, err));
+    m.all.folder = getcwd(folder, sizeof folder);
+    m.all.max_reports = c->options->max_reports;
+    m.all.drawing = growth;
+    GR_TRY(add_what_is_missing(c, v, &m.all, err));
+    GR_TRY(gr_baseline_apply(c->baseline, &m.all, err));
+    GR_TRY(gr_write_report(&m.all, c->options, stderr, &lost, err));
+    *fails = gr_report_fails(&m.all);
     if (lost)
         st = gr_fail(err, GR_ERR_IO, "the report could not be written");
 done:
-    gr_report_free(&r);
+    gr_report_free(&m.all);
+    gr_report_free(&m.few);
     return st;
 }
 

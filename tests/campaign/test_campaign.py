@@ -99,6 +99,17 @@ class Runs(Case):
         self.assertIn("several formats need --output", self.campaign("b", *options, "--format", "text,json", status=2).stderr)
         self.assertIn("nowhere", self.campaign("b", *options, "--baseline", "nowhere", status=2).stderr)
 
+    def test_many_reports_are_one(self):
+        """A campaign merges its reports by hundreds; what comes out is what `gpurace report` makes of all of them."""
+        self.campaign("a", "--seeds", "1..103", "--engine", "collider", "--format", "json", "--output", "merged.json", status=66)
+        files = []
+        for seed, text in self.rows("a", "SELECT seed, report FROM run"):
+            files.append(f"{seed}.json")
+            (self.folder / files[-1]).write_text(text)
+        self.assertEqual(len(files), 103)
+        done = subprocess.run([GPURACE, "report", "--format", "json", *files], capture_output=True, text=True, cwd=self.folder)
+        self.assertTrue(done.stdout == (self.folder / "merged.json").read_text(), "not the same report")
+
     def test_clean_and_called_again(self):
         first = self.campaign("a", "--seeds", "1..3", program=(CLEAN,), status=0)
         self.assertIn("verdict: clean", first.stderr)
