@@ -32,8 +32,10 @@ typedef struct GrAccess {
     const char *kernel; // NULL: not known
     bool has_thread;
     uint32_t thread[3], block[3];
-    uint64_t address; // of shared memory the offset in its block's
-    bool has_rank;    // which block of the cluster that is
+    uint64_t address;     // of shared memory the offset in its block's
+    const char *variable; // that this is part of, by the instruction; NULL: not known
+    uint32_t argument;    // of the kernel, from 1, through which the instruction got there; 0: not known
+    bool has_rank;        // which block of the cluster that is
     uint32_t rank;
     uint32_t lanes;              // of the warp, for accesses that several lanes do together; 0 else
     const char *strong;          // what makes it strong, its scope ("gpu"); NULL: weak, or not known
