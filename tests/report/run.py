@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -229,6 +230,41 @@ class Bundled(unittest.TestCase):
 
     def test_storage_that_is_used_again_stays(self):
         self.assertEqual(run("temp_storage", "s")["verdict"], "races")
+
+
+class Memory(unittest.TestCase):
+    """What an address is part of."""
+
+    def setUp(self):
+        if not shutil.which("addr2line"):
+            self.skipTest("there is no addr2line")
+
+    def check(self, engine):
+        report = run("allocated", options=["--engine", engine])
+        races = {race["kernel"].split("(")[0]: race for race in report["races"]}
+        self.assertEqual(set(races), {"first", "second", "third"}, report["races"])
+        for kernel, size, byte in (("first", 256, 20), ("second", 400, 28)):
+            for side in races[kernel]["accesses"]:
+                memory = side["memory"]
+                self.assertEqual((memory["kind"], memory["size"], os.path.basename(memory["file"]), memory["line"], memory["function"]),
+                                 ("device", size, "allocated.cu", line_of("allocated", kernel), "main"))
+                self.assertIn(memory["offset"], (byte, byte + 4))
+        self.assertEqual({side.get("argument") for side in races["first"]["accesses"]}, {1})
+        self.assertEqual({side.get("argument") for side in races["second"]["accesses"]}, {None})  # p or q
+        self.assertEqual({side.get("variable") for side in races["third"]["accesses"]}, {"total"})
+
+    def test_exact(self):
+        self.check("exact")
+
+    def test_tracker(self):
+        """An engine that has the program's memory in one place."""
+        self.check("tracker")
+
+    def test_text(self):
+        text = run("allocated", options=["--engine", "exact"], text=True)
+        self.assertRegex(text, r"global address 0x[0-9a-f]+, through argument 1, byte 20 of 256 allocated at \S*allocated.cu:"
+                         rf"{line_of('allocated', 'first')}, launch 1\n")
+        self.assertRegex(text, r"global address 0x[0-9a-f]+, in total, launch 3\n")
 
 
 class Sources(unittest.TestCase):
