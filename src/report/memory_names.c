@@ -85,15 +85,14 @@ static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
     place = GR_NEW(&m->report->arena, GrFrame);
     if (!place || !gr_map_put_u64(&m->places, key, place))
         return NULL;
-    // The innermost in the user's own code; else where it is called at all.
-    for (unsigned k = 0; k < GR_RANGE_CALLS && *info->calls[k].object; k++) {
+    // The innermost in the user's own code; without lines there is no telling, and nothing more is asked.
+    bool foreign = true;
+    for (unsigned k = 0; k < GR_RANGE_CALLS && *info->calls[k].object && foreign; k++) {
         const struct GrRangeCall *c = &info->calls[k];
         GrFrame f = gr_host_own_place(c->object, c->pc, c->symbol, &m->report->arena);
-        bool own = f.line && !gr_is_toolkit_file(f.file);
-        if (!k || own)
+        foreign = f.line && gr_is_toolkit_file(f.file);
+        if (!k || (f.line && !foreign))
             *place = f;
-        if (own)
-            break;
     }
     return place;
 }
