@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the report of a run says, of small programs: run.py GPURACE FOLDER SCHEMA [TEST ...]"""
+"""What the report of a run says, of small programs: run.py GPURACE FOLDER SOURCE [TEST ...]"""
 import json
 import os
 import re
@@ -10,17 +10,11 @@ import sys
 import tempfile
 import unittest
 
-GPURACE, FOLDER, SCHEMA = sys.argv[1:4]
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from gpurace_reports import FOLDER, GPURACE, check_schema  # noqa: E402
 
-
-def check_schema(report):
-    try:
-        import jsonschema
-    except ImportError:
-        return
-    with open(SCHEMA, encoding="utf-8") as file:
-        jsonschema.validate(report, json.load(file))
+SOURCES = os.path.join(HERE, "programs")
 
 
 def run(program, *args, options=(), text=False):
