@@ -67,6 +67,18 @@ static json_t *frames_json(const GrAccess *a, Arena *arena) {
     return NULL;
 }
 
+static json_t *memory_json(const GrHeld *m, Arena *arena) {
+    json_t *o = frame_json(&m->place, arena);
+    bool ok = o && gr_json_set(o, "kind", gr_json_text(m->kind)) &&
+              gr_json_set(o, "variable", text_or_null(gr_demangle(m->name, arena))) &&
+              gr_json_set(o, "offset", json_integer((json_int_t)m->offset)) &&
+              gr_json_set(o, "size", json_integer((json_int_t)m->size));
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) {
     const GrFrame *headline = gr_access_frame(a, a->headline);
     json_t *o = frame_json(headline, arena);
@@ -86,6 +98,8 @@ static json_t *access_json(const GrRace *race, const GrAccess *a, Arena *arena) 
         ok = gr_json_set(o, "variable", gr_json_text(gr_demangle(a->variable, arena)));
     if (ok && a->argument)
         ok = gr_json_set(o, "argument", json_integer(a->argument));
+    if (ok && a->memory)
+        ok = gr_json_set(o, "memory", memory_json(a->memory, arena));
     if (ok && a->has_rank)
         ok = gr_json_set(o, "cluster_rank", json_integer(a->rank));
     if (ok && a->did && !strcmp(a->kind, "copy"))

@@ -17,6 +17,16 @@ static void *copy_bytes(GrMerge *m, const void *from, size_t size) {
     return copy;
 }
 
+static const GrHeld *copy_memory(GrMerge *m, const GrHeld *memory) {
+    GrHeld *copy = copy_bytes(m, memory, sizeof *memory);
+    if (copy) {
+        copy->kind = gr_merge_text(m, memory->kind);
+        copy->name = gr_merge_text(m, memory->name);
+        copy->place = copy_frame(m, &memory->place);
+    }
+    return copy;
+}
+
 static GrAccess copy_access(GrMerge *m, const GrAccess *a) {
     GrAccess out = *a;
     GrFrame *inlined = copy_bytes(m, a->inlined, a->n_inlined * sizeof *inlined),
@@ -31,6 +41,7 @@ static GrAccess copy_access(GrMerge *m, const GrAccess *a) {
     out.near = near;
     out.kernel = gr_merge_text(m, a->kernel);
     out.variable = gr_merge_text(m, a->variable);
+    out.memory = copy_memory(m, a->memory);
     out.strong = gr_merge_text(m, a->strong);
     out.did = gr_merge_text(m, a->did);
     return out;

@@ -187,8 +187,10 @@ function whoOf(access, race) {
   if (access.thread) parts.push("thread " + triple(access.thread), "block " + triple(access.block));
   if (access.lanes) parts.push("lanes " + access.lanes.join(" "));
   if (access.address) parts.push(race.space === "shared" ? "shared memory, offset " + access.address : race.space + " address " + access.address);
-  if (access.variable) parts.push("in " + access.variable);
+  const memory = access.memory;
+  if (access.variable || (memory && memory.variable)) parts.push("in " + (access.variable || memory.variable));
   else if (access.argument) parts.push("through argument " + access.argument);
+  if (memory) parts.push(`byte ${memory.offset} of ${memory.size}` + (memory.file ? ` allocated at ${shortFile(memory.file)}:${memory.line}` : memory.function ? " allocated in " + memory.function : ""));
   const launch = access.launch || race.launch;
   if (launch) parts.push("launch " + launch);
   return parts.join(", ");
@@ -296,7 +298,7 @@ function racePage(race) {
     el("h3", {}, "Facts"),
     definitions([["kernel", race.kernels ? `${race.kernels.number} kernels: ${race.kernels.names.join("; ")}` : race.kernel], ["module", race.module], ["launch", race.launch],
       ["space", race.space], ["overlap", pair.overlap ? plural(pair.overlap.bytes, "byte") + " at " + (race.space === "shared" ? "offset " : "") + pair.overlap.address : null],
-      ["variable", [...new Set(sides.map((side) => side.variable || (side.argument ? "what argument " + side.argument + " points to" : "")).filter(Boolean))].join("; ")],
+      ["variable", [...new Set(sides.map((side) => side.variable || (side.memory && side.memory.variable) || (side.argument ? "what argument " + side.argument + " points to" : "")).filter(Boolean))].join("; ")],
       ["occurred", plural(race.count, "time")], ["instructions", race.instructions > 1 ? race.instructions : null],
       ["evidence", race.evidence ? `${race.evidence} (engine ${race.engine})` : race.engine], ["id", race.id], ["baseline", race.known === true ? "known" : race.known === false ? "new" : null]]),
     seenIn(race),

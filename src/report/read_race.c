@@ -99,6 +99,20 @@ static const char *did(const char *kind) {
                                                                : "wrote";
 }
 
+static const GrHeld *read_memory(GrReader *x, const json_t *o) {
+    const json_t *memory = gr_read_object(x, o, "memory");
+    GrHeld *m = memory ? GR_NEW(&x->report->arena, GrHeld) : NULL;
+    if (memory && !m)
+        gr_read_nomem(x);
+    if (m)
+        *m = (GrHeld){.kind = gr_read_needed(x, memory, "kind"),
+                      .name = gr_read_text(x, memory, "variable"),
+                      .place = read_frame(x, memory),
+                      .offset = gr_read_number(x, memory, "offset", INT64_MAX),
+                      .size = gr_read_number(x, memory, "size", INT64_MAX)};
+    return m;
+}
+
 static GrAccess read_access(GrReader *x, const json_t *o) {
     GrAccess a = read_places(x, o);
     a.kind = gr_read_needed(x, o, "kind");
@@ -109,6 +123,7 @@ static GrAccess read_access(GrReader *x, const json_t *o) {
     a.address = read_hex(x, o, "address");
     a.variable = gr_read_text(x, o, "variable");
     a.argument = (uint32_t)gr_read_number(x, o, "argument", UINT32_MAX);
+    a.memory = read_memory(x, o);
     a.has_rank = json_object_get(o, "cluster_rank") != NULL;
     a.rank = (uint32_t)gr_read_number(x, o, "cluster_rank", UINT32_MAX);
     a.lanes = read_lanes(x, o, "lanes");

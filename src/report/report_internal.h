@@ -49,6 +49,9 @@ static inline const GrFrame *gr_race_place(const GrRace *race) {
     return gr_access_frame(a, a->headline);
 }
 
+// Appends which variable, argument or memory an access is in: ", in data", ", through argument 2, byte 4 of 64 allocated at a.cu:7".
+void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
+
 // Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);
 int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""

@@ -123,10 +123,7 @@ static json_t *access_message(Writer *w, const GrFinding *found, const GrAccess 
         gr_str_addf(&s, ", %s 0x%llx",
                     strcmp(found->space, "shared") ? "global address" : "shared memory, offset",
                     (unsigned long long)a->address);
-    if (a->variable)
-        gr_str_addf(&s, ", in %s", gr_variable_name(a->variable, w->arena));
-    else if (a->argument)
-        gr_str_addf(&s, ", through argument %u", a->argument);
+    gr_access_memory(w->report, a, w->arena, &s);
     if (!has_place(a) && a->ptx_line)
         gr_str_addf(&s, ", PTX line %u", a->ptx_line);
     return message_of(w, &s);

@@ -116,7 +116,7 @@ static void add_lane_values(const GrRace *race, StrBuf *out) {
     }
 }
 
-static void add_who(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
+static void add_who(const GrReport *r, const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
     gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
     if (a->size) // else the instruction does not say
         gr_str_addf(out, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
@@ -132,18 +132,17 @@ static void add_who(const GrRace *race, const GrAccess *a, Arena *arena, StrBuf 
             race->found.space, (unsigned long long)a->address);
         if (a->has_rank)
             gr_str_addf(out, " of block %u of the cluster", a->rank);
-        if (a->variable)
-            gr_str_addf(out, ", in %s", gr_variable_name(a->variable, arena));
-        else if (a->argument)
-            gr_str_addf(out, ", through argument %u", a->argument);
     } else if (a->host) {
         gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
     }
+    if (a->has_thread || a->host)
+        gr_access_memory(r, a, arena, out);
 }
 
 // The whole line of a side: what it did, which thread, and in which launch (0: not said).
-static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, Arena *arena, StrBuf *out) {
-    add_who(race, a, arena, out);
+static void add_side(const GrReport *r, const GrRace *race, const GrAccess *a, uint64_t launch, Arena *arena,
+                     StrBuf *out) {
+    add_who(r, race, a, arena, out);
     if (launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)launch);
     gr_str_addc(out, '\n');
@@ -158,7 +157,7 @@ static void add_values(const GrReport *r, const GrRace *race, Arena *arena, StrB
     const GrAccess *noticed = gr_race_noticed_elsewhere(race);
     if (noticed) {
         gr_str_add(out, "    a value changed in another occurrence: ");
-        add_side(race, noticed, race->found.launch, arena, out);
+        add_side(r, race, noticed, race->found.launch, arena, out);
     }
     gr_str_addf(out, "    %s ", race->found.stored_first ? "stored    " : "first read");
     gr_value_text(race->found.expected, race->found.size, out);
@@ -223,7 +222,7 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->ptx_line || b->host) {
         gr_text_source(r, b, arena, out);
         gr_str_add(out, "    ");
-        add_side(race, b, b->launch, arena, out);
+        add_side(r, race, b, b->launch, arena, out);
     }
     gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    ", race->found.overlap_bytes,
                 race->found.overlap_bytes == 1 ? "" : "s",
@@ -246,11 +245,11 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, b, b->launch, arena, out);
+    add_side(r, race, b, b->launch, arena, out);
     gr_str_addf(out,
                 "    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
                 m->replay, (unsigned long long)m->seed);
-    add_side(race, a, a->launch, arena, out);
+    add_side(r, race, a, a->launch, arena, out);
 }
 
 // What a thread stored may have been lost to another lane of the same instruction, which is a race of its own in the report. NULL: no such race.
@@ -305,7 +304,7 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
                 gr_report_class(r, w->found.class)->name);
     add_where(r, &w->found.accesses[0], w->found.module, out);
     gr_str_add(out, "\n    ");
-    add_side(w, &w->found.accesses[0], 0, arena, out);
+    add_side(r, w, &w->found.accesses[0], 0, arena, out);
     add_pair(r, w, arena, out);
 }
 
@@ -343,7 +342,7 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     gr_text_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, a, shown->found.launch, arena, out);
+    add_side(r, race, a, shown->found.launch, arena, out);
     if (!race->watched)
         add_values(r, race, arena, out);
     if (shown->found.order)

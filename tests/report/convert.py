@@ -84,6 +84,31 @@ class Merge(Reports):
         self.assertEqual(len(ids), 1, ids)
 
 
+class OtherBuilds(Reports):
+    """Ids over builds: what a module is made of may move, in the source and in the PTX."""
+
+    def ids(self, folder, before, key="id"):
+        """Of a kernel whose source stands in `folder`, with `before` lines above it in the source and as many instructions in the PTX."""
+        source = self.path(os.path.join(folder, "x.cu"))
+        os.makedirs(os.path.dirname(source), exist_ok=True)
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("// a line\n" * before + "__global__ void k(int *p) {\n    p[0] = threadIdx.x;\n    p[1] = p[0] + 1;\n}\n")
+        with open(self.path("k.ptx"), "w", encoding="utf-8") as file:
+            file.write(f'.version 8.0\n.target sm_90\n.address_size 64\n.file 1 "{source}"\n.visible .entry k(.param .u64 p) {{\n'
+                       ".reg .b64 %a; .reg .b32 %r<4>;\n" + "mov.u32 %r3, 1;\n" * before + "ld.param.u64 %a, [p]; mov.u32 %r0, %tid.x;\n"
+                       f".loc 1 {before + 2} 5\nst.global.u32 [%a], %r0;\n.loc 1 {before + 3} 5\nld.global.u32 %r1, [%a];\n"
+                       "st.global.u32 [%a+4], %r1;\nret;\n}\n")
+        self.run_program("a.json", "launch_ptx", self.path("k.ptx"), options=["--engine", "exact"])
+        return {(r["class"], r[key]) for r in self.load("a.json")["races"]}
+
+    def test_ids(self):
+        ids = self.ids("here", 0)
+        self.assertGreaterEqual(len(ids), 2)
+        self.assertEqual(self.ids("there", 0), ids)
+        self.assertEqual(self.ids("here", 7), ids)
+        self.assertFalse(self.ids("here", 0, "line_id") & self.ids("here", 7, "line_id"))
+
+
 class BadInput(Reports):
     def test_none(self):
         self.assertIn("no report was given", gpurace("report", status=2).stderr)
