@@ -2,6 +2,7 @@
 // gpurace fatbin — what device code a file holds, and its PTX written out.
 #include "base/str.h"
 #include "cli/commands.h"
+#include "fatbin/cubin.h"
 #include "fatbin/elf.h"
 #include "fatbin/file.h"
 
@@ -43,6 +44,8 @@ static void print_entry(size_t number, const FatbinEntry *e) {
            version, gr_fatbin_packing_name(e->packing), e->size, e->packed_size);
     if (e->flags & FATBIN_F_DEBUG)
         fputs(" debug", stdout);
+    if (gr_cubin_entry_keeps(e))
+        fputs(" keeps PTX", stdout);
     if (e->source)
         printf(" %s", e->source);
     if (e->options) {
@@ -77,7 +80,7 @@ static void print_place(const FatbinPlace *p) {
         puts(p->section);
 }
 
-// Returns how many entries are PTX.
+// Returns how many entries are PTX, or machine code that keeps some.
 static size_t list_file(const char *path, const FatbinFile *f) {
     size_t number = 0, ptx = 0;
     print_head(path, f->image);
@@ -88,7 +91,7 @@ static size_t list_file(const char *path, const FatbinFile *f) {
         print_place(&f->places[i]);
         for (size_t k = 0; k < fb->count; k++) {
             print_entry(++number, &fb->entries[k]);
-            ptx += fb->entries[k].kind == FATBIN_PTX;
+            ptx += fb->entries[k].kind == FATBIN_PTX || gr_cubin_entry_keeps(&fb->entries[k]);
         }
     }
     return ptx;

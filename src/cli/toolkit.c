@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/toolkit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+gr_status gr_own_path(char path[PATH_MAX], gr_error *err) {
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (n <= 0)
+        return gr_fail(err, GR_ERR_IO, "cannot read /proc/self/exe: %s", strerror(errno));
+    path[n] = 0;
+    return GR_OK;
+}
+
+// An executable file, and not this program by another name.
+static bool is_program(const char *path) {
+    struct stat st, own;
+    return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK) &&
+           (stat("/proc/self/exe", &own) || st.st_ino != own.st_ino || st.st_dev != own.st_dev);
+}
+
+static bool try(char path[PATH_MAX], const char *folder, const char *below, const char *name) {
+    int n = snprintf(path, PATH_MAX, "%s%s/%s", folder, below, name);
+    return n > 0 && n < PATH_MAX && is_program(path);
+}
+
+static bool find_on_path(char path[PATH_MAX], const char *name) {
+    const char *p = getenv("PATH");
+    for (p = p ? p : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        int len = snprintf(path, PATH_MAX, "%.*s/%s", (int)n, n ? p : ".", name);
+        if (len > 0 && len < PATH_MAX && is_program(path))
+            return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
+static bool find_beside_nvcc(char path[PATH_MAX], const char *name) {
+    char nvcc[PATH_MAX], real[PATH_MAX];
+    if (!find_on_path(nvcc, "nvcc") || !realpath(nvcc, real))
+        return false;
+    *strrchr(real, '/') = 0;
+    return try(path, real, "", name);
+}
+
+static bool find(char path[PATH_MAX], const char *name) {
+    const char *home = getenv("CUDA_HOME");
+    char self[PATH_MAX];
+    if (home && *home && try(path, home, "/bin", name))
+        return true;
+    if (find_beside_nvcc(path, name) || find_on_path(path, name) ||
+        try(path, "/usr/local/cuda", "/bin", name))
+        return true;
+    if (gr_own_path(self, NULL) != GR_OK)
+        return false;
+    *strrchr(self, '/') = 0;
+    return try(path, self, "/cuda/bin", name);
+}
+
+gr_status gr_toolkit_find(const char *name, char path[PATH_MAX], gr_error *err) {
+    char variable[32], found[PATH_MAX];
+    snprintf(variable, sizeof variable, "GPURACE_%s", name);
+    for (char *c = variable; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    const char *named = getenv(variable);
+    if (named && *named && !is_program(named))
+        return gr_fail(err, GR_ERR_NOT_FOUND, "%s=%s: %s", variable, named,
+                       access(named, F_OK) ? strerror(errno) : "not a program, or gpurace itself");
+    if (named && *named)
+        snprintf(found, sizeof found, "%s", named);
+    else if (!find(found, name))
+        return gr_fail(err, GR_ERR_NOT_FOUND,
+                       "there is no %s: neither in $CUDA_HOME/bin, nor beside the nvcc on the PATH, nor on "
+                       "the PATH, nor in "
+                       "/usr/local/cuda/bin. %s=FILE names one",
+                       name, variable);
+    if (!realpath(found, path))
+        return gr_fail(err, GR_ERR_IO, "%s: %s", found, strerror(errno));
+    return GR_OK;
+}
