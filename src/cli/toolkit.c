@@ -49,9 +49,32 @@ static bool find_beside_nvcc(char path[PATH_MAX], const char *name) {
     return try(path, real, "", name);
 }
 
+// Triton brings the ptxas that it was tested with, and a newer one: the process that calls us has its library loaded. The newer one knows all
+// GPUs that the checks can be compiled for.
+static bool find_of_caller(char path[PATH_MAX], const char *name) {
+    static const char library[] = "/_C/libtriton.so";
+    char maps[64], line[PATH_MAX + 128];
+    bool found = false;
+    snprintf(maps, sizeof maps, "/proc/%ld/maps", (long)getppid());
+    FILE *f = fopen(maps, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        char *file = strchr(line, '/'), *end = file ? strstr(file, library) : NULL;
+        if (!end)
+            continue;
+        *end = 0;
+        found = try(path, file, "/backends/nvidia/bin", "ptxas-blackwell") ||
+                try(path, file, "/backends/nvidia/bin", name);
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
 static bool find(char path[PATH_MAX], const char *name) {
     const char *home = getenv("CUDA_HOME");
     char self[PATH_MAX];
+    if (!strcmp(name, "ptxas") && find_of_caller(path, name))
+        return true;
     if (home && *home && try(path, home, "/bin", name))
         return true;
     if (find_beside_nvcc(path, name) || find_on_path(path, name) ||

@@ -449,7 +449,7 @@ static LoadedModule *prepare_machine_code(const void *image, size_t len, const c
     }
     m = new_module(name);
     if (m)
-        set_unchecked(m, "it holds no PTX, only machine code (a cubin)");
+        set_unchecked(m, "it holds no PTX, only machine code (a cubin): see docs/just-in-time.md");
     return m;
 }
 

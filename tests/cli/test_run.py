@@ -216,7 +216,7 @@ class Modules(unittest.TestCase):
     def test_machine_code(self):
         run = self.load(b"\x7fELF" + bytes(14) + b"\xbe\0" + bytes(44))  # e_machine: EM_CUDA
         self.assertEqual(run.verdict, "inconclusive")
-        self.assertIn("kernel quiet was not checked: it holds no PTX, only machine code (a cubin)", run.reasons())
+        self.assertIn("kernel quiet was not checked: it holds no PTX, only machine code (a cubin): see docs/just-in-time.md", run.reasons())
         self.assertIn("module original", run.log)
         self.assertEqual(run.report["coverage"]["modules"], {"checked": 0, "unchecked": 1})
 
