@@ -12,6 +12,7 @@ say() { echo "cupy-cpu-device: $*" >&2; }
 die() { say "$*"; exit 1; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=$(command -v "$1") || die "$1: not found"
+python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python") # a link of a virtual environment is not to be followed
 
 find_cuda() {
     local nvcc
