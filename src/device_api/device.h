@@ -73,6 +73,14 @@ GR_INLINE int gr_all(uint32_t mask, int value) {
     return (int)v;
 }
 
+GR_INLINE uint32_t gr_ballot(uint32_t mask, int value) {
+    uint32_t v;
+    __asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+                     : "=r"(v)
+                     : "r"(value), "r"(mask));
+    return v;
+}
+
 GR_INLINE uint64_t gr_shuffle64(uint32_t mask, uint64_t value, uint32_t lane) {
     uint32_t lo = gr_shuffle32(mask, (uint32_t)value, lane);
     uint32_t hi = gr_shuffle32(mask, (uint32_t)(value >> 32), lane);

@@ -223,8 +223,17 @@ static gr_status parse_alias(Parser *p, const char *b, PtxTag tag, uint32_t line
 static gr_status parse_raw(Parser *p, const char *b, PtxTag tag, uint32_t line) {
     const char *e = p->lex.p;
     bool quoted = false;
-    for (; *e && *e != '\n' && (quoted || *e != ';'); e++)
+    for (; *e && *e != '\n' && (quoted || *e != ';'); e++) {
         quoted ^= *e == '"';
+        if (quoted || e[0] != '/' || e[1] != '*')
+            continue;
+        const char *end = strstr(e + 2, "*/"); // a comment may go on in the next line
+        if (!end)
+            return gr_lex_fail(&p->lex, "this comment is not closed");
+        for (; e < end; e++)
+            p->lex.line += *e == '\n';
+        e = end + 1;
+    }
     return add_text(p, PTX_ITEM_RAW, tag, line, b, *e == ';' ? e + 1 : e);
 }
 

@@ -13,6 +13,7 @@ void gr_privatizer_driver(GrSession *s, PrivatizerDriver *d) {
     FIND(info, "cuMemGetInfo")
     FIND(copy, "cuMemcpyDtoDAsync")
     FIND(fill, "cuMemsetD8Async")
+    FIND(fill_words, "cuMemsetD32Async")
     FIND(write, "cuMemcpyHtoDAsync")
     FIND(read, "cuMemcpyDtoHAsync")
     FIND(query, "cuStreamQuery")

@@ -9,7 +9,8 @@ typedef struct PrivatizerDriver {
     bool there; // all of them
     CUresult (*alloc)(CUdeviceptr *, size_t), (*release)(CUdeviceptr), (*info)(size_t *, size_t *);
     CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t, CUstream),
-        (*fill)(CUdeviceptr, unsigned char, size_t, CUstream);
+        (*fill)(CUdeviceptr, unsigned char, size_t, CUstream),
+        (*fill_words)(CUdeviceptr, unsigned, size_t, CUstream);
     CUresult (*write)(CUdeviceptr, const void *, size_t, CUstream),
         (*read)(void *, CUdeviceptr, size_t, CUstream);
     CUresult (*query)(CUstream), (*wait)(CUstream);

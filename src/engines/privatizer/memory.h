@@ -20,12 +20,17 @@ typedef struct Ranges {
 bool gr_ranges_add(Ranges *r, const GrRange *range);
 void gr_ranges_remove(Ranges *r, const GrRange *range);
 
-// How one copy is laid out for one launch.
+// Lines from `first` on that are not wholly the program's memory.
+typedef struct Edges {
+    uint64_t first, n;
+} Edges;
+
+// The memory of one launch, in lines.
 typedef struct Layout {
-    uint64_t arena, arena_bytes, shared_bytes; // as in GrPrivControl
-    uint64_t span, stride;
-    VEC(GrRange) inside;       // what is copied into the arena's part
-    VEC(GrPrivExtent) outside; // by address
+    uint64_t arena, arena_bytes, shared_bytes, span; // as in GrPrivControl
+    VEC(GrPrivExtent) extents;                       // those in the arena first
+    uint32_t n_inside;
+    VEC(Edges) edges;
 } Layout;
 
 // Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules and what a parameter
@@ -33,14 +38,16 @@ typedef struct Layout {
 bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, uint64_t shared_bytes,
                     const void *params, size_t bytes, Layout *out);
 void gr_layout_free(Layout *l);
-// The program's address of an offset in a copy. Of shared memory the offset itself.
+// The program's address of an offset. Of shared memory the offset itself; 0: none.
 uint64_t gr_layout_address(const Layout *l, uint64_t offset);
+// A number for all that the layout says. Two layouts with one number are the same, most likely.
+uint64_t gr_layout_number(const Layout *l);
 
 // Makes room for `size` bytes. CUDA_ERROR_OUT_OF_MEMORY.
 CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size);
 
-// In the stream: n copies, `stride` bytes apart, become what the program's memory is.
-CUresult gr_layout_fill(const PrivatizerDriver *d, const Layout *l, CUdeviceptr copies, uint64_t n,
-                        CUstream stream);
+// In the stream: n tables, `bytes` apart, in which no line has a row.
+CUresult gr_layout_tables(const PrivatizerDriver *d, const Layout *l, CUdeviceptr tables, uint64_t bytes,
+                          uint64_t n, CUstream stream);
 
 #endif

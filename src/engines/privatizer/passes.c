@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/passes.h"
 
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
+}
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
@@ -29,8 +36,8 @@ bool gr_log_has_found(const GrPrivLog *log) {
     return false;
 }
 
-// As few copies as do it in so many rounds: less is to be compared.
-enum { MANY_COPIES = 32 };
+// As few copies as do it in so many rounds: less is to be looked at.
+enum { MANY_COPIES = 256 };
 
 static uint64_t fewest(uint64_t units, uint64_t rounds) {
     uint64_t m = 2;
@@ -39,36 +46,43 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
     return m;
 }
 
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *out) {
-    uint64_t blocks = gr_passes_blocks(p->launch), room = p->budget / p->layout->stride;
-    uint64_t most = p->most_copies ? p->most_copies : MANY_COPIES;
+static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
+
+static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
+    return lines_of(p) * sizeof(uint32_t) +
+           plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark));
+}
+
+static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
+    uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
+    return (PassRoom){rows, room.copies < most ? room.copies : most};
+}
+
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
+    uint64_t blocks = gr_passes_blocks(p->launch), most = p->most_copies ? p->most_copies : MANY_COPIES;
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
                                                    : blocks};
-    if (room < 4)
-        return false;
-    most = most < 2 ? 2 : most > room - 2 ? room - 2 : most;
+    most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
-    out->slots = mode == GR_OF_BLOCKS ? 1 : room / (out->copies + 2);
-    out->slots = out->slots > blocks ? blocks : out->slots;
-    out->slots = out->slots > p->most_slots ? p->most_slots : out->slots;
-    return true;
+    out->room = usable(p, room, out->copies);
+    uint64_t slots = mode == GR_OF_BLOCKS ? 1 : blocks < p->most_slots ? blocks : p->most_slots;
+    out->slots = p->budget / bytes_of_slot(p, out);
+    out->slots = out->slots > slots ? slots : out->slots;
+    return out->slots > 0;
 }
 
 static CUresult set(const Passes *p, const GrPrivControl *c) {
     return p->d->write(p->control, c, sizeof *c, p->launch->stream);
 }
 
-static CUresult step(const Passes *p, const GrPrivControl *c, CUfunction kernel) {
-    uint64_t base = c->copies, stride = c->stride, span = c->span, lines = c->lines, log = c->log;
-    uint32_t n = c->privates;
-    uint64_t sums = c->sums;
-    void *params[] = {&base, &stride, &span, &lines, &log, &n, &sums}; // the last one for `check`
-    uint64_t groups = span / GR_LINE / 8 + 1;
-    return p->d->launch(kernel, groups < 1024 ? (unsigned)groups : 1024, 1, 1, 256, 1, 1, 0,
-                        p->launch->stream, params, NULL);
+static CUresult step(const Passes *p, CUfunction kernel) {
+    CUdeviceptr control = p->control;
+    void *params[] = {&control};
+    return p->d->launch(kernel, p->groups, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
 }
 
 static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
@@ -78,8 +92,9 @@ static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
         if (rc == CUDA_SUCCESS)
             rc = p->run->submit(p->run, NULL);
         if (rc == CUDA_SUCCESS)
-            rc = step(p, c, c->pass == 1 ? p->merge : p->check);
+            rc = step(p, c->pass == 1 ? p->merge : p->check);
     }
+    c->pass = 1;
     return rc;
 }
 
@@ -88,24 +103,48 @@ static CUresult run_warps(const Passes *p, GrPrivControl *c) {
     return rc == CUDA_SUCCESS ? p->run->submit(p->run, NULL) : rc;
 }
 
-// Device memory for the plan, and what the program's memory is in all copies.
-static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c) {
+// The tables and extents, if the last launch had others.
+static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     CUstream stream = p->launch->stream;
-    uint64_t n = slots * (to->copies + 2) + 1, n_lines = l->span / GR_LINE,
-             line_bytes = GR_LINES_BYTES(n_lines), sum_bytes = 2 * to->copies * sizeof(uint64_t),
-             own_bytes = sum_bytes + 8 + (slots + gr_passes_blocks(p->launch)) * sizeof(uint32_t) + n_lines,
-             extent_bytes = l->outside.len * sizeof *l->outside.data;
-    CUresult rc = gr_buffer_grow(d, p->copies, n * l->stride);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->lines, slots * line_bytes + own_bytes) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->log, sizeof(GrPrivLog)) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, p->extents, extent_bytes + 1) : rc;
+    uint64_t bytes = lines_of(p) * sizeof(uint32_t), number = gr_layout_number(l);
+    size_t extent_bytes = l->extents.len * sizeof *l->extents.data;
+    if (m->layout == number && m->n_clean >= slots)
+        return CUDA_SUCCESS;
+    m->n_clean = 0;
+    m->layout = number;
+    CUresult rc = gr_buffer_grow(d, &m->tables, slots * bytes);
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->extents, extent_bytes + 1) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
-        rc = d->write(p->extents->at, l->outside.data, extent_bytes, stream);
-    rc = rc == CUDA_SUCCESS ? gr_layout_fill(d, l, p->copies->at, n, stream) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(p->lines->at, 0, slots * line_bytes + own_bytes, stream) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(p->log->at, 0, sizeof(GrPrivLog), stream) : rc;
+        rc = d->write(m->extents.at, l->extents.data, extent_bytes, stream);
+    rc = rc == CUDA_SUCCESS ? gr_layout_tables(d, l, m->tables.at, bytes, slots, stream) : rc;
+    m->n_clean = rc == CUDA_SUCCESS ? slots : 0;
+    return rc;
+}
+
+static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
+    return &p->memory->of[plan->mode == GR_OF_WARPS];
+}
+
+// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0.
+static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c, size_t *small) {
+    const PrivatizerDriver *d = p->d;
+    const Layout *l = p->layout;
+    Memory *m = p->memory;
+    uint64_t blocks = gr_passes_blocks(p->launch), row_bytes = GR_ROW_BYTES(to->copies),
+             head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
+             sum_bytes = 2 * to->copies * sizeof(uint64_t);
+    *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + lines_of(p);
+    struct Tables *tables = tables_of(p, to);
+    CUresult rc = prepare_tables(p, tables, slots);
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
+    rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
                          .slots = slots,
@@ -113,70 +152,99 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .arena_bytes = l->arena_bytes,
                          .shared_bytes = l->shared_bytes,
                          .span = l->span,
-                         .stride = l->stride,
-                         .copies = p->copies->at,
-                         .slot_stride = (to->copies + 2) * l->stride,
-                         .lines = p->lines->at,
-                         .lines_stride = line_bytes,
-                         .extents = p->extents->at,
-                         .n_extents = (uint32_t)l->outside.len,
+                         .slot = m->small.at,
+                         .tables = tables->tables.at,
+                         .table_bytes = lines_of(p) * sizeof(uint32_t),
+                         .lists = m->lists.at,
+                         .rows = m->rows.at,
+                         .row_bytes = row_bytes,
+                         .copies = m->copies.at,
+                         .marks = m->marks.at,
+                         .extents = tables->extents.at,
+                         .n_extents = (uint32_t)l->extents.len,
+                         .n_inside = l->n_inside,
+                         .capacity = (uint32_t)to->room.rows,
+                         .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
-                         .log = p->log->at,
-                         .sums = (p->lines->at + slots * line_bytes + 7) / 8 * 8,
+                         .log = m->log.at,
+                         .sums = m->small.at + head_bytes,
                          .most_rounds = p->most_rounds};
-    c->sum = p->copies->at + (n - 1) * l->stride;
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
-    c->changed = c->slot_of + gr_passes_blocks(p->launch) * sizeof(uint32_t);
-    p->peak = n * l->stride > p->peak ? n * l->stride : p->peak;
+    c->changed = c->slot_of + blocks * sizeof(uint32_t);
+    uint64_t bytes = slots * bytes_of_slot(p, to);
+    p->peak = bytes > p->peak ? bytes : p->peak;
     return rc;
 }
 
-CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivAsk *ask,
-                       GrPrivLog *log) {
-    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
-    memset(log, 0, sizeof *log);
-    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c);
-    c.divide = power(plan->copies, plan->rounds - 1 - round);
-    if (ask)
-        c.ask = *ask;
-    if (rc == CUDA_SUCCESS)
-        rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
-    if (rc == CUDA_SUCCESS)
-        rc = p->d->read(log, p->log->at, sizeof *log, p->launch->stream);
-    if (rc == CUDA_SUCCESS)
-        rc = p->d->wait(p->launch->stream);
-    p->rounds += !ask;
-    CUresult restored = set(p, &none);
-    return rc == CUDA_SUCCESS ? restored : rc;
+// What the log says, when all is over.
+static CUresult read_log(const Passes *p, GrPrivLog *log) {
+    CUresult rc = p->d->read(log, p->memory->log.at, sizeof *log, p->launch->stream);
+    return rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
 }
 
-bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassPlan *out) {
-    uint64_t blocks = gr_passes_blocks(p->launch), room = p->budget / p->layout->stride;
+CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
+                       GrPrivLog *log) {
+    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
+    size_t small;
+    double t0 = now_us();
+    memset(log, 0, sizeof *log);
+    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
+    if (getenv("PTIME"))
+        p->d->wait(p->launch->stream);
+    double t1 = now_us();
+    if (ask)
+        c.ask = *ask;
+    for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
+        c.divide = power(plan->copies, plan->rounds - 1 - c.round);
+        rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
+        if (rc == CUDA_SUCCESS)
+            rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
+        p->rounds += !ask;
+    }
+    CUresult restored = set(p, &none);
+    rc = rc == CUDA_SUCCESS ? restored : rc;
+    rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
+    if (getenv("PTIME"))
+        fprintf(stderr,
+                "PT %s mode %d blocks %lu units %lu copies %lu slots %lu rounds %lu rows %lu/%lu full %u: "
+                "prepare %.0f run %.0f\n",
+                p->kernel, plan->mode, gr_passes_blocks(p->launch), plan->units, plan->copies, plan->slots,
+                plan->rounds, plan->room.rows, plan->room.copies, log->full, t1 - t0, now_us() - t1);
+    if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
+        tables_of(p, plan)->n_clean = 0;
+    return rc;
+}
+
+bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out) {
+    uint64_t blocks = gr_passes_blocks(p->launch);
     *out = (PassPlan){.mode = GR_OF_WARPS,
                       .threads = threads,
                       .units = (gr_passes_threads(p->launch) + threads - 1) / threads,
                       .slots = blocks,
                       .rounds = 1};
     out->copies = out->units;
-    return blocks < room / (out->copies + 2);
+    out->room = usable(p, room, out->copies);
+    return blocks < p->budget / bytes_of_slot(p, out);
 }
 
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
     GrPrivControl c, none = {.mode = GR_AS_IT_IS};
+    size_t small;
     memset(log, 0, sizeof *log);
-    CUresult rc = prepare(p, plan, plan->slots, &c);
+    CUresult rc = prepare(p, plan, plan->slots + 1, &c, &small); // and one with the bases of all blocks
+    c.slots = plan->slots;
     c.once = 1;
     c.divide = 1;
+    rc = rc == CUDA_SUCCESS ? p->d->fill(p->memory->small.at, 0, small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? run_warps(p, &c) : rc;
-    rc = rc == CUDA_SUCCESS ? p->d->read(log, p->log->at, sizeof *log, p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
-    void *params[] = {&p->control};
-    if (rc == CUDA_SUCCESS && !log->outside && !log->over && !log->apart)
-        rc = p->d->launch(p->commit, 64, 1, 1, 256, 1, 1, 0, p->launch->stream, params, NULL);
-    if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same copies
+    rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
+    if (rc == CUDA_SUCCESS && !log->outside && !log->over && !log->apart && !log->full)
+        rc = step(p, p->commit);
+    if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same rows
         rc = p->d->wait(p->launch->stream);
+    tables_of(p, plan)->n_clean = 0;
     CUresult restored = set(p, &none);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

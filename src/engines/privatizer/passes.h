@@ -5,6 +5,16 @@
 
 #include "engines/privatizer/memory.h"
 
+// Device memory of one context that is kept from launch to launch.
+typedef struct Memory {
+    Buffer rows, copies, marks, lists, small, log;
+    struct Tables { // for blocks, and for warps, whose layouts have shared memory
+        Buffer tables, extents;
+        uint64_t layout;  // the number of the layout that they are for
+        uint64_t n_clean; // of `tables`: no line has a row
+    } of[2];
+} Memory;
+
 typedef struct Passes {
     const PrivatizerDriver *d;
     const GrLaunch *launch;
@@ -13,13 +23,14 @@ typedef struct Passes {
     const Layout *layout;
     CUdeviceptr control;             // the module's variable
     CUfunction merge, check, commit; // device/privatizer_kernels.c
-    Buffer *copies, *lines, *log, *extents;
-    uint64_t budget;      // bytes of copies
+    Memory *memory;
+    uint64_t budget;      // bytes of rows and tables
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
     uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;      // blocks of merge and check
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;
@@ -27,21 +38,28 @@ typedef struct Passes {
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
+// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; and private copies of them.
+typedef struct PassRoom {
+    uint64_t rows, copies;
+} PassRoom;
+
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
     uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
     uint64_t units, copies, slots, rounds;
+    PassRoom room;
 } PassPlan;
 
-// False: there is no room for two copies.
-bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassPlan *out);
+// With so much room, or less where more cannot be used. False: the device's memory has not enough for that.
+bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out);
 
-// One round, from 0: both passes. *log is what was found; with `ask`, of one block, what was asked for. The program's memory stays as it was.
-CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivAsk *ask, GrPrivLog *log);
+// `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one block, what was asked for. The program's memory stays as it was.
+CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
+                       GrPrivLog *log);
 
 // A copy for each unit of all blocks. False: there is no room for them.
-bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassPlan *out);
-// The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside or log->over the
+bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out);
+// The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside, log->over, log->apart or log->full the
 // program's memory stays as it was; likewise if the launch fails.
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
 

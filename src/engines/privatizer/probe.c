@@ -153,14 +153,32 @@ typedef struct Level {
     bool again; // but it has to
 } Level;
 
-// False: the next round need not be tried.
-static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t round, Level *l) {
+static PassRoom room_of(ProbedKernel *k, bool warps) {
+    static const PassRoom first[2] = {{8192, 16384}, {512, 4096}};
+    if (!k->room[warps].rows)
+        k->room[warps] = first[warps];
+    return k->room[warps];
+}
+
+// There was too little.
+static void more_room(PassRoom *r, uint32_t full) {
+    if (full == GR_FULL_ROWS)
+        r->rows *= 8;
+    r->copies *= 8;
+}
+
+// All rounds. False: once more, with more room, or copies of more memory.
+static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l) {
     const GrLaunch *launch = passes->launch;
     GrPrivateArea *area = launch->module->records;
     GrPrivLog log;
-    CUresult rc = gr_passes_run(passes, plan, round, NULL, &log);
+    CUresult rc = gr_passes_run(passes, plan, 0, plan->rounds, NULL, &log);
     if (rc == CUDA_SUCCESS && log.outside && l->some) {
-        l->again = true;
+        k->reaches = l->again = true;
+        return true;
+    }
+    if (rc == CUDA_SUCCESS && log.full) {
+        more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
         return false;
     }
     if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart)) {
@@ -170,35 +188,34 @@ static bool one_round(Probe *p, Passes *passes, const PassPlan *plan, uint64_t r
                           "others of its warp wait for"
              : log.over ? "a loop went round too often, maybe waiting for what another thread writes"
                         : "it accesses memory that has no private copy");
-        return false;
+        return true;
     }
     if (rc == CUDA_SUCCESS && area)
-        rc = gr_races_find(passes, plan, round, &log, area, &l->found);
-    if (rc != CUDA_SUCCESS) {
+        rc = gr_races_find(passes, plan, &log, area, &l->found);
+    if (rc != CUDA_SUCCESS)
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
-        return false;
-    }
     l->differs |= gr_log_has_found(&log);
     l->dropped |= log.dropped || (area && area->dropped);
     return true;
 }
 
 // *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. False: it has to.
-static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, bool some, bool *differs) {
+static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads, bool some,
+                  bool *differs) {
     const GrLaunch *launch = passes->launch;
     Level l = {.name = level_name(mode, threads), .some = some};
-    PassPlan plan;
-    if (!gr_passes_plan(passes, mode, threads, &plan)) {
-        note(p,
-             "launch %llu of kernel %s was not checked between %s: there is no room for two private copies "
-             "of the program's memory",
-             (unsigned long long)launch->number, passes->kernel, l.name);
-        return true;
+    for (bool done = false; !done;) {
+        PassPlan plan;
+        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
+            note(p,
+                 "launch %llu of kernel %s was not checked between %s: there is no room for two private "
+                 "copies of what it writes",
+                 (unsigned long long)launch->number, passes->kernel, l.name);
+            return true;
+        }
+        done = run_level(p, passes, &plan, k, &l);
     }
-    for (uint64_t round = 0; round < plan.rounds; round++)
-        if (!one_round(p, passes, &plan, round, &l))
-            break;
     if (l.again)
         return false;
     if (l.dropped)
@@ -210,7 +227,7 @@ static bool level(Probe *p, Passes *passes, uint32_t mode, uint32_t threads, boo
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
              "order",
              passes->kernel, l.found.unplaced, l.name);
-    for (unsigned k = 0; k < l.found.races; k++)
+    for (unsigned n = 0; n < l.found.races; n++)
         p->session->raced(p->session);
     *differs |= l.differs;
     return true;
@@ -229,15 +246,34 @@ static bool make_layout(Probe *p, const GrLaunch *l, bool shared, bool some, Lay
     return made;
 }
 
+static uint64_t size_of(const Memory *m) {
+    return m->rows.size + m->copies.size + m->marks.size + m->lists.size + m->of[0].tables.size +
+           m->of[1].tables.size;
+}
+
+// How many blocks of the launch a GPU runs at a time, at most.
+static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
+    int units = 0, threads = 0;
+    CUdevice device = 0;
+    if (d->device(&device) == CUDA_SUCCESS) {
+        (void)d->of_device(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+        (void)d->of_device(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
+    }
+    uint64_t of_block = (gr_passes_threads(l) + 31) / 32 * 32,
+             each = (uint64_t)threads / (of_block ? of_block : 32);
+    return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
+}
+
 static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
                         CUdeviceptr control) {
+    const PrivatizerDriver *d = &p->driver;
     size_t unused = 0, total = 0;
-    if (p->driver.info(&unused, &total) != CUDA_SUCCESS)
+    if (d->info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
-    // Copies are filled for each round. A launch that runs on them needs one for each unit.
-    uint64_t budget = (unused + c->copies.size) / 4,
-             most = p->driver.is_cpu && !p->what_for ? 256 * MIB : 4096 * MIB;
-    return (Passes){.d = &p->driver,
+    // A launch that runs on private copies needs one for each unit.
+    uint64_t budget = (unused + size_of(&c->memory)) / 4,
+             most = d->is_cpu && !p->what_for ? 256 * MIB : 4096 * MIB;
+    return (Passes){.d = d,
                     .launch = l,
                     .kernel = k->shown,
                     .run = run,
@@ -245,16 +281,14 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .merge = c->merge,
                     .check = c->check,
                     .commit = c->commit,
-                    .copies = &c->copies,
-                    .lines = &c->lines,
-                    .log = &c->log,
-                    .extents = &c->extents,
-                    .budget = budget > most && (p->driver.is_cpu || !p->what_for) ? most : budget,
+                    .memory = &c->memory,
+                    .budget = budget > most && (d->is_cpu || !p->what_for) ? most : budget,
                     .most_copies = p->copies,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
-                    .most_slots = p->driver.is_cpu ? 8 : 2048,
-                    .most_rounds = p->driver.is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
+                    .most_slots = d->is_cpu ? 8 : resident(d, l),
+                    .groups = d->is_cpu ? 1 : 264,
+                    .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
 // Gives whether there are races.
@@ -281,8 +315,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
             if (!make_layout(p, l, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
-            done = level(p, passes, mode, threads, some, &differs);
-            k->reaches = k->reaches || !done;
+            done = level(p, passes, k, mode, threads, some, &differs);
             gr_layout_free(&layout);
         }
     }
@@ -312,16 +345,19 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
         if (!make_layout(p, l, true, some, &layout))
             return false;
         passes->layout = &layout;
-        if (!gr_passes_plan_once(passes, threads, &plan)) {
+        if (!gr_passes_plan_once(passes, threads, room_of(k, true), &plan)) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
-            again = *rc == CUDA_SUCCESS && log.outside && some;
+            again = *rc == CUDA_SUCCESS && ((log.outside && some) || log.full);
             why = log.apart     ? "its threads did not all come to the end of a region"
                   : log.over    ? "a loop went round too often"
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
-            k->reaches = k->reaches || again;
+            if (log.full)
+                more_room(&k->room[1], log.full);
+            else
+                k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {
                 why = "there is no room for a private copy for each warp or thread";
                 *rc = CUDA_SUCCESS;

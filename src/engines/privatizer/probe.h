@@ -12,8 +12,9 @@ typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, syncs_warps, orders;
-    bool told[2]; // the verdict names it
-    bool reaches; // more memory than its parameters point into
+    bool told[2];     // the verdict names it
+    bool reaches;     // more memory than its parameters point into
+    PassRoom room[2]; // what its launches get, of blocks and of warps; 0: none came so far
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -33,7 +34,7 @@ typedef struct ProbedModule {
 typedef struct ProbeContext {
     CUcontext context;
     CUfunction merge, check, commit;
-    Buffer copies, lines, log, extents;
+    Memory memory;
     bool failed;
 } ProbeContext;
 

@@ -86,12 +86,11 @@ static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, con
 }
 
 // Which accesses to that byte, in pass 1 of the region, race with each other; and with `reader`, which accessed it in pass 2. NULL: none.
-static CUresult find_pairs(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
-                           uint64_t offset, const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n,
-                           bool *placed) {
+static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t offset,
+                           const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n, bool *placed) {
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
     GrPrivLog log;
-    CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
+    CUresult rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
     for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
         const GrPrivSeen *one = &log.seen[i];
         if (one->state != 2 || one->what & GR_AT_MAYBE)
@@ -135,21 +134,30 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed: those whose value is used, if there are such.
-static CUresult find_reads(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivFound *f,
-                           GrPrivateArea *area, unsigned *n, bool *placed) {
-    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = f->copies};
+// Loads of what others had changed, by units of these copies: those whose value is used, if there are such.
+static CUresult find_reads_of(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t copies,
+                              GrPrivateArea *area, unsigned *n, bool *placed) {
+    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = copies};
     GrPrivLog log;
-    CUresult rc = gr_passes_run(p, plan, round, &ask, &log);
+    CUresult rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
     for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)
         for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
             const GrPrivSeen *s = &log.seen[i];
             if (s->state == 2 && (s->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
-                rc = find_pairs(p, plan, round, f, s->offset, s, area, n, placed);
+                rc = find_pairs(p, plan, f, s->offset, s, area, n, placed);
         }
+    return rc;
+}
+
+static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f, GrPrivateArea *area,
+                           unsigned *n, bool *placed) {
+    CUresult rc = find_reads_of(p, plan, f, f->copies, area, n, placed);
     // What it stored may have been what was there before: then others that stored there are seen like this.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
-        rc = find_pairs(p, plan, round, f, f->offset, NULL, area, n, placed);
+        rc = find_pairs(p, plan, f, f->offset, NULL, area, n, placed);
+    // A shuffle may have brought the value from another unit, which read it.
+    if (rc == CUDA_SUCCESS && !*placed)
+        rc = find_reads_of(p, plan, f, ~UINT64_C(0), area, n, placed);
     return rc;
 }
 
@@ -157,13 +165,13 @@ static CUresult find_reads(Passes *p, const PassPlan *plan, uint64_t round, cons
 static bool is_told(const GrPrivLog *log, unsigned k) {
     for (unsigned i = 0; i < k; i++)
         if (log->found[i].state == 2 && log->found[i].kind == log->found[k].kind &&
-            log->found[i].region == log->found[k].region)
+            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round)
             return true;
     return false;
 }
 
-CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, RacesFound *found) {
+CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
+                       RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
     for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
         const GrPrivFound *f = &log->found[k];
@@ -173,9 +181,9 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const Gr
         if (f->kind == GR_FOUND_LANES)
             put_lanes(p, f, area, &found->races);
         else if (f->kind == GR_FOUND_WRITES)
-            rc = find_pairs(p, plan, round, f, f->offset, NULL, area, &found->races, &placed);
+            rc = find_pairs(p, plan, f, f->offset, NULL, area, &found->races, &placed);
         else
-            rc = find_reads(p, plan, round, f, area, &found->races, &placed);
+            rc = find_reads(p, plan, f, area, &found->races, &placed);
         found->placed += placed;
         found->unplaced += !placed;
     }

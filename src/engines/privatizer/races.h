@@ -12,8 +12,8 @@ typedef struct RacesFound {
     unsigned races;            // pairs of instructions that no launch had before
 } RacesFound;
 
-// Finds the accesses behind what `log` says of the round, writes them into the area, and adds to *found.
-CUresult gr_races_find(Passes *p, const PassPlan *plan, uint64_t round, const GrPrivLog *log,
-                       GrPrivateArea *area, RacesFound *found);
+// Finds the accesses behind what `log` says, writes them into the area, and adds to *found.
+CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
+                       RacesFound *found);
 
 #endif

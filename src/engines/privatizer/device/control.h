@@ -3,32 +3,35 @@
 //
 // Freestanding: compiled for the device (clang, nvptx64) and for the host.
 //
-// Memory of a check. A slot is for all blocks at once (GR_OF_BLOCKS), or for one block (GR_OF_WARPS). A slot has `privates` + 2 copies, `stride` bytes apart:
+// A launch's memory is cut into lines of 128 bytes, and a line is private from when it is first written: then it gets a row. A slot is for all blocks at once (GR_OF_BLOCKS), or
+// for one block (GR_OF_WARPS); it has a table with a word for each line, and rows:
 //
-//     slot:   | base | union | private 0 | private 1 | ...
-//     copy:   | shared memory of the block | the arena | other memory | touched |
+//     lines:  | shared memory of the block | the arena | other memory |
 //               shared_bytes                 arena_bytes
-//              <------------------ span ------------------------------><-span/4->
+//              <------------------------ span ------------------------>
+//     table:  the line's row, from 1 on; 0: no unit wrote it, and loads go to the program's own memory; GR_ROW_EDGE, GR_ROW_BUSY
+//     row:    | base | union | touched, of both | GrPrivRow | the number of each private copy of the line, n of them |
+//               128    128     2 * 32 bytes       16          4 bytes each; 0: it is not made
+//     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | GrPrivMark | ...    of each private copy, from number 2 on
 //
-// The base is the memory as it was when the region began, the union what all wrote in it. A unit (a block; a warp or a thread of a block) has the private copy
-// unit / divide % privates. `touched` has a byte for each word of four: GR_UPDATED: an atomic operation of this copy's units updated it; GR_STORED: a store wrote it, of kernels with
-// atomic operations.
+// The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
+// a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
+// pass 1 and the union in pass 2. So a check costs by what was written, not by how much memory there is.
 //
 // Inserted code calls these functions of the runtime:
-//   __gr_enter(), __gr_leave()    code for warps: the block takes a slot, and gives it back
-//   __gr_mine()                   where the thread's private copy is; 0: the thread's block has no slot, and the kernel ends
-//   __gr_lines()                  where the words of the slot's lines are
-//   __gr_line(line)               a line is written, and not on the region's list
-//   __gr_asks()                   1: accesses are to be told to __gr_look
-//   __gr_at(a, mine, what)        where in the private copy the access to address `a` goes; 0: nowhere, the access is left out
-//   __gr_stored(at, mine, bytes)  a store to `at` of the private copy, in a kernel with atomic operations
-//   __gr_updates_all(at, mine, bytes)  with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
-//   __gr_done(stores, mine)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
-//   __gr_updated(at, mine, pass, bytes)  an atomic operation updates `at` of the private copy; gives where it is to be done once more; 0: nowhere
-//   __gr_lanes(site, at, what, value, mine, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
-//   __gr_look(site, at, what, value, mine, pass, sequence)   an access to `at` of the private copy, when asked
+//   __gr_enter(), __gr_clear(), __gr_leave()   code for warps: the block takes a slot, makes its table as it was, and gives the slot back
+//   __gr_slot()                   the block's GrPrivSlot; 0: it has none, and the kernel ends
+//   __gr_copy()                   the number of the thread's private copy
+//   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
+//                                 `unmade`: where in a row the thread finds what its copy would hold
+//   __gr_stored(at, bytes)        a store to `at` of a private copy, in a kernel with atomic operations
+//   __gr_updated(at, pass, bytes) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
+//   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
+//   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
+//   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
 //   __gr_over()                   a loop went round too often
-//   __gr_differs(region, mine, sequence)   a thread has other results in registers than in pass 1
+//   __gr_differs(region, copy, sequence)   a thread has other results in registers than in pass 1
 //   __gr_gather(ends)             where a region ends, in kernels whose lanes wait for each other; 0: not all threads came, and this one ends
 //   __gr_merge(region, sequence), __gr_check(...)     by all threads of a block, where a region ends
 #ifndef GR_PRIVATIZER_CONTROL_H
@@ -43,18 +46,44 @@ enum {
     GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
 };
 
-// Which lines of a slot were written: this, then a word for each line (LINE_LISTED and others of merge.h), then two lists of lines. A region has one list, the
-// next region the other one.
-typedef struct GrPrivLines {
+// Of a slot. A region has one list of the rows that were written in it, the next region the other one.
+typedef struct GrPrivSlot {
     uint32_t now; // the list of the region that runs
     uint32_t count[2];
     uint32_t arrived; // threads at ends of regions, of all regions so far
-} GrPrivLines;
-#define GR_LINES_BYTES(n_lines) (sizeof(GrPrivLines) + 12 * (n_lines))
+    uint32_t used;    // rows
+    uint32_t made;    // private copies, of all regions so far
+    // GR_OF_WARPS: what the threads of the block that has it start from.
+    uint32_t asks; // accesses are to be told to __gr_look
+    uint32_t pad;
+    uint64_t table, rows, copies; // where number 0 would be
+} GrPrivSlot;
 
+typedef struct GrPrivRow {
+    uint32_t line;
+    uint32_t flags; // merge.h
+    uint32_t was;   // what the table said: 0 or GR_ROW_EDGE
+    uint32_t pad;
+} GrPrivRow;
+
+// `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
 enum { GR_UPDATED = 1, GR_STORED = 2 };
+typedef struct GrPrivMark {
+    uint8_t touched[32];
+    uint32_t row, copy;
+} GrPrivMark;
 
-enum { GR_LINE_SHIFT = 9, GR_LINE = 1 << GR_LINE_SHIFT }; // bytes of a copy that are compared or not
+enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
+
+// What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
+#define GR_ROW_EDGE 0xfffffffeu
+#define GR_ROW_BUSY 0xffffffffu
+enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
+
+#define GR_ROW_TOUCHED  (2 * GR_LINE)
+#define GR_ROW_HEAD     (GR_ROW_TOUCHED + 2 * (GR_LINE / 4))
+#define GR_ROW_COPIES   (GR_ROW_HEAD + sizeof(GrPrivRow))
+#define GR_ROW_BYTES(n) ((GR_ROW_COPIES + 4 * (uint64_t)(n) + GR_LINE - 1) / GR_LINE * GR_LINE)
 
 // What of an access: the `what` of __gr_at and __gr_look.
 enum {
@@ -68,10 +97,10 @@ enum {
     GR_AT_SIZE = 8,   // bits from 8 on: bytes
 };
 
-// Memory outside of the arena.
+// Memory of the program, by offset: first what lies in the arena, then what does not, by address.
 typedef struct GrPrivExtent {
     uint64_t at, size;
-    uint64_t offset; // in a copy
+    uint64_t offset; // in the span
 } GrPrivExtent;
 
 // Two private copies that were found different from what order would have made of them.
@@ -85,7 +114,8 @@ typedef struct GrPrivFound {
     uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
     uint64_t bytes;                   // all
-    uint64_t copies;                  // bits: which took part, number modulo 64
+    uint32_t round, unused;
+    uint64_t copies; // bits: which took part, number modulo 64
 } GrPrivFound;
 
 // An access that was asked for.
@@ -96,13 +126,14 @@ typedef struct GrPrivSeen {
     uint32_t thread[3], block[3];
 } GrPrivSeen;
 
-enum { GR_MOST_FOUND = 64, GR_MOST_SEEN = 64 };
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2 };
+enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 typedef struct GrPrivLog {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
-    uint32_t pad;
+    uint32_t full;    // a slot had no room left: FULL_...
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
@@ -121,18 +152,22 @@ typedef struct GrPrivAsk {
 
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
+    uint64_t arena, arena_bytes, shared_bytes, span;
     uint64_t slots;
-    uint64_t arena, arena_bytes, shared_bytes;
-    uint64_t span, stride, copies, slot_stride;
-    uint64_t lines, lines_stride; // GrPrivLines of each slot
+    uint64_t slot;                // GrPrivSlot of each slot
+    uint64_t tables, table_bytes; // of each slot
+    uint64_t lists;               // of each slot two lists of `capacity` rows
+    uint64_t rows, row_bytes;     // of each slot `capacity` rows
+    uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t extents;
-    uint32_t n_extents, privates;
+    uint32_t n_extents, n_inside; // n_inside: of them, in the arena
+    uint32_t capacity, most_copies;
+    uint32_t privates, round;
     uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
-    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6).
+    // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
+    // bases are for the atomic operations of all blocks.
     uint32_t once;
-    uint64_t first; // with `once`: the first of `slots` blocks that run
-    uint64_t sum;   // with `once`: one more copy, for the atomic operations of all blocks
     uint64_t log;
     uint64_t sums;    // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
     uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it

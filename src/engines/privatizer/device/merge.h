@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge — the two steps of the LDetector paper's figure 3 on the lines of a slot: behind pass 1 what each copy changed goes into the union, and each
-// copy becomes the union without its own changes; behind pass 2 each copy has to be the union.
+// merge — the two steps of the LDetector paper's figure 3 on the rows of a slot: behind pass 1 what each copy changed goes into the union, and each
+// copy becomes the union without its own changes; behind pass 2 each copy has to be the union. A copy that was not made is what it has to be.
 //
-// Data-parallel as the paper's section 4.3: a warp takes lines, its lanes take neighbouring words, and only the word's lane looks at it, in all
+// Data-parallel as the paper's section 4.3: a warp takes rows, its lanes take neighbouring words, and only the word's lane looks at it, in all
 // copies. So nothing is atomic but the report. Comparing, union and the new private copies are one step.
 #ifndef GR_PRIVATIZER_MERGE_H
 #define GR_PRIVATIZER_MERGE_H
@@ -11,24 +11,107 @@
 #include "engines/privatizer/device/control.h"
 
 typedef struct Slot {
-    uint64_t base, united, privates, stride, span, lines, n_lines, log, changed;
-    uint32_t n;
+    uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
+        changed; // rows, copies, marks: where number 0 would be
+    uint32_t n, capacity, most_copies, round;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once;
 } Slot;
+
+GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
+    return (Slot){.head = c->slot + k * sizeof(GrPrivSlot),
+                  .table = c->tables + k * c->table_bytes,
+                  .lists = c->lists + k * 8 * c->capacity,
+                  .rows = c->rows + k * c->capacity * c->row_bytes - c->row_bytes,
+                  .row_bytes = c->row_bytes,
+                  .copies = c->copies + (k * c->most_copies - GR_COPY_FIRST) * GR_LINE,
+                  .marks = c->marks + (k * c->most_copies - GR_COPY_FIRST) * sizeof(GrPrivMark),
+                  .log = c->log,
+                  .changed = c->changed,
+                  .n = c->privates,
+                  .capacity = c->capacity,
+                  .most_copies = c->most_copies,
+                  .round = c->round,
+                  .once = (int)c->once};
+}
 
 // The threads that do it.
 typedef struct Team {
     uint32_t thread, threads;
 } Team;
 
-GR_INLINE uint32_t word_at(uint64_t at) { return *(volatile GR_GLOBAL uint32_t *)at; }
-GR_INLINE void put_word(uint64_t at, uint32_t v) { *(volatile GR_GLOBAL uint32_t *)at = v; }
-GR_INLINE uint8_t byte_at(uint64_t at) { return *(volatile GR_GLOBAL uint8_t *)at; }
-GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(volatile GR_GLOBAL uint8_t *)at = v; }
-GR_INLINE uint64_t copy_of(const Slot *s, uint32_t k) { return s->privates + k * s->stride; }
-GR_INLINE uint64_t touched_at(const Slot *s, uint64_t copy, uint64_t at) { return copy + s->span + at / 4; }
+// The lanes of a warp that do a row: a power of two.
+typedef struct Lanes {
+    uint32_t lane, lanes;
+} Lanes;
+
+GR_INLINE uint32_t word_at(uint64_t at) { return *(GR_GLOBAL uint32_t *)at; }
+GR_INLINE void put_word(uint64_t at, uint32_t v) { *(GR_GLOBAL uint32_t *)at = v; }
+GR_INLINE uint8_t byte_at(uint64_t at) { return *(GR_GLOBAL uint8_t *)at; }
+GR_INLINE void put_byte(uint64_t at, uint8_t v) { *(GR_GLOBAL uint8_t *)at = v; }
+GR_INLINE int is_row(uint32_t v) { return v - 1 < GR_ROW_EDGE - 1; }
+GR_INLINE GR_GLOBAL uint32_t *entry_of(const Slot *s, uint64_t line) {
+    return (GR_GLOBAL uint32_t *)s->table + line;
+}
+GR_INLINE uint64_t row_at(const Slot *s, uint32_t number) { return s->rows + number * s->row_bytes; }
+GR_INLINE GR_GLOBAL GrPrivRow *head_of(uint64_t row) { return (GR_GLOBAL GrPrivRow *)(row + GR_ROW_HEAD); }
+GR_INLINE uint64_t list_at(const Slot *s, uint32_t list, uint32_t k) {
+    return s->lists + 4 * ((uint64_t)list * s->capacity + k);
+}
+GR_INLINE uint64_t number_at(uint64_t row, uint32_t k) { return row + GR_ROW_COPIES + 4 * (uint64_t)k; }
+GR_INLINE uint64_t copy_at(const Slot *s, uint32_t number) { return s->copies + (uint64_t)number * GR_LINE; }
+GR_INLINE GR_GLOBAL GrPrivMark *mark_at(const Slot *s, uint32_t number) {
+    return (GR_GLOBAL GrPrivMark *)s->marks + number;
+}
+GR_INLINE uint64_t touched_at(const Slot *s, uint32_t number, uint32_t word) {
+    return (uint64_t)mark_at(s, number)->touched + word;
+}
+
+// The two parts of a row.
+enum { ROW_BASE = 0, ROW_UNION = GR_LINE };
+GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
+    return row + GR_ROW_TOUCHED + part / 4 + word;
+}
+
+GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
+
+// The private copies of a row that were made, by number of the unit's copy, and in each of them one word. All lanes together. Some at a time are loaded, so that the
+// warp waits for memory once for all of them.
+enum { AT_A_TIME = 4 };
+typedef struct Made {
+    uint32_t next, bits, numbers; // numbers: of the lane's
+    uint32_t n, k[AT_A_TIME], number[AT_A_TIME], word[AT_A_TIME];
+} Made;
+
+GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, Made *m) {
+    GR_ROLLED while (!m->bits) {
+        uint32_t k = m->next + l->lane;
+        if (m->next >= s->n)
+            return 0;
+        m->numbers = k < s->n ? word_at(number_at(row, k)) : 0;
+        m->bits = gr_ballot(members_of(l), m->numbers >= GR_COPY_FIRST);
+        m->next += l->lanes;
+    }
+    m->n = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < AT_A_TIME; i++) {
+        if (!m->bits)
+            continue;
+        uint32_t j = (uint32_t)__builtin_ctz(m->bits);
+        m->bits &= m->bits - 1;
+        m->k[i] = m->next - l->lanes + j;
+        m->number[i] = gr_shuffle32(members_of(l), m->numbers, j);
+        m->word[i] = word_at(copy_at(s, m->number[i]) + 4 * word);
+        m->n = i + 1;
+    }
+    return 1;
+}
+
+// All of them.
+#define EACH_MADE(m, i, ...)                                                                                 \
+    for (Made m = {0}; next_made(s, row, l, word, &m);)                                                      \
+    _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
 // Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
 // updated it. 0: none.
@@ -48,11 +131,13 @@ GR_INLINE uint32_t bytes_of(uint32_t v) {
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
-        GR_GLOBAL GrPrivFound *f = &log->found[(what->region * 7 + what->kind + k) % GR_MOST_FOUND];
+        GR_GLOBAL GrPrivFound *f =
+            &log->found[(what->region * 7 + what->round * 31 + what->kind + k) % GR_MOST_FOUND];
         uint32_t state = gr_compare_swap(&f->state, 0, 1);
         if (state == 0) {
             f->kind = what->kind;
             f->region = what->region;
+            f->round = what->round;
             f->copy[0] = what->copy[0];
             f->copy[1] = what->copy[1];
             f->size = what->size;
@@ -63,7 +148,8 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             gr_store32(&f->state, 2);
         }
         // One that is being written may become the same: then there are two for one region, and the host has both.
-        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region)) {
+        if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
+                           f->round == what->round)) {
             gr_count(&f->bytes, what->bytes);
             __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies), "l"(what->copies));
             return;
@@ -75,6 +161,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
 static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other,
                                        uint64_t at, uint32_t bytes) {
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
+                                         .round = s->round,
                                          .region = s->region,
                                          .copy = {one, other},
                                          .offset = at,
@@ -84,23 +171,64 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
                                          .copies = (uint64_t)1 << one % 64 | (uint64_t)1 << other % 64});
 }
 
-// One word behind pass 1. Gives whether two copies changed the same byte, or one stored to a word that another one updated.
-GR_INLINE int merge_word(const Slot *s, uint64_t at) {
-    uint32_t was = word_at(s->base + at), all = was, changed = 0, twice = 0, owner = 0;
+// Which copies changed the same bytes.
+static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), changed = 0, last = 0;
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint32_t own = bytes_of(word_at(copy_at(s, number) + 4 * word) ^ was);
+        if (own & changed)
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed);
+        changed |= own;
+        last = own ? k : last;
+    }
+}
+
+// One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte.
+GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0;
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        twice |= own & changed;
+        changed |= own;
+        all = (all & ~own) | (m.word[i] & own);
+        owner = !own ? owner : owner ? OWNER_MANY : owner_of(m.k[i]);
+    })
+    if (twice)
+        gr_priv_tell_writes(s, row, word, offset);
+    put_word(row + ROW_UNION + 4 * word, all);
+    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        if (all != was)
+            put_word(copy_at(s, m.number[i]) + 4 * word, (all & ~own) | (was & own));
+    })
+    return twice != 0;
+}
+
+// Likewise, of a line that one updated: gives as well whether a copy stored to a word that another one updated.
+static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64_t offset, uint32_t word) {
+    uint64_t base = row + ROW_BASE + 4 * word, united = row + ROW_UNION + 4 * word;
+    uint32_t was = word_at(base), common = word_at(united), all = was, changed = 0, twice = 0, owner = 0;
     uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
              last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        uint64_t copy = copy_of(s, k);
-        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was),
-                 touched = byte_at(touched_at(s, copy, at));
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint64_t copy = copy_at(s, number) + 4 * word;
+        uint32_t now = word_at(copy), own = bytes_of(now ^ was),
+                 touched = byte_at(touched_at(s, number, word));
         int updates = touched & GR_UPDATED, plain = touched & GR_STORED || (own && !updates);
         if (updates)
             owner = OWNER_UPDATED;
         else if (own && owner != OWNER_UPDATED)
             owner = owner ? OWNER_MANY : owner_of(k);
         if ((updates && stores) || (plain && updaters)) {
-            gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, at, 0xff);
+            gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, offset, 0xff);
             twice = 1;
         }
         if (plain) {
@@ -114,116 +242,136 @@ GR_INLINE int merge_word(const Slot *s, uint64_t at) {
             continue;
         }
         if (own & changed)
-            gr_priv_report(s, GR_FOUND_WRITES, k, last, at, own & changed);
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed);
         twice |= own & changed;
         all = (all & ~own) | (now & own);
         changed |= own;
         last = own ? k : last;
     }
     if (updaters)
-        all = word_at(updater[0] + at);
-    put_word(s->united + at, all);
-    put_byte(touched_at(s, s->united, at), (uint8_t)owner);
-    if (all == was && !updaters)
-        return twice != 0;
+        all = word_at(updater[0]);
+    put_word(united, all);
+    put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    if (updaters) // one has stored besides, maybe; of several the union has had all updates
+        put_word(base, updaters == 1 ? all : common);
+    uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        uint64_t copy = copy_of(s, k);
-        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST)
+            continue;
+        uint64_t copy = copy_at(s, number) + 4 * word;
+        uint32_t own = bytes_of(word_at(copy) ^ was);
         // Of an update another one is what this copy finds: one of the orders in which they may come.
         if (updaters)
-            put_word(copy + at, copy != updater[0] ? all : updaters > 1 ? word_at(updater[1] + at) : was);
+            put_word(copy, copy != updater[0] ? all : other);
         else
-            put_word(copy + at, (all & ~own) | (was & own));
+            put_word(copy, (all & ~own) | (was & own));
     }
     return twice != 0;
 }
 
-// One word behind pass 2. `united`: it was merged; else nobody wrote it in pass 1. `told`: two copies wrote in its line, which was reported.
-GR_INLINE void check_word(const Slot *s, uint64_t at, int united, int told) {
-    uint32_t all = word_at((united ? s->united : s->base) + at), updaters = 0;
+// Behind pass 2, which copies are not what they have to be, of a word that no atomic operation updated.
+static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t number = word_at(number_at(row, k)),
+                 now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
+        if (now != all)
+            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all));
+    }
+}
+
+// What the word is behind pass 2, if atomic operations updated it; they are not compared. False: none did.
+static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_t word, uint32_t *all) {
+    uint32_t updaters = 0;
     uint64_t updater = 0;
     GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        uint64_t touched = touched_at(s, copy_of(s, k), at);
-        int updates = byte_at(touched) & GR_UPDATED;
-        updaters += updates != 0;
-        updater = updates ? copy_of(s, k) : updater;
-        put_byte(touched, 0);
+        uint32_t number = word_at(number_at(row, k));
+        if (number < GR_COPY_FIRST || !(byte_at(touched_at(s, number, word)) & GR_UPDATED))
+            continue;
+        updaters++;
+        updater = copy_at(s, number) + 4 * word;
     }
-    if (updaters) // one has stored besides, maybe; of several the base has all updates by now
-        all = word_at((updaters == 1 ? updater : s->base) + at);
-    GR_ROLLED for (uint32_t k = 0; k < s->n && !updaters && !told; k++) {
-        uint32_t now = word_at(copy_of(s, k) + at);
-        if (now != all)
-            gr_priv_report(s, GR_FOUND_READ, k, k, at, bytes_of(now ^ all));
-    }
+    if (updaters)
+        *all = word_at(updaters == 1 ? updater : row + ROW_BASE + 4 * word);
+    return updaters > 0;
+}
+
+// One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line.
+GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
+                          int told, int updated) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word), differ = 0;
+    EACH_MADE(m, i, differ |= m.word[i] ^ all;)
+    updated = updated && gr_priv_updated_word(s, row, word, &all);
+    if (differ && !updated && !told)
+        gr_priv_tell_reads(s, row, word, offset);
     if (!s->commits)
-        all = word_at(s->base + at);
-    else if (united || updaters)
-        put_word(s->base + at, all);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
+        return;
+    put_word(row + ROW_BASE + 4 * word, all);
+    put_word(row + ROW_UNION + 4 * word, all);
+    put_byte(row_touched_at(row, ROW_UNION, word), 0);
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
-GR_INLINE void merge_once(const Slot *s, uint64_t at) {
-    uint32_t was = word_at(s->base + at), all = was, updaters = 0, updated = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
-        uint64_t copy = copy_of(s, k), touched = touched_at(s, copy, at);
-        uint32_t now = word_at(copy + at), own = bytes_of(now ^ was);
-        if (byte_at(touched) & GR_UPDATED) {
-            updaters++;
-            updated = now;
-        } else {
-            all = (all & ~own) | (now & own);
-        }
-        put_byte(touched, 0);
-    }
+GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word) {
+    uint64_t base = row + ROW_BASE + 4 * word;
+    uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
+    EACH_MADE(m, i, {
+        uint32_t own = bytes_of(m.word[i] ^ was);
+        int updates = byte_at(touched_at(s, m.number[i], word)) & GR_UPDATED;
+        updaters += updates != 0;
+        updated = updates ? m.word[i] : updated;
+        all = updates ? all : (all & ~own) | (m.word[i] & own);
+    })
     if (updaters) {
         all = updaters == 1 ? updated : was;
-        put_byte(touched_at(s, s->base, at), GR_UPDATED);
+        put_byte(row_touched_at(row, ROW_BASE, word), GR_UPDATED);
     }
-    put_word(s->base + at, all);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) put_word(copy_of(s, k) + at, all);
+    put_word(base, all);
 }
 
-enum { LINE_LISTED = 1, LINE_MERGED = 2, LINE_TOLD = 4 };
+enum { ROW_LISTED = 1, ROW_MERGED = 2, ROW_TOLD = 4, ROW_UPDATED = 8 }; // UPDATED: by an atomic operation
 
-GR_INLINE uint64_t flag_at(uint64_t lines, uint64_t line) { return lines + sizeof(GrPrivLines) + 4 * line; }
-
-GR_INLINE void one_line(const Slot *s, uint64_t line, uint32_t lane, uint32_t lanes, int merges) {
-    uint64_t flag = flag_at(s->lines, line);
-    uint32_t was = word_at(flag);
-    int twice = 0;
-    GR_ROLLED for (uint32_t k = lane; k < GR_LINE / 4; k += lanes) {
-        uint64_t at = line * GR_LINE + k * 4;
+GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
+    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
+    uint32_t line = head->line, was = head->flags;
+    int twice = 0, ends = s->once || !merges;
+    GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4; k += l->lanes) {
+        uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
         if (s->once)
-            merge_once(s, at);
-        else if (merges)
-            twice |= merge_word(s, at);
+            merge_once(s, row, l, k);
+        else if (!merges)
+            check_word(s, row, l, offset, k, was & ROW_TOLD, was & ROW_UPDATED);
+        else if (was & ROW_UPDATED)
+            twice |= gr_priv_merge_updated(s, row, offset, k);
         else
-            check_word(s, at, was & LINE_MERGED, was & LINE_TOLD);
+            twice |= merge_word(s, row, l, offset, k);
     }
-    uint32_t members = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    int told = !gr_all(members, !twice);
-    if (lane)
+    int told = !gr_all(members_of(l), !twice);
+    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends; k += l->lanes) put_word(number_at(row, k), 0);
+    if (l->lane)
         return;
-    put_word(flag, merges && !s->once ? LINE_LISTED | LINE_MERGED | (told ? LINE_TOLD : 0) : 0);
+    head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
     if (s->once)
         put_byte(s->changed + line, 1);
+    else if (ends && !s->commits) // the slot is not used again
+        put_word(s->table + 4 * (uint64_t)line, head->was);
 }
 
-// All lines that were written in the region. The last step of a region makes the other list ready.
-static GR_NOINLINE void gr_priv_all_lines(const Slot *s, const Team *t, int merges) {
-    uint32_t lane = t->thread % 32, warp = t->thread / 32, warps = (t->threads + 31) / 32,
-             list = s->sequence & 1;
-    uint32_t lanes = t->threads - warp * 32 < 32 ? t->threads - warp * 32 : 32;
-    uint64_t lines = s->lines + sizeof(GrPrivLines) + 4 * s->n_lines * (1 + list);
-    GR_GLOBAL volatile GrPrivLines *of = (GR_GLOBAL volatile GrPrivLines *)s->lines;
+// All rows that were written in the region. The last step of a region makes the other list ready.
+static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
+    uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
+    GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
     uint32_t n = of->count[list];
-    GR_ROLLED for (uint32_t k = warp; k < n; k += warps)
-        one_line(s, word_at(lines + 4 * (uint64_t)k), lane, lanes, merges);
+    while (lanes > t->threads - warp * 32)
+        lanes /= 2;
+    Lanes l = {t->thread % 32, lanes};
+    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps)
+        one_row(s, row_at(s, word_at(list_at(s, list, k))), &l, merges);
     if (t->thread == 0 && (s->once || !merges)) {
         of->count[1 - list] = 0;
         of->now = 1 - list;
+        of->made = 0;
     }
 }
 

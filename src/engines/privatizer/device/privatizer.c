@@ -6,10 +6,19 @@ extern GR_GLOBAL GrPrivControl __gr_control;
 GR_GLOBAL GrPrivControl __gr_control = {0};
 #define CONTROL __gr_control
 
+// What shared memory holds before it is written: nothing that a program is likely to store first.
+#define UNWRITTEN 0xcbcbcbcbcbcbcbcb
+extern GR_GLOBAL uint64_t __gr_unwritten[GR_LINE / 8];
+GR_GLOBAL __attribute__((aligned(GR_LINE))) uint64_t __gr_unwritten[GR_LINE / 8] = {
+    UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN,
+    UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN};
+
 GR_SREG32(ntid_x, "ntid.x")
 GR_SREG32(ntid_y, "ntid.y")
 GR_SREG32(ntid_z, "ntid.z")
 GR_SREG32(nctaid_x, "nctaid.x")
+GR_SREG32(smid, "smid")
+GR_SREG32(nsmid, "nsmid")
 GR_SREG32(nctaid_y, "nctaid.y")
 
 static GR_NOINLINE uint64_t gr_priv_block_number(void) {
@@ -28,21 +37,43 @@ GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slo
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-GR_INLINE uint64_t lines_of_slot(void) { return CONTROL.lines + slot_number() * CONTROL.lines_stride; }
+// Before units of the slot find what was written.
+GR_INLINE void publish(void) {
+    if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once)
+        __asm__ volatile("fence.acq_rel.cta;" ::: "memory");
+    else
+        fence();
+}
+
+static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }
+
+static GR_NOINLINE void gr_priv_take(uint64_t k) {
+    Slot s = slot_of_control(&CONTROL, k);
+    gr_store32(slot_of_block(), (uint32_t)k + 1);
+    *(GR_GLOBAL volatile GrPrivSlot *)s.head =
+        (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
+                     .table = s.table,
+                     .rows = s.rows,
+                     .copies = s.copies};
+}
 
 // Blocks that have a slot are resident and give it back.
 void __gr_enter(void) {
     GR_GLOBAL uint32_t *taken = (GR_GLOBAL uint32_t *)CONTROL.taken;
-    uint64_t slots = CONTROL.slots, block = gr_priv_block_number(), k = block % slots;
-    if (gr_priv_thread_number() || (CONTROL.ask.kind && CONTROL.ask.block != block))
+    if (gr_priv_thread_number())
+        return;
+    uint64_t slots = CONTROL.slots, block = gr_priv_block_number(),
+             first = (uint64_t)smid() * (slots / (nsmid() ? nsmid() : 1)) % slots,
+             k = first; // a multiprocessor has its own, if it can be
+    if (CONTROL.ask.kind && CONTROL.ask.block != block)
         return;
     if (CONTROL.once) { // there is one for each
-        gr_store32(slot_of_block(), (uint32_t)block + 1);
+        gr_priv_take(block);
         return;
     }
     while (gr_compare_swap(&taken[k], 0, 1)) {
         k = k + 1 == slots ? 0 : k + 1;
-        if (k != block % slots)
+        if (k != first)
             continue;
         if (gr_load32(
                 &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart)) // a block that gave up does not give it back
@@ -50,10 +81,18 @@ void __gr_enter(void) {
         gr_sleep(2000);
     }
     fence();
-    gr_store32(slot_of_block(), (uint32_t)k + 1);
-    // The block before it may have ended with the other list.
-    *(GR_GLOBAL volatile GrPrivLines *)(CONTROL.lines + k * CONTROL.lines_stride) =
-        (GrPrivLines){0, {0, 0}, 0};
+    gr_priv_take(k);
+}
+
+void __gr_clear(void) {
+    Slot s;
+    gr_priv_slot(&s);
+    uint32_t used = ((GR_GLOBAL volatile GrPrivSlot *)s.head)->used, threads = ntid_x() * ntid_y() * ntid_z();
+    GR_ROLLED for (uint32_t k = gr_priv_thread_number(); k < used && k < s.capacity && !s.once;
+                   k += threads) {
+        GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row_at(&s, k + 1));
+        put_word(s.table + 4 * (uint64_t)head->line, head->was);
+    }
 }
 
 void __gr_leave(void) {
@@ -63,36 +102,17 @@ void __gr_leave(void) {
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
 
-uint64_t __gr_mine(void) {
-    int warps = CONTROL.mode == GR_OF_WARPS;
-    uint64_t unit = warps ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
-    if (warps && !gr_load32(slot_of_block()))
-        return 0;
-    return CONTROL.copies + slot_number() * CONTROL.slot_stride +
-           (2 + unit / CONTROL.divide % CONTROL.privates) * CONTROL.stride;
+uint64_t __gr_slot(void) {
+    uint32_t k = gr_load32(slot_of_block());
+    return k ? CONTROL.slot + (k - 1) * sizeof(GrPrivSlot) : 0;
 }
 
-uint64_t __gr_lines(void) { return flag_at(lines_of_slot(), 0); }
-
-void __gr_line(uint64_t line) {
-    GR_GLOBAL GrPrivLines *of = (GR_GLOBAL GrPrivLines *)lines_of_slot();
-    uint64_t n_lines = CONTROL.span >> GR_LINE_SHIFT;
-    GR_GLOBAL uint32_t *flag = (GR_GLOBAL uint32_t *)flag_at(lines_of_slot(), line);
-    uint32_t list = gr_load32(&of->now);
-    for (uint32_t was = gr_load32(flag); !(was & LINE_LISTED);) {
-        uint32_t seen = gr_compare_swap(flag, was, was | LINE_LISTED);
-        if (seen == was) {
-            uint32_t k = gr_add32(&of->count[list], 1);
-            gr_store32((GR_GLOBAL uint32_t *)flag_at(lines_of_slot(), n_lines * (1 + list) + k),
-                       (uint32_t)line);
-            return;
-        }
-        was = seen;
-    }
-}
-
-uint32_t __gr_asks(void) {
-    return CONTROL.ask.kind && (CONTROL.mode == GR_OF_BLOCKS || CONTROL.ask.block == gr_priv_block_number());
+uint32_t __gr_copy(void) {
+    uint64_t unit =
+        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+    if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
+        return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
+    return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
 static GR_NOINLINE void gr_priv_outside(uint64_t a) {
@@ -110,86 +130,287 @@ void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1
 IS_IN(is_local, "local")
 IS_IN(is_const, "const")
 
-// The offset in a copy of global memory; ~0: it is in none.
+GR_INLINE GR_GLOBAL GrPrivExtent *extent(uint32_t k) { return (GR_GLOBAL GrPrivExtent *)CONTROL.extents + k; }
+
+// The offset of global memory; ~0: it is none of the program's.
 static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
-    if (a - CONTROL.arena < CONTROL.arena_bytes)
-        return CONTROL.shared_bytes + (a - CONTROL.arena);
-    uint32_t low = 0, high = CONTROL.n_extents;
+    int inside = a - CONTROL.arena < CONTROL.arena_bytes;
+    uint32_t first = inside ? 0 : CONTROL.n_inside, low = first,
+             high = inside ? CONTROL.n_inside : CONTROL.n_extents;
     while (low < high) { // the last one that begins at or before it
         uint32_t middle = (low + high) / 2;
-        if (((GR_GLOBAL GrPrivExtent *)CONTROL.extents)[middle].at <= a)
+        if (extent(middle)->at <= a)
             low = middle + 1;
         else
             high = middle;
     }
-    if (!low)
+    if (low == first)
         return ~UINT64_C(0);
-    GR_GLOBAL GrPrivExtent *e = (GR_GLOBAL GrPrivExtent *)CONTROL.extents + (low - 1);
+    GR_GLOBAL GrPrivExtent *e = extent(low - 1);
     return a - e->at < e->size && size <= e->size - (a - e->at) ? e->offset + (a - e->at) : ~UINT64_C(0);
 }
 
-uint64_t __gr_at(uint64_t a, uint64_t mine, uint32_t what) {
+// ---- Rows ----------------------------------------------------------------------------------------------------------------
+
+GR_INLINE uint64_t long_at(uint64_t at) { return *(GR_GLOBAL uint64_t *)at; }
+GR_INLINE void put_long(uint64_t at, uint64_t v) { *(GR_GLOBAL uint64_t *)at = v; }
+
+static GR_NOINLINE void gr_priv_copy_line(uint64_t to, uint64_t other, uint64_t from) {
+    GR_ROLLED for (uint32_t k = 0; k < GR_LINE; k += 32) {
+        uint64_t a = long_at(from + k), b = long_at(from + k + 8), c = long_at(from + k + 16),
+                 d = long_at(from + k + 24);
+        put_long(to + k, a), put_long(to + k + 8, b), put_long(to + k + 16, c), put_long(to + k + 24, d);
+        put_long(other + k, a), put_long(other + k + 8, b), put_long(other + k + 16, c),
+            put_long(other + k + 24, d);
+    }
+}
+
+// A line with bytes that are none of the program's: those are 0.
+static GR_NOINLINE void gr_priv_copy_edge(uint64_t row, uint64_t offset) {
+    uint32_t k = 0, high = CONTROL.n_extents;
+    GR_ROLLED for (uint32_t at = 0; at < 2 * GR_LINE; at += 8) put_long(row + at, 0);
+    while (k < high) { // the first one that ends behind its begin
+        uint32_t middle = (k + high) / 2;
+        if (extent(middle)->offset + extent(middle)->size <= offset)
+            k = middle + 1;
+        else
+            high = middle;
+    }
+    GR_ROLLED for (; k < CONTROL.n_extents && extent(k)->offset < offset + GR_LINE; k++) {
+        GR_GLOBAL GrPrivExtent *e = extent(k);
+        uint64_t from = e->offset > offset ? e->offset : offset, end = e->offset + e->size;
+        GR_ROLLED for (; from < end && from < offset + GR_LINE; from++) {
+            uint8_t v = byte_at(e->at + (from - e->offset));
+            put_byte(row + (from - offset), v);
+            put_byte(row + GR_LINE + (from - offset), v);
+        }
+    }
+}
+
+static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was) {
+    GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
+    uint64_t offset = line << GR_LINE_SHIFT;
+    if (was == GR_ROW_EDGE) {
+        gr_priv_copy_edge(row, offset);
+    } else if (offset < CONTROL.shared_bytes) {
+        gr_priv_copy_line(row, row + GR_LINE, (uint64_t)__gr_unwritten);
+    } else if (offset - CONTROL.shared_bytes < CONTROL.arena_bytes) {
+        gr_priv_copy_line(row, row + GR_LINE, CONTROL.arena + (offset - CONTROL.shared_bytes));
+    } else {
+        uint32_t low = 0, high = CONTROL.n_extents;
+        while (low < high) { // the last one that begins at or before it
+            uint32_t middle = (low + high) / 2;
+            if (extent(middle)->offset <= offset)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        gr_priv_copy_line(row, row + GR_LINE, extent(low - 1)->at + (offset - extent(low - 1)->offset));
+    }
+    GR_ROLLED for (uint32_t k = 0; k < GR_LINE / 2; k += 8) put_long(row_touched_at(row, 0, 0) + k, 0);
+    GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
+    head->line = (uint32_t)line;
+    head->flags = 0;
+    head->was = was;
+}
+
+// The number of the line's row, which is made if there is none. 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
+    GR_GLOBAL uint32_t *entry = entry_of(s, line), *used = &((GR_GLOBAL GrPrivSlot *)s->head)->used;
+    GR_ROLLED for (;;) {
+        uint32_t v = gr_load32(entry);
+        if (is_row(v))
+            return v;
+        if (gr_load32(used) >= s->capacity)
+            break;
+        if (v != GR_ROW_BUSY && gr_compare_swap(entry, v, GR_ROW_BUSY) == v) {
+            uint32_t k = gr_add32(used, 1);
+            if (k >= s->capacity) {
+                gr_store32(entry, v);
+                break;
+            }
+            gr_priv_fill_row(s, row_at(s, k + 1), line, v);
+            publish();
+            gr_store32(entry, k + 1);
+            return k + 1;
+        }
+        gr_sleep(100);
+    }
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_ROWS);
+    return 0;
+}
+
+// The region's list has the row.
+GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
+    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    GR_ROLLED for (uint32_t was = gr_load32(flags); !(was & ROW_LISTED);) {
+        uint32_t seen = gr_compare_swap(flags, was, was | ROW_LISTED);
+        if (seen == was) {
+            uint32_t list = gr_load32(&of->now), k = gr_add32(&of->count[list], 1);
+            put_word(list_at(s, list, k), number);
+            return;
+        }
+        was = seen;
+    }
+}
+
+// A new private copy of the row, as the units find it; 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number, uint32_t k,
+                                             uint64_t unmade) {
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
+    uint32_t number = gr_add32(&of->made, 1) + GR_COPY_FIRST;
+    if (number - GR_COPY_FIRST >= s->most_copies) {
+        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_COPIES);
+        return 0;
+    }
+    uint64_t row = row_at(s, row_number);
+    GR_GLOBAL volatile GrPrivMark *mark = (GR_GLOBAL volatile GrPrivMark *)mark_at(s, number);
+    list_row(s, row, row_number);
+    gr_priv_copy_line(copy_at(s, number), copy_at(s, number), row + unmade);
+    GR_ROLLED for (uint32_t b = 0; b < GR_LINE / 4; b += 8) put_long(touched_at(s, number, b), 0);
+    mark->row = row_number;
+    mark->copy = k;
+    publish();
+    return number;
+}
+
+// Where the unit's copy of the line is; 0: there is no room.
+static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint32_t k, uint64_t unmade) {
+    uint32_t row = gr_priv_row(s, line);
+    GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
+    GR_ROLLED while (row) {
+        uint32_t v = gr_load32(number);
+        if (v >= GR_COPY_FIRST)
+            return copy_at(s, v);
+        if (v == 0 && gr_compare_swap(number, 0, GR_COPY_BUSY) == 0) {
+            v = gr_priv_new_copy(s, row, k, unmade);
+            gr_store32(number, v);
+            return v ? copy_at(s, v) : 0;
+        }
+        gr_sleep(100);
+    }
+    return 0;
+}
+
+// ---- Accesses ------------------------------------------------------------------------------------------------------------
+
+// Whether the line is wholly memory of the program.
+static GR_NOINLINE int gr_priv_is_whole(const Slot *s, uint64_t line) {
+    uint32_t v = gr_load32(entry_of(s, line));
+    return is_row(v) ? head_of(row_at(s, v))->was != GR_ROW_EDGE : v == 0;
+}
+
+// The offset of what the access is to; ~0: of nothing that is private. *outside: it should be.
+static GR_NOINLINE uint64_t gr_priv_offset(const Slot *s, uint64_t a, uint32_t what, int *outside) {
     uint32_t space = what & GR_AT_SPACE;
     uint64_t offset = ~UINT64_C(0), in;
+    *outside = 0;
     if (space == GR_AT_GENERIC && (is_local(a) || is_const(a)))
-        return a;
+        return offset;
     if (space == GR_AT_GENERIC && gr_is_shared(a, &in)) {
         if (CONTROL.mode == GR_OF_BLOCKS)
-            return a;
+            return offset;
         space = GR_AT_SHARED;
         a = in;
     }
-    if (space != GR_AT_SHARED)
+    if (space != GR_AT_SHARED && a - CONTROL.arena < CONTROL.arena_bytes &&
+        gr_priv_is_whole(s, (a - CONTROL.arena + CONTROL.shared_bytes) >> GR_LINE_SHIFT))
+        offset = a - CONTROL.arena + CONTROL.shared_bytes;
+    else if (space != GR_AT_SHARED)
         offset = gr_priv_offset_of(a, what >> GR_AT_SIZE);
     else if (a < CONTROL.shared_bytes)
         offset = a;
-    if (offset == ~UINT64_C(0)) {
+    *outside = offset == ~UINT64_C(0);
+    return offset;
+}
+
+uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
+    int outside;
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = gr_priv_offset(&s, a, what, &outside), line = offset >> GR_LINE_SHIFT,
+             low = offset % GR_LINE;
+    if (outside)
         gr_priv_outside(a);
-        return 0;
+    if (offset == ~UINT64_C(0))
+        return outside ? 0 : a;
+    if (what & GR_AT_STORE) {
+        uint64_t to = gr_priv_make(&s, line, copy, unmade);
+        return to ? to + low : 0;
     }
-    if (what & GR_AT_STORE)
-        __gr_line(offset >> GR_LINE_SHIFT);
-    return mine + offset;
-}
-
-GR_INLINE void touch(uint64_t offset, uint64_t mine, uint32_t size, uint8_t how) {
-    GR_ROLLED for (uint64_t word = offset / 4; word <= (offset + size - 1) / 4; word++) {
-        uint64_t at = mine + CONTROL.span + word;
-        put_byte(at, byte_at(at) | how);
+    uint32_t v = gr_load32(entry_of(&s, line));
+    if (is_row(v)) {
+        uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy));
+        return (number >= GR_COPY_FIRST ? copy_at(&s, number) : row_at(&s, v) + unmade) + low;
     }
+    return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
 }
 
-void __gr_stored(uint64_t at, uint64_t mine, uint32_t size) {
-    if (at - mine < CONTROL.span)
-        touch(at - mine, mine, size, GR_STORED);
+// The number of the private copy that has the address; 0: none.
+GR_INLINE uint32_t number_of(const Slot *s, uint64_t at) {
+    uint64_t number = (at - s->copies) / GR_LINE;
+    return number - GR_COPY_FIRST < s->most_copies ? (uint32_t)number : 0;
+}
+GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
+    return (uint64_t)head_of(row_at(s, mark_at(s, number)->row))->line * GR_LINE + at % GR_LINE;
 }
 
-uint32_t __gr_once(void) { return CONTROL.once; }
-
-void __gr_done(uint64_t stores, uint64_t mine) {
-    uint64_t slot = CONTROL.copies, copy = (mine - slot) / CONTROL.stride - 2;
-    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, stores);
+GR_INLINE void touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size, uint8_t how) {
+    uint64_t row = row_at(s, mark_at(s, number)->row), copy = copy_at(s, number);
+    uint32_t low = at % GR_LINE;
+    GR_ROLLED for (uint32_t word = low / 4; word <= (low + size - 1) / 4; word++) {
+        uint64_t to = touched_at(s, number, word);
+        uint8_t was = byte_at(to);
+        if (how == GR_UPDATED && was == GR_STORED) // what is done for all goes on from what the unit stored
+            put_word(row + ROW_UNION + 4 * word, word_at(copy + 4 * word));
+        put_byte(to, was | how);
+    }
+    GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
+    GR_ROLLED for (uint32_t was = gr_load32(flags); how == GR_UPDATED && !(was & ROW_UPDATED);) was =
+        gr_compare_swap(flags, was, was | ROW_UPDATED);
 }
 
-uint64_t __gr_updated(uint64_t at, uint64_t mine, uint32_t pass, uint32_t size) {
-    uint64_t offset = at - mine;
-    if (offset >= CONTROL.span)
+void __gr_stored(uint64_t at, uint32_t size) {
+    Slot s;
+    gr_priv_slot(&s);
+    uint32_t number = number_of(&s, at);
+    if (number)
+        touch(&s, number, at, size, GR_STORED);
+}
+
+// Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
+void __gr_done(uint64_t stores, uint32_t copy) {
+    uint32_t lanes = gr_active_mask(), first = (uint32_t)__builtin_ctz(lanes);
+    uint64_t sum = 0;
+    GR_ROLLED for (uint32_t left = lanes; left; left &= left - 1) sum +=
+        gr_shuffle64(lanes, stores, (uint32_t)__builtin_ctz(left));
+    if (gr_lane() == first)
+        gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, sum);
+}
+
+uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size) {
+    Slot s;
+    gr_priv_slot(&s);
+    uint32_t number = number_of(&s, at);
+    if (!number)
         return 0;
-    touch(offset, mine, size, GR_UPDATED);
-    return CONTROL.mode == GR_OF_WARPS && (pass == 2 || CONTROL.once)
-               ? CONTROL.copies + slot_number() * CONTROL.slot_stride + offset
-               : 0;
+    uint64_t row = row_at(&s, mark_at(&s, number)->row);
+    touch(&s, number, at, size, GR_UPDATED);
+    return CONTROL.once ? row + ROW_BASE + at % GR_LINE : pass == 1 ? row + ROW_UNION + at % GR_LINE : 0;
 }
 
 // Lanes that store to one place at once (the GRace papers' check of a warp, LDetector's section 4.7): the last one's value stays, and there
 // is a race.
-uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
     uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
              equal = gr_match_any(lanes, value) & same;
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
-    uint64_t offset = at - mine;
-    if (offset >= CONTROL.span) // local memory, by a generic address
+    Slot s;
+    gr_priv_slot(&s);
+    uint32_t number = number_of(&s, at);
+    if (!number) // local memory, by a generic address
         return 1;
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
@@ -199,7 +420,8 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                                                   .copy = {thread, thread - lane + other},
                                                   .size = what >> GR_AT_SIZE,
                                                   .same = equal == same,
-                                                  .offset = offset,
+                                                  .round = CONTROL.round,
+                                                  .offset = offset_of(&s, number, at),
                                                   .block = gr_priv_block_number(),
                                                   .sequence = sequence,
                                                   .bytes = what >> GR_AT_SIZE,
@@ -208,21 +430,23 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     return !(same >> lane >> 1);
 }
 
-uint64_t __gr_updates_all(uint64_t at, uint64_t mine, uint32_t size) {
-    uint64_t offset = at - mine;
-    (void)size;
-    return CONTROL.once && offset < CONTROL.span && offset >= CONTROL.shared_bytes ? CONTROL.sum + offset : 0;
-}
-
-GR_INLINE uint32_t copy_number(uint64_t mine) {
-    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride;
-    return (uint32_t)((mine - slot) / CONTROL.stride) - 2;
+uint64_t __gr_updates_all(uint64_t at) {
+    Slot own, s = slot_of_control(&CONTROL, CONTROL.slots);
+    if (!CONTROL.once)
+        return 0;
+    gr_priv_slot(&own);
+    uint32_t number = number_of(&own, at);
+    uint64_t offset = number ? offset_of(&own, number, at) : 0;
+    if (!number || offset < CONTROL.shared_bytes)
+        return 0;
+    uint32_t row = gr_priv_row(&s, offset / GR_LINE);
+    return row ? row_at(&s, row) + at % GR_LINE : 0;
 }
 
 // A lane may wait for one that has ended: a warp's operations go without lanes that have. Here it has not, so it must not wait for ever at the end of
 // the region. `ends`: how many regions the thread has ended.
 uint32_t __gr_gather(uint32_t ends) {
-    GR_GLOBAL GrPrivLines *of = (GR_GLOBAL GrPrivLines *)lines_of_slot();
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
     GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart;
     gr_add32(&of->arrived, 1);
@@ -236,26 +460,33 @@ uint32_t __gr_gather(uint32_t ends) {
 }
 
 // In pass 2: whether the byte that the copy has there is what others wrote.
-static GR_NOINLINE int gr_priv_is_of_others(uint64_t slot, uint64_t mine, uint64_t at, uint32_t copy) {
-    uint64_t united = slot + CONTROL.stride;
-    if (!(word_at(flag_at(lines_of_slot(), at >> GR_LINE_SHIFT)) & LINE_MERGED))
+static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint32_t copy) {
+    uint32_t v = gr_load32(entry_of(s, offset >> GR_LINE_SHIFT));
+    uint64_t row = row_at(s, v), low = offset % GR_LINE;
+    if (!is_row(v) || !(gr_load32(&head_of(row)->flags) & ROW_MERGED))
         return 0; // nobody wrote in this line, and the union is not made
-    uint8_t owner = byte_at(united + CONTROL.span + at / 4);
+    uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row, copy));
+    uint8_t owner = byte_at(row_touched_at(row, ROW_UNION, (uint32_t)low / 4)),
+            all = byte_at(row + ROW_UNION + low);
     if (owner == OWNER_UPDATED)
         return 1;
-    return owner && owner != owner_of(copy) && byte_at(slot + at) != byte_at(united + at) &&
-           byte_at(mine + at) == byte_at(united + at);
+    return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all &&
+           (number < GR_COPY_FIRST || byte_at(copy_at(s, number) + low) == all);
 }
 
-void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64_t mine, uint32_t pass,
+// So many units' accesses by one instruction are told: loads are all alike, stores may store different values.
+enum { SOME_LOADS = 3, SOME_STORES = 8 };
+
+void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_t copy, uint32_t pass,
                uint32_t sequence) {
     GR_GLOBAL GrPrivAsk *ask = &CONTROL.ask;
-    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride, offset = at - mine;
-    uint32_t copy = copy_number(mine), size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
-    if (offset >= CONTROL.span || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
+    int outside;
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = gr_priv_offset(&s, a, what, &outside);
+    uint32_t size = what >> GR_AT_SIZE, store = what & GR_AT_STORE;
+    if (offset == ~UINT64_C(0) || (CONTROL.mode == GR_OF_WARPS && sequence != ask->sequence))
         return;
-    if (CONTROL.mode == GR_OF_BLOCKS)
-        pass = CONTROL.pass;
     uint64_t found = offset;
     if (ask->kind == GR_ASK_WHO) {
         if (pass != 1 || ask->offset - offset >= size)
@@ -264,65 +495,59 @@ void __gr_look(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint64
         if (pass != 2 || !(ask->copies >> copy % 64 & 1) || store)
             return;
         uint64_t end = offset + size;
-        while (found < end && !gr_priv_is_of_others(slot, mine, found, copy))
+        while (found < end && !gr_priv_is_of_others(&s, found, copy))
             found++;
         if (found == end)
             return;
     }
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
-    GR_ROLLED for (uint32_t k = 0; k < GR_MOST_SEEN; k++) {
-        GR_GLOBAL GrPrivSeen *s = &log->seen[k];
-        uint32_t state = gr_compare_swap(&s->state, 0, 1);
+    uint32_t of_site = 0;
+    GR_ROLLED for (uint32_t n = 0; n < GR_MOST_SEEN; n++) {
+        GR_GLOBAL GrPrivSeen *seen = &log->seen[n];
+        uint32_t state = gr_compare_swap(&seen->state, 0, 1);
         if (state == 0) {
-            s->site = site;
-            s->copy = copy;
-            s->what = what;
-            s->offset = found;
-            s->value = value;
-            s->thread[0] = gr_tid_x();
-            s->thread[1] = gr_tid_y();
-            s->thread[2] = gr_tid_z();
-            s->block[0] = gr_ctaid_x();
-            s->block[1] = gr_ctaid_y();
-            s->block[2] = gr_ctaid_z();
-            gr_store32(&s->state, 2);
+            seen->site = site;
+            seen->copy = copy;
+            seen->what = what;
+            seen->offset = found;
+            seen->value = value;
+            seen->thread[0] = gr_tid_x();
+            seen->thread[1] = gr_tid_y();
+            seen->thread[2] = gr_tid_z();
+            seen->block[0] = gr_ctaid_x();
+            seen->block[1] = gr_ctaid_y();
+            seen->block[2] = gr_ctaid_z();
+            gr_store32(&seen->state, 2);
             return;
         }
-        if (gr_load32(&s->state) == 2 && s->site == site && (s->copy == copy || ask->kind == GR_ASK_READS))
+        if (gr_load32(&seen->state) != 2 || seen->site != site)
+            continue;
+        of_site++;
+        if (seen->copy == copy || ask->kind == GR_ASK_READS || of_site == (store ? SOME_STORES : SOME_LOADS))
             return;
     }
 }
 
-void __gr_differs(uint32_t region, uint64_t mine, uint32_t sequence) {
-    uint32_t copy = copy_number(mine);
+void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
     gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_READ,
                                               .region = region,
+                                              .round = CONTROL.round,
                                               .copy = {copy, copy},
                                               .block = gr_priv_block_number(),
                                               .sequence = sequence,
                                               .copies = (uint64_t)1 << copy % 64});
 }
 
-static GR_NOINLINE void gr_priv_lines_of_block(uint32_t region, uint32_t sequence, int merges) {
-    uint64_t slot = CONTROL.copies + slot_number() * CONTROL.slot_stride;
-    Slot s = {.base = slot,
-              .united = slot + CONTROL.stride,
-              .privates = slot + 2 * CONTROL.stride,
-              .stride = CONTROL.stride,
-              .span = CONTROL.span,
-              .lines = lines_of_slot(),
-              .n_lines = CONTROL.span >> GR_LINE_SHIFT,
-              .log = CONTROL.log,
-              .changed = CONTROL.changed,
-              .n = CONTROL.privates,
-              .region = region,
-              .block = gr_priv_block_number(),
-              .sequence = sequence,
-              .commits = 1,
-              .once = (int)CONTROL.once};
+static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
+    Slot s;
+    gr_priv_slot(&s);
+    s.region = region;
+    s.block = gr_priv_block_number();
+    s.sequence = sequence;
+    s.commits = 1;
     Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
-    gr_priv_all_lines(&s, &t, merges);
+    gr_priv_all_rows(&s, &t, merges);
 }
 
-void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_lines_of_block(region, sequence, 1); }
-void __gr_check(uint32_t region, uint32_t sequence) { gr_priv_lines_of_block(region, sequence, 0); }
+void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 1); }
+void __gr_check(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 0); }

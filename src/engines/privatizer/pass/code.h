@@ -17,10 +17,15 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *mine, *lines, *arena_base, *arena_bytes, *shared_bytes,
-        *delta;   // delta: from an address in the arena to the private copy's
-    PtxReg *left; // rounds of loops that may still come
-    PtxReg *asks; // accesses are to be told
+    PtxReg *copy; // the number of the thread's private copy
+    PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
+        *shared_bytes;   // rows, copies: where number 0 would be
+    PtxReg *arena_table; // where the table would be of an arena that begins at its first line
+    PtxReg *number;      // where in a row the number of the thread's copy is
+    PtxReg *unmade;      // where in a row the thread finds what its copy would hold
+    PtxReg *unwritten;   // code for warps: a line of shared memory that nobody wrote
+    PtxReg *left;        // rounds of loops that may still come
+    PtxReg *asks;        // accesses are to be told
     PtxReg *pass, *sequence;
     PtxReg *stores;   // a hash of what the thread stored, and where
     bool updates;     // the kernel has atomic operations

@@ -34,41 +34,68 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxFunc *f = c->f;
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
-           *asked = gr_ptx_new_reg(f, PTX_B32);
-    PtxReg **wide[] = {&c->mine,         &c->lines, &c->arena_base, &c->arena_bytes,
-                       &c->shared_bytes, &c->delta, &c->left};
+           *slot = gr_ptx_new_reg(f, PTX_B64), *asked = gr_ptx_new_reg(f, PTX_B32),
+           *once = gr_ptx_new_reg(f, PTX_B32);
+    PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
+                       &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
+                       &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
+    PtxReg **words[] = {&c->copy, &c->row_bytes, &c->pass, &c->sequence};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        *words[k] = gr_ptx_new_reg(f, PTX_B32);
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
-    c->stores = gr_ptx_new_reg(f, PTX_B64);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
-    c->pass = gr_ptx_new_reg(f, PTX_B32);
-    c->sequence = gr_ptx_new_reg(f, PTX_B32);
     c->over = gr_ptx_new_label(f);
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
     gr_ptx_insert_label(f, NULL, label);
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, __gr%s_unwritten;", at->name, control,
+                       c->unwritten->name, c->suffix));
     if (c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_enter; barrier.sync 0;", c->suffix));
-    if (c->warps)
-        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_once; setp.ne.u32 %s, %s, 0;", asked->name,
-                           c->suffix, c->once->name, asked->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_mine; setp.eq.u64 %s, %s, 0; @%s ret;",
-                       c->mine->name, c->suffix, none->name, c->mine->name, none->name));
+        GR_TRY(gr_code_put(
+            c, NULL, NULL, 0,
+            "call __gr%s_enter; barrier.sync 0; call (%s), __gr%s_slot; setp.eq.u64 %s, %s, 0; @%s ret;",
+            c->suffix, slot->name, c->suffix, none->name, slot->name, none->name));
+    struct {
+        const char *type;
+        const PtxReg *to, *from;
+        size_t at;
+    } fields[] = {{"u64", c->arena_base, at, offsetof(GrPrivControl, arena)},
+                  {"u64", c->arena_bytes, at, offsetof(GrPrivControl, arena_bytes)},
+                  {"u64", c->shared_bytes, at, offsetof(GrPrivControl, shared_bytes)},
+                  {"u64", c->left, at, offsetof(GrPrivControl, most_rounds)},
+                  {"u32", c->row_bytes, at, offsetof(GrPrivControl, row_bytes)},
+                  {"u32", c->pass, at, offsetof(GrPrivControl, pass)},
+                  {"u32", once, at, offsetof(GrPrivControl, once)},
+                  // Of blocks there is one slot.
+                  {"u64", c->table, c->warps ? slot : at,
+                   c->warps ? offsetof(GrPrivSlot, table) : offsetof(GrPrivControl, tables)},
+                  {"u64", c->rows, c->warps ? slot : at,
+                   c->warps ? offsetof(GrPrivSlot, rows) : offsetof(GrPrivControl, rows)},
+                  {"u64", c->copies, c->warps ? slot : at,
+                   c->warps ? offsetof(GrPrivSlot, copies) : offsetof(GrPrivControl, copies)},
+                  {"u32", asked, c->warps ? slot : at,
+                   c->warps ? offsetof(GrPrivSlot, asks) : offsetof(GrPrivControl, ask.kind)}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.%s %s, [%s+%zu];", fields[k].type, fields[k].to->name,
+                           fields[k].from->name, fields[k].at));
+    if (!c->warps)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "cvt.u64.u32 %s, %s; sub.u64 %s, %s, %s; sub.u64 %s, %s, %u;",
+                           slot->name, c->row_bytes->name, c->rows->name, c->rows->name, slot->name,
+                           c->copies->name, c->copies->name, (unsigned)GR_COPY_FIRST * GR_LINE));
+    GR_TRY(
+        gr_code_put(c, NULL, NULL, 0,
+                    "setp.ne.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; mul.wide.u32 %s, "
+                    "%s, 4; add.u64 %s, %s, %zu;",
+                    c->asks->name, asked->name, c->once->name, once->name, c->copy->name, c->suffix,
+                    c->number->name, c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "call (%s), __gr%s_lines; call (%s), __gr%s_asks; setp.ne.u32 %s, %s, 0;",
-                       c->lines->name, c->suffix, asked->name, c->suffix, c->asks->name, asked->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "mov.u64 %s, %s; ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu]; "
-                       "ld.global.u64 %s, [%s+%zu]; ld.global.u64 %s, [%s+%zu];",
-                       at->name, control, c->arena_base->name, at->name, offsetof(GrPrivControl, arena),
-                       c->arena_bytes->name, at->name, offsetof(GrPrivControl, arena_bytes),
-                       c->shared_bytes->name, at->name, offsetof(GrPrivControl, shared_bytes), c->left->name,
-                       at->name, offsetof(GrPrivControl, most_rounds)));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0,
-                       "add.u64 %s, %s, %s; sub.u64 %s, %s, %s; mov.u32 %s, 1; mov.u32 %s, 0; mov.u64 %s, 0;",
-                       c->delta->name, c->mine->name, c->shared_bytes->name, c->delta->name, c->delta->name,
-                       c->arena_base->name, c->pass->name, c->sequence->name, c->stores->name));
+                       "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
+                       "mov.u32 %s, 0; mov.u64 %s, 0;",
+                       c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
+                       c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
+                       c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
 done:
     return st;
 }
@@ -125,7 +152,7 @@ static gr_status put_ends_of_blocks(const Code *c) {
                            !s->instr->guard          ? ""
                            : s->instr->guard_negated ? "@!$0 "
                                                      : "@$0 ",
-                           c->suffix, c->stores->name, c->mine->name));
+                           c->suffix, c->stores->name, c->copy->name));
         if (s->instr->op == PTX_OP_TRAP) {
             s->instr->op = PTX_OP_EXIT;
             s->instr->opcode = "exit";

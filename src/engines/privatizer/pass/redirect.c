@@ -91,19 +91,18 @@ done:
     return st;
 }
 
-// An atomic operation notes the word. It is done once more on the base, and on what is for all blocks.
+// An atomic operation notes the word. It is done once more for all units, and on what is for all blocks.
 static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
     gr_status st = GR_OK;
-    PtxReg *base = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %s, %u);",
-                       base->name, kept->name, base->name, c->suffix, to->name, c->mine->name, c->pass->name,
-                       size));
+    PtxReg *common = gr_ptx_new_reg(c->f, PTX_B64);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u);",
+                       common->name, kept->name, common->name, c->suffix, to->name, c->pass->name, size));
+    GR_TRY(put_copy_at(c, s, common, kept));
     if (!c->warps)
         return GR_OK;
-    GR_TRY(put_copy_at(c, s, base, kept));
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s, %s, %u);",
-                       all->name, kept->name, all->name, c->suffix, to->name, c->mine->name, size));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s);", all->name,
+                       kept->name, all->name, c->suffix, to->name));
     GR_TRY(put_copy_at(c, s, all, kept));
 done:
     return st;
@@ -143,15 +142,13 @@ done:
 }
 
 // In pass 2 a thread has to store the same as in pass 1, at the same places, in the same order: also what changes nothing.
-static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *to, const PtxReg *kept,
+static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, const PtxReg *kept,
                           const PtxReg *value) {
     const char *hash = gr_ptx_new_reg(c->f, PTX_B64)->name;
     return gr_code_put(
         c, at, NULL, 0,
-        "sub.u64 %s, %s, %s; mad.lo.u64 %s, %s, 0x2545f4914f6cdd1d, %s; @%s mad.lo.u64 %s, %s, "
-        "0x9e3779b97f4a7c15, %s;",
-        hash, to->name, c->mine->name, hash, hash, value->name, kept->name, c->stores->name, c->stores->name,
-        hash);
+        "mad.lo.u64 %s, %s, 0x2545f4914f6cdd1d, %s; @%s mad.lo.u64 %s, %s, 0x9e3779b97f4a7c15, %s;", hash,
+        address->name, value->name, kept->name, c->stores->name, c->stores->name, hash);
 }
 
 // Of lanes that store to one place at once, one does.
@@ -161,9 +158,9 @@ static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const
     PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32);
     GR_TRY(gr_code_put(
         c, s, NULL, 0,
-        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->mine->name,
-        c->pass->name, c->sequence->name, kept->name, last->name));
+        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
+        c->sequence->name, kept->name, last->name));
 done:
     return st;
 }
@@ -174,6 +171,68 @@ static bool is_maybe(const Code *c, const PtxSite *site) {
     Decisions decisions;
     return site->access == PTX_ACCESS_READ && (gr_speculated(c->uses, site->stmt, &spec) ||
                                                gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
+}
+
+// Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
+// the program's own memory, other accesses to the private copy, if that is made. Whatever else there is, __gr_at does.
+static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const PtxOperand *ops,
+                            unsigned n_ops, const PtxReg *at, uint32_t what, PtxReg **out) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    bool shared = (what & GR_AT_SPACE) == GR_AT_SHARED;
+    PtxReg *to = gr_ptx_new_reg(f, PTX_B64), *offset = gr_ptx_new_reg(f, PTX_B64),
+           *row = gr_ptx_new_reg(f, PTX_B64), *line = gr_ptx_new_reg(f, PTX_B64),
+           *number = gr_ptx_new_reg(f, PTX_B32), *made = gr_ptx_new_reg(f, PTX_B32),
+           *in = gr_ptx_new_reg(f, PTX_PRED), *has = gr_ptx_new_reg(f, PTX_PRED),
+           *is_made = gr_ptx_new_reg(f, PTX_PRED), *slow = gr_ptx_new_reg(f, PTX_PRED);
+    *out = to;
+    if (shared)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.b64 %s, %s;", offset->name, at->name));
+    else
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "sub.u64 %s, %s, %s;", offset->name, at->name,
+                           c->arena_base->name));
+    GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
+                       g->combine, in->name, offset->name,
+                       shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, number->name,
+                       GR_ROW_EDGE, made->name));
+    GR_TRY(gr_code_put(
+        c, copy, NULL, 0,
+        "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];", line->name,
+        offset->name, (unsigned)GR_LINE_SHIFT, line->name, line->name, line->name, line->name,
+        shared ? c->table->name : c->arena_table->name, in->name, number->name, line->name));
+    GR_TRY(gr_code_put(c, copy, NULL, 0,
+                       "mad.wide.u32 %s, %s, %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u; add.u64 %s, "
+                       "%s, %s; @%s ld.global.u32 %s, [%s];",
+                       row->name, number->name, c->row_bytes->name, c->rows->name, number->name, number->name,
+                       has->name, number->name, GR_ROW_EDGE - 1, line->name, row->name, c->number->name,
+                       has->name, made->name, line->name));
+    GR_TRY(gr_code_put(
+        c, copy, NULL, 0, "setp.ge.u32 %s, %s, %d; and.b64 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s;",
+        is_made->name, made->name, GR_COPY_FIRST, offset->name, shared ? at->name : offset->name,
+        (unsigned)GR_LINE - 1, to->name, made->name, (unsigned)GR_LINE, c->copies->name));
+    if (what & GR_AT_STORE) {
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, to->name,
+                           offset->name, slow->name, is_made->name));
+    } else { // number: less one, so that none is the largest
+        GR_TRY(gr_code_put(c, copy, NULL, 0,
+                           "add.u64 %s, %s, %s; selp.b64 %s, %s, %s, %s; add.u64 %s, %s, %s; setp.ge.u32 %s, "
+                           "%s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;",
+                           row->name, row->name, c->unmade->name, to->name, to->name, row->name,
+                           is_made->name, to->name, to->name, offset->name, slow->name, number->name,
+                           GR_ROW_EDGE - 1, slow->name, number->name, slow->name));
+        if (shared)
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s add.u64 %s, %s, %s;", has->name, to->name,
+                               c->unwritten->name, offset->name));
+        else
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", has->name, to->name, at->name));
+    }
+    if (n_ops > 1)
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
+                           made->name, slow->name, slow->name, made->name, g->operand));
+    GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", slow->name, to->name,
+                       c->suffix, at->name, c->copy->name, what, c->unmade->name));
+done:
+    return st;
 }
 
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
@@ -191,43 +250,15 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     guard_of(i, &g);
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
-    PtxReg *at, *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(put_address(c, copy, address, &at));
-    if (generic)
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u);",
-                           to->name, g.alone, to->name, c->suffix, at->name, c->mine->name, what));
-    else {
-        PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED),
-               *offset = gr_ptx_new_reg(c->f, PTX_B64);
-        const char *most = shared ? c->shared_bytes->name : c->arena_bytes->name;
-        if (shared)
-            GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.b64 %s, %s;", offset->name, at->name));
-        else
-            GR_TRY(gr_code_put(c, copy, NULL, 0, "sub.u64 %s, %s, %s;", offset->name, at->name,
-                               c->arena_base->name));
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "add.u64 %s, %s, %s;", to->name, at->name,
-                           shared ? c->mine->name : c->delta->name));
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.ge%s.u64 %s, %s, %s%s;", g.combine, out->name,
-                           offset->name, most, g.operand));
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u);", out->name, to->name,
-                           c->suffix, at->name, c->mine->name, what));
-        if (what & GR_AT_STORE) {
-            PtxReg *line = gr_ptx_new_reg(c->f, PTX_B64), *flag = gr_ptx_new_reg(c->f, PTX_B64),
-                   *listed = gr_ptx_new_reg(c->f, PTX_B32);
-            GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s;", g.combine, in->name,
-                               offset->name, most, g.operand));
-            GR_TRY(gr_code_put(
-                c, copy, NULL, 0,
-                "sub.u64 %s, %s, %s; shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s;", line->name,
-                to->name, c->mine->name, line->name, line->name, (unsigned)GR_LINE_SHIFT, flag->name,
-                line->name, flag->name, flag->name, c->lines->name));
-            GR_TRY(gr_code_put(
-                c, copy, NULL, 0,
-                "mov.u32 %s, 1; @%s ld.global.u32 %s, [%s]; and.b32 %s, %s, 1; setp.eq.u32 %s, %s, 0; @%s "
-                "call __gr%s_line, (%s);",
-                listed->name, in->name, listed->name, flag->name, listed->name, listed->name, in->name,
-                listed->name, in->name, c->suffix, line->name));
-        }
+    if (generic) {
+        to = gr_ptx_new_reg(c->f, PTX_B64);
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
+                           to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
+                           c->unmade->name));
+    } else {
+        GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
     }
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
@@ -239,15 +270,15 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL;
     if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));
-        GR_TRY(put_hash(c, copy, to, kept, value));
+        GR_TRY(put_hash(c, copy, at, kept, value));
     }
     if (c->updates && i->op == PTX_OP_ST)
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %s, %u);", kept->name, c->suffix,
-                           to->name, c->mine->name, site->size));
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %u);", kept->name, c->suffix,
+                           to->name, site->size));
     GR_TRY(gr_code_put(c, copy, NULL, 0,
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
-                       kept->name, c->asks->name, told->name, c->suffix, site->id, to->name, what,
-                       value ? value->name : "0", c->mine->name, c->pass->name, c->sequence->name));
+                       kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
+                       value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
     if (c->warps && i->op == PTX_OP_ST)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));

@@ -14,6 +14,7 @@
 //
 // A thread that has ended takes part in the ends of all regions that follow, with nothing to do in between.
 #include "base/vec.h"
+#include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
 #include <stdio.h>
@@ -303,19 +304,20 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2;",
-                       c->suffix, r->start->name, c->sequence->name, c->pass->name));
+    GR_TRY(gr_code_put(
+        c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
+        c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
     GR_TRY(put_table(r, r->start, true));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     gr_ptx_insert_label(c->f, NULL, checks);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "@%s call __gr%s_differs, (%s, %s, %s); setp.ne.u32 %s, %s, %s;",
-                       r->differs->name, c->suffix, r->start->name, c->mine->name, c->sequence->name,
+                       r->differs->name, c->suffix, r->start->name, c->copy->name, c->sequence->name,
                        r->differs->name, r->at->name, r->at->name));
     GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
-                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; add.u32 %s, %s, 1; @%s "
-                       "bra $0; mov.u32 %s, %s;",
-                       c->suffix, r->start->name, c->sequence->name, c->pass->name, c->sequence->name,
-                       c->sequence->name, all->name, r->start->name, r->at->name));
+                       "call __gr%s_check, (%s, %s); barrier.sync 0; mov.u32 %s, 1; mov.u64 %s, 0; "
+                       "add.u32 %s, %s, 1; @%s bra $0; mov.u32 %s, %s;",
+                       c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name,
+                       c->sequence->name, c->sequence->name, all->name, r->start->name, r->at->name));
     GR_TRY(put_table(r, r->at, false));
     GR_TRY(gr_code_put(c, NULL, &to_end, 1, "bra $0;"));
     for (size_t k = 0; k < r->all.len; k++) {
@@ -327,7 +329,8 @@ static gr_status put_end(const Regions *r) {
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
     gr_ptx_insert_label(c->f, NULL, leaves);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_leave; ret;", c->suffix));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_clear; barrier.sync 0; call __gr%s_leave; ret;",
+                       c->suffix, c->suffix));
 done:
     return st;
 }
