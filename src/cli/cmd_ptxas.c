@@ -55,9 +55,9 @@ static void print_help(void) {
         "environment:\n"
         "  GPURACE_OPTIONS  options of `gpurace ptx` as words: \"seed=3 write-delay=1000\"; verbose=yes says "
         "what was done\n"
-        "  GPURACE_PTXAS    the real ptxas. Else the first of these: $CUDA_HOME/bin, beside the nvcc on the "
-        "PATH, the PATH,\n"
-        "                   /usr/local/cuda/bin\n\n"
+        "  GPURACE_PTXAS    the real ptxas. Else the first of these: the one that Triton brings, if Triton "
+        "calls;\n"
+        "                   $CUDA_HOME/bin; beside the nvcc on the PATH; the PATH; /usr/local/cuda/bin\n\n"
         "Under `gpurace run` nothing is rewritten here, but when the program loads the code.\n"
         "docs/ahead-of-time.md says more. What follows is what ptxas says.\n");
     fflush(stdout);
