@@ -17,6 +17,8 @@ typedef struct Machine {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Map made; // hash of the code -> Machine
+static Map
+    sizes; // of the codes -> themselves: what has another size need not be hashed, and libraries have a lot of it
 
 // ---- Units -------------------------------------------------------------------------------------------------
 
@@ -93,7 +95,8 @@ static Machine *find(const void *image, size_t size) {
     if (!size)
         return NULL;
     pthread_mutex_lock(&lock);
-    Machine *m = gr_map_get_u64(&made, gr_hash_bytes(image, size));
+    bool may_be = gr_map_get_u64(&sizes, size) != NULL;
+    Machine *m = may_be ? gr_map_get_u64(&made, gr_hash_bytes(image, size)) : NULL;
     pthread_mutex_unlock(&lock);
     return m && m->len == size ? m : NULL;
 }
@@ -107,7 +110,8 @@ static void put(const void *code, size_t size, Machine m) {
     m.len = size;
     *new = m;
     pthread_mutex_lock(&lock);
-    if (gr_map_get_u64(&made, key) || !gr_map_put_u64(&made, key, new))
+    if (gr_map_get_u64(&made, key) || !gr_map_put_u64(&sizes, size, (void *)(uintptr_t)size) ||
+        !gr_map_put_u64(&made, key, new))
         free(new);
     pthread_mutex_unlock(&lock);
 }
@@ -153,6 +157,41 @@ const FatbinWrapper *gr_machine_wrapper(const void *image, size_t len) {
 struct LoadedModule *gr_machine_modules(const void *image, size_t len) {
     const Machine *m = known(image, len);
     return m ? m->list : NULL;
+}
+
+// ---- In fatbinaries ----------------------------------------------------------------------------------------
+
+// A library may hold hundreds of megabytes of packed machine code. Ours is packed where nvcc packs it (-rdc=true, -G, -compress-mode=size), and
+// then it is small. All in all no more is unpacked than costs a blink.
+static bool worth_unpacking(const FatbinEntry *e) {
+    enum { LARGEST = 8 << 20, MOST = 128 << 20 };
+    static size_t unpacked; // atomic
+    return e->size <= LARGEST && __atomic_add_fetch(&unpacked, e->size, __ATOMIC_RELAXED) <= MOST;
+}
+
+static const FatbinWrapper *wrapper_of_entry(const FatbinEntry *e) {
+    char *code;
+    size_t len;
+    if (e->packing == FATBIN_STORED)
+        return gr_machine_wrapper(e->payload, e->packed_size);
+    if (!worth_unpacking(e) || gr_fatbin_unpack(e, &code, &len, NULL) != GR_OK)
+        return NULL;
+    const FatbinWrapper *w = gr_machine_wrapper(code, len);
+    free(code);
+    return w;
+}
+
+const FatbinEntry *gr_machine_ptx(const Fatbin *fb, uint32_t cc, Arena *arena) {
+    for (size_t i = 0; i < fb->count; i++) {
+        const FatbinEntry *e = &fb->entries[i];
+        const FatbinWrapper *w = NULL;
+        Fatbin *unit;
+        if (e->kind == FATBIN_CUBIN && e->sm / 10 == cc / 10 && e->sm <= cc)
+            w = wrapper_of_entry(e);
+        if (w && gr_fatbin_parse(*(void **)w->extra, GR_FATBIN_UNBOUNDED, arena, &unit, NULL) == GR_OK)
+            return gr_fatbin_best_ptx(unit, cc, FATBIN_PREFER_SPECIFIC);
+    }
+    return NULL;
 }
 
 bool gr_machine_units_of(MachineUnits *units, const void *image, size_t len) {

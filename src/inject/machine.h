@@ -30,6 +30,9 @@ void gr_machine_linked(const void *code, size_t len, struct LoadedModule *list);
 
 // What is known of the code at `image` (`len` readable bytes, or GR_FATBIN_UNBOUNDED): a wrapper of its units, NULL: nothing. It stays.
 const FatbinWrapper *gr_machine_wrapper(const void *image, size_t len);
+// A container without PTX may hold machine code for a device of compute capability `cc` whose PTX is known: the PTX entry for it, in `arena` or
+// elsewhere. NULL: none.
+const FatbinEntry *gr_machine_ptx(const Fatbin *fb, uint32_t cc, Arena *arena);
 struct LoadedModule *gr_machine_modules(const void *image, size_t len);
 
 #endif

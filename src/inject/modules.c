@@ -278,26 +278,6 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
     }
 }
 
-// A container without PTX may hold machine code for this device whose PTX is known: the PTX entry for it, in `arena` or elsewhere. NULL: none.
-static const FatbinEntry *ptx_of_machine_code(const Fatbin *fb, Arena *arena) {
-    uint32_t cc = device_cc();
-    for (size_t i = 0; i < fb->count; i++) {
-        const FatbinEntry *e = &fb->entries[i];
-        const FatbinWrapper *w;
-        char *code;
-        size_t len;
-        Fatbin *unit;
-        if (e->kind != FATBIN_CUBIN || e->sm / 10 != cc / 10 || e->sm > cc ||
-            gr_fatbin_unpack(e, &code, &len, NULL) != GR_OK)
-            continue;
-        w = gr_machine_wrapper(code, len);
-        free(code);
-        if (w && gr_fatbin_parse(*(void **)w->extra, GR_FATBIN_UNBOUNDED, arena, &unit, NULL) == GR_OK)
-            return gr_fatbin_best_ptx(unit, cc, FATBIN_PREFER_SPECIFIC);
-    }
-    return NULL;
-}
-
 // One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out. `built` NULL: the
 // module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
@@ -312,7 +292,7 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     if (st == GR_OK)
         e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
     if (st == GR_OK && !e)
-        e = ptx_of_machine_code(fb, arena);
+        e = gr_machine_ptx(fb, device_cc(), arena);
     char *text = NULL, held[256];
     size_t n = 0;
     const char *called = e && e->source ? base_name(e->source) : name;
@@ -515,7 +495,8 @@ void gr_modules_rewrite_wrapper(void *wrapper) {
     size_t len;
     // A container without PTX may be the empty one that nvcc always adds: kernels of others are named when launched.
     if (gr_fatbin_parse(w->data, GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK &&
-        (gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC) || ptx_of_machine_code(fb, &arena))) {
+        (gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC) ||
+         gr_machine_ptx(fb, device_cc(), &arena))) {
         LoadedModule *m = add_container(w->data, GR_FATBIN_UNBOUNDED, NULL, &arena, &built);
         if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
             m->wrapped = true;
