@@ -12,12 +12,10 @@
 #include "cli/toolkit.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { EXIT_OURS = 1, EXIT_NOT_FOUND = 127 };
@@ -141,29 +139,11 @@ static bool is_nvcc(const char *word) {
            (!strchr(word, '/') || (!stat(word, &st) && S_ISREG(st.st_mode) && !access(word, X_OK)));
 }
 
-// Signals of a terminal reach nvcc as well: it is in our group. We stay for its status, and to clean up.
 static int compile(const Toolkit *t, char **argv) {
-    int status = 0;
     char path[sizeof t->folder + 16];
     snprintf(path, sizeof path, "%s/bin/nvcc", t->folder);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGQUIT, SIG_DFL);
-        argv[0] = path;
-        execv(path, argv);
-        gr_log(LOG_ERROR, "gpurace nvcc: %s: %s", t->nvcc, strerror(errno));
-        _exit(EXIT_NOT_FOUND);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (pid < 0) {
-        gr_log(LOG_ERROR, "gpurace nvcc: fork: %s", strerror(errno));
-        return EXIT_OURS;
-    }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    argv[0] = path;
+    return gr_toolkit_call(path, argv, -1);
 }
 
 int gr_cmd_nvcc(int argc, char **argv) {

@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 127 };
@@ -267,27 +266,6 @@ static void remove_folder(const Assembly *a) {
 
 // ---- ptxas itself ----------------------------------------------------------------------------------------------
 
-// `errors` is where its standard error goes; -1: to ours.
-static int assemble(const Assembly *a, char **words, int errors) {
-    int status = 0;
-    pid_t pid = fork();
-    if (pid == 0) {
-        unsetenv("LD_PRELOAD"); // of `gpurace run`: the assembler is no program to be checked
-        if (errors >= 0)
-            dup2(errors, STDERR_FILENO);
-        execv(a->ptxas, words);
-        gr_log(LOG_ERROR, "gpurace-ptxas: %s: %s", a->ptxas, strerror(errno));
-        _exit(EXIT_NOT_FOUND);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (pid < 0) {
-        gr_log(LOG_ERROR, "gpurace-ptxas: fork: %s", strerror(errno));
-        return EXIT_OURS;
-    }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static void print_errors(int errors) {
     char text[4096];
     off_t at = 0;
@@ -298,12 +276,12 @@ static void print_errors(int errors) {
 // What ptxas says of rewritten PTX has other line numbers than the user's. Where it refuses, it says what it thinks of the PTX as it was.
 static int assemble_rewritten(const Assembly *a) {
     int errors = memfd_create("ptxas", MFD_CLOEXEC);
-    int status = assemble(a, a->words.data, errors);
+    int status = gr_toolkit_call(a->ptxas, a->words.data, errors);
     if (status == 0) {
         print_errors(errors);
     } else {
         int refused = status;
-        status = assemble(a, a->original.data, -1);
+        status = gr_toolkit_call(a->ptxas, a->original.data, -1);
         if (status == 0) {
             gr_log(LOG_WARN,
                    "%s has no checks in it: ptxas refuses the rewritten PTX with status %d and says:",
@@ -362,12 +340,14 @@ static int run(Assembly *a, int argc, char **argv) {
     if (!read_words(a, argc, argv) || !look_at_words(a))
         return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
     a->words.data[0] = a->ptxas;
+    if (getenv(GR_RESULTS_ENV))
+        unsetenv("LD_PRELOAD"); // of `gpurace run`: the assembler is no program to be checked
     gr_status st = take_inputs(a, &err);
     if (st != GR_OK)
         return complain(st == GR_ERR_ARGUMENT ? EXIT_USAGE : EXIT_OURS, &err);
     if (!gr_vec_push(&a->words, NULL))
         return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
-    int status = a->original.len ? assemble_rewritten(a) : assemble(a, a->words.data, -1);
+    int status = a->original.len ? assemble_rewritten(a) : gr_toolkit_call(a->ptxas, a->words.data, -1);
     if (status == 0 && keep_in_output(a, &err) != GR_OK)
         return complain(EXIT_OURS, &err);
     return status;

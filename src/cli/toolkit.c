@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/toolkit.h"
 
+#include "base/log.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 gr_status gr_own_path(char path[PATH_MAX], gr_error *err) {
@@ -106,4 +110,28 @@ gr_status gr_toolkit_find(const char *name, char path[PATH_MAX], gr_error *err) 
     if (!realpath(found, path))
         return gr_fail(err, GR_ERR_IO, "%s: %s", found, strerror(errno));
     return GR_OK;
+}
+
+// Signals of a terminal reach the program as well: it is in our group. We stay for its status, and to clean up.
+int gr_toolkit_call(const char *path, char *const *argv, int errors) {
+    enum { NOT_RUN = 127 };
+    int status = 0;
+    void (*on_int)(int) = signal(SIGINT, SIG_IGN), (*on_quit)(int) = signal(SIGQUIT, SIG_IGN);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGINT, on_int);
+        signal(SIGQUIT, on_quit);
+        if (errors >= 0)
+            dup2(errors, STDERR_FILENO);
+        execv(path, argv);
+    }
+    if (pid <= 0)
+        gr_log(LOG_ERROR, "cannot run %s: %s", path, strerror(errno));
+    if (pid == 0)
+        _exit(NOT_RUN);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    signal(SIGINT, on_int);
+    signal(SIGQUIT, on_quit);
+    return pid < 0 ? NOT_RUN : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

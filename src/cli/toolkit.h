@@ -12,6 +12,10 @@
 // into the build folder. GR_ERR_NOT_FOUND: there is none, or the variable names none.
 gr_status gr_toolkit_find(const char *name, char path[PATH_MAX], gr_error *err);
 
+// Runs the program at `path` and waits for it; argv[0] is what it is called. Its standard error goes to the descriptor `errors`; -1: to ours.
+// Returns its exit status, 128 + N when signal N killed it, 127 when it cannot be run.
+int gr_toolkit_call(const char *path, char *const *argv, int errors);
+
 // Where the running program is.
 gr_status gr_own_path(char path[PATH_MAX], gr_error *err);
 

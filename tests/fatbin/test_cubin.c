@@ -9,32 +9,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "fence.h"
 
 static const char text[] =
     "// a comment\n.version 9.0\n.target sm_90a, debug\n.address_size 64\n.visible .entry k() { ret; }\n";
 
-enum { FENCE_SIZE = 1 << 16, CODE = 300 };
-static char *fence_end;
-
-static int make_fence(void **state) {
-    (void)state;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *p = mmap(NULL, FENCE_SIZE + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || mprotect(p + FENCE_SIZE, page, PROT_NONE) != 0)
-        return -1;
-    fence_end = p + FENCE_SIZE;
-    return 0;
-}
-
-static const void *at_fence(const void *data, size_t len) {
-    assert_true(len <= FENCE_SIZE);
-    return memcpy(fence_end - len, data, len);
-}
-
+enum { CODE = 300 };
 // A cubin as ptxas lays one out: header, sections (names, code), section headers, and program headers behind them.
 typedef struct Cubin {
     Elf64_Ehdr h;
@@ -144,7 +127,7 @@ static void test_malformed(void **state) {
     size_t headers = ((Cubin *)kept)->h.e_shoff;
     for (size_t at = 0; at < len; at = at == sizeof(Elf64_Ehdr) - 1 ? headers : at + 1)
         for (int bit = 0; bit < 8; bit++) {
-            char *changed = memcpy(fence_end - len, kept, len);
+            char *changed = at_fence(kept, len);
             changed[at] ^= (char)(1 << bit);
             assert_true(gr_cubin_size(changed, len) <= len);
             const char *found = gr_cubin_kept(changed, len, &size);
