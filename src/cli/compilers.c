@@ -3,7 +3,6 @@
 
 #include "cli/toolkit.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,14 +42,26 @@ static bool make_fresh(void) {
     return false;
 }
 
-// Beside other programs' caches; without a home, in the folder of this run.
+// Whether a program could make the folder: what there is of the way to it may be written to.
+static bool can_be_made(const char *path) {
+    char there[PATH_MAX];
+    snprintf(there, sizeof there, "%s", path);
+    for (char *slash; access(there, F_OK) && (slash = strrchr(there, '/')) && slash != there;)
+        *slash = 0;
+    return access(there, W_OK | X_OK) == 0;
+}
+
+// Beside other programs' caches; where that cannot be, in the folder of this run.
 static bool kept_folder(char out[PATH_MAX], const char *name) {
-    char folder[PATH_MAX];
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && cache[0] == '/')
-        return join(folder, cache, "gpurace/kernels") && join(out, folder, name);
-    if (home && home[0] == '/')
-        return join(folder, home, ".cache/gpurace/kernels") && join(out, folder, name);
+    bool given = cache && cache[0] == '/';
+    int n = snprintf(out, PATH_MAX, "%s%s/gpurace/kernels/%s",
+                     given  ? cache
+                     : home ? home
+                            : "",
+                     given ? "" : "/.cache", name);
+    if ((given || (home && home[0] == '/')) && n < PATH_MAX && can_be_made(out))
+        return true;
     return make_fresh() && join(out, fresh, name);
 }
 
@@ -83,12 +94,8 @@ gr_status gr_compilers_set_up(gr_error *err) {
     char value[PATH_MAX];
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
         const Setting *s = &settings[k];
-        if (value_of(s, value)) {
-            if (setenv(s->variable, value, 1))
-                return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        } else if (s->kind != PTXAS)
-            return gr_fail(err, GR_ERR_IO, "cannot make a folder for compiled kernels in $TMPDIR or /tmp: %s",
-                           strerror(errno));
+        if (value_of(s, value) && setenv(s->variable, value, 1))
+            return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
     return GR_OK;
 }

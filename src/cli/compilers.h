@@ -5,7 +5,8 @@
 
 #include "base/status.h"
 
-// Sets the variables in our own environment, which the program gets. Where there is no gpurace-ptxas, its variables are left alone.
+// Sets the variables in our own environment, which the program gets. Where there is no gpurace-ptxas or no temporary folder, the
+// variables that would name it are left alone.
 gr_status gr_compilers_set_up(gr_error *err);
 
 // Removes what was made for this run.

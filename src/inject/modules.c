@@ -10,6 +10,7 @@
 #include "fatbin/fatbin.h"
 #include "passes/shuffle.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,12 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
     }
 }
 
+// The program or library that holds a container, which else has no name; NULL: it is in other memory.
+static const char *holder_of(const void *data) {
+    Dl_info in;
+    return dladdr(data, &in) && in.dli_fname ? base_name(in.dli_fname) : NULL;
+}
+
 // One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out. `built` NULL: the
 // module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
@@ -295,7 +302,7 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
         e = gr_machine_ptx(fb, device_cc(), arena);
     char *text = NULL, held[256];
     size_t n = 0;
-    const char *called = e && e->source ? base_name(e->source) : name;
+    const char *called = e && e->source ? base_name(e->source) : name || e ? name : holder_of(data);
     gr_status extracted = e ? gr_fatbin_ptx(e, &text, &n, &err) : GR_OK;
     LoadedModule *m = !built && text ? take_again(text, n, called) : NULL;
     FatbinPtx unused;
