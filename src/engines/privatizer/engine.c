@@ -112,7 +112,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .has_shared = kernels[k].has_shared,
                              .writes_global = kernels[k].writes_global,
                              .syncs_warps = kernels[k].syncs_warps,
-                             .orders = kernels[k].orders};
+                             .orders = kernels[k].orders,
+                             .results = kernels[k].results};
         ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
              (!kernels[k].warps.why || to->why[1]);
     }

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/passes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
@@ -48,15 +40,21 @@ static uint64_t fewest(uint64_t units, uint64_t rounds) {
 
 static uint64_t lines_of(const Passes *p) { return p->layout->span / GR_LINE; }
 
+// Of a block, or of the launch.
+static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
+}
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark));
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
 }
 
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -142,6 +140,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
@@ -160,6 +159,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .row_bytes = row_bytes,
                          .copies = m->copies.at,
                          .marks = m->marks.at,
+                         .notes = m->notes.at,
+                         .note_bytes = to->room.notes * sizeof(uint64_t),
                          .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
                          .n_inside = l->n_inside,
@@ -188,12 +189,8 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
                        GrPrivLog *log) {
     GrPrivControl c, none = {.mode = GR_AS_IT_IS};
     size_t small;
-    double t0 = now_us();
     memset(log, 0, sizeof *log);
     CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
-    if (getenv("PTIME"))
-        p->d->wait(p->launch->stream);
-    double t1 = now_us();
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
@@ -206,12 +203,6 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
     CUresult restored = set(p, &none);
     rc = rc == CUDA_SUCCESS ? restored : rc;
     rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
-    if (getenv("PTIME"))
-        fprintf(stderr,
-                "PT %s mode %d blocks %lu units %lu copies %lu slots %lu rounds %lu rows %lu/%lu full %u: "
-                "prepare %.0f run %.0f\n",
-                p->kernel, plan->mode, gr_passes_blocks(p->launch), plan->units, plan->copies, plan->slots,
-                plan->rounds, plan->room.rows, plan->room.copies, log->full, t1 - t0, now_us() - t1);
     if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
         tables_of(p, plan)->n_clean = 0;
     return rc;

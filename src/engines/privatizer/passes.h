@@ -7,7 +7,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, small, log;
+    Buffer rows, copies, marks, lists, notes, small, log;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
         uint64_t layout;  // the number of the layout that they are for
@@ -38,9 +38,10 @@ typedef struct Passes {
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 
-// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; and private copies of them.
+// What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies of them; and notes.
 typedef struct PassRoom {
     uint64_t rows, copies;
+    uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
 } PassRoom;
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.

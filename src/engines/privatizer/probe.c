@@ -154,17 +154,24 @@ typedef struct Level {
 } Level;
 
 static PassRoom room_of(ProbedKernel *k, bool warps) {
-    static const PassRoom first[2] = {{8192, 16384}, {512, 4096}};
+    static const PassRoom first[2] = {{8192, 16384, 32}, {512, 4096, 32}};
     if (!k->room[warps].rows)
         k->room[warps] = first[warps];
+    k->room[warps].notes *= k->results;
     return k->room[warps];
 }
 
+// More than that a thread does not note in a region: it may wait for what never comes.
+enum { MOST_NOTES = 2048 };
+
 // There was too little.
 static void more_room(PassRoom *r, uint32_t full) {
+    if (full == GR_FULL_NOTES)
+        r->notes *= 8;
+    else
+        r->copies *= 8;
     if (full == GR_FULL_ROWS)
         r->rows *= 8;
-    r->copies *= 8;
 }
 
 // All rounds. False: once more, with more room, or copies of more memory.
@@ -177,16 +184,18 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full) {
+    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
         more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
         return false;
     }
-    if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart)) {
+    if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart || log.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
              log.apart  ? "its threads did not all come to the end of a region: a lane may have ended that "
                           "others of its warp wait for"
              : log.over ? "a loop went round too often, maybe waiting for what another thread writes"
+             : log.full ? "a thread made too many atomic operations or strong loads between barriers, maybe "
+                          "waiting for another"
                         : "it accesses memory that has no private copy");
         return true;
     }
@@ -209,7 +218,7 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
         PassPlan plan;
         if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
             note(p,
-                 "launch %llu of kernel %s was not checked between %s: there is no room for two private "
+                 "launch %llu of kernel %s was not checked between %s: there is no room for private "
                  "copies of what it writes",
                  (unsigned long long)launch->number, passes->kernel, l.name);
             return true;
@@ -329,6 +338,9 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->syncs_warps ? 1 : 32;
     const char *why = k->why[1] ? k->why[1]
+                      : k->results
+                          ? "uses the result of an atomic operation, or communicates by volatile or strong "
+                            "accesses"
                       : p->what_for == PROBE_DETERMINISTIC && k->orders
                           ? "has atomic operations whose order decides what memory ends up with "
                             "(floating-point sums, exchanges)"

@@ -21,10 +21,10 @@ static void put_side(GrPrivateSide *to, const GrPrivSeen *s) {
     memcpy(to->block, s->block, sizeof to->block);
 }
 
-// Of two units, at least one a store, and not both atomic.
+// Of two units, at least one a store, and not both strong.
 static bool races(const GrPrivSeen *one, const GrPrivSeen *other) {
     return one->copy != other->copy && (is_store(one) || is_store(other)) &&
-           !(one->what & other->what & GR_AT_ATOMIC);
+           !(one->what & other->what & GR_AT_STRONG);
 }
 
 static bool is_same_value(const GrPrivSeen *one, const GrPrivSeen *other) {
@@ -85,27 +85,59 @@ static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, con
     put(area, &r, n);
 }
 
-// Which accesses to that byte, in pass 1 of the region, race with each other; and with `reader`, which accessed it in pass 2. NULL: none.
-static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t offset,
-                           const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n, bool *placed) {
-    GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
-    GrPrivLog log;
-    CUresult rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
-    for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
-        const GrPrivSeen *one = &log.seen[i];
+// Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2. NULL: none.
+static bool put_pairs(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *reader,
+                      const GrPrivLog *log, GrPrivateArea *area, unsigned *n) {
+    bool placed = false;
+    for (unsigned i = 0; i < GR_MOST_SEEN; i++) {
+        const GrPrivSeen *one = &log->seen[i];
         if (one->state != 2 || one->what & GR_AT_MAYBE)
             continue;
         if (reader && races(one, reader)) {
             put_pair(p, f, offset, reader, one, area, n);
-            *placed = true;
+            placed = true;
         }
         for (unsigned j = i + 1; j < GR_MOST_SEEN; j++) {
-            const GrPrivSeen *other = &log.seen[j];
+            const GrPrivSeen *other = &log->seen[j];
             if (other->state != 2 || other->what & GR_AT_MAYBE || !races(one, other))
                 continue;
             put_pair(p, f, offset, one, other, area, n);
-            *placed = true;
+            placed = true;
         }
+    }
+    return placed;
+}
+
+// Where this run found it. A run in which atomic operations came in another order may find it elsewhere. NULL: nowhere.
+static const GrPrivFound *found_again(const GrPrivLog *log, const GrPrivFound *f) {
+    for (unsigned k = 0; k < GR_MOST_FOUND; k++) {
+        const GrPrivFound *again = &log->found[k];
+        if (again->state == 2 && again->kind == f->kind && again->region == f->region &&
+            again->part == f->part)
+            return again;
+    }
+    return NULL;
+}
+
+// Runs the round again, and asks who accesses that byte in pass 1 of the region.
+static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t offset,
+                           const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n, bool *placed) {
+    enum { TRIES = 4 };
+    GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
+    CUresult rc = CUDA_SUCCESS;
+    bool done = false;
+    for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && !done; k++) {
+        GrPrivLog log;
+        const GrPrivFound *again;
+        rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
+        done = rc == CUDA_SUCCESS && put_pairs(p, f, ask.offset, reader, &log, area, n);
+        *placed |= done;
+        again = found_again(&log, f);
+        if (!again || again->offset == ask.offset) // another run would tell nothing else
+            break;
+        ask.block = again->block;
+        ask.sequence = again->sequence;
+        ask.offset = again->offset;
     }
     return rc;
 }
@@ -165,7 +197,8 @@ static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f
 static bool is_told(const GrPrivLog *log, unsigned k) {
     for (unsigned i = 0; i < k; i++)
         if (log->found[i].state == 2 && log->found[i].kind == log->found[k].kind &&
-            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round)
+            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round &&
+            log->found[i].part == log->found[k].part)
             return true;
     return false;
 }

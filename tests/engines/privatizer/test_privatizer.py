@@ -47,6 +47,17 @@ class Privatizer(unittest.TestCase):
         self.assertIn("PASS", out)
         self.assertEqual((report["verdict"], report["reasons"]), ("clean", []))
 
+    def test_results_of_atomic_operations_and_strong_loads(self):
+        """Without fences they order nothing, so kernels that use them are checked."""
+        for seed in range(1, 6):
+            out, report = run(FOLDER / "results", "--seed", str(seed), "--schedule", "random")
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("PASS\n", "clean", []))
+        source = (pathlib.Path(__file__).parent / "programs/results.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
+        for seed in range(1, 6):
+            report = run(FOLDER / "results", "--seed", str(seed), "--schedule", "random", words=["racy"])[1]
+            self.assertEqual({min({a["line"] for a in r["accesses"]} & lines, default=0) for r in report["races"]}, lines, seed)
+
     def test_code_for_warps_does_what_the_kernels_do(self):
         """In both modes the program's results are those of the private copies."""
         for mode in ("race-free", "deterministic"):

@@ -24,9 +24,12 @@
 //   __gr_copy()                   the number of the thread's private copy
 //   __gr_at(a, copy, what, unmade)   where the access to address `a` goes, if it is not to a private copy that was made; 0: nowhere, the access is left out.
 //                                 `unmade`: where in a row the thread finds what its copy would hold
-//   __gr_stored(at, bytes)        a store to `at` of a private copy, in a kernel with atomic operations
-//   __gr_updated(at, pass, bytes) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
+//   __gr_stored(at, pass, bytes)  a store to `at` of a private copy, in a kernel with atomic operations; gives where it is to be done once more; 0: nowhere
+//   __gr_updated(at, pass, bytes, observed) an atomic operation updates `at` of a private copy; gives where it is to be done once more; 0: nowhere
 //   __gr_updates_all(at)          with `once`, gives where an atomic operation is to be done for all blocks; 0: nowhere
+//   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
+//   __gr_notes()                  where the thread notes results of strong loads and atomic operations
+//   __gr_no_notes()               there was no room for them
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
@@ -67,7 +70,8 @@ typedef struct GrPrivRow {
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
-enum { GR_UPDATED = 1, GR_STORED = 2 };
+// OBSERVED: an atomic operation whose result the unit uses. It may order stores of the unit that come then: they are not STORED.
+enum { GR_UPDATED = 1, GR_STORED = 2, GR_OBSERVED = 4 };
 typedef struct GrPrivMark {
     uint8_t touched[32];
     uint32_t row, copy;
@@ -92,9 +96,10 @@ enum {
     GR_AT_GENERIC = 2,
     GR_AT_SPACE = 3, // mask
     GR_AT_STORE = 4,
-    GR_AT_ATOMIC = 8, // a store, too
-    GR_AT_MAYBE = 16, // a load that the compiler may have moved out of its guard: its value need not be used
-    GR_AT_SIZE = 8,   // bits from 8 on: bytes
+    GR_AT_ATOMIC = 8,  // a store, too
+    GR_AT_MAYBE = 16,  // a load that the compiler may have moved out of its guard: its value need not be used
+    GR_AT_STRONG = 32, // not weak: two of them do not race
+    GR_AT_SIZE = 8,    // bits from 8 on: bytes
 };
 
 // Memory of the program, by offset: first what lies in the arena, then what does not, by address.
@@ -114,7 +119,8 @@ typedef struct GrPrivFound {
     uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
     uint64_t bytes;                   // all
-    uint32_t round, unused;
+    uint32_t round;
+    uint32_t part;   // of memory: one of each region, kind and part is told
     uint64_t copies; // bits: which took part, number modulo 64
 } GrPrivFound;
 
@@ -126,7 +132,7 @@ typedef struct GrPrivSeen {
     uint32_t thread[3], block[3];
 } GrPrivSeen;
 
-enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2 };
+enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
 typedef struct GrPrivLog {
     uint64_t outside; // an address without a private copy; 0: there was none
@@ -159,6 +165,8 @@ typedef struct GrPrivControl {
     uint64_t lists;               // of each slot two lists of `capacity` rows
     uint64_t rows, row_bytes;     // of each slot `capacity` rows
     uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
+    uint64_t notes,
+        note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;

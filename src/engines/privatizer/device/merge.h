@@ -11,6 +11,7 @@
 #include "engines/privatizer/device/control.h"
 
 typedef struct Slot {
+    GR_GLOBAL GrPrivControl *control;
     uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
         changed; // rows, copies, marks: where number 0 would be
     uint32_t n, capacity, most_copies, round;
@@ -20,7 +21,8 @@ typedef struct Slot {
 } Slot;
 
 GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
-    return (Slot){.head = c->slot + k * sizeof(GrPrivSlot),
+    return (Slot){.control = c,
+                  .head = c->slot + k * sizeof(GrPrivSlot),
                   .table = c->tables + k * c->table_bytes,
                   .lists = c->lists + k * 8 * c->capacity,
                   .rows = c->rows + k * c->capacity * c->row_bytes - c->row_bytes,
@@ -132,12 +134,14 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
         GR_GLOBAL GrPrivFound *f =
-            &log->found[(what->region * 7 + what->round * 31 + what->kind + k) % GR_MOST_FOUND];
+            &log->found[(what->region * 7 + what->round * 31 + what->part * 3 + what->kind + k) %
+                        GR_MOST_FOUND];
         uint32_t state = gr_compare_swap(&f->state, 0, 1);
         if (state == 0) {
             f->kind = what->kind;
             f->region = what->region;
             f->round = what->round;
+            f->part = what->part;
             f->copy[0] = what->copy[0];
             f->copy[1] = what->copy[1];
             f->size = what->size;
@@ -149,7 +153,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
         }
         // One that is being written may become the same: then there are two for one region, and the host has both.
         if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
-                           f->round == what->round)) {
+                           f->round == what->round && f->part == what->part)) {
             gr_count(&f->bytes, what->bytes);
             __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies), "l"(what->copies));
             return;
@@ -158,10 +162,35 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     gr_add32(&log->dropped, 1);
 }
 
+GR_INLINE GR_GLOBAL GrPrivExtent *extent(GR_GLOBAL GrPrivControl *c, uint32_t k) {
+    return (GR_GLOBAL GrPrivExtent *)c->extents + k;
+}
+
+// How many extents begin at or before the offset. The last of them may have it.
+static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
+    uint32_t low = 0, high = c->n_extents;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (extent(c, middle)->offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Arrays are different parts; of shared memory, where they cannot be told apart, some lines.
+enum { SHARED_PARTS = 4 };
+static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
+    return offset < c->shared_bytes ? (uint32_t)(offset / GR_LINE) % SHARED_PARTS
+                                    : SHARED_PARTS + gr_priv_extents_until(c, offset);
+}
+
 static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t one, uint32_t other,
                                        uint64_t at, uint32_t bytes) {
     gr_priv_found(s->log, &(GrPrivFound){.kind = kind,
                                          .round = s->round,
+                                         .part = gr_priv_part(s->control, at),
                                          .region = s->region,
                                          .copy = {one, other},
                                          .offset = at,

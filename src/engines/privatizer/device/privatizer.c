@@ -130,8 +130,6 @@ void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1
 IS_IN(is_local, "local")
 IS_IN(is_const, "const")
 
-GR_INLINE GR_GLOBAL GrPrivExtent *extent(uint32_t k) { return (GR_GLOBAL GrPrivExtent *)CONTROL.extents + k; }
-
 // The offset of global memory; ~0: it is none of the program's.
 static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
     int inside = a - CONTROL.arena < CONTROL.arena_bytes;
@@ -139,14 +137,14 @@ static GR_NOINLINE uint64_t gr_priv_offset_of(uint64_t a, uint32_t size) {
              high = inside ? CONTROL.n_inside : CONTROL.n_extents;
     while (low < high) { // the last one that begins at or before it
         uint32_t middle = (low + high) / 2;
-        if (extent(middle)->at <= a)
+        if (extent(&CONTROL, middle)->at <= a)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == first)
         return ~UINT64_C(0);
-    GR_GLOBAL GrPrivExtent *e = extent(low - 1);
+    GR_GLOBAL GrPrivExtent *e = extent(&CONTROL, low - 1);
     return a - e->at < e->size && size <= e->size - (a - e->at) ? e->offset + (a - e->at) : ~UINT64_C(0);
 }
 
@@ -171,13 +169,13 @@ static GR_NOINLINE void gr_priv_copy_edge(uint64_t row, uint64_t offset) {
     GR_ROLLED for (uint32_t at = 0; at < 2 * GR_LINE; at += 8) put_long(row + at, 0);
     while (k < high) { // the first one that ends behind its begin
         uint32_t middle = (k + high) / 2;
-        if (extent(middle)->offset + extent(middle)->size <= offset)
+        if (extent(&CONTROL, middle)->offset + extent(&CONTROL, middle)->size <= offset)
             k = middle + 1;
         else
             high = middle;
     }
-    GR_ROLLED for (; k < CONTROL.n_extents && extent(k)->offset < offset + GR_LINE; k++) {
-        GR_GLOBAL GrPrivExtent *e = extent(k);
+    GR_ROLLED for (; k < CONTROL.n_extents && extent(&CONTROL, k)->offset < offset + GR_LINE; k++) {
+        GR_GLOBAL GrPrivExtent *e = extent(&CONTROL, k);
         uint64_t from = e->offset > offset ? e->offset : offset, end = e->offset + e->size;
         GR_ROLLED for (; from < end && from < offset + GR_LINE; from++) {
             uint8_t v = byte_at(e->at + (from - e->offset));
@@ -197,15 +195,8 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t l
     } else if (offset - CONTROL.shared_bytes < CONTROL.arena_bytes) {
         gr_priv_copy_line(row, row + GR_LINE, CONTROL.arena + (offset - CONTROL.shared_bytes));
     } else {
-        uint32_t low = 0, high = CONTROL.n_extents;
-        while (low < high) { // the last one that begins at or before it
-            uint32_t middle = (low + high) / 2;
-            if (extent(middle)->offset <= offset)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        gr_priv_copy_line(row, row + GR_LINE, extent(low - 1)->at + (offset - extent(low - 1)->offset));
+        GR_GLOBAL GrPrivExtent *e = extent(&CONTROL, gr_priv_extents_until(&CONTROL, offset) - 1);
+        gr_priv_copy_line(row, row + GR_LINE, e->at + (offset - e->offset));
     }
     GR_ROLLED for (uint32_t k = 0; k < GR_LINE / 2; k += 8) put_long(row_touched_at(row, 0, 0) + k, 0);
     GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
@@ -356,28 +347,65 @@ GR_INLINE uint64_t offset_of(const Slot *s, uint32_t number, uint64_t at) {
     return (uint64_t)head_of(row_at(s, mark_at(s, number)->row))->line * GR_LINE + at % GR_LINE;
 }
 
-GR_INLINE void touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size, uint8_t how) {
+// Gives how the first word was touched before.
+static GR_NOINLINE uint8_t gr_priv_touch(const Slot *s, uint32_t number, uint64_t at, uint32_t size,
+                                         uint8_t how) {
     uint64_t row = row_at(s, mark_at(s, number)->row), copy = copy_at(s, number);
     uint32_t low = at % GR_LINE;
+    uint8_t before = byte_at(touched_at(s, number, low / 4));
     GR_ROLLED for (uint32_t word = low / 4; word <= (low + size - 1) / 4; word++) {
         uint64_t to = touched_at(s, number, word);
         uint8_t was = byte_at(to);
-        if (how == GR_UPDATED && was == GR_STORED) // what is done for all goes on from what the unit stored
+        if (how & GR_UPDATED && was == GR_STORED) // what is done for all goes on from what the unit stored
             put_word(row + ROW_UNION + 4 * word, word_at(copy + 4 * word));
-        put_byte(to, was | how);
+        if (!(how == GR_STORED && was & GR_OBSERVED))
+            put_byte(to, was | how);
     }
     GR_GLOBAL uint32_t *flags = &head_of(row)->flags;
-    GR_ROLLED for (uint32_t was = gr_load32(flags); how == GR_UPDATED && !(was & ROW_UPDATED);) was =
+    GR_ROLLED for (uint32_t was = gr_load32(flags); how & GR_UPDATED && !(was & ROW_UPDATED);) was =
         gr_compare_swap(flags, was, was | ROW_UPDATED);
+    return before;
 }
 
-void __gr_stored(uint64_t at, uint32_t size) {
+uint64_t __gr_stored(uint64_t at, uint32_t pass, uint32_t size) {
     Slot s;
     gr_priv_slot(&s);
     uint32_t number = number_of(&s, at);
-    if (number)
-        touch(&s, number, at, size, GR_STORED);
+    if (!number)
+        return 0;
+    uint8_t before = gr_priv_touch(&s, number, at, size, GR_STORED);
+    // Behind an atomic operation of the unit, that is done for all, so is the store.
+    return before & GR_UPDATED && pass == 1 && !CONTROL.once
+               ? row_at(&s, mark_at(&s, number)->row) + ROW_UNION + at % GR_LINE
+               : 0;
 }
+
+uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
+    int outside;
+    Slot s;
+    gr_priv_slot(&s);
+    uint64_t offset = gr_priv_offset(&s, a, what, &outside), low = offset % GR_LINE;
+    if (outside)
+        gr_priv_outside(a);
+    if (offset == ~UINT64_C(0))
+        return outside ? 0 : a;
+    uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
+    if (!is_row(v))
+        return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
+    uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy));
+    // What the unit stored by a weak store, it finds.
+    if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
+        return copy_at(&s, number) + low;
+    return row_at(&s, v) + ROW_UNION + low;
+}
+
+uint64_t __gr_notes(void) {
+    uint64_t threads = ntid_x() * ntid_y() * ntid_z(),
+             block = CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
+    return CONTROL.notes + (block * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
+}
+
+void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES); }
 
 // Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
 void __gr_done(uint64_t stores, uint32_t copy) {
@@ -389,14 +417,14 @@ void __gr_done(uint64_t stores, uint32_t copy) {
         gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, sum);
 }
 
-uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size) {
+uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size, uint32_t observed) {
     Slot s;
     gr_priv_slot(&s);
     uint32_t number = number_of(&s, at);
     if (!number)
         return 0;
     uint64_t row = row_at(&s, mark_at(&s, number)->row);
-    touch(&s, number, at, size, GR_UPDATED);
+    (void)gr_priv_touch(&s, number, at, size, GR_UPDATED | (observed ? GR_OBSERVED : 0));
     return CONTROL.once ? row + ROW_BASE + at % GR_LINE : pass == 1 ? row + ROW_UNION + at % GR_LINE : 0;
 }
 
@@ -404,6 +432,8 @@ uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size) {
 // is a race.
 uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, uint32_t pass,
                     uint32_t sequence) {
+    if (CONTROL.threads == 1 && CONTROL.divide == 1 && CONTROL.privates >= ntid_x() * ntid_y() * ntid_z())
+        return 1; // each lane has a copy of its own
     uint32_t lanes = gr_active_mask(), same = gr_match_any(lanes, at),
              equal = gr_match_any(lanes, value) & same;
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);

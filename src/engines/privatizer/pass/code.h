@@ -27,8 +27,12 @@ typedef struct Code {
     PtxReg *left;        // rounds of loops that may still come
     PtxReg *asks;        // accesses are to be told
     PtxReg *pass, *sequence;
-    PtxReg *stores;   // a hash of what the thread stored, and where
-    bool updates;     // the kernel has atomic operations
+    PtxReg *stores; // a hash of what the thread stored, and where
+    bool updates;   // the kernel has atomic operations or strong stores
+    PtxReg *notes, *note,
+        *note_end;    // where the thread notes results of the region, in pass 1; NULL: the kernel has none
+    PtxLabel *full;   // where a thread goes that has no room for them
+    bool results;     // the kernel has accesses with results (suits.h)
     bool gathers;     // its lanes wait for each other
     PtxReg *once;     // code for warps: regions run once
     PtxLabel *over;   // where a thread goes that has gone round too often
@@ -42,6 +46,15 @@ gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigne
 
 // redirect.c: the access `copy`, which stands for the program's own `site`, goes to the private copy.
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
+
+// redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
+gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
+
+// At the end of the kernel: where threads go for whom there is no room, or that have gone round too often. The code that follows is where they go then.
+gr_status gr_code_lost(const Code *c);
+
+// notes.c: an access with a result (gr_has_result). It is done at `to`, a private copy, under `kept`, and at `common`, for all units, if that is not 0; NULL: nothing is private.
+gr_status gr_code_result(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *common, PtxReg *kept);
 
 // regions.c: barriers and ends of threads become ends of regions, which run twice.
 gr_status gr_code_regions(const Code *c);

@@ -44,6 +44,10 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         *words[k] = gr_ptx_new_reg(f, PTX_B32);
+    PtxReg **of_results[] = {&c->notes, &c->note, &c->note_end};
+    for (size_t k = 0; k < sizeof of_results / sizeof *of_results && c->results; k++)
+        *of_results[k] = gr_ptx_new_reg(f, PTX_B64);
+    c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
     c->over = gr_ptx_new_label(f);
@@ -96,6 +100,12 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
                        c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    if (c->results)
+        GR_TRY(gr_code_put(
+            c, NULL, NULL, 0,
+            "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
+            c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
+            c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
 done:
     return st;
 }
@@ -139,9 +149,7 @@ done:
 // Where a thread ends, it tells what it stored. A trap would take the program's context with it, so the thread ends there.
 static gr_status put_ends_of_blocks(const Code *c) {
     gr_status st = GR_OK;
-    gr_ptx_insert_label(c->f, NULL, c->over);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
-    gr_ptx_insert_label(c->f, NULL, c->leaves);
+    GR_TRY(gr_code_lost(c));
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "ret;"));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
@@ -199,7 +207,7 @@ static bool is_ordered(const PtxInstr *i) {
            gr_ptx_instr_has(i, PTX_MOD_cas);
 }
 
-static void look_at_sites(const Work *w, PrivatizedKernel *k) {
+static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->syncs_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
@@ -210,7 +218,8 @@ static void look_at_sites(const Work *w, PrivatizedKernel *k) {
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
              shared = generic || site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
         k->has_shared |= shared;
-        k->updates |= site->access == PTX_ACCESS_RMW;
+        k->updates |= site->access == PTX_ACCESS_RMW || (site->strong && (global || shared));
+        k->results |= gr_has_result(site, live, set);
         k->orders |= site->access == PTX_ACCESS_RMW && is_ordered(s->instr);
         k->writes_global |= global && site->access & PTX_ACCESS_WRITE;
         bool made = (global && !k->blocks.why) || ((global || shared) && !k->warps.why);
@@ -241,7 +250,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
     *out = (PrivatizedKernel){
         .f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
-    look_at_sites(w, out);
+    look_at_sites(w, &live, set, out);
     PtxStmt *first = f->first, *last = f->last;
     while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))
         first = first->next;
@@ -253,6 +262,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .uses = &uses,
                  .set = set,
                  .updates = out->updates,
+                 .results = out->results,
                  .gathers = out->gathers,
                  .arena = &arena,
                  .err = w->err};

@@ -20,7 +20,8 @@ typedef struct PrivatizedKernel {
     GrSuits blocks, warps; // no code was made for those that do not suit
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
-    bool updates;          // by atomic operations
+    bool updates;          // by atomic operations, or strong stores
+    bool results;          // it uses what they give, or loads by strong loads
     bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool syncs_warps; // it has barriers of a warp, which order lanes

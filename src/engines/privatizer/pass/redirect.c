@@ -69,20 +69,24 @@ static gr_status set_address(const Code *c, PtxOperand *address, PtxReg *to) {
     return GR_OK;
 }
 
-// The same operation where the register says, if it is not 0.
-static gr_status put_copy_at(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept) {
+gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination) {
     gr_status st = GR_OK;
     PtxInstr *i = s->instr;
-    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand *address = address_of(i), own = i->operands[0], to = gr_ptx_reg_operand(at);
+    PtxReg *kept = i->guard;
+    bool negated = i->guard_negated;
     StrBuf text = {0};
-    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, to->name));
-    PtxOperand *address = address_of(i), *sub = address->sub;
-    PtxOperand other = gr_ptx_reg_operand(to);
-    address->sub = &other;
-    i->guard = due;
+    PtxOperand was = *address;
+    *address = (PtxOperand){.kind = PTX_O_ADDRESS, .n_sub = 1, .sub = &to};
+    if (destination)
+        i->operands[0] = *destination;
+    i->guard = guard;
+    i->guard_negated = false;
     gr_ptx_print_stmt(s, &text);
-    address->sub = sub;
+    *address = was;
+    i->operands[0] = own;
     i->guard = kept;
+    i->guard_negated = negated;
     if (text.oom)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(gr_ptx_insert(c->f, s, 0, text.data, NULL, 0, NULL, c->err));
@@ -91,19 +95,67 @@ done:
     return st;
 }
 
-// An atomic operation notes the word. It is done once more for all units, and on what is for all blocks.
-static gr_status put_update(const Code *c, PtxStmt *s, const PtxReg *to, PtxReg *kept, uint32_t size) {
+// The same operation where the register says, if it is not 0.
+static gr_status put_copy_at(const Code *c, PtxStmt *s, PtxReg *to) {
+    gr_status st = GR_OK;
+    PtxReg *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.ne.u64 %s, %s, 0;", due->name, to->name));
+    GR_TRY(gr_code_again(c, s, due, to, NULL));
+done:
+    return st;
+}
+
+// An atomic operation, or a strong store, notes the word. It is done once more for all units, and on what is for all blocks.
+static gr_status put_update(const Code *c, PtxStmt *s, PtxReg *to, PtxReg *kept, uint32_t size, bool result) {
     gr_status st = GR_OK;
     PtxReg *common = gr_ptx_new_reg(c->f, PTX_B64);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u);",
-                       common->name, kept->name, common->name, c->suffix, to->name, c->pass->name, size));
-    GR_TRY(put_copy_at(c, s, common, kept));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updated, (%s, %s, %u, %d);",
+                       common->name, kept->name, common->name, c->suffix, to->name, c->pass->name, size,
+                       result));
+    if (result)
+        return gr_code_result(c, s, to, common, kept);
+    GR_TRY(put_copy_at(c, s, common));
     if (!c->warps)
         return GR_OK;
     PtxReg *all = gr_ptx_new_reg(c->f, PTX_B64);
     GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_updates_all, (%s);", all->name,
                        kept->name, all->name, c->suffix, to->name));
-    GR_TRY(put_copy_at(c, s, all, kept));
+    GR_TRY(put_copy_at(c, s, all));
+done:
+    return st;
+}
+
+// A strong load of what all units see: in pass 2 what it was in pass 1.
+static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
+                                 unsigned n_ops, const PtxReg *at, uint32_t what) {
+    gr_status st = GR_OK;
+    PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
+           *lost = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    GR_TRY(gr_code_put(c, s, ops, n_ops,
+                       "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
+                       "setp.ne%s.u64 %s, %s, 0%s;",
+                       to->name, g->alone, to->name, c->suffix, at->name, c->copy->name, what, lost->name,
+                       to->name, g->combine, kept->name, to->name, g->operand));
+    GR_TRY(gr_code_put(c, s, &leaves, 1, "@%s bra $0;", lost->name));
+    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
+                       kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id,
+                       at->name, what, c->copy->name, c->pass->name, c->sequence->name));
+    change_space(s->instr);
+    GR_TRY(gr_code_result(c, s, to, NULL, kept));
+done:
+    return st;
+}
+
+// An access to shared memory that all threads of the private run share (code for blocks): results are the same in both passes.
+static gr_status put_shared_result(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
+                                   unsigned n_ops, PtxReg *at) {
+    gr_status st = GR_OK;
+    PtxReg *kept = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, ops, n_ops, "setp.eq%s.u32 %s, 0, 0%s;", g->combine, kept->name, g->operand));
+    GR_TRY(gr_code_result(c, s, at, NULL, kept));
 done:
     return st;
 }
@@ -241,10 +293,12 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxOperand *address = address_of(i);
     bool shared = site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
     bool generic = site->space == PTX_GENERIC;
-    if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && c->warps)))
+    bool result = gr_has_result(site, c->live, c->set);
+    if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && (c->warps || result))))
         return GR_OK;
     uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
     what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
+    what |= site->strong ? GR_AT_STRONG : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
     Guard g;
     guard_of(i, &g);
@@ -252,6 +306,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     unsigned n_ops = i->guard ? 2 : 0;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(put_address(c, copy, address, &at));
+    if (shared && !c->warps)
+        return put_shared_result(c, copy, &g, ops, n_ops, at);
+    if (site->strong && i->op == PTX_OP_LD)
+        return put_strong_load(c, copy, &g, ops, n_ops, at, what);
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
@@ -267,26 +325,31 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                        g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
                        g.operand));
     GR_TRY(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
-    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL;
+    PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL, *common = NULL;
     if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));
         GR_TRY(put_hash(c, copy, at, kept, value));
     }
-    if (c->updates && i->op == PTX_OP_ST)
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call __gr%s_stored, (%s, %u);", kept->name, c->suffix,
-                           to->name, site->size));
+    if (c->updates && i->op == PTX_OP_ST && !site->strong)
+        common = gr_ptx_new_reg(c->f, PTX_B64);
+    if (common)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.u64 %s, 0; @%s call (%s), __gr%s_stored, (%s, %s, %u);",
+                           common->name, kept->name, common->name, c->suffix, to->name, c->pass->name,
+                           site->size));
     GR_TRY(gr_code_put(c, copy, NULL, 0,
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, %s, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, site->id, at->name, what,
                        value ? value->name : "0", c->copy->name, c->pass->name, c->sequence->name));
-    if (c->warps && i->op == PTX_OP_ST)
+    if (c->warps && i->op == PTX_OP_ST && !site->strong)
         GR_TRY(put_lanes(c, copy, site, to, kept, what, value));
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;
     change_space(i);
-    if (site->access == PTX_ACCESS_RMW)
-        GR_TRY(put_update(c, copy, to, kept, site->size));
+    if (common)
+        GR_TRY(put_copy_at(c, copy, common));
+    if (site->access == PTX_ACCESS_RMW || site->strong)
+        GR_TRY(put_update(c, copy, to, kept, site->size, result));
 done:
     return st;
 }

@@ -286,12 +286,12 @@ static gr_status put_end(const Regions *r) {
     PtxLabel *checks = gr_ptx_new_label(c->f), *leaves = gr_ptx_new_label(c->f);
     PtxOperand to_end = gr_ptx_label_operand(r->end), to_checks = gr_ptx_label_operand(checks),
                to_leaves = gr_ptx_label_operand(leaves);
-    gr_ptx_insert_label(c->f, NULL, c->over);
-    GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));
-    gr_ptx_insert_label(c->f, NULL, c->leaves);
+    GR_TRY(gr_code_lost(c));
     GR_TRY(put_place(r, NULL, AT_END, gr_ptx_new_reg(c->f, PTX_PRED)));
     GR_TRY(put_vote(r, NULL, NULL));
     gr_ptx_insert_label(c->f, NULL, r->end);
+    if (c->results) // each pass begins with the first one
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.b64 %s, %s;", c->note->name, c->notes->name));
     if (c->gathers)
         GR_TRY(
             gr_code_put(c, NULL, NULL, 0,

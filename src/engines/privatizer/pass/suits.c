@@ -76,8 +76,36 @@ static GrUnsuited of_call(const PtxInstr *i) {
     return is_harmless(i->callee, 0) ? GR_SUITS : GR_UNSUITED_CALLS_ACCESSES;
 }
 
+// Whether threads may order what they do by more than barriers of a block: PTX makes strong accesses do so beside fences or by an acquire or release alone.
+static bool orders(const PtxFunc *f) {
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
+        if (i && (gr_ptx_instr_flags(i) & PTX_F_FENCE || gr_ptx_instr_has(i, PTX_MOD_acquire) ||
+                  gr_ptx_instr_has(i, PTX_MOD_release) || gr_ptx_instr_has(i, PTX_MOD_acq_rel) ||
+                  gr_ptx_instr_has(i, PTX_MOD_sc)))
+            return true;
+    }
+    return false;
+}
+
+bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set) {
+    const PtxInstr *i = site->stmt->instr;
+    return site->strong && !is_private(site->space) &&
+           (i->op == PTX_OP_LD || (i->op == PTX_OP_ATOM && !gr_live_is_dead(live, site->stmt, set)));
+}
+
+// A value of 16 to 64 bits can be noted.
+static bool can_note(const PtxOperand *o) {
+    bool can = true;
+    for (unsigned k = 0; k < o->n_sub && o->kind == PTX_O_VECTOR; k++)
+        can = can && can_note(&o->sub[k]);
+    return can && (o->kind != PTX_O_REG || (o->reg->vec <= 1 && gr_ptx_type_bits(o->reg->type) >= 16 &&
+                                            gr_ptx_type_bits(o->reg->type) <= 64));
+}
+
 // `shared`: shared memory is private, too.
-static GrUnsuited of_site(const PtxSite *site, const Liveness *live, uint64_t *set, bool shared) {
+static GrUnsuited of_site(const PtxFunc *f, const PtxSite *site, const Liveness *live, uint64_t *set,
+                          bool shared) {
     const PtxInstr *i = site->stmt->instr;
     bool alone =
         is_private(site->space) || (!shared && (site->space == PTX_SHARED || site->space == PTX_SHARED_CTA));
@@ -85,15 +113,13 @@ static GrUnsuited of_site(const PtxSite *site, const Liveness *live, uint64_t *s
         return GR_UNSUITED_ASYNC;
     if (site->space == PTX_SHARED_CLUSTER)
         return GR_UNSUITED_CLUSTER;
-    if (alone && !site->strong)
+    if (gr_has_result(site, live, set) && (orders(f) || !can_note(&i->operands[0])))
+        return i->op == PTX_OP_ATOM ? GR_UNSUITED_RESULT : GR_UNSUITED_STRONG;
+    if (i->op == PTX_OP_RED || i->op == PTX_OP_ATOM || alone)
         return GR_SUITS;
-    if (i->op == PTX_OP_RED || (i->op == PTX_OP_ATOM && gr_live_is_dead(live, site->stmt, set)))
-        return GR_SUITS;
-    if (i->op == PTX_OP_ATOM)
-        return alone ? GR_SUITS : GR_UNSUITED_RESULT;
     if (i->op != PTX_OP_LD && i->op != PTX_OP_LDU && i->op != PTX_OP_ST)
         return GR_UNSUITED_OTHER_ACCESS;
-    return site->strong && !alone ? GR_UNSUITED_STRONG : GR_SUITS;
+    return site->strong && orders(f) ? GR_UNSUITED_STRONG : GR_SUITS;
 }
 
 static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *live, uint64_t *set,
@@ -114,7 +140,7 @@ static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *l
     if (is_barrier(i) && !gr_is_warp_barrier(i) && shared && !gr_is_full_barrier(i))
         return GR_UNSUITED_PARTIAL;
     if (site)
-        return of_site(site, live, set, shared);
+        return of_site(f, site, live, set, shared);
     bool plain = i->op == PTX_OP_LD || i->op == PTX_OP_ST; // of parameters: no site
     unsigned accesses = gr_ptx_instr_flags(i) & (PTX_F_READS | PTX_F_WRITES | PTX_F_ATOMIC);
     return i->op == PTX_OP_UNKNOWN || (accesses && !(plain && is_private(i->space)))

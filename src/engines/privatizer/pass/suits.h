@@ -20,6 +20,9 @@ const char *gr_unsuited_text(GrUnsuited why);
 bool gr_is_full_barrier(const PtxInstr *i);
 bool gr_is_warp_barrier(const PtxInstr *i); // of some lanes or all
 
+// Whether the access gives the thread what other units may have made of the memory at that time: atomic operations, and strong loads. It is the same in both passes.
+bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set);
+
 typedef struct GrSuits {
     GrUnsuited why;
     const PtxStmt *at; // the first such instruction; NULL: none

@@ -18,8 +18,15 @@ __global__ void prints(int *p) {
         printf("once\n");
 }
 __global__ void calls(int *p) { stores(p + threadIdx.x, threadIdx.x); }
-__global__ void result(int *p) { p[32 + atomicAdd(p, 1) % 32] = threadIdx.x; }
-__global__ void strong(volatile int *p) { p[threadIdx.x] = threadIdx.x; }
+__global__ void result(int *p) {
+    int k = atomicAdd(p, 1);
+    __threadfence();
+    p[1 + threadIdx.x] = k;
+}
+__global__ void strong(volatile int *p) {
+    p[threadIdx.x] = threadIdx.x;
+    __threadfence();
+}
 __global__ void async(const int *from, int *p) {
     __shared__ int s[64];
     __pipeline_memcpy_async(s + threadIdx.x, from + threadIdx.x, 4);
