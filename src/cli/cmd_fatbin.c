@@ -20,7 +20,9 @@ static const char usage[] =
     "Lists the device code in FILE: a program, a library, an object file, an archive, or a .fatbin, .cubin "
     "or .ptx\n"
     "file. Sizes are in bytes, unpacked and as stored.\n\n"
-    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list\n";
+    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list; what "
+    "machine\n"
+    "                      code keeps (gpurace-ptxas) to DIR/NAME.NUMBER.TARGET.keptN.ptx\n";
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -104,13 +106,17 @@ static size_t count_entries(const FatbinFile *f) {
     return n;
 }
 
-static gr_status write_ptx(const char *path, const char *dir, size_t number, const FatbinEntry *e,
-                           gr_error *err) {
+// `kept` is the number of PTX that machine code keeps, from 1; 0: the entry is PTX itself.
+static gr_status write_ptx(const char *path, const char *dir, size_t number, size_t kept,
+                           const FatbinEntry *e, gr_error *err) {
     gr_status st = GR_OK;
     char target[GR_FATBIN_TARGET_LEN], *text = NULL;
     StrBuf name = {0};
     size_t len = 0;
-    gr_str_addf(&name, "%s/%s.%zu.%s.ptx", dir, base_name(path), number, gr_fatbin_target(e, target));
+    gr_str_addf(&name, "%s/%s.%zu.%s", dir, base_name(path), number, gr_fatbin_target(e, target));
+    if (kept)
+        gr_str_addf(&name, ".kept%zu", kept);
+    gr_str_add(&name, ".ptx");
     if (name.oom) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
@@ -124,6 +130,26 @@ done:
     return st;
 }
 
+// What machine code keeps.
+static gr_status write_kept(const char *path, const char *dir, size_t number, const FatbinEntry *e,
+                            gr_error *err) {
+    gr_status st = GR_OK;
+    char *code = NULL;
+    size_t len, left, kept = 0;
+    Arena arena;
+    gr_arena_init(&arena);
+    GR_TRY(gr_fatbin_unpack(e, &code, &len, err));
+    const void *at = gr_cubin_kept(code, len, &left);
+    for (Fatbin *fb; at && (fb = gr_cubin_next_kept(&at, &left, &arena));)
+        for (size_t k = 0; k < fb->count; k++)
+            if (fb->entries[k].kind == FATBIN_PTX)
+                GR_TRY(write_ptx(path, dir, number, ++kept, &fb->entries[k], err));
+done:
+    free(code);
+    gr_arena_free(&arena);
+    return st;
+}
+
 static gr_status extract_file(const char *path, const char *dir, const FatbinFile *f, gr_error *err) {
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return gr_fail(err, GR_ERR_IO, "%s: %s", dir, strerror(errno));
@@ -133,7 +159,9 @@ static gr_status extract_file(const char *path, const char *dir, const FatbinFil
             const FatbinEntry *e = &f->places[i].fatbin->entries[k];
             number++;
             gr_error why;
-            gr_status st = e->kind == FATBIN_PTX ? write_ptx(path, dir, number, e, &why) : GR_OK;
+            gr_status st = e->kind == FATBIN_PTX     ? write_ptx(path, dir, number, 0, e, &why)
+                           : e->kind == FATBIN_CUBIN ? write_kept(path, dir, number, e, &why)
+                                                     : GR_OK;
             if (st != GR_OK)
                 return gr_fail(err, st, "%s: entry %zu: %.380s", path, number, why.msg);
         }

@@ -37,8 +37,10 @@ typedef struct Assembly {
     const char *output; // NULL: ptxas does not say where it writes
     bool relocatable;   // --compile-only
     bool limited;       // the command line says how many registers there may be
-    StrBuf kept;        // containers with the PTX
-    char folder[64];    // of rewritten files; "": none was made
+    bool debug;         // --device-debug
+    StrBuf rest; // of the command line: what a fatbinary notes beside PTX, for the driver that assembles it
+    StrBuf kept; // containers with the PTX
+    char folder[64]; // of rewritten files; "": none was made
     char ptxas[PATH_MAX];
 } Assembly;
 
@@ -135,23 +137,39 @@ static bool is_ptx_file(const char *path) {
     return n && gr_image_kind(head, n) == IMAGE_PTX;
 }
 
+// What says for which device, where to and how loudly belongs to this call of ptxas alone.
+static bool is_of_this_call(char *const *words, size_t n, size_t *k) {
+    return value_of(words, n, k, "--gpu-name", "-arch") || value_of(words, n, k, "--machine", "-m") ||
+           !strcmp(words[*k], "-m64") || !strcmp(words[*k], "-v") || !strcmp(words[*k], "--verbose");
+}
+
+static bool is_one_of(const char *word, const char *full, const char *brief) {
+    return !strcmp(word, full) || !strcmp(word, brief);
+}
+
 // A word that names a file with PTX is an input: no option of ptxas takes PTX as its value, and the output is not there yet.
 static bool look_at_words(Assembly *a) {
     char **w = a->words.data;
     for (size_t k = 1; k < a->words.len; k++) {
         const char *word = w[k], *value;
-        if ((value = value_of(w, a->words.len, &k, "--output-file", "-o")))
+        if ((value = value_of(w, a->words.len, &k, "--output-file", "-o"))) {
             a->output = value;
-        else if (!strcmp(word, "-c") || !strcmp(word, "--compile-only") || !strcmp(word, "-ewp") ||
-                 !strcmp(word, "--extensible-whole-program"))
-            a->relocatable = true;
-        else if (strstr(word, "maxrregcount"))
-            a->limited = true;
-        else if (word[0] != '-' && is_ptx_file(word) && !gr_vec_push(&a->inputs, k))
-            return false;
+            continue;
+        }
+        if (word[0] != '-' && is_ptx_file(word)) {
+            if (!gr_vec_push(&a->inputs, k))
+                return false;
+            continue;
+        }
+        a->relocatable |=
+            is_one_of(word, "--compile-only", "-c") || is_one_of(word, "--extensible-whole-program", "-ewp");
+        a->debug |= is_one_of(word, "--device-debug", "-g");
+        a->limited |= strstr(word, "maxrregcount") != NULL;
+        if (!is_of_this_call(w, a->words.len, &k))
+            gr_str_addf(&a->rest, "%s ", word);
     }
     a->output = a->output ? a->output : "elf.o";
-    return true;
+    return !a->rest.oom;
 }
 
 // ---- Its inputs ------------------------------------------------------------------------------------------------
@@ -177,6 +195,8 @@ static gr_status keep(Assembly *a, const char *path, gr_error *err) {
         goto done;
     }
     ptx.source = name_of(path);
+    ptx.options = a->rest.len ? a->rest.data : NULL;
+    ptx.flags |= a->debug ? FATBIN_F_DEBUG : 0;
     GR_TRY(gr_fatbin_build(&ptx, 1, &container, &len, err));
     gr_str_addn(&a->kept, container, len);
 done:
@@ -362,6 +382,7 @@ int gr_cmd_ptxas(int argc, char **argv) {
     gr_vec_free(&a.original);
     gr_vec_free(&a.inputs);
     gr_str_free(&a.kept);
+    gr_str_free(&a.rest);
     gr_options_free(&a.options);
     gr_arena_free(&a.arena);
     return status;

@@ -78,6 +78,17 @@ const void *gr_cubin_kept(const void *image, size_t len, size_t *size) {
     return NULL;
 }
 
+Fatbin *gr_cubin_next_kept(const void **at, size_t *left, Arena *arena) {
+    Fatbin *fb;
+    if (!*left || gr_fatbin_parse(*at, *left, arena, &fb, NULL) != GR_OK)
+        return NULL;
+    size_t size = (fb->size + 7) & ~(size_t)7;
+    size = size < *left ? size : *left;
+    *at = (const char *)*at + size;
+    *left -= size;
+    return fb;
+}
+
 bool gr_cubin_entry_keeps(const FatbinEntry *e) {
     char *code;
     size_t len, size;

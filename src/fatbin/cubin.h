@@ -22,6 +22,10 @@ size_t gr_cubin_size(const void *image, size_t len);
 // none is kept.
 const void *gr_cubin_kept(const void *image, size_t len, size_t *size);
 
+// The next of containers that lie one after another in *left bytes at *at, parsed into `arena`; both move behind it. NULL: there are no more, or
+// what is there is no container.
+Fatbin *gr_cubin_next_kept(const void **at, size_t *left, Arena *arena);
+
 // Whether an entry of a fatbin is machine code with kept PTX.
 bool gr_cubin_entry_keeps(const FatbinEntry *e);
 

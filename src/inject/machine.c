@@ -45,25 +45,19 @@ static void *copy_of(const void *data, size_t size) {
     return copy ? memcpy(copy, data, size) : NULL;
 }
 
-// Containers one after another.
-static bool add_all(MachineUnits *units, const char *at, size_t len) {
-    while (len) {
-        Arena arena;
-        Fatbin *fb;
-        gr_arena_init(&arena);
-        bool ok = gr_fatbin_parse(at, len, &arena, &fb, NULL) == GR_OK;
-        size_t size = ok ? fb->size : 0;
+// Containers one after another. False: memory is out, or they end in something else.
+static bool add_all(MachineUnits *units, const void *at, size_t len) {
+    Arena arena;
+    bool ok = true;
+    gr_arena_init(&arena);
+    for (Fatbin *fb; ok && (fb = gr_cubin_next_kept(&at, &len, &arena));) {
         bool has_ptx = false;
-        for (size_t k = 0; ok && k < fb->count; k++)
+        for (size_t k = 0; k < fb->count; k++)
             has_ptx |= fb->entries[k].kind == FATBIN_PTX;
-        gr_arena_free(&arena);
-        if (!ok || (has_ptx && !add(units, copy_of(at, size))))
-            return false;
-        size = (size + 7) & ~(size_t)7;
-        at += size < len ? size : len;
-        len -= size < len ? size : len;
+        ok = !has_ptx || add(units, copy_of(fb->data, fb->size));
     }
-    return true;
+    gr_arena_free(&arena);
+    return ok && !len;
 }
 
 void gr_machine_units_free(MachineUnits *units) {
@@ -138,7 +132,7 @@ void gr_machine_linked(const void *code, size_t len, struct LoadedModule *list) 
 static Machine *known(const void *image, size_t len) {
     size_t size = size_of(image, len), kept;
     Machine *m = find(image, size);
-    const char *at = m || !size ? NULL : gr_cubin_kept(image, size, &kept);
+    const void *at = m || !size ? NULL : gr_cubin_kept(image, size, &kept);
     MachineUnits units = {0};
     if (!at)
         return m;

@@ -96,6 +96,14 @@ class Ptxas(Case):
         self.assertGreater(size["checked"], size["plain"] + 3000, "the checks are in it")
         self.assertEqual((self.folder / "k.ptx").read_text(), PTX, "the input is left alone")
 
+    def test_what_is_kept(self):
+        self.assertEqual(self.call(PTXAS, "-arch=sm_90", "-lineinfo", "-c", "-maxrregcount=40", "-v", "k.ptx", "-o", "out.o")[0], 0)
+        status, text = self.call(GPURACE, "fatbin", "--extract-ptx", "kept", "out.o")
+        self.assertEqual((status, sorted(os.listdir(self.folder / "kept"))), (0, ["out.o.1.sm_80.kept1.ptx"]), text)
+        self.assertEqual((self.folder / "kept/out.o.1.sm_80.kept1.ptx").read_text(), PTX)
+        code = (self.folder / "out.o").read_bytes()
+        self.assertIn(b"-lineinfo -c -maxrregcount=40 \0", code, "what the driver is told when it assembles the PTX")
+
     def test_ways_to_write_the_command_line(self):
         (self.folder / "words").write_text('--gpu-name sm_90 "k.ptx"\n')
         for words in (["-arch", "sm_90", "k.ptx"], ["k.ptx", "--gpu-name=sm_90", "-v"], ["-optf", "words"], ["--options-file=words"]):

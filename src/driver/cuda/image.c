@@ -80,17 +80,11 @@ static gr_status add_entry(const FatbinEntry *e, PtxTexts *out, gr_error *err) {
 // The PTX that machine code keeps: a unit for each of its containers. Adds nothing where it keeps none, or the PTX does not fit.
 static gr_status add_kept(const void *code, size_t len, Arena *arena, PtxTexts *out, gr_error *err) {
     size_t left;
-    const char *at = gr_cubin_kept(code, gr_cubin_size(code, len), &left);
+    const void *at = gr_cubin_kept(code, gr_cubin_size(code, len), &left);
     gr_status st = GR_OK;
-    while (at && left && st == GR_OK) {
-        Fatbin *fb;
-        st = gr_fatbin_parse(at, left, arena, &fb, err);
-        const FatbinEntry *e = st == GR_OK ? gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_SPECIFIC) : NULL;
-        if (!e)
-            break;
-        st = add_entry(e, out, err);
-        at += fb->size < left ? fb->size : left;
-        left -= fb->size < left ? fb->size : left;
+    for (Fatbin *fb; at && st == GR_OK && (fb = gr_cubin_next_kept(&at, &left, arena));) {
+        const FatbinEntry *e = gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_SPECIFIC);
+        st = e ? add_entry(e, out, err) : GR_OK;
     }
     return st;
 }
