@@ -425,8 +425,12 @@ static LoadedModule *prepare_machine_code(const void *image, size_t len, const c
     const FatbinWrapper *w = gr_machine_wrapper(image, len);
     void *const *units = w ? w->extra : NULL;
     LoadedModule *m;
-    if (units && units[1])
-        return prepare_wrapper(w, name, instead);
+    if (units && units[1]) {
+        m = prepare_wrapper(w, name, instead);
+        if (m)
+            m->in_parts = m->next != NULL;
+        return m;
+    }
     if (units) {
         Arena arena;
         gr_arena_init(&arena);
