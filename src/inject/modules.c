@@ -444,6 +444,14 @@ static LoadedModule *prepare_machine_code(const void *image, size_t len, const c
     return m;
 }
 
+static LoadedModule *prepare_library(const FatbinWrapper *w, const char *name, const void **instead) {
+    const char *library = gr_library_left_alone(w);
+    LoadedModule *m = library ? new_module(library) : prepare_wrapper(w, name, instead);
+    if (library && m)
+        set_unchecked(m, "it is a library of NVIDIA's, and --libraries yes was not given");
+    return m;
+}
+
 LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead) {
     *instead = NULL;
     ImageKind kind = gr_image_kind(image, len);
@@ -454,7 +462,7 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
     Arena arena;
     len = kind == IMAGE_PTX && len == GR_FATBIN_UNBOUNDED ? strlen(image) : len;
     switch (kind) {
-    case IMAGE_WRAPPER: return prepare_wrapper(image, name, instead);
+    case IMAGE_WRAPPER: return prepare_library(image, name, instead);
     case IMAGE_FATBIN:
         gr_arena_init(&arena);
         m = add_container(image, len, name, &arena, NULL);
@@ -491,6 +499,18 @@ LoadedModule *gr_modules_prepare_file(const char *path, const void **instead) {
     LoadedModule *m = gr_modules_prepare(data, len, base_name(path), instead);
     free(data);
     return m;
+}
+
+bool gr_modules_have_ptx(const void *wrapper) {
+    const FatbinWrapper *w = wrapper;
+    Arena arena;
+    Fatbin *fb;
+    gr_arena_init(&arena);
+    bool found = w->version < 2 &&
+                 gr_fatbin_parse(w->data, GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK &&
+                 gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC);
+    gr_arena_free(&arena);
+    return found;
 }
 
 void gr_modules_rewrite_wrapper(void *wrapper) {

@@ -118,6 +118,9 @@ void gr_modules_record(LoadedModule *list);
 // Points a wrapper of the program at a rewritten container.
 void gr_modules_rewrite_wrapper(void *wrapper);
 
+// Whether that would find PTX for this device.
+bool gr_modules_have_ptx(const void *wrapper);
+
 // The driver refused `instead` with `error`: the original goes to it.
 void gr_modules_refused(LoadedModule *list, CUresult error);
 
@@ -139,6 +142,11 @@ CUcontext gr_current_context(void);
 const void *gr_modules_link(LoadedModule *list);
 // The driver refused it with `error`: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
+
+// ---- libraries.c -------------------------------------------------------------------------------------------------------
+
+// The file name of the library of NVIDIA's that holds this image, if that is to be left alone (--libraries); NULL: it is not.
+const char *gr_library_left_alone(const void *image);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 

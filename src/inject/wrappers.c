@@ -27,6 +27,14 @@
 static void rewrite_wrapper(FatbinWrapper *w) {
     if (w->magic != GR_FATBIN_WRAPPER_MAGIC || !w->data)
         return;
+    const char *library = gr_library_left_alone(w);
+    if (library) {
+        if (gr_modules_have_ptx(w))
+            gr_session_remarkf("kernels of %s, a library of NVIDIA's, are not checked: --libraries yes "
+                               "checks those that have PTX for this GPU",
+                               library);
+        return;
+    }
     gr_session_lock();
     gr_modules_rewrite_wrapper(w);
     gr_session_unlock();
