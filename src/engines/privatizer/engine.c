@@ -9,6 +9,7 @@
 #include "engines/privatizer/pass/privatizer_pass.h"
 #include "engines/privatizer/probe.h"
 #include "options/options.h"
+#include "passes/registers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,8 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     m->record_bytes = sizeof(GrPrivateArea);
     m->record_tag = gr_privatizer_decoder.tag;
     gr_status st = gr_privatizer_rewrite(ptx, &o, m->checked_sites, &kernels, &n, err);
+    m->link_registers = gr_registers_most(ptx);
+    m->link_kernels = true; // the runtime is compiled once, and not once for each kernel
     if (st != GR_OK || !t->session)
         return st;
     ProbedModule *kept = calloc(1, sizeof *kept);

@@ -132,7 +132,7 @@ static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f
         rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
         done = rc == CUDA_SUCCESS && put_pairs(p, f, ask.offset, reader, &log, area, n);
         *placed |= done;
-        again = found_again(&log, f);
+        again = reader ? NULL : found_again(&log, f); // a reader is one of that byte
         if (!again || again->offset == ask.offset) // another run would tell nothing else
             break;
         ask.block = again->block;

@@ -10,7 +10,7 @@
 #include "engines/tracker/launches.h"
 #include "engines/tracker/memory.h"
 #include "engines/tracker/options.h"
-#include "engines/tracker/pass/registers.h"
+#include "passes/registers.h"
 #include "engines/tracker/pass/tracker_pass.h"
 #include "options/options.h"
 

@@ -212,7 +212,7 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         uint32_t v = gr_load32(entry);
         if (is_row(v))
             return v;
-        if (gr_load32(used) >= s->capacity)
+        if (v != GR_ROW_BUSY && gr_load32(used) >= s->capacity)
             break;
         if (v != GR_ROW_BUSY && gr_compare_swap(entry, v, GR_ROW_BUSY) == v) {
             uint32_t k = gr_add32(used, 1);

@@ -3,6 +3,7 @@
 
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
+#include "passes/registers.h"
 #include "passes/runtime.h"
 
 #include <stdarg.h>
@@ -264,6 +265,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .updates = out->updates,
                  .results = out->results,
                  .gathers = out->gathers,
+                 .syncs_warps = out->syncs_warps,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))
@@ -307,6 +309,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));
     for (uint32_t k = 0; k < n_funcs; k++) {

@@ -310,6 +310,14 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
+    // Lanes of one store are compared (put_lanes), so they have to come there together.
+    bool together = c->warps && c->syncs_warps && i->op == PTX_OP_ST && !site->strong;
+    PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
+    if (together)
+        GR_TRY(gr_code_put(
+            c, copy, NULL, 0,
+            "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
+            lanes->name, lanes->name, lanes->name));
     if (generic) {
         to = gr_ptx_new_reg(c->f, PTX_B64);
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
@@ -318,6 +326,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     } else {
         GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
     }
+    if (together)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(c->leaves);

@@ -9,7 +9,7 @@
 #include "engines/tracker/pass/paths.h"
 #include "engines/tracker/pass/phases.h"
 #include "engines/tracker/pass/quiet.h"
-#include "engines/tracker/pass/registers.h"
+#include "passes/registers.h"
 #include "engines/tracker/pass/updates.h"
 #include "engines/tracker/pass/work.h"
 #include "passes/emit.h"

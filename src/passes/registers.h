@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // registers — how many registers each thread may have, so that every launch that the program may make still fits a multiprocessor.
-#ifndef GR_TRACKER_REGISTERS_H
-#define GR_TRACKER_REGISTERS_H
+#ifndef GR_PASSES_REGISTERS_H
+#define GR_PASSES_REGISTERS_H
 
 #include "ptx/ptx.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/tracker/pass/registers.h"
+#include "passes/registers.h"
 
 #include "base/str.h"
 
