@@ -164,6 +164,9 @@ static bool look_at_words(Assembly *a) {
         a->relocatable |=
             is_one_of(word, "--compile-only", "-c") || is_one_of(word, "--extensible-whole-program", "-ewp");
         a->debug |= is_one_of(word, "--device-debug", "-g");
+        if (!strncmp(word, "--input-as-string", 17) || !strncmp(word, "-ias", 4))
+            gr_log(LOG_WARN, "PTX on the command line of ptxas (%s) is assembled as it is, without checks",
+                   word);
         a->limited |= strstr(word, "maxrregcount") != NULL;
         if (!is_of_this_call(w, a->words.len, &k))
             gr_str_addf(&a->rest, "%s ", word);

@@ -20,19 +20,27 @@ enum {
 
 // ---- the table -------------------------------------------------------------------------------------------
 
-#define COMPILER(library, symbol, handler, params, args) EXPORT int symbol params;
+// A process may have several versions of a compiler's library, and a function of one must not be called for the other. What is linked with a
+// library calls the exported wrapper, which looks who calls. Of each library that is asked by name the functions get wrappers of their own.
+#define COMPILER(library, symbol, handler, params, args)                                                     \
+    EXPORT int symbol params;                                                                                \
+    static int first_##symbol params;                                                                        \
+    static int second_##symbol params;                                                                       \
+    static int third_##symbol params;
 #include "inject/compilers.def"
 #undef COMPILER
 
 enum {
-#define COMPILER(library, symbol, handler, params, args) ROW_##symbol,
+#define COMPILER(library, symbol, handler, params, args) FIRST_##symbol, SECOND_##symbol, THIRD_##symbol,
 #include "inject/compilers.def"
 #undef COMPILER
     N_ROWS
 };
 
 static GrCompiler rows[N_ROWS] = {
-#define COMPILER(library, symbol, handler, params, args) {library, #symbol, (GrFn)symbol, NULL},
+#define ROW(name, symbol) {#symbol, (GrFn)name##_##symbol, (GrFn)symbol, NULL},
+#define COMPILER(library, symbol, handler, params, args)                                                     \
+    ROW(first, symbol) ROW(second, symbol) ROW(third, symbol)
 #include "inject/compilers.def"
 #undef COMPILER
 };
@@ -64,31 +72,32 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
     return s->found != NULL;
 }
 
-// A program that was linked with the compiler's library never asked for its functions.
-static GrFn real_of(GrCompiler *row) {
-    GrFn real = __atomic_load_n(&row->real, __ATOMIC_ACQUIRE);
-    if (real)
-        return real;
-    Search s = {.library = row->library};
-    dl_iterate_phdr(look_at, &s);
-    real = s.found ? (GrFn)gr_real_dlsym(s.found, row->symbol) : NULL;
-    if (real)
-        learn(row, real);
-    return real;
+// Of the library that the caller was linked with; where the caller names none (it asked the global scope), of the first that is loaded.
+static GrFn real_for(const void *caller, const char *library, const char *symbol) {
+    Search s = {.library = library, .found = gr_needed_library(caller, library)};
+    if (!s.found)
+        dl_iterate_phdr(look_at, &s);
+    return s.found ? (GrFn)gr_real_dlsym(s.found, symbol) : NULL;
 }
 
 void *gr_compiler_wrapper(const char *symbol, void *real) {
+    bool known = false;
     if (!gr_compilers_are_watched())
         return NULL;
     for (size_t k = 0; k < N_ROWS; k++) {
         GrCompiler *row = &rows[k];
-        if (strcmp(row->symbol, symbol) != 0 || real == (void *)row->wrapper)
+        if (strcmp(row->symbol, symbol) != 0)
             continue;
+        if (real == (void *)row->exported) // the program asked the global scope
+            return NULL;
         if (learn(row, (GrFn)real))
             return (void *)row->wrapper;
-        gr_session_notef("the program uses %s of two libraries: what the second one compiles is not known",
-                         symbol);
+        known = true;
     }
+    if (known)
+        gr_session_notef(
+            "the program uses %s of more than three libraries: what the fourth one compiles is not known",
+            symbol);
     return NULL;
 }
 
@@ -112,15 +121,23 @@ GrFn gr_compiler_function(const GrCompiler *row, const char *name) {
 
 // ---- the wrappers ----------------------------------------------------------------------------------------
 
+#define BODY(row, handler, params, args)                                                                     \
+    int(*real) params = (int(*) params)(row)->real;                                                          \
+    if (!real)                                                                                               \
+        return NOT_FOUND;                                                                                    \
+    if (!gr_compilers_are_watched())                                                                         \
+        return real args;                                                                                    \
+    return gr_on_##handler(row, real, PAREN args);
+#define LOOKED_UP(name, row, handler, params, args)                                                          \
+    static int name params { BODY(&rows[row], handler, params, args) }
 #define COMPILER(library, symbol, handler, params, args)                                                     \
     int symbol params {                                                                                      \
-        int(*real) params = (int(*) params)real_of(&rows[ROW_##symbol]);                                     \
-        if (!real)                                                                                           \
-            return NOT_FOUND;                                                                                \
-        if (!gr_compilers_are_watched())                                                                     \
-            return real args;                                                                                \
-        return gr_on_##handler(&rows[ROW_##symbol], real, PAREN args);                                       \
-    }
+        GrCompiler linked = {#symbol, NULL, NULL, real_for(__builtin_return_address(0), library, #symbol)};  \
+        BODY(&linked, handler, params, args)                                                                 \
+    }                                                                                                        \
+    LOOKED_UP(first_##symbol, FIRST_##symbol, handler, params, args)                                         \
+    LOOKED_UP(second_##symbol, SECOND_##symbol, handler, params, args)                                       \
+    LOOKED_UP(third_##symbol, THIRD_##symbol, handler, params, args)
 #include "inject/compilers.def"
 #undef COMPILER
 

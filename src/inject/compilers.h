@@ -14,9 +14,10 @@
 #include <stdint.h>
 
 typedef struct GrCompiler {
-    const char *library, *symbol;
-    GrFn wrapper;
-    GrFn real; // atomic; NULL until it is known
+    const char *symbol;
+    GrFn wrapper;  // that dlsym gives
+    GrFn exported; // the one that programs are linked with
+    GrFn real;     // set once; NULL until it is known
 } GrCompiler;
 
 // What dlsym shall return for `symbol`, which is at `real`: its wrapper; NULL: `real` itself.

@@ -105,6 +105,21 @@ void *gr_driver_library(void) {
     return l;
 }
 
+void *gr_needed_library(const void *caller, const char *prefix) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_ld)
+        return NULL;
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            strings = (const char *)d->d_un.d_ptr; // glibc has relocated it
+    for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && !strncmp(strings + d->d_un.d_val, prefix, strlen(prefix)))
+            return dlopen(strings + d->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD);
+    return NULL;
+}
+
 // ---- the interposed ones ---------------------------------------------------------------------------------
 
 static bool is_compilers(const char *name) {

@@ -139,6 +139,9 @@ class Ptxas(Case):
     def test_what_cannot_be_rewritten_is_named(self):
         (self.folder / "old.ptx").write_text(PTX.replace("sm_80", "sm_50").replace("7.0", "6.0").replace(
             "ret;", ".reg .b32 %r<3>; mov.u32 %r1, 1; shfl.idx.b32 %r2, %r1, 0, 31; ret;"))
+        status, text = self.call(PTXAS, "-arch=sm_90", "-ias", PTX, "-o", "out")
+        self.assertIn("PTX on the command line of ptxas (-ias) is assembled as it is, without checks", text)
+        self.assertEqual((status, "keeps PTX" in " ".join(self.contents("out")[0])), (0, False), text)
         status, text = self.call(PTXAS, "-arch=sm_90", "old.ptx", "-o", "out")
         self.assertIn("old.ptx is assembled as it is, without checks: ", text)
         self.assertEqual(status, self.call(REAL, "-arch=sm_90", "old.ptx", "-o", "out")[0])
