@@ -72,7 +72,16 @@ int gr_cmd_help(int argc, char **argv) {
     return c->run(2, (char *[]){argv[1], help, NULL});
 }
 
+// A link to the program whose name ends so stands in for ptxas: gpurace-ptxas, and ptxas in a folder of `gpurace nvcc`.
+static bool is_called(const char *path, const char *name) {
+    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+    size_t n = base ? strlen(base) : 0, m = strlen(name);
+    return n >= m && !strcmp(base + n - m, name);
+}
+
 int main(int argc, char **argv) {
+    if (is_called(argv[0], "ptxas"))
+        return gr_cmd_ptxas(argc, argv);
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry points that bring code into the driver, and those that look something up in it.
 #include "inject/handlers.h"
+#include "inject/machine.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
@@ -315,6 +316,8 @@ CUresult gr_on_link_complete(CUresult (*real)(CUlinkState, void **, size_t *), C
     if (link && link->list) {
         link->image = *cubin;
         gr_modules_alias(*cubin, link->list);
+        gr_machine_linked(*cubin, size ? *size : GR_FATBIN_UNBOUNDED,
+                          link->list); // programs load copies of it
     }
     gr_session_unlock();
     return rc;

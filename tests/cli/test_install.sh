@@ -10,7 +10,7 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 cd /
 gpurace=$prefix/bin/gpurace
 "$gpurace" --version
-wanted=$'bin/gpurace\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13'
+wanted=$'bin/gpurace\nbin/gpurace-ptxas\nlib/gpurace/cpu-device/libcuda.so.1\nlib/gpurace/cpu-device/libcudart.so.12\nlib/gpurace/cpu-device/libcudart.so.13'
 if [ -e "$build/lib/libgpurace-verifier.so" ]; then
     wanted+=$'\nlib/gpurace/gpurace-launch\nlib/gpurace/libgpurace-build.so\nlib/gpurace/libgpurace-verifier.so'
 fi
@@ -27,6 +27,7 @@ for file in $found; do
         exit 1
     fi
 done
+[ "$(readlink "$prefix/bin/gpurace-ptxas")" = gpurace ] || { echo "gpurace-ptxas is no link to gpurace"; exit 1; }
 [ -n "$program" ] || exit 0
 status=0
 "$gpurace" run --device cpu -- "$program" 2>"$prefix/report" || status=$?
