@@ -129,6 +129,8 @@ void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
 void gr_modules_unloaded(void *handle);
 LoadedModule *gr_modules_of(const void *handle);
 
+// ---- attach.c, with the lock held --------------------------------------------------------------------------------------
+
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
 
