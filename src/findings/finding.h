@@ -91,6 +91,11 @@ const char *gr_access_kind(uint32_t access);
 // An access at `at`, which was inlined at those places, the innermost first. Knows its headline.
 GrAccess gr_access_in(const GrFrame *at, const GrFrame *inlined, uint32_t n_inlined);
 
+// The places of an access, the innermost first, then where that was inlined; GrAccess.headline is the number of one.
+static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
+    return k ? &a->inlined[k - 1] : &a->at;
+}
+
 // An access of `size` bytes at that site, of which no more is known than its place.
 GrAccess gr_access_at(const GrSiteInfo *site, uint32_t size);
 

@@ -25,6 +25,7 @@ enum {
     OPT_REPORT = 16,
     OPT_DIFF = 32,
     OPT_CAMPAIGN = 64,
+    OPT_REPAIR = 128,
     OPT_REPRODUCE = 1024
 };
 

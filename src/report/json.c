@@ -186,6 +186,11 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
              gr_json_set(o, "overlap",
                          json_pack("{s:o,s:I}", "address", hex(pair->found.overlap), "bytes",
                                    (json_int_t)pair->found.overlap_bytes));
+    if (ok && race->repair)
+        ok = gr_json_set(o, "repair",
+                         json_pack("{s:o,s:o,s:o}", "what", gr_json_text(race->repair->what), "file",
+                                   gr_json_text(race->repair->file), "hunks",
+                                   gr_json_text(race->repair->hunks)));
     // Two that met: what the collider noticed itself may have been between others of the same places.
     if (ok && race->watched)
         ok = json_array_append_new(accesses, access_json(pair, &pair->found.accesses[0], arena)) == 0;

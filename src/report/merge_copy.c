@@ -101,6 +101,14 @@ static const GrRule *copy_rule(GrMerge *m, const GrRule *rule) {
     return copy;
 }
 
+static const GrRepair *copy_repair(GrMerge *m, const GrRepair *repair) {
+    GrRepair *copy = copy_bytes(m, repair, sizeof *repair);
+    if (copy)
+        *copy = (GrRepair){gr_merge_text(m, repair->what), gr_merge_text(m, repair->file),
+                           gr_merge_text(m, repair->hunks)};
+    return copy;
+}
+
 GrRace gr_merge_copy(GrMerge *m, const GrReport *from, const GrRace *race) {
     enum { LISTED = 20 }; // kernels of which a report has the names
     GrRace out = *race;
@@ -116,6 +124,7 @@ GrRace gr_merge_copy(GrMerge *m, const GrReport *from, const GrRace *race) {
     out.watched = copy_part(m, from, race->watched);
     out.witness = copy_part(m, from, race->witness);
     out.kernels = kernels;
+    out.repair = copy_repair(m, race->repair);
     out.met = copy_met(m, race->met);
     out.hidden_by = copy_rule(m, race->hidden_by);
     return out;

@@ -276,6 +276,13 @@ function confirmation(race) {
   return race.witness ? el("p", {}, "With: " + race.witness) : null;
 }
 
+function repairOf(race) {
+  if (!race.repair) return [];
+  const lines = race.repair.hunks.trimEnd().split("\n");
+  return [el("h3", {}, "It may be repaired so"), el("p", {}, `${race.repair.what} in ${shortFile(race.repair.file)}. `, el("span", { class: "soft" }, "gpurace repair tries such edits in a copy.")),
+    el("pre", { class: "diff" }, ...lines.map((line) => el("span", { class: { "+": "new", "-": "gone", "@": "soft" }[line[0]] || "" }, line + "\n")))];
+}
+
 function seenIn(race) {
   if (!race.seen_in) return [];
   return [el("h3", {}, `Seen in ${race.seen_in.length} of ${plural(report.runs.length, "run")}`), el("p", {}, "seeds " +
@@ -294,7 +301,7 @@ function racePage(race) {
       sides[1] ? sidePane(sides[1], pair, "b", sides[1].lanes ? "other lanes of the instruction" : race.replay ? "other side, caught by a replay" : "other side")
         : race.misuse ? null : el("div", { class: "side b" }, el("h3", {}, "other side"), el("p", {}, "Not known: this engine sees one side."))),
     el("div", { class: "order" }, el("strong", {}, race.misuse ? "What happened: " : "Missing: "), race.sentence || pair.sentence || race.detail || "some order between the two threads"),
-    race.outcome ? el("p", {}, "Outcome: " + race.outcome) : null, confirmation(race), valuesOf(race), pictures(pair, sides),
+    race.outcome ? el("p", {}, "Outcome: " + race.outcome) : null, confirmation(race), repairOf(race), valuesOf(race), pictures(pair, sides),
     el("h3", {}, "Facts"),
     definitions([["kernel", race.kernels ? `${race.kernels.number} kernels: ${race.kernels.names.join("; ")}` : race.kernel], ["module", race.module], ["launch", race.launch],
       ["space", race.space], ["overlap", pair.overlap ? plural(pair.overlap.bytes, "byte") + " at " + (race.space === "shared" ? "offset " : "") + pair.overlap.address : null],

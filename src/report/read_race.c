@@ -214,6 +214,17 @@ static void read_met(GrReader *x, const json_t *o, GrRace *race) {
     race->found.n_accesses = 1;
 }
 
+static const GrRepair *read_repair(GrReader *x, const json_t *o) {
+    const json_t *repair = gr_read_object(x, o, "repair");
+    GrRepair *out = repair ? GR_NEW(&x->report->arena, GrRepair) : NULL;
+    if (out)
+        *out = (GrRepair){gr_read_needed(x, repair, "what"), gr_read_needed(x, repair, "file"),
+                          gr_read_needed(x, repair, "hunks")};
+    else if (repair)
+        gr_read_nomem(x);
+    return out;
+}
+
 static GrRace read_race(GrReader *x, const json_t *o);
 
 // Another engine's word on it, or the launch that the verifier's race needs.
@@ -295,6 +306,7 @@ static GrRace read_race(GrReader *x, const json_t *o) {
     read_accesses(x, o, f);
     if (f->order && f->n_accesses < 2)
         gr_read_wrong(x, "'missing_order' is of one access");
+    race.repair = read_repair(x, o);
     read_kernels(x, o, &race);
     read_witness(x, o, &race);
     read_met(x, o, &race);

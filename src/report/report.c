@@ -129,6 +129,7 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
     GR_TRY(gr_report_group(r, err));
     GR_TRY(gr_report_identify(r, err));
     gr_report_order(r);
+    GR_TRY(gr_report_propose(r, err));
     r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
     if (r->so_far.path && r->functions.len) {
         gr_error why = {0};

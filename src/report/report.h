@@ -48,6 +48,11 @@ typedef struct GrSeenIn {
     uint64_t count;
 } GrSeenIn;
 
+// An edit of the source that may repair a race (repair/propose.h): what it is, of which file, and as the hunks of a unified diff.
+typedef struct GrRepair {
+    const char *what, *file, *hunks;
+} GrRepair;
+
 // A race: one finding, or several of the same places that were merged. Or a misuse of synchronization, which has one side.
 typedef struct GrRace {
     GrFinding found;
@@ -69,6 +74,7 @@ typedef struct GrRace {
         *kernels; // of the races that were grouped into this one (group.c), sorted; NULL: `kernel` only
     uint32_t n_kernels, n_places; // n_places: how many pairs of places those were
     const GrMet *met;             // where the other side was caught; NULL: nowhere
+    const GrRepair *repair;       // that is proposed; NULL: none
     bool judged;                  // by another engine, in the same execution:
     const struct GrRace *witness; // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;

@@ -25,13 +25,11 @@ void gr_report_place(const GrReport *r, const GrFrame *f, StrBuf *out);
 // Races that the collider saw both ways, by a value that changed and by a watchpoint, are listed once; all of its own get their evidence.
 gr_status gr_report_merge(GrReport *r, gr_error *err);
 
+// Proposes repairs for the races that the report lists (repairs.c).
+gr_status gr_report_propose(GrReport *r, gr_error *err);
+
 // For a run of two engines (GrReport.causal): says of the collider's races whether causality confirms them.
 gr_status gr_report_confirm(GrReport *r, gr_error *err);
-
-// The places of an access, the innermost first, then where that was inlined; GrAccess.headline is the number of one.
-static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
-    return k ? &a->inlined[k - 1] : &a->at;
-}
 
 // The race that has both sides of this one: itself, or what was seen of it in another way. NULL: one side only is known.
 static inline const GrRace *gr_race_pair(const GrRace *r) {

@@ -329,6 +329,20 @@ void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out) {
                     race->seen[0].run->reproduce);
 }
 
+// The edit that is proposed, as a diff. Each line begins as an excerpt does, so that it is never broken.
+static void add_repair(const GrReport *r, const GrRepair *repair, StrBuf *out) {
+    gr_str_addf(out, "    may be repaired so (gpurace repair tries it): %s in %s\n", repair->what,
+                gr_report_file(r, repair->file));
+    for (const char *line = repair->hunks; *line;) {
+        size_t n = strcspn(line, "\n");
+        gr_str_add(out, "          | ");
+        for (size_t k = 0; k < n; k++)
+            gr_str_addc(out, line[k] == '\t' || (unsigned char)line[k] >= ' ' ? line[k] : '?');
+        gr_str_addc(out, '\n');
+        line += n + (line[n] != 0);
+    }
+}
+
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
     const GrAccess *a = &shown->found.accesses[0];
@@ -353,6 +367,8 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
         add_other_side(r, race, out);
     if (race->watched)
         add_values(r, race, arena, out);
+    if (race->repair)
+        add_repair(r, race->repair, out);
     add_kernels(race, arena, out);
     gr_text_runs(r, race, out);
     if (race->found.detail) {

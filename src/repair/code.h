@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// code — a source file as far as a proposal has to know it: lines, functions, and the statements in them, by lines.
+//
+// It is no C++ parser: it knows braces, parentheses, and the keywords that control what runs. What it does not understand it leaves out: a
+// function in which braces do not match has no body here. The preprocessor's lines are skipped, whatever their conditions.
+#ifndef GR_REPAIR_CODE_H
+#define GR_REPAIR_CODE_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct GrToken {
+    const char *text; // into GrCode.text
+    uint32_t len, line;
+} GrToken;
+
+typedef enum GrStatementKind {
+    GR_STMT_SIMPLE,
+    GR_STMT_BLOCK,
+    GR_STMT_IF,
+    GR_STMT_LOOP,
+    GR_STMT_SWITCH
+} GrStatementKind;
+
+// Tokens [from, to) and the lines from first to last. What decides is [decides, decided): between parentheses.
+typedef struct GrStatement {
+    GrStatementKind kind;
+    uint32_t from, to, decides, decided, first, last;
+    struct GrStatement *parent, *child, *next; // child: the first of those inside
+} GrStatement;
+
+typedef struct GrFunctionCode {
+    uint32_t head; // its first token; the body's `from` ends the head
+    GrStatement *body;
+    bool kernel, device; // __global__; __device__
+} GrFunctionCode;
+
+typedef struct GrCode {
+    Arena arena;
+    const char *text;
+    size_t len;
+    VEC(uint32_t) lines; // where each begins
+    VEC(GrToken) tokens;
+    VEC(GrFunctionCode) functions;
+} GrCode;
+
+// Of `text`, which must outlive *c. False: out of memory; then, too, gr_code_free is due.
+bool gr_code_read(GrCode *c, const char *text, size_t len);
+void gr_code_free(GrCode *c);
+
+// The function whose body has that line, or NULL; the innermost statement at that line, or NULL.
+const GrFunctionCode *gr_code_function(const GrCode *c, uint32_t line);
+const GrStatement *gr_code_at(const GrFunctionCode *f, uint32_t line);
+
+// Whether the token is that word.
+bool gr_token_is(const GrToken *t, const char *word);
+bool gr_token_is_name(const GrToken *t);
+
+// A line from 1, without what ends it. NULL: there is no such line.
+const char *gr_code_line(const GrCode *c, uint32_t line, size_t *len);
+
+#endif

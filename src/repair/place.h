@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// place — where in the source the edit of a proposal goes. For propose.c.
+#ifndef GR_REPAIR_PLACE_H
+#define GR_REPAIR_PLACE_H
+
+#include "repair/propose.h"
+#include "repair/reach.h"
+
+// A file, and what is known of its functions so far.
+typedef struct GrRepairFile {
+    GrCode code;
+    char *text;
+    GrReach *reach; // of each function; `code` NULL: not looked at yet
+} GrRepairFile;
+
+// NULL: the file cannot be read, is the toolkit's, or memory is out. `path` must outlive *r.
+GrRepairFile *gr_repair_file(GrRepairs *r, const char *path);
+
+// Where proposals for a race are put.
+typedef struct GrPlaces {
+    GrRepairs *repairs;
+    const GrFinding *found;
+    GrProposal *out; // [GR_REPAIR_PROPOSALS]
+    unsigned n;
+} GrPlaces;
+
+// Adds *proposal, its edits in the order of lines, unless it is there already or says nothing.
+void gr_place_add(GrPlaces *p, const GrProposal *proposal);
+
+// Adds to the proposal a line `text` before a line of the file, indented as `as` is. False: there is no such place.
+bool gr_place_insert(GrPlaces *p, GrProposal *proposal, uint32_t before, uint32_t as, const char *text);
+
+// A barrier, where all threads come whose values vary no more than `most`.
+void gr_place_barrier(GrPlaces *p, GrVaries most, const char *text, const char *what);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "repair/propose.h"
+
+#include "findings/headline.h"
+#include "repair/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// How a pattern (patterns.def) looks for its edits. `text` is the pattern's.
+typedef void Propose(GrPlaces *p, const char *text, const char *what);
+
+static void WARP_BARRIER(GrPlaces *p, const char *text, const char *what) {
+    gr_place_barrier(p, GR_VARIES_BY_WARP, text, what);
+}
+static void BLOCK_BARRIER(GrPlaces *p, const char *text, const char *what) {
+    gr_place_barrier(p, GR_VARIES_NOT, text, what);
+}
+
+static const struct Pattern {
+    Propose *propose;
+    const char *order, *text, *what;
+} patterns[] = {
+#define PATTERN(how, order, text, what) {how, order, text, what},
+#include "repair/patterns.def"
+#undef PATTERN
+};
+
+unsigned gr_repair_propose(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]) {
+    GrPlaces p = {.repairs = r, .found = f, .out = out};
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns && f->order && f->n_accesses == 2; k++)
+        if (!strncmp(f->order, patterns[k].order, strlen(patterns[k].order)))
+            patterns[k].propose(&p, patterns[k].text, patterns[k].what);
+    return p.n;
+}

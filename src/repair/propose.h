@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// propose — edits of the source that may repair a race: by the order that was missing (patterns.def) and where the two sides are in the text.
+//
+// A proposal is a guess that is worth trying: `gpurace repair` tries it. docs/repair.md says what is proposed and where.
+#ifndef GR_REPAIR_PROPOSE_H
+#define GR_REPAIR_PROPOSE_H
+
+#include "base/map.h"
+#include "base/str.h"
+#include "findings/finding.h"
+#include "repair/code.h"
+
+enum { GR_REPAIR_EDITS = 16, GR_REPAIR_PROPOSALS = 12 };
+
+// One line: a new one before `line`, or one that replaces it.
+typedef struct GrEdit {
+    uint32_t line;
+    bool replaces;
+    const char *text; // without what ends a line
+} GrEdit;
+
+typedef struct GrProposal {
+    const char *what; // "insert __syncthreads()"
+    const char *file; // as the finding calls it
+    const GrCode *code;
+    GrEdit edits[GR_REPAIR_EDITS]; // by line
+    unsigned n;
+} GrProposal;
+
+// Files that were read, and the texts of proposals. Zeroed, then gr_repairs_free.
+typedef struct GrRepairs {
+    Arena arena;
+    Map files; // path -> what is in it
+} GrRepairs;
+
+void gr_repairs_free(GrRepairs *r);
+
+// Proposals for the race, the most likely first, into out[0] to out[GR_REPAIR_PROPOSALS - 1]; returns how many. They live as long as *r, as must
+// *f. None: no pattern fits, a source cannot be read, or there is no place for the edit.
+unsigned gr_repair_propose(GrRepairs *r, const GrFinding *f, GrProposal out[GR_REPAIR_PROPOSALS]);
+
+// The whole file with the edits made.
+void gr_repair_apply(const GrProposal *p, StrBuf *out);
+
+// The edits as the hunks of a unified diff: what follows its first two lines, which name the file.
+void gr_repair_hunks(const GrProposal *p, StrBuf *out);
+
+bool gr_proposal_same(const GrProposal *a, const GrProposal *b);
+
+#endif

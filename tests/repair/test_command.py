@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gpurace repair` as a user runs it, on the CPU device: test_command.py GPURACE NVCC [TESTS of unittest]"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CORPUS = pathlib.Path(__file__).resolve().parent.parent / "race"
+GPURACE, NVCC = os.path.abspath(sys.argv[1]), sys.argv[2]
+HEAD = "#include <cstdio>\n#include <cuda_runtime.h>\n"
+MAIN = """int main() {
+    int *out;
+    cudaMalloc(&out, 4096);
+    kernel<<<1, 64>>>(out);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+class Repair(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="test-repair-")))
+        self.temporary = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="test-repair-")))
+
+    def repair(self, *options, source="app.cu", build=None, program="./app"):
+        build = build or f"{NVCC} -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app {source}"
+        return subprocess.run([GPURACE, "repair", "--runs", "3", *options, "--build", build, "--", program], cwd=self.folder, capture_output=True, text=True, timeout=250,
+                              env={**os.environ, "TMPDIR": str(self.temporary)})
+
+    def from_corpus(self, name):
+        text = (CORPUS / (name + ".cu")).read_text().replace('"../corpus.h"', '"corpus.h"')
+        (self.folder / "app.cu").write_text(text)
+        shutil.copy(CORPUS / "corpus.h", self.folder)
+        return text
+
+    def program(self, kernel):
+        (self.folder / "app.cu").write_text(HEAD + kernel + MAIN)
+
+    def test_warp(self):
+        before = self.from_corpus("table3/subwarp_smem_rw")
+        done = self.repair()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("+    __syncwarp();\n", done.stdout)
+        self.assertIn("this removes the race in 3 seeds", done.stdout)
+        self.assertEqual((self.folder / "app.cu").read_text(), before)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["app.cu", "corpus.h"], "all that is made is in the copy")
+        self.assertEqual(list(self.temporary.iterdir()), [], "the copy is removed")
+
+    def test_loop_as_json(self):
+        self.from_corpus("graph/pagerank_pull")
+        done = self.repair("--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        race, = json.loads(done.stdout)["races"]
+        self.assertTrue(race["repaired"])
+        self.assertEqual(race["edits"][-1]["result"], "removes")
+        self.assertIn("+        __syncthreads();\n", race["edits"][-1]["hunks"] + "\n")
+
+    def test_no_edit_is_known(self):
+        self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x / 2] = threadIdx.x;\n}\n")
+        done = self.repair()
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("no edit is known for this race", done.stdout)
+
+    def test_does_not(self):
+        self.program("__global__ void kernel(int *out) {\n    __shared__ int s[64];\n    s[threadIdx.x] = 1;\n    out[threadIdx.x] = s[63 - threadIdx.x];\n}\n")
+        command = f"{NVCC} -nodlink -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o app"
+        done = self.repair(build=f"test -e app || {command} app.cu")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("the build command did not make the program anew", done.stdout)
+        done = self.repair(build=f"! grep -q __sync app.cu || {{ echo error: no barriers here; exit 1; }}; {command} app.cu")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("it does not compile: error: no barriers here", done.stdout)
+
+    def test_bad_commands(self):
+        self.program("__global__ void kernel(int *out) {\n}\n")
+        for options, status, words in ((["--build", "", "--", "./app"], 2, "a build command and a program are needed"),
+                                       (["--build", "true"], 2, "a build command and a program are needed"),
+                                       (["--build", "echo error: wrong; false", "--", "./app"], 1, "as the program is, it does not compile: error: wrong"),
+                                       (["--build", "true", "--", "./app"], 1, "the program does not run in the copy"),
+                                       (["--folder", "nowhere", "--build", "true", "--", "./app"], 1, "nowhere: No such file"),
+                                       (["--folder", str(self.temporary), "--build", "true", "--", "./app"], 1, "is not in")):
+            done = subprocess.run([GPURACE, "repair", *options], cwd=self.folder, capture_output=True, text=True, timeout=60, env={**os.environ, "TMPDIR": str(self.temporary)})
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(list(self.temporary.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

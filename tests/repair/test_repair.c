@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_repair — edits that are proposed for races of small sources (repair/propose.h), and what the text of a source tells (repair/code.h, repair/reach.h).
+#include "engines/core/missing.h"
+#include "repair/propose.h"
+#include "repair/reach.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[] = "/tmp/test_repair_XXXXXX";
+static GrRepairs repairs;
+static GrProposal proposals[GR_REPAIR_PROPOSALS];
+static char *edited;
+
+static int begin(void **state) {
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 || close(fd);
+}
+
+static int end(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static int fresh(void **state) {
+    (void)state;
+    memset(&repairs, 0, sizeof repairs);
+    gr_arena_init(&repairs.arena);
+    edited = NULL;
+    return 0;
+}
+
+static int done(void **state) {
+    (void)state;
+    gr_repairs_free(&repairs);
+    free(edited);
+    return 0;
+}
+
+static GrAccess at(uint32_t line, const char *strong) {
+    return (GrAccess){.kind = "store", .at = {.file = path, .line = line}, .strong = strong};
+}
+
+// How many edits are proposed of a race between these lines of `source`, the later access first.
+static unsigned propose(const char *source, uint32_t later, uint32_t earlier, const char *order) {
+    assert_int_equal(GR_OK, gr_file_write(path, source, strlen(source), NULL));
+    GrFinding f = {
+        .order = order, .n_accesses = 2, .kernel = "k", .accesses = {at(later, "cta"), at(earlier, "cta")}};
+    return gr_repair_propose(&repairs, &f, proposals);
+}
+
+static const char *after(unsigned k) {
+    StrBuf out = {0};
+    free(edited);
+    gr_repair_apply(&proposals[k], &out);
+    edited = gr_str_take(&out);
+    return edited;
+}
+
+static void straight(void **state) {
+    (void)state;
+    assert_int_equal(1, propose("__global__ void k(int *s) {\n"
+                                "    int t = threadIdx.x;\n"
+                                "    s[t] = 1;\n"
+                                "    s[t + 64] = s[t + 1];\n"
+                                "}\n",
+                                4, 3, MISSING_WARPS));
+    assert_string_equal(after(0), "__global__ void k(int *s) {\n"
+                                  "    int t = threadIdx.x;\n"
+                                  "    s[t] = 1;\n"
+                                  "    __syncthreads();\n"
+                                  "    s[t + 64] = s[t + 1];\n"
+                                  "}\n");
+    StrBuf hunks = {0};
+    gr_repair_hunks(&proposals[0], &hunks);
+    assert_string_equal(hunks.data, "@@ -2,4 +2,5 @@\n"
+                                    "     int t = threadIdx.x;\n"
+                                    "     s[t] = 1;\n"
+                                    "+    __syncthreads();\n"
+                                    "     s[t + 64] = s[t + 1];\n"
+                                    " }\n");
+    gr_str_free(&hunks);
+}
+
+// Not under a condition that is another for each thread: outside, where both sides are parted all the same.
+static void outside_of_a_condition(void **state) {
+    (void)state;
+    assert_int_equal(1, propose("__global__ void k(int *s) {\n"
+                                "    s[threadIdx.x] = 1;\n"
+                                "    if (threadIdx.x < 5)\n"
+                                "        s[0] = s[7];\n"
+                                "}\n",
+                                4, 2, MISSING_WARPS));
+    assert_non_null(strstr(after(0), "= 1;\n    __syncthreads();\n    if ("));
+}
+
+static void no_place(void **state) {
+    (void)state;
+    // Both under the condition.
+    assert_int_equal(0, propose("__global__ void k(int *s) {\n"
+                                "    int mine = threadIdx.x * 2;\n"
+                                "    if (mine < 5) {\n"
+                                "        s[mine] = 1;\n"
+                                "        s[0] = s[7];\n"
+                                "    }\n"
+                                "}\n",
+                                5, 4, MISSING_WARPS));
+    // Some have left.
+    done(NULL), fresh(NULL);
+    assert_int_equal(0, propose("__global__ void k(int *s, int n) {\n"
+                                "    int t = threadIdx.x;\n"
+                                "    if (t >= n) return;\n"
+                                "    s[t] = 1;\n"
+                                "    s[0] = s[7];\n"
+                                "}\n",
+                                5, 4, MISSING_WARPS));
+    // Both in one statement; and in a loop that threads go round unequally often.
+    done(NULL), fresh(NULL);
+    assert_int_equal(0, propose("__global__ void k(int *s, int n) {\n"
+                                "    for (int i = threadIdx.x; i < n; i += 32) {\n"
+                                "        s[i] = s[i + 1];\n"
+                                "    }\n"
+                                "}\n",
+                                3, 3, MISSING_WARPS));
+    // The order is of another kind, and the file is not there.
+    done(NULL), fresh(NULL);
+    assert_int_equal(0, propose("", 3, 3, "nothing that is known"));
+    GrFinding f = {.order = MISSING_WARPS, .n_accesses = 2, .accesses = {at(1, NULL), at(2, NULL)}};
+    f.accesses[0].at.file = f.accesses[1].at.file = "/nonexistent.cu";
+    assert_int_equal(0, gr_repair_propose(&repairs, &f, proposals));
+}
+
+// After a tile was read it is filled again: at the end of the loop; both places come second.
+static void round_a_loop(void **state) {
+    (void)state;
+    assert_int_equal(3, propose("template <int N> __global__ void k(int *s, int n) {\n"
+                                "    int t = threadIdx.x, sum = 0;\n"
+                                "    for (int i = 0; i < n; i++) {\n"
+                                "        s[t] = i;\n"
+                                "        sum += s[t ^ 1]; // }\n"
+                                "    }\n"
+                                "}\n",
+                                4, 5, MISSING_WARPS));
+    assert_non_null(strstr(after(0), "// }\n        __syncthreads();\n    }\n"));
+    assert_null(strstr(after(0), "= i;\n        __syncthreads();"));
+    assert_non_null(strstr(after(1), "// }\n        __syncthreads();\n    }\n"));
+    assert_non_null(strstr(after(1), "= i;\n        __syncthreads();\n"));
+    assert_non_null(strstr(after(2), "= i;\n        __syncthreads();\n"));
+}
+
+// Warps may come apart to a barrier of a warp.
+static void of_a_warp(void **state) {
+    (void)state;
+    const char *source = "__global__ void k(int *s) {\n"
+                         "    int t = threadIdx.x, warp = t / 32;\n"
+                         "    if (warp == 1) {\n"
+                         "        s[t] = 1;\n"
+                         "        s[0] = s[7];\n"
+                         "    }\n"
+                         "}\n";
+    assert_int_equal(1, propose(source, 5, 4, MISSING_LANES));
+    assert_non_null(strstr(after(0), "= 1;\n        __syncwarp();\n"));
+    done(NULL), fresh(NULL);
+    assert_int_equal(0, propose(source, 5, 4, MISSING_WARPS));
+}
+
+// A device function's parameters may be a thread's own.
+static void of_a_device_function(void **state) {
+    (void)state;
+    const char *source = "__device__ void f(int *s, bool now) {\n"
+                         "    if (now) {\n"
+                         "        s[threadIdx.x] = 1;\n"
+                         "        s[0] = s[7];\n"
+                         "    }\n"
+                         "    s[1] = 2;\n"
+                         "}\n";
+    assert_int_equal(0, propose(source, 4, 3, MISSING_WARPS));
+    done(NULL), fresh(NULL);
+    assert_int_equal(1, propose(source, 6, 3, MISSING_WARPS));
+}
+
+// What the text of a function tells of who comes to a line.
+static void reach(void **state) {
+    (void)state;
+    static const char source[] = "__global__ void k(int *s, int n) {\n"
+                                 "    int t = threadIdx.x, lane = t % 32, same = n + 1, got = s[0];\n"
+                                 "    if (n) { \n"
+                                 "        a();\n"
+                                 "    } else if (same > 3)\n"
+                                 "        b();\n"
+                                 "    if (t < 64) {\n"
+                                 "        c();\n"
+                                 "    }\n"
+                                 "    if (lane) d();\n"
+                                 "    if (got) e();\n"
+                                 "    int steps = 0;\n"
+                                 "    while (steps < 9) {\n"
+                                 "        if (lane == steps) break;\n"
+                                 "        steps++;\n"
+                                 "        f();\n"
+                                 "    }\n"
+                                 "    if (steps == 3) g();\n"
+                                 "    switch (n) { case 1: h(); }\n"
+                                 "    auto raw = R\"(}}})\"; char c = '}'; /* { */\n"
+                                 "    i();\n"
+                                 "}\n";
+    static const struct {
+        uint32_t line;
+        bool block, warp;
+    } lines[] = {{4, true, true},    {6, true, true},    {8, false, true},   {10, false, false},
+                 {11, false, false}, {16, false, false}, {18, false, false}, {21, true, true}};
+    GrCode c;
+    GrReach r;
+    assert_true(gr_code_read(&c, source, strlen(source)));
+    assert_int_equal(1, c.functions.len);
+    assert_true(gr_reach_read(&r, &c, &c.functions.data[0]));
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        const GrStatement *s = gr_code_at(&c.functions.data[0], lines[k].line);
+        assert_non_null(s);
+        if (gr_reach_all(&r, s, GR_VARIES_NOT) != lines[k].block)
+            fail_msg("line %u", lines[k].line);
+        if (gr_reach_all(&r, s, GR_VARIES_BY_WARP) != lines[k].warp)
+            fail_msg("line %u, warps", lines[k].line);
+    }
+    gr_reach_free(&r);
+    gr_code_free(&c);
+}
+
+// Any text at all is read without harm: every beginning of a source.
+static void broken_sources(void **state) {
+    (void)state;
+    static const char source[] = "__global__ void k(int *s) {\n#pragma unroll\n    do { if (s[0]) { "
+                                 "f(\"}\"); } else g(); } while (R\"x()x\"[0]);\n    case 3: x: y(); }\n}}}";
+    for (size_t n = 0; n < sizeof source; n++) {
+        GrCode c;
+        assert_true(gr_code_read(&c, source, n));
+        gr_code_free(&c);
+    }
+    char *deep = malloc(100000);
+    memset(deep, '{', 100000);
+    memcpy(deep, "void f()", 8);
+    GrCode c;
+    assert_true(gr_code_read(&c, deep, 100000));
+    assert_int_equal(0, c.functions.len);
+    gr_code_free(&c);
+    free(deep);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(straight, fresh, done),
+        cmocka_unit_test_setup_teardown(outside_of_a_condition, fresh, done),
+        cmocka_unit_test_setup_teardown(no_place, fresh, done),
+        cmocka_unit_test_setup_teardown(round_a_loop, fresh, done),
+        cmocka_unit_test_setup_teardown(of_a_warp, fresh, done),
+        cmocka_unit_test_setup_teardown(of_a_device_function, fresh, done),
+        cmocka_unit_test(reach),
+        cmocka_unit_test(broken_sources),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
