@@ -17,6 +17,18 @@ static void BLOCK_BARRIER(GrPlaces *p, const char *text, const char *what) {
     gr_place_barrier(p, GR_VARIES_NOT, text, what);
 }
 
+static void ANYWHERE(GrPlaces *p, const char *text, const char *what) {
+    gr_place_barrier(p, GR_VARIES, text, what);
+}
+static void FENCES(GrPlaces *p, const char *text, const char *what) { gr_place_fences(p, text, what); }
+static void SCOPES(GrPlaces *p, const char *text, const char *what) {
+    gr_place_scopes(p, *text ? text : NULL, what);
+}
+static void HOST_WAIT(GrPlaces *p, const char *text, const char *what) { gr_place_host_wait(p, text, what); }
+static void STREAM_WAIT(GrPlaces *p, const char *text, const char *what) {
+    gr_place_stream_wait(p, text, what);
+}
+
 static const struct Pattern {
     Propose *propose;
     const char *order, *text, *what;

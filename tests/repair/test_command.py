@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,10 +31,11 @@ class Repair(unittest.TestCase):
         return subprocess.run([GPURACE, "repair", "--runs", "3", *options, "--build", build, "--", program], cwd=self.folder, capture_output=True, text=True, timeout=250,
                               env={**os.environ, "TMPDIR": str(self.temporary)})
 
-    def from_corpus(self, name):
+    def from_corpus(self, name, *headers):
         text = (CORPUS / (name + ".cu")).read_text().replace('"../corpus.h"', '"corpus.h"')
         (self.folder / "app.cu").write_text(text)
-        shutil.copy(CORPUS / "corpus.h", self.folder)
+        for header in ("corpus.h", *headers):
+            (self.folder / pathlib.Path(header).name).write_text((CORPUS / header).read_text().replace('"../corpus.h"', '"corpus.h"'))
         return text
 
     def program(self, kernel):
@@ -59,6 +59,12 @@ class Repair(unittest.TestCase):
         self.assertTrue(race["repaired"])
         self.assertEqual(race["edits"][-1]["result"], "removes")
         self.assertIn("+        __syncthreads();\n", race["edits"][-1]["hunks"] + "\n")
+
+    def test_streams(self):
+        self.from_corpus("host/copy_on_device", "host/host.h")
+        done = self.repair()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("+    cudaDeviceSynchronize();\n", done.stdout)
 
     def test_no_edit_is_known(self):
         self.program("__global__ void kernel(int *out) {\n    out[threadIdx.x / 2] = threadIdx.x;\n}\n")

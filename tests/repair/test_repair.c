@@ -186,6 +186,66 @@ static void of_a_device_function(void **state) {
     assert_int_equal(1, propose(source, 6, 3, MISSING_WARPS));
 }
 
+#define NARROW "scope .cta on both sides is too narrow: they are in two blocks, which takes .gpu or wider"
+
+// In the lines of both sides first, then wherever their functions name a narrow scope.
+static void wider_scopes(void **state) {
+    (void)state;
+    assert_int_equal(2, propose("__global__ void k(int *s) {\n"
+                                "    atomicAdd_block(s, 1);\n"
+                                "    cuda::atomic_ref<int, cuda::thread_scope_block> ref(*s);\n"
+                                "    asm volatile(\"red.relaxed.cta.global.add.u32 [%0], 1;\" ::\"l\"(s));\n"
+                                "}\n",
+                                4, 2, NARROW));
+    assert_non_null(strstr(after(0), "    atomicAdd(s, 1);\n"));
+    assert_non_null(strstr(after(0), "thread_scope_block"));
+    assert_non_null(strstr(after(0), "red.relaxed.gpu.global"));
+    assert_non_null(strstr(after(1), "    cuda::atomic_ref<int, cuda::thread_scope_device> ref(*s);\n"));
+    StrBuf hunks = {0};
+    gr_repair_hunks(&proposals[0], &hunks);
+    assert_non_null(strstr(hunks.data, "-    atomicAdd_block(s, 1);\n+    atomicAdd(s, 1);\n     cuda::"));
+    gr_str_free(&hunks);
+}
+
+// A fence helps only where something signals.
+static void fences(void **state) {
+    (void)state;
+    const char *source = "__global__ void k(int *s, int *flag) {\n"
+                         "    if (blockIdx.x) {\n"
+                         "        s[0] = 1;\n"
+                         "        atomicExch(flag, 1);\n"
+                         "    } else {\n"
+                         "        while (!atomicAdd(flag, 0)) {}\n"
+                         "        s[1] = s[0];\n"
+                         "    }\n"
+                         "}\n";
+    assert_int_equal(3, propose(source, 7, 3, MISSING_BLOCKS));
+    assert_non_null(strstr(after(0), "        s[0] = 1;\n        __threadfence();\n"));
+    assert_non_null(strstr(after(0), "        __threadfence();\n        s[1] = s[0];\n"));
+    done(NULL), fresh(NULL);
+    assert_int_equal(0, propose("__global__ void k(int *s) {\n"
+                                "    s[0] = 1;\n"
+                                "    s[1] = s[0];\n"
+                                "}\n",
+                                3, 2, MISSING_BLOCKS));
+}
+
+// Before the statements of the host that launch the kernel, the last one first; not in the kernels.
+static void between_launches(void **state) {
+    (void)state;
+    assert_int_equal(2, propose("__global__ void __launch_bounds__(64) kernel(int *s) {\n"
+                                "    s[0] = 1;\n"
+                                "}\n"
+                                "void f(int *s, cudaStream_t a, cudaStream_t b) {\n"
+                                "    kernel<<<1, 1, 0, a>>>(s);\n"
+                                "    if (s)\n"
+                                "        kernel<<<1, 1, 0, b>>>(s);\n"
+                                "}\n",
+                                2, 2, MISSING_LAUNCHES));
+    assert_non_null(strstr(after(0), "(s);\n    cudaDeviceSynchronize();\n    if (s)\n"));
+    assert_non_null(strstr(after(1), "{\n    cudaDeviceSynchronize();\n    kernel<<<1, 1, 0, a>>>"));
+}
+
 // What the text of a function tells of who comes to a line.
 static void reach(void **state) {
     (void)state;
@@ -261,6 +321,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(round_a_loop, fresh, done),
         cmocka_unit_test_setup_teardown(of_a_warp, fresh, done),
         cmocka_unit_test_setup_teardown(of_a_device_function, fresh, done),
+        cmocka_unit_test_setup_teardown(wider_scopes, fresh, done),
+        cmocka_unit_test_setup_teardown(fences, fresh, done),
+        cmocka_unit_test_setup_teardown(between_launches, fresh, done),
         cmocka_unit_test(reach),
         cmocka_unit_test(broken_sources),
     };
