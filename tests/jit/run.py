@@ -14,8 +14,6 @@ import tempfile
 
 PACKAGES = {"bindings": ["cuda.bindings", "numpy"], "numba_kernels": ["numba", "numba_cuda"], "cupy_kernels": ["cupy"],
             "triton_kernels": ["triton", "cuda.bindings", "numpy"], "triton_launched": ["triton", "torch"], "torch_compiled": ["torch", "triton"], "jax_kernels": ["jax"]}
-ENVIRONMENT = {"jax_kernels": {"XLA_FLAGS": "--xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_ENABLED --xla_gpu_enable_libnvptxcompiler=false",
-                               "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}}
 NO_LINES = {"jax_kernels"}
 # Programs without a race, of whose kernels those with such a name must be checked; others may be machine code.
 NO_RACE = {"torch_compiled": "triton_"}
@@ -38,12 +36,27 @@ def sides(program):
     return {n - start + 1 for n in marked} if start is not None else {n + 1 for n in marked}
 
 
+def for_jax(arguments, folder):
+    """XLA has its compilers inside. Without them it calls the ptxas of a toolkit, which is put together here."""
+    toolkit, cuda = folder / "cuda", pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    if not toolkit.exists():
+        (toolkit / "bin").mkdir(parents=True)
+        (toolkit / "bin/ptxas").symlink_to(os.path.abspath(arguments.gpurace) + "-ptxas")
+        (toolkit / "bin/nvlink").symlink_to(cuda / "bin/nvlink")
+        (toolkit / "nvvm").symlink_to(cuda / "nvvm")
+    flags = ["--xla_gpu_cuda_data_dir=" + str(toolkit), "--xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
+             "--xla_gpu_enable_libnvptxcompiler=false"]
+    return {"XLA_FLAGS": " ".join(flags), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
 def run(arguments, program, twin, folder, seed):
     """Exit status, output and report; None for a report that is not there."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
-    environment.update(XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder), TMPDIR=str(folder / "tmp"), **ENVIRONMENT.get(program.stem, {}))
+    environment.update(XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder), TMPDIR=str(folder / "tmp"))
+    if program.stem == "jax_kernels":
+        environment.update(for_jax(arguments, folder))
     options = ["--poison-writes"] if arguments.device == "gpu" else []
     done = call(arguments.gpurace, "run", "--device", arguments.device, "--seed", str(seed), "--format", "json", "--output", str(report), *options,
                 *arguments.option, "--", arguments.python, str(program), *twin, env=environment)
