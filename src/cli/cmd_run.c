@@ -5,6 +5,7 @@
 // else the program's own (128 + N when signal N killed it, 124 when --timeout did). 2: the command line makes no sense;
 // 126, 127: the program cannot be run, is not there; 1: gpurace itself failed.
 #include "cli/attempt.h"
+#include "cli/baseline_file.h"
 #include "cli/commands.h"
 #include "cli/compilers.h"
 #include "cli/input.h"
@@ -59,7 +60,8 @@ static void print_help(void) {
     fputs("\nThe environment takes the same options: GPURACE_OPTIONS=\"seed=7 read-delay=1000\"; the command "
           "line wins.\n"
           "For the CPU device, link the program with `nvcc -cudart shared`; -lineinfo gives source lines.\n"
-          "Exit status: 66 races; 67 inconclusive, with --strict; else the program's own.\n",
+          "Exit status: 66 races (with --baseline, new ones); 67 inconclusive, with --strict; else the "
+          "program's own.\n",
           stdout);
 }
 
@@ -83,6 +85,7 @@ typedef struct Run {
     uint64_t seconds;    // that it took
     const char *targets; // of a replay; NULL: the first run
     GrInput input;
+    GrBaselineFile baseline;
     struct stat output; // of --output: what was there before the run; st_nlink 0: nothing
     GrAttempt failed;   // the full report, if that is how it ended
 } Run;
@@ -386,7 +389,7 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
 }
 
 static int status_of(const Run *r, const GrReport *report, bool lost) {
-    if (report->verdict == GR_VERDICT_RACES)
+    if (gr_report_fails(report))
         return (int)r->options.error_exitcode;
     if (lost)
         return EXIT_OURS;
@@ -415,7 +418,8 @@ static bool report_in_full(void *user, int *status) {
     GR_TRY(st);
     bool listed = report.sample[0] && report.so_far.path && gr_sampling_again(&report, &sample);
     report.reproduce = reproduce(r, listed ? sample.data : r->options.sample, &again);
-    GR_TRY(gr_write_report(&report, &r->options, &lost, err));
+    GR_TRY(gr_baseline_apply(&r->baseline, &report, err));
+    GR_TRY(gr_write_report(&report, &r->options, stderr, &lost, err));
     *status = status_of(r, &report, lost);
     done = true;
 done:
@@ -474,8 +478,9 @@ static int report_run(Run *r) {
 // Before the program runs: a report that cannot be written should not cost a run.
 static gr_status try_output(Run *r, gr_error *err) {
     const char *path = r->options.output;
-    if (!*path)
-        return GR_OK;
+    gr_status st = gr_write_report_check(&r->options, err);
+    if (st != GR_OK || !*path || gr_write_report_several(&r->options))
+        return st;
     if (stat(path, &r->output))
         r->output.st_nlink = 0;
     FILE *f = fopen(path, "ae");
@@ -538,8 +543,8 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     if (gr_suppressions_bundled(&r->bundled, err) != GR_OK)
         return complain(EXIT_OURS, err);
     r->coverage = o->coverage;
-    if (gr_sampling_check(o, err) != GR_OK || gr_selection_init(&r->selection, o, err) != GR_OK ||
-        try_output(r, err) != GR_OK ||
+    if (gr_baseline_open(&r->baseline, o->baseline, err) != GR_OK || gr_sampling_check(o, err) != GR_OK ||
+        gr_selection_init(&r->selection, o, err) != GR_OK || try_output(r, err) != GR_OK ||
         (o->record_launches[0] && gr_launches_file_try(o->record_launches, err) != GR_OK))
         return complain(EXIT_USAGE, err);
     r->argv = argv + rest;
@@ -580,6 +585,7 @@ done:
     gr_compilers_clean_up();
     drop_results(&r);
     drop_empty_output(&r);
+    gr_baseline_close(&r.baseline);
     gr_suppressions_free(&r.suppressions);
     gr_suppressions_free(&r.bundled);
     gr_selection_free(&r.selection);

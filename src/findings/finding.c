@@ -27,5 +27,7 @@ GrAccess gr_access_at(const GrSiteInfo *site, uint32_t size) {
     a.ptx_line = site->ptx_line;
     a.kernel = site->kernel;
     a.size = size;
+    a.variable = site->variable;
+    a.argument = site->argument;
     return a;
 }

@@ -20,6 +20,14 @@ typedef enum GrSeenBy {
 #define GR_EVIDENCE_VALUE      "value changed"
 #define GR_EVIDENCE_WATCHPOINT "conflicting access inside the window"
 
+// The memory that an access is in.
+typedef struct GrHeld {
+    const char *kind; // "device", "managed", "variable", …
+    const char *name; // of a variable; else NULL
+    GrFrame place;    // of the host: where it was asked for; what is not known is NULL or 0
+    uint64_t offset, size;
+} GrHeld;
+
 // One side. What is not known is NULL or 0.
 typedef struct GrAccess {
     const char *kind; // "load", "store", "atomic", "copy", "memset", "free", "host read", "host write"
@@ -32,8 +40,11 @@ typedef struct GrAccess {
     const char *kernel; // NULL: not known
     bool has_thread;
     uint32_t thread[3], block[3];
-    uint64_t address; // of shared memory the offset in its block's
-    bool has_rank;    // which block of the cluster that is
+    uint64_t address;     // of shared memory the offset in its block's
+    const char *variable; // that this is part of, by the instruction; NULL: not known
+    uint32_t argument;    // of the kernel, from 1, through which the instruction got there; 0: not known
+    const GrHeld *memory;
+    bool has_rank; // which block of the cluster that is
     uint32_t rank;
     uint32_t lanes;              // of the warp, for accesses that several lanes do together; 0 else
     const char *strong;          // what makes it strong, its scope ("gpu"); NULL: weak, or not known

@@ -62,6 +62,20 @@ static void write_function(Texts *t, StrBuf *out, const GrFunctionInfo *f) {
         gr_put_u32(out, f->kernels[i]);
 }
 
+// What sites are called, of those that are called anything.
+static void write_names(Texts *t, StrBuf *out, const GrModuleInfo *m) {
+    uint32_t n = 0;
+    for (uint32_t i = 1; i <= m->n_sites; i++)
+        n += m->sites[i].variable || m->sites[i].argument;
+    gr_put_u32(out, n);
+    for (uint32_t i = 1; i <= m->n_sites; i++)
+        if (m->sites[i].variable || m->sites[i].argument) {
+            gr_put_u32(out, i);
+            gr_put_u32(out, number_of(t, m->sites[i].variable));
+            gr_put_u32(out, m->sites[i].argument);
+        }
+}
+
 void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
     Texts texts = {0};
     StrBuf body = {0};
@@ -71,6 +85,7 @@ void gr_module_write(const GrModuleInfo *m, StrBuf *out) {
         write_site(&texts, &body, &m->sites[i]);
     for (uint32_t i = 0; i < m->n_functions; i++)
         write_function(&texts, &body, &m->functions[i]);
+    write_names(&texts, &body, m);
     gr_put_u64(out, m->number);
     gr_put_u64(out, m->hash);
     gr_put_str(out, m->name);
@@ -171,6 +186,21 @@ static bool read_function(Reading *r, const GrModuleInfo *m, GrFunctionInfo *f) 
     return !r->c.bad;
 }
 
+static void read_names(Reading *r, const GrModuleInfo *m) {
+    uint32_t n = count_of(r, 12);
+    for (uint32_t i = 0; i < n && !r->c.bad; i++) {
+        uint32_t site = gr_get_u32(&r->c);
+        const char *variable = text(r);
+        uint32_t argument = gr_get_u32(&r->c);
+        if (!site || site > m->n_sites) {
+            r->c.bad = true;
+            return;
+        }
+        m->sites[site].variable = variable;
+        m->sites[site].argument = argument;
+    }
+}
+
 gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out, gr_error *err) {
     Reading r = {.c = gr_cursor(record), .arena = arena};
     *out = (GrModuleInfo){.process = record->process};
@@ -210,6 +240,8 @@ gr_status gr_module_read(const GrRecord *record, Arena *arena, GrModuleInfo *out
     for (uint32_t i = 0; i < out->n_functions && !r.c.bad; i++)
         if (!read_function(&r, out, &out->functions[i]) && !r.c.bad)
             goto nomem;
+    if (!r.c.bad)
+        read_names(&r, out);
     return r.c.bad ? gr_fail(err, GR_ERR_FORMAT, "a module's record makes no sense") : GR_OK;
 nomem:
     return gr_fail(err, GR_ERR_NOMEM, "out of memory");

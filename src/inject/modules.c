@@ -8,6 +8,7 @@
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
+#include "passes/named.h"
 #include "passes/shuffle.h"
 
 #include <dlfcn.h>
@@ -69,6 +70,24 @@ static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *sit
     return frame_of(m, ptx, site->func, loc);
 }
 
+// The names of a function's accesses, indexed for the function that came last: its sites follow one another.
+typedef struct Names {
+    Arena arena;
+    Named of;
+} Names;
+
+static bool name_site(LoadedModule *m, const PtxSite *site, Names *names, GrSiteInfo *out) {
+    if (names->of.f != site->func) {
+        gr_arena_rewind(&names->arena);
+        if (!gr_named_index(site->func, &names->arena, &names->of))
+            return false;
+    }
+    NamedAs as = gr_named_at(&names->of, site->stmt);
+    out->argument = as.argument;
+    out->variable = as.variable ? copy_text(m, as.variable->name) : NULL;
+    return out->variable || !as.variable;
+}
+
 static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
     const PtxLoc *loc = site->stmt->loc;
     *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
@@ -103,11 +122,15 @@ static gr_status describe(LoadedModule *m, const PtxModule *ptx, gr_error *err) 
     i->kernels = GR_NEW_ARRAY(&m->arena, const char *, (size_t)ptx->n_funcs + 1);
     i->sites = GR_NEW_ARRAY(&m->arena, GrSiteInfo, (size_t)ptx->n_sites + 1);
     bool ok = i->kernels && i->sites;
+    Names names = {.of.f = NULL};
+    gr_arena_init(&names.arena);
     for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
         if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
             ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
     for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
-        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]);
+        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]) &&
+             name_site(m, &ptx->sites[n], &names, &i->sites[n]);
+    gr_arena_free(&names.arena);
     if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
         i->n_kernels = 0;
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");

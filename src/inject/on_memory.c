@@ -2,16 +2,20 @@
 // Memory that comes and goes.
 #include "inject/handlers.h"
 #include "inject/memory.h"
+#include "inject/naming.h"
 #include "inject/session.h"
 
 #include <stdint.h>
 
 static CUresult came(CUresult rc, CUdeviceptr at, size_t size, GrRangeKind kind) {
-    if (rc != CUDA_SUCCESS || !gr_ranges_are_told())
+    if (rc != CUDA_SUCCESS)
         return rc;
-    GrRange r = {.at = at, .size = size, .kind = kind, .context = gr_current_context()};
+    GrRange r = {.at = at, .size = size, .kind = kind};
+    if (gr_ranges_are_told()) // else the driver is asked nothing
+        r.context = gr_current_context();
     gr_session_lock();
     gr_range_add(&r);
+    gr_naming_came(&r);
     gr_session_unlock();
     return rc;
 }
@@ -21,10 +25,9 @@ static CUresult came_at(CUresult rc, const CUdeviceptr *at, size_t size, GrRange
 }
 
 static void goes(CUdeviceptr at) {
-    if (!gr_ranges_are_told())
-        return;
     gr_session_lock();
     gr_range_remove(at);
+    gr_naming_went(at);
     gr_session_unlock();
 }
 

@@ -94,6 +94,22 @@ static bool in_choices(const char *choices, const char *value) {
     return false;
 }
 
+// One word or several, with commas between them, none of them twice. What is wrong with it, or NULL.
+static const char *words_wrong(const char *choices, const char *value) {
+    char word[32];
+    for (const char *p = value;; p++) {
+        size_t n = strcspn(p, ",");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        if (n >= sizeof word || !in_choices(choices, word))
+            return "takes some of";
+        if (gr_words_have(value, (size_t)(p - value), word))
+            return "takes each once of";
+        p += n;
+        if (!*p)
+            return NULL;
+    }
+}
+
 // Decimal, or hexadecimal behind 0x.
 static gr_status set_number(At a, const char *value, uint64_t *out, gr_error *err) {
     char *end;
@@ -125,6 +141,13 @@ static gr_status set_option(GrOptions *o, At a, const char *value, gr_error *err
         if (!in_choices(r->arg, value))
             return gr_fail(err, GR_ERR_ARGUMENT, "%s takes one of %s, not '%s'", r->name, r->arg, value);
         break;
+    case OPT_WORDS: {
+        const char *wrong = words_wrong(r->arg, value);
+        if (wrong)
+            return gr_fail(err, GR_ERR_ARGUMENT, "%s %s %s, with commas between them, not '%s'", r->name,
+                           wrong, r->arg, value);
+        break;
+    }
     case OPT_REGEX: {
         regex_t re;
         gr_error why = {0};
@@ -248,6 +271,8 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         size_t n = strcspn(name, "=");
         At at = find_row(name, n, command);
+        if (!at.row && command == OPT_CAMPAIGN) // its own come first: --jobs is how many runs go on at a time
+            at = find_row(name, n, OPT_RUN);
         const OptRow *r = at.row;
         if (!r)
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
@@ -305,7 +330,7 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out) {
     At a;
     for (size_t i = 0; (a = row_at(i)).row; i++) {
         const char *v = value_text(o, a, buf);
-        if (!strcmp(v, a.row->deflt))
+        if (!strcmp(v, a.row->deflt) || a.row->commands == OPT_CAMPAIGN)
             continue;
         gr_str_addf(out, "%s%s=", out->len ? " " : "", a.row->name);
         gr_shell_quote(v, out);

@@ -32,7 +32,7 @@ bool gr_report_brief(const GrReport *r, const char *why, FILE *out) {
     for (size_t i = 0; i < r->races.len; i++)
         put_race(r, &r->races.data[i], out);
     for (size_t i = 0; i < r->misuses.len; i++) {
-        const GrFinding *m = &r->misuses.data[i];
+        const GrFinding *m = &r->misuses.data[i].found;
         put_place(&m->accesses[0], out);
         fprintf(out, ": synchronization misuse: %s in kernel %s\n", gr_report_class(r, m->class)->name,
                 or (m->kernel, "?"));

@@ -189,6 +189,8 @@ static gr_status take_records(Build *b, gr_error *err) {
         case GR_RECORD_MISUSE: take_misuse(b, rec); break;
         case GR_RECORD_CONFLICT: take_conflict(b, rec); break;
         case GR_RECORD_LAUNCH: // for the file of --record-launches
+        case GR_RECORD_CAME:   // memory_names.c
+        case GR_RECORD_WENT:
         case GR_RECORD_MODULE:
         case GR_RECORD_RACE: // build_races.c
         case GR_RECORD_AREA: break;

@@ -4,6 +4,7 @@
 #include "ptx/ptx.h"
 #include "report/build.h"
 #include "report/host_place.h"
+#include "report/memory_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ static bool race_of_record(Build *b, const GrRecord *rec, GrFinding *out) {
 typedef struct AreaOf {
     const Build *build;
     uint64_t process;
+    GrMemoryNames *memory;
 } AreaOf;
 
 static const char *area_kernel(const void *user, uint64_t launch) {
@@ -140,16 +142,27 @@ static const GrModuleInfo *area_module(const void *user, uint64_t number) {
     return gr_build_module(a->build, a->process, number);
 }
 
-// Meetings are no races: replay.c takes them.
-static bool take_finding(void *report, const GrFinding *f) {
-    return f->seen_by == GR_SEEN_BY_MEETING || gr_report_add(report, f, NULL) == GR_OK;
+// Says which memory both sides are in. False: out of memory.
+static bool name_memory(GrMemoryNames *memory, uint64_t process, GrFinding *f) {
+    bool ok = true;
+    for (unsigned k = 0; k < f->n_accesses && ok; k++)
+        ok = gr_memory_name(memory, process, f->space, &f->accesses[k]);
+    return ok;
 }
 
-static gr_status take_areas(Build *b, gr_error *err) {
+// Meetings are no races: replay.c takes them.
+static bool take_finding(void *area_of, const GrFinding *f) {
+    AreaOf *a = area_of;
+    GrFinding named = *f;
+    return f->seen_by == GR_SEEN_BY_MEETING || (name_memory(a->memory, a->process, &named) &&
+                                                gr_report_add(a->build->report, &named, NULL) == GR_OK);
+}
+
+static gr_status take_areas(Build *b, GrMemoryNames *memory, gr_error *err) {
     gr_status st = GR_OK;
-    GrSink sink = {b->report, take_finding};
     for (size_t i = 0; i < b->modules.len && st == GR_OK; i++) {
-        AreaOf of = {b, b->modules.data[i].process};
+        AreaOf of = {b, b->modules.data[i].process, memory};
+        GrSink sink = {&of, take_finding};
         GrArea area = {
             .module = &b->modules.data[i], .user = &of, .kernel_of = area_kernel, .module_of = area_module};
         st = gr_report_decode(b->report, b->view, area, &sink, err);
@@ -160,8 +173,10 @@ static gr_status take_areas(Build *b, gr_error *err) {
 // ---- All of them -------------------------------------------------------------------------------------------
 
 gr_status gr_build_races(Build *b, gr_error *err) {
+    GrMemoryNames memory = {.n = 0};
     gr_status st;
-    GR_TRY(take_areas(b, err));
+    GR_TRY(gr_memory_names_read(b->report, b->view, &memory, err));
+    GR_TRY(take_areas(b, &memory, err));
     for (size_t i = 0; i < b->view->records.len && st == GR_OK; i++) {
         const GrRecord *rec = &b->view->records.data[i];
         GrFinding f;
@@ -169,9 +184,12 @@ gr_status gr_build_races(Build *b, gr_error *err) {
             continue;
         if (!race_of_record(b, rec, &f))
             b->report->damaged++;
+        else if (!name_memory(&memory, rec->process, &f))
+            st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         else
             st = gr_report_add(b->report, &f, err);
     }
 done:
+    gr_memory_names_free(&memory);
     return st;
 }

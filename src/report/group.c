@@ -6,6 +6,7 @@
 // class and by space. Where only one side is known its place as a whole counts. What is shown is the first of them in the order
 // of the sources, or the first that knows values; the others are counted.
 #include "report/report_internal.h"
+#include "report/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static int compare_spots(const Spot *a, const Spot *b) {
 }
 
 static Key key_of(const GrRace *r, size_t number) {
-    Key k = {.race = r, .number = number, .pair = r->watched ? r->watched : r->found.order ? r : r->witness};
+    Key k = {.race = r, .number = number, .pair = gr_race_pair(r)};
     const GrRace *p = k.pair ? k.pair : r;
     k.low = k.high = spot_of(p, &p->found.accesses[0]);
     if (k.pair)
@@ -61,6 +62,15 @@ static Key key_of(const GrRace *r, size_t number) {
 
 static bool is_unconfirmed(const GrRace *r) { return r->judged && !r->witness; }
 
+// What two rules hide is not mixed. NULL: it is not hidden.
+static int compare_rules(const GrRule *a, const GrRule *b) {
+    int d = compare_numbers(a != NULL, b != NULL);
+    if (d || !a)
+        return d;
+    d = gr_compare_texts(a->path, b->path);
+    return d ? d : compare_numbers(a->line, b->line);
+}
+
 // 0: one cause.
 static int compare_groups(const Key *x, const Key *y) {
     int d;
@@ -71,7 +81,8 @@ static int compare_groups(const Key *x, const Key *y) {
     if ((d = compare_numbers(a->found.class, b->found.class)) ||
         (d = gr_compare_texts(a->found.space, b->found.space)) ||
         (d = gr_compare_texts(x->race->found.engine, y->race->found.engine)) ||
-        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))))
+        (d = compare_numbers(is_unconfirmed(x->race), is_unconfirmed(y->race))) ||
+        (d = compare_rules(x->race->hidden_by, y->race->hidden_by)))
         return d;
     if (x->pair)
         return 0;
@@ -153,14 +164,24 @@ static bool group(GrReport *r, Key *keys, size_t n, GrRace *out) {
     return true;
 }
 
-// As they are shown, so that the report reads like the source.
+// Seen in two ways: 2; what another engine did not confirm, or a load whose value nobody used: 0.
+static int sureness(const GrRace *r) {
+    bool idle = false;
+    for (unsigned k = 0; k < r->found.n_accesses; k++)
+        idle |= r->found.accesses[k].discarded;
+    return idle || is_unconfirmed(r) ? 0 : r->watched || r->witness || r->met ? 2 : 1;
+}
+
+// As they are shown: among equals the report reads like the source.
 static int compare_shown(const void *a, const void *b) {
     const GrRace *x = a, *y = b;
     const GrAccess *p = &x->found.accesses[0], *q = &y->found.accesses[0];
     const GrFrame *f = gr_access_frame(p, p->headline), *g = gr_access_frame(q, q->headline);
     int d;
-    if ((d = gr_compare_texts(f->file, g->file)) || (d = compare_numbers(f->line, g->line)) ||
-        (d = gr_compare_sides(p, q)) || (d = compare_numbers(x->found.class, y->found.class)) ||
+    if ((d = x->known - y->known) || (d = sureness(y) - sureness(x)) ||
+        (d = compare_numbers(y->found.count, x->found.count)) || (d = gr_compare_texts(f->file, g->file)) ||
+        (d = compare_numbers(f->line, g->line)) || (d = gr_compare_sides(p, q)) ||
+        (d = gr_compare_texts(x->id, y->id)) || (d = compare_numbers(x->found.class, y->found.class)) ||
         (d = compare_numbers(x->found.seen_by, y->found.seen_by)) ||
         (d = gr_compare_texts(x->found.space, y->found.space)))
         return d;
@@ -169,13 +190,24 @@ static int compare_shown(const void *a, const void *b) {
                : 0;
 }
 
-gr_status gr_report_group(GrReport *r, gr_error *err) {
-    size_t n = r->races.len, kept = 0;
+static void order(GrRaceVec *races) {
+    if (races->len)
+        qsort(races->data, races->len, sizeof *races->data, compare_shown);
+}
+
+void gr_report_order(GrReport *r) {
+    order(&r->races);
+    order(&r->misuses);
+    order(&r->hidden);
+}
+
+static gr_status group_all(GrReport *r, GrRaceVec *races, gr_error *err) {
+    size_t n = races->len, kept = 0;
     Key *keys = malloc((n + 1) * sizeof *keys);
     GrRace *out = malloc((n + 1) * sizeof *out);
     bool ok = keys && out;
     for (size_t k = 0; ok && k < n; k++)
-        keys[k] = key_of(&r->races.data[k], k);
+        keys[k] = key_of(&races->data[k], k);
     if (ok)
         qsort(keys, n, sizeof *keys, compare_keys);
     for (size_t k = 0, end; ok && k < n; k = end) {
@@ -184,11 +216,18 @@ gr_status gr_report_group(GrReport *r, gr_error *err) {
         ok = group(r, keys + k, end - k, &out[kept++]);
     }
     if (ok && n) {
-        memcpy(r->races.data, out, kept * sizeof *out);
-        r->races.len = kept;
-        qsort(r->races.data, kept, sizeof *out, compare_shown);
+        memcpy(races->data, out, kept * sizeof *out);
+        races->len = kept;
     }
     free(keys);
     free(out);
     return ok ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+}
+
+gr_status gr_report_group(GrReport *r, gr_error *err) {
+    gr_status st = group_all(r, &r->races, err);
+    if (st == GR_OK)
+        st = group_all(r, &r->hidden, err);
+    gr_report_order(r);
+    return st;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/host_place.h"
 
+#include "findings/headline.h"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,12 +13,20 @@
 
 extern char **environ;
 
-// addr2line's two lines for the address: the function and file:line. False when it says nothing.
-static bool ask(const char *object, uint64_t at, char *function, char *file, size_t room) {
+// "…/cuda_runtime.h:879": a file of the toolkit's or the system's, or none.
+static bool is_foreign(const char *place) {
+    char file[4096];
+    snprintf(file, sizeof file, "%.*s", (int)(strrchr(place, ':') ? strrchr(place, ':') - place : 0), place);
+    return *file == '?' || gr_is_toolkit_file(file);
+}
+
+// addr2line's two lines for the address: the function and file:line. `own`: of those that were inlined into one another, the
+// innermost that is no toolkit's. False when it says nothing.
+static bool ask(const char *object, uint64_t at, bool own, char *function, char *file, size_t room) {
     int ends[2];
     char address[32];
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)at);
-    char *const args[] = {"addr2line", "-f", "-e", (char *)object, address, NULL};
+    char *const args[] = {"addr2line", own ? "-fi" : "-f", "-e", (char *)object, address, NULL};
     posix_spawn_file_actions_t files;
     pid_t child;
     if (pipe2(ends, O_CLOEXEC))
@@ -33,6 +43,12 @@ static bool ask(const char *object, uint64_t at, char *function, char *file, siz
     if (!f)
         close(ends[0]);
     bool said = f && fgets(function, (int)room, f) && fgets(file, (int)room, f);
+    char outer[4096], place[4096];
+    while (said && own && fgets(outer, sizeof outer, f) && fgets(place, sizeof place, f))
+        if (is_foreign(file) && !is_foreign(place)) {
+            snprintf(function, room, "%s", outer);
+            snprintf(file, room, "%s", place);
+        }
     if (f)
         fclose(f);
     if (ok)
@@ -41,10 +57,10 @@ static bool ask(const char *object, uint64_t at, char *function, char *file, siz
     return said;
 }
 
-GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
+static GrFrame place_of(const char *object, uint64_t at, const char *symbol, bool own, Arena *arena) {
     char function[4096] = "", file[4096] = "";
     GrFrame f = {.function = *symbol ? symbol : NULL};
-    if (!*object || !ask(object, at, function, file, sizeof file))
+    if (!*object || !ask(object, at, own, function, file, sizeof file))
         return f;
     char *colon = strrchr(file, ':');
     unsigned long line = colon ? strtoul(colon + 1, NULL, 10) : 0;
@@ -55,4 +71,12 @@ GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena
         f.line = (uint32_t)line;
     }
     return f;
+}
+
+GrFrame gr_host_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
+    return place_of(object, at, symbol, false, arena);
+}
+
+GrFrame gr_host_own_place(const char *object, uint64_t at, const char *symbol, Arena *arena) {
+    return place_of(object, at, symbol, true, arena);
 }

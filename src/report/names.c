@@ -29,6 +29,17 @@ const char *gr_short_name(const char *name, Arena *arena) {
     return depth == 0 ? out : full; // operator< and the like: not worth a parser
 }
 
+const char *gr_variable_name(const char *name, Arena *arena) {
+    const char *full = gr_demangle(name, arena), *last = full;
+    int depth = 0;
+    for (const char *p = full; p && *p; p++) {
+        depth += (*p == '(' || *p == '<') - (*p == ')' || *p == '>');
+        if (!depth && p[0] == ':' && p[1] == ':' && p[2])
+            last = p + 2;
+    }
+    return last;
+}
+
 typedef struct Named {
     const char *shortened, *full;
     size_t number;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report as it is made: findings are added, then races are held against each other, hidden and grouped, and the verdict is said.
+#include "coverage/aims.h"
 #include "report/report_internal.h"
 #include "report/suppress.h"
 
@@ -12,10 +13,12 @@ void gr_report_init(GrReport *r) {
     gr_arena_init(&r->arena);
     r->sources = gr_arena_alloc(&r->arena, sizeof *r->sources);
     r->engine = r->evidence = r->device = r->reproduce = r->sample = "";
+    r->tool = "gpurace " GPURACE_VERSION;
 }
 
 void gr_report_free(GrReport *r) {
     gr_vec_free(&r->races);
+    gr_vec_free(&r->hidden);
     gr_vec_free(&r->conflicts);
     gr_vec_free(&r->faulted);
     gr_vec_free(&r->misuses);
@@ -28,6 +31,12 @@ void gr_report_free(GrReport *r) {
     gr_vec_free(&r->remarks);
     gr_vec_free(&r->faults);
     gr_vec_free(&r->reasons);
+    gr_vec_free(&r->runs);
+    gr_vec_free(&r->classes);
+    if (r->owns_rules && r->suppressions)
+        gr_suppressions_free(r->suppressions);
+    if (r->owns_rules && r->bundled)
+        gr_suppressions_free(r->bundled);
     if (r->sources)
         gr_sources_free(r->sources);
     gr_arena_free(&r->arena);
@@ -61,6 +70,8 @@ bool gr_report_excludes(const GrReport *r, const char *kernel, const GrAccess *a
 
 const GrClass *gr_report_class(const GrReport *r, uint32_t number) {
     static const GrClass unknown = {.name = "?", .meaning = ""};
+    if (number >= GR_CLASS_READ && number - GR_CLASS_READ < r->classes.len)
+        return &r->classes.data[number - GR_CLASS_READ];
     const GrClass *c = r->find_class ? r->find_class(number) : NULL;
     return c ? c : &unknown;
 }
@@ -87,13 +98,14 @@ static bool add_misuse(GrReport *r, const GrFinding *f) {
     if (gr_report_excludes(r, f->kernel, a))
         return true;
     for (size_t k = 0; k < r->misuses.len; k++) {
-        GrFinding *o = &r->misuses.data[k];
+        GrFinding *o = &r->misuses.data[k].found;
         if (o->class == f->class && same_text(o->kernel, f->kernel) && same_places(&o->accesses[0], a)) {
             o->count += f->count;
             return true;
         }
     }
-    return gr_vec_push(&r->misuses, *f);
+    GrRace misuse = {.found = *f, .number = r->misuses.len, .n_sites = 1};
+    return gr_vec_push(&r->misuses, misuse);
 }
 
 gr_status gr_report_add(GrReport *r, const GrFinding *f, gr_error *err) {
@@ -115,6 +127,9 @@ gr_status gr_report_finish(GrReport *r, gr_error *err) {
         GR_TRY(gr_report_confirm(r, err));
     gr_suppressions_apply(r);
     GR_TRY(gr_report_group(r, err));
+    GR_TRY(gr_report_identify(r, err));
+    gr_report_order(r);
+    r->aimed_at = r->aim ? gr_aims_waiting(r->aim) : 0;
     if (r->so_far.path && r->functions.len) {
         gr_error why = {0};
         char where[800];

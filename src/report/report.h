@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// report — what a run found and what its verdict is worth: built from a results file, written as text or JSON.
+// report — what a run found and what its verdict is worth: built from a results file, or read from a report as JSON (read_report.h);
+// written as text or JSON.
 //
 // The model is independent of engines and of the file: findings become races with their accesses, the coverage, and the reasons
 // why a verdict could not be "clean". It holds nothing that differs between two runs that did the same: no process numbers, no
@@ -32,10 +33,34 @@ typedef struct GrMet {
     GrAccess first, other;
 } GrMet;
 
-// A race: one finding, or several of the same places that were merged.
+// A run of a program, or of an engine that needs no run, that a merged report is made of (merge.h).
+typedef struct GrRunOf {
+    const char *id; // of what it found: two runs that found the same are one
+    const char *tool, *engine, *evidence, *device, *reproduce;
+    uint64_t seed;
+    GrVerdict verdict;
+    uint64_t races; // and misuses, that its report counted
+} GrRunOf;
+
+// A run that saw a race, and how often.
+typedef struct GrSeenIn {
+    const GrRunOf *run;
+    uint64_t count;
+} GrSeenIn;
+
+// A race: one finding, or several of the same places that were merged. Or a misuse of synchronization, which has one side.
 typedef struct GrRace {
     GrFinding found;
-    uint64_t number; // in the order in which they were added
+    // Names of the race that are equal over seeds, machines and builds of unchanged code (identity.c). `id` is made of the text of the lines
+    // where they can be read, so it stays when lines move; `line_id` of their numbers. Both are 16 hexadecimal digits, and "-2" and so on behind
+    // them where a report has several such.
+    const char *id, *line_id;
+    const GrSeenIn *
+        seen; // of a merged report: by the run's seed, then its id. What is shown of the race is of the first
+    uint32_t n_seen;                // 0: the report is of one run
+    bool known;                     // the baseline has it, too (baseline.h)
+    const struct GrRule *hidden_by; // of GrReport.hidden (suppress.h)
+    uint64_t number;                // in the order in which they were added
     // Of one that a value showed: the race that a watchpoint saw of the same place in the same execution, whose first access is
     // at that place and whose second is this one's other side. NULL: none.
     const struct GrRace *watched;
@@ -47,6 +72,8 @@ typedef struct GrRace {
     bool judged;                  // by another engine, in the same execution:
     const struct GrRace *witness; // the race that it saw there; NULL: none, so one of the two is wrong
 } GrRace;
+
+typedef VEC(GrRace) GrRaceVec;
 
 typedef struct GrKernelCoverage {
     const char *name, *module, *unchecked; // why it is not checked, NULL when it is
@@ -98,22 +125,40 @@ typedef struct GrReport {
         uint64_t conflicts,
             met; // pairs of accesses that touched the same bytes; those that were seen to overlap
     } so_far;
-    const char *aim; // what the schedule was told to bring together (aim/aim.h); "": nothing
+    uint64_t aimed_at; // accesses at which the schedule made threads wait for others
+    const char *aim;   // what the schedule was told to bring together (aim/aim.h); NULL: nothing
     uint64_t seed;
-    uint64_t max_reports;                // list at most so many races; 0: all
-    uint64_t replays;                    // that looked for other sides
-    bool poisoned;                       // --poison-writes: before each value its complement was stored
+    uint64_t max_reports; // list at most so many races; 0: all
+    uint64_t replays;     // that looked for other sides
+    bool poisoned;        // --poison-writes: before each value its complement was stored
+    const char *drawing;  // SVG without scripts, which a page of HTML shows below its races; NULL: none
+    const char *tool;     // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
+    bool owns_rules;                     // gr_report_free frees both
     // Two engines ran, and the races of the first are held against those of causality, the second. Names NULL: only one did.
     struct GrSecondOpinion {
         const char *engine, *evidence;
     } first, causal;
     GrSources *sources; // of excerpts
+    // How it looks as text. All zero: plain, in full, and lines are as long as they are.
+    struct {
+        bool color, quiet; // quiet: a line for each race
+        unsigned width;    // columns; 0: lines are not broken
+    } look;
     // What was found.
     GrVerdict verdict;
-    VEC(GrRace) races;
-    VEC(GrFinding) misuses; // by kind and place
+    GrRaceVec races;
+    GrRaceVec misuses; // by kind and place
+    GrRaceVec hidden;  // races and misuses (those have no space) that a rule hides; no part of the verdict
+    uint64_t unlisted; // races that a report which was read had counted only (--max-reports)
+    VEC(const GrRunOf *) runs; // of a merged report: by seed, then id. Empty: the report is of one run
+    const char *content;       // of a report that was read and is of one run: what its GrRunOf.id would be
+    struct {
+        const char *name;            // of the file of --baseline, as the user calls it; NULL: there is none
+        uint64_t known, fresh, gone; // races and misuses: in both; here only; there only
+    } baseline;
+    VEC(GrClass) classes; // of a report that was read: their numbers are its own (GR_CLASS_READ)
     // The coverage: of gr_report_build, or of a caller that knows better.
     bool ran; // a program was run, and should have used CUDA
     VEC(GrKernelCoverage) kernels;
@@ -133,6 +178,8 @@ typedef struct GrReport {
     uint64_t unended;    // processes that did not end in an orderly way
     uint64_t unfinished; // launches that had not finished when the program ended
 } GrReport;
+
+enum { GR_CLASS_READ = 1 << 24 }; // the first number of classes that a report brought with it
 
 void gr_report_init(GrReport *r);
 void gr_report_free(GrReport *r);
@@ -162,12 +209,20 @@ gr_status gr_report_json(const GrReport *r, StrBuf *out, gr_error *err);
 // 11"). Needs no memory. False when `out` cannot be written.
 bool gr_report_brief(const GrReport *r, const char *why, FILE *out);
 
+// The verdict and how many races there are, in a line without its end: "verdict: races (3)".
+void gr_report_verdict(const GrReport *r, StrBuf *out);
+// The same in words: "3 races: 1 new, 2 known".
+void gr_report_summary(const GrReport *r, StrBuf *out);
+
 const char *gr_verdict_name(GrVerdict v);
 // What a class is called ("lost update") and what it means; never NULL.
 const GrClass *gr_report_class(const GrReport *r, uint32_t number);
 
 // The name of a kernel or function, demangled, for a line of text: what makes it long (template arguments, parameters) is left out.
 const char *gr_short_name(const char *name, Arena *arena);
+
+// The name of a variable, demangled, without the function or the namespace that it is in.
+const char *gr_variable_name(const char *name, Arena *arena);
 
 // Names like gr_short_name's, each with what tells it from others of them that are short for the same. NULL: out of memory.
 const char *const *gr_telling_names(const char *const *names, size_t n, Arena *arena);

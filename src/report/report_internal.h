@@ -11,6 +11,11 @@ static inline bool gr_report_lists(const GrReport *r, size_t i, size_t bytes) {
     return i < r->races.len && (!r->max_reports || (i < r->max_reports && bytes < (size_t)9 << 20));
 }
 
+// How many races are listed, whatever their size.
+static inline size_t gr_report_listed(const GrReport *r) {
+    return r->max_reports && r->max_reports < r->races.len ? (size_t)r->max_reports : r->races.len;
+}
+
 // The name of a file, relative to the report's folder where it lies below that, as programs include it where it is a toolkit's.
 const char *gr_report_file(const GrReport *r, const char *file);
 
@@ -28,9 +33,34 @@ static inline const GrFrame *gr_access_frame(const GrAccess *a, uint32_t k) {
     return k ? &a->inlined[k - 1] : &a->at;
 }
 
+// The race that has both sides of this one: itself, or what was seen of it in another way. NULL: one side only is known.
+static inline const GrRace *gr_race_pair(const GrRace *r) {
+    return r->watched ? r->watched : r->found.order ? r : r->witness;
+}
+
+// The command that shows the race again.
+static inline const char *gr_race_reproduce(const GrReport *r, const GrRace *race) {
+    return race->n_seen ? race->seen[0].run->reproduce : r->reproduce;
+}
+
+// Where the race is told.
+static inline const GrFrame *gr_race_place(const GrRace *race) {
+    const GrAccess *a = race->watched ? &race->watched->found.accesses[0] : &race->found.accesses[0];
+    return gr_access_frame(a, a->headline);
+}
+
+// Appends which variable, argument or memory an access is in: ", in data", ", through argument 2, byte 4 of 64 allocated at a.cu:7".
+void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out);
+
 // Negative, 0 or positive: in the order of the sources, by all their places. 0: the same place, as far as people tell them apart.
 int gr_compare_sides(const GrAccess *a, const GrAccess *b);
 int gr_compare_texts(const char *a, const char *b); // NULL is as good as ""
+
+// Puts races in the order in which they are told: new ones first, then the surest, then those that came most often, then as the source has them.
+void gr_report_order(GrReport *r);
+
+// Names races and misuses (identity.c).
+gr_status gr_report_identify(GrReport *r, gr_error *err);
 
 // Races between the same lines of the user's become one (group.c).
 gr_status gr_report_group(GrReport *r, gr_error *err);

@@ -65,6 +65,24 @@ static void add_side(const GrReport *r, const GrAccess *a, const GrAccess *other
     gr_str_add(out, "; ");
 }
 
+void gr_access_memory(const GrReport *r, const GrAccess *a, Arena *arena, StrBuf *out) {
+    const GrHeld *m = a->memory;
+    const char *variable = a->variable ? a->variable : m ? m->name : NULL;
+    if (variable)
+        gr_str_addf(out, ", in %s", gr_variable_name(variable, arena));
+    else if (a->argument)
+        gr_str_addf(out, ", through argument %u", a->argument);
+    if (!m)
+        return;
+    gr_str_addf(out, ", byte %llu of %llu", (unsigned long long)m->offset, (unsigned long long)m->size);
+    if (m->place.file && m->place.line) {
+        gr_str_add(out, " allocated at ");
+        gr_report_place(r, &m->place, out);
+    } else if (m->place.function) {
+        gr_str_addf(out, " allocated in %s", gr_short_name(m->place.function, arena));
+    }
+}
+
 void gr_race_sentence(const GrReport *r, const GrRace *race, StrBuf *out) {
     if (race->found.n_accesses < 2 || !race->found.order)
         return;

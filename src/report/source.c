@@ -12,12 +12,16 @@ typedef struct Source {
     char *text; // NULL: it cannot be read
     size_t len;
     VEC(size_t) starts; // of its lines
+    VEC(uint64_t) says; // hash of each line, once they are asked for
+    Map given;          // line -> text; then the file is not read
 } Source;
 
 void gr_sources_free(GrSources *s) {
     for (size_t k = 0; k < s->files.len; k++) {
         Source *f = s->files.entries[k].value;
         gr_vec_free(&f->starts);
+        gr_vec_free(&f->says);
+        gr_map_free(&f->given);
         free(f->text);
         free(f);
     }
@@ -31,15 +35,22 @@ static bool is_readable(const char *path) {
     return !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_SOURCE;
 }
 
-static const Source *source_of(GrSources *s, const char *path) {
-    Source *f = gr_map_get(&s->files, path);
-    if (f)
-        return f;
-    f = calloc(1, sizeof *f);
+static Source *add_source(GrSources *s, const char *path) {
+    Source *f = calloc(1, sizeof *f);
     if (!f || !gr_map_put(&s->files, path, f)) {
         free(f);
         return NULL;
     }
+    return f;
+}
+
+static Source *source_of(GrSources *s, const char *path) {
+    Source *f = gr_map_get(&s->files, path);
+    if (f)
+        return f;
+    f = add_source(s, path);
+    if (!f)
+        return NULL;
     if (!is_readable(path) || gr_file_read(path, &f->text, &f->len, NULL) != GR_OK)
         f->text = NULL;
     const char *at = f->text, *end = at ? at + f->len : NULL;
@@ -50,6 +61,18 @@ static const Source *source_of(GrSources *s, const char *path) {
         at += at != NULL;
     }
     return f;
+}
+
+bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *text) {
+    Source *f = gr_map_get(&s->files, path);
+    if (!f)
+        f = add_source(s, path);
+    if (!f)
+        return false;
+    const char *other = gr_map_get_u64(&f->given, line);
+    if (other && strcmp(other, text) <= 0)
+        return true;
+    return gr_map_put_u64(&f->given, line, (void *)(uintptr_t)text);
 }
 
 static void add_line(const char *text, size_t len, uint32_t number, bool marked, StrBuf *out) {
@@ -64,21 +87,74 @@ static void add_line(const char *text, size_t len, uint32_t number, bool marked,
 }
 
 // A line's bytes, without what ends it (a line feed, or a carriage return and one).
-static size_t line_of(const Source *f, size_t k, const char **text) {
-    size_t from = f->starts.data[k], to = k + 1 < f->starts.len ? f->starts.data[k + 1] : f->len;
+static const char *line_of(const Source *f, uint32_t line, size_t *len) {
+    const char *given = gr_map_get_u64(&f->given, line);
+    if (given) {
+        *len = strlen(given);
+        return given;
+    }
+    if (!line || line > f->starts.len)
+        return NULL;
+    size_t from = f->starts.data[line - 1], to = line < f->starts.len ? f->starts.data[line] : f->len;
     while (to > from && (f->text[to - 1] == '\n' || f->text[to - 1] == '\r'))
         to--;
-    *text = f->text + from;
-    return to - from;
+    *len = to - from;
+    return f->text + from;
+}
+
+const char *gr_source_line(GrSources *s, const char *path, uint32_t line, size_t *len) {
+    const Source *f = path ? source_of(s, path) : NULL;
+    return f ? line_of(f, line, len) : NULL;
+}
+
+bool gr_source_give_all(GrSources *s, const GrSources *from, Interner *texts) {
+    for (size_t k = 0; k < from->files.len; k++) {
+        const Source *f = from->files.entries[k].value;
+        const char *path = from->files.entries[k].str;
+        path = f->given.len ? gr_intern(texts, path, strlen(path)) : path;
+        for (size_t i = 0; i < f->given.len; i++) {
+            const char *text = f->given.entries[i].value;
+            text = gr_intern(texts, text, strlen(text));
+            if (!path || !text || !gr_source_give(s, path, (uint32_t)f->given.entries[i].key, text))
+                return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t hash_of(const char *text, size_t len) {
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t k = 0; k < len; k++)
+        if (text[k] != ' ' && text[k] != '\t')
+            h = (h ^ (unsigned char)text[k]) * 0x100000001b3;
+    return h;
+}
+
+bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *says, uint32_t *before) {
+    Source *f = path ? source_of(s, path) : NULL;
+    if (!f || !line || line > f->starts.len)
+        return false;
+    while (f->says.len < f->starts.len) {
+        size_t len = 0;
+        const char *text = line_of(f, (uint32_t)f->says.len + 1, &len);
+        if (!gr_vec_push(&f->says, hash_of(text, len)))
+            return false;
+    }
+    *says = f->says.data[line - 1];
+    *before = 0;
+    for (uint32_t k = 0; k + 1 < line; k++)
+        *before += f->says.data[k] == *says;
+    return true;
 }
 
 void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t col, StrBuf *out) {
     enum { AROUND = 1 };
     const Source *f = path && line ? source_of(s, path) : NULL;
-    for (size_t k = line > AROUND ? line - AROUND : 1; f && k <= (size_t)line + AROUND && k <= f->starts.len;
-         k++) {
-        const char *text;
-        size_t n = line_of(f, k - 1, &text);
+    for (size_t k = line > AROUND ? line - AROUND : 1; f && k <= (size_t)line + AROUND; k++) {
+        size_t n = 0;
+        const char *text = line_of(f, (uint32_t)k, &n);
+        if (!text)
+            continue;
         add_line(text, n, (uint32_t)k, k == line, out);
         if (k == line && col && col <= n + 1 && col < 200)
             gr_str_addf(out, "          | %*s^\n", (int)col - 1, "");

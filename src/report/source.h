@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // source — lines of source files, for reports. A file is read once, however many places are in it.
+//
+// A report that was read brings the lines around its places with it (gr_source_give): these are the lines of the run, so they come before
+// what the file says now, and the file need not be there.
 #ifndef GR_REPORT_SOURCE_H
 #define GR_REPORT_SOURCE_H
 
 #include "base/map.h"
 #include "base/str.h"
+
+#include <stdbool.h>
+
+// So many lines before and behind a place are kept with a report.
+enum { GR_SOURCE_AROUND = 4 };
 
 typedef struct GrSources {
     Map files; // path -> what is in it
@@ -15,5 +23,18 @@ void gr_sources_free(GrSources *s);
 // Appends lines around `line` of `path`, with a caret under column `col` (0: none). Nothing when it cannot be read. `path` must outlive
 // the sources.
 void gr_source_excerpt(GrSources *s, const char *path, uint32_t line, uint32_t col, StrBuf *out);
+
+// A line's bytes, without what ends it. NULL: not known. They live as long as the sources; `path` must outlive them.
+const char *gr_source_line(GrSources *s, const char *path, uint32_t line, size_t *len);
+
+// What a line says, whatever its white space, and how many lines before it in the file say the same. False: not known, or out of memory.
+bool gr_source_mark(GrSources *s, const char *path, uint32_t line, uint64_t *says, uint32_t *before);
+
+// Says what a line is, which must outlive the sources, as must `path`. Of two that differ, the one that comes first in the order of texts
+// stays, whichever was given first. False: out of memory.
+bool gr_source_give(GrSources *s, const char *path, uint32_t line, const char *text);
+
+// Gives what `from` was given, in texts of `texts`. False: out of memory.
+bool gr_source_give_all(GrSources *s, const GrSources *from, Interner *texts);
 
 #endif

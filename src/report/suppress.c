@@ -42,6 +42,7 @@ static gr_status read_rule(GrSuppressions *s, const char *line, size_t len, uint
     text[len] = 0;
     GrRule rule = {.kind = (GrRuleKind)kind,
                    .text = text,
+                   .path = s->path,
                    .pattern = text + (colon + 1 - line),
                    .why = why,
                    .line = number};
@@ -186,21 +187,18 @@ static bool rule_matches(const GrRule *rule, const GrRace *race, Arena *arena) {
     return race->witness && rule_matches(rule, race->witness, arena);
 }
 
-// The first rule that matches counts it. False: none does.
-static bool hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
+// The first rule that matches counts it. NULL: none does.
+static const GrRule *hide(GrSuppressions *s, const GrRace *race, Arena *arena) {
     for (size_t k = 0; s && k < s->rules.len; k++) {
         GrRule *rule = &s->rules.data[k];
         if (rule_matches(rule, race, arena)) {
             rule->races++;
             rule->count += race->found.count;
-            return true;
+            return rule;
         }
     }
-    return false;
+    return NULL;
 }
-
-// A misuse of synchronization as rules see it: a race that has one side.
-static GrRace as_race(const GrFinding *m) { return (GrRace){.found = *m}; }
 
 // What was hidden has been counted with others: those go by their own counts now.
 static void part_tallies(GrReport *r, const Map *hidden) {
@@ -209,20 +207,26 @@ static void part_tallies(GrReport *r, const Map *hidden) {
             r->races.data[i].found.tally = 0;
 }
 
-static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
-    size_t races = 0, misuses = 0;
-    for (size_t i = 0; i < r->races.len; i++)
-        if (!hide(s, &r->races.data[i], &r->arena))
-            r->races.data[races++] = r->races.data[i];
-        else if (r->races.data[i].found.tally)
-            (void)gr_map_put_u64(hidden, r->races.data[i].found.tally, s);
-    for (size_t i = 0; i < r->misuses.len; i++) {
-        GrRace seen = as_race(&r->misuses.data[i]);
-        if (!hide(s, &seen, &r->arena))
-            r->misuses.data[misuses++] = r->misuses.data[i];
+// Takes those that a rule hides out of `races`. A report without memory for them lacks them.
+static void apply_to(GrReport *r, GrSuppressions *s, GrRaceVec *races, Map *hidden) {
+    size_t kept = 0;
+    for (size_t i = 0; i < races->len; i++) {
+        GrRace race = races->data[i];
+        race.hidden_by = hide(s, &race, &r->arena);
+        if (!race.hidden_by) {
+            races->data[kept++] = race;
+            continue;
+        }
+        if (race.found.tally)
+            (void)gr_map_put_u64(hidden, race.found.tally, s);
+        (void)gr_vec_push(&r->hidden, race);
     }
-    r->races.len = races;
-    r->misuses.len = misuses;
+    races->len = kept;
+}
+
+static void apply(GrReport *r, GrSuppressions *s, Map *hidden) {
+    apply_to(r, s, &r->races, hidden);
+    apply_to(r, s, &r->misuses, hidden);
 }
 
 void gr_suppressions_apply(GrReport *r) {

@@ -37,6 +37,7 @@ typedef struct GrRulePlace {
 typedef struct GrRule {
     GrRuleKind kind;
     const char *text;      // as it was written
+    const char *path;      // of the file that it stands in
     const char *pattern;   // behind the colon
     GrRulePlace places[2]; // of a PAIR
     const char *why;       // the comment in front of it, its first line; NULL: none
@@ -63,6 +64,9 @@ void gr_suppressions_free(GrSuppressions *s);
 bool gr_pair_matches(const GrRule *rule, const GrRace *race);
 // Reads the two places of `rule->pattern`. NULL, or what is wrong with them.
 const char *gr_pair_read(GrRule *rule, Arena *arena);
+
+// Appends a rule that hides the race: the pair of places where both are known, else the function, which may hide others, too.
+void gr_race_rule(const GrRace *race, StrBuf *out);
 
 // Takes what a rule matches out of r->races and r->misuses. `r->suppressions` and `r->bundled`, which may be NULL, count them.
 void gr_suppressions_apply(GrReport *r);

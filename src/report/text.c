@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as text: its races (text_race.c), misuses, the verdict, what it covers, and how to see it again.
-#include "coverage/aims.h"
 #include "report/suppress.h"
 #include "report/text_internal.h"
 
@@ -72,9 +71,9 @@ static void add_suppressions(const GrReport *r, StrBuf *out) {
         const GrRule *hides = &s->rules.data[i];
         if (hides->races) {
             add_hidden(hides, out);
-            gr_str_addf(out, "'%s' (%s:%u)\n", hides->text, s->path, hides->line);
+            gr_str_addf(out, "'%s' (%s:%u)\n", hides->text, hides->path, hides->line);
         } else {
-            gr_str_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, s->path, hides->line);
+            gr_str_addf(out, "  remark    '%s' (%s:%u) hid nothing\n", hides->text, hides->path, hides->line);
         }
     }
     bool any = false;
@@ -85,14 +84,14 @@ static void add_suppressions(const GrReport *r, StrBuf *out) {
         any = true;
         add_hidden(hides, out);
         gr_str_addf(out, "a rule that comes with gpurace: %s (%s:%u)\n",
-                    hides->why ? hides->why : hides->text, bundled->path, hides->line);
+                    hides->why ? hides->why : hides->text, hides->path, hides->line);
     }
     if (any)
         gr_str_add(out, "            --bundled-suppressions no shows them (docs/suppressions.md)\n");
 }
 
 static void add_conflicts(const GrReport *r, StrBuf *out) {
-    uint64_t n = r->aim ? gr_aims_waiting(r->aim) : 0;
+    uint64_t n = r->aimed_at;
     if (!n && !r->so_far.conflicts)
         return;
     gr_str_add(out, "  conflicts ");
@@ -104,6 +103,21 @@ static void add_conflicts(const GrReport *r, StrBuf *out) {
         gr_str_addf(out, "%sthis run aimed at %llu access%s", r->so_far.conflicts ? "; " : "",
                     (unsigned long long)n, n == 1 ? "" : "es");
     gr_str_addc(out, '\n');
+}
+
+// How many runs were merged, and what they came to.
+static void add_runs(const GrReport *r, StrBuf *out) {
+    size_t n[3] = {0, 0, 0};
+    for (size_t k = 0; k < r->runs.len; k++)
+        n[r->runs.data[k]->verdict]++;
+    gr_str_addf(out, "  runs      %zu, seeds %llu to %llu: %zu with races, %zu clean, %zu inconclusive\n",
+                r->runs.len, (unsigned long long)r->runs.data[0]->seed,
+                (unsigned long long)r->runs.data[r->runs.len - 1]->seed, n[GR_VERDICT_RACES],
+                n[GR_VERDICT_CLEAN], n[GR_VERDICT_INCONCLUSIVE]);
+    gr_str_addf(out,
+                "  engine    %s (%s), device %s\n"
+                "            what follows is the most that any run says of each thing\n",
+                r->engine, r->evidence, r->device);
 }
 
 static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
@@ -119,8 +133,11 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
         add_suppressions(r, out);
         return;
     }
-    gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
-                (unsigned long long)r->seed);
+    if (r->runs.len)
+        add_runs(r, out);
+    else
+        gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
+                    (unsigned long long)r->seed);
     gr_str_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,
                 (unsigned long long)r->modules_unchecked);
     add_kernels(r, arena, out);
@@ -144,10 +161,12 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     add_suppressions(r, out);
 }
 
-static void add_misuse(const GrReport *r, const GrFinding *m, Arena *arena, StrBuf *out) {
+void gr_text_misuse(const GrReport *r, const GrRace *misuse, Arena *arena, StrBuf *out) {
+    const GrFinding *m = &misuse->found;
     const GrAccess *a = &m->accesses[0];
     const GrClass *class = gr_report_class(r, m->class);
     gr_str_add(out, GR_TEXT_RULE);
+    gr_text_paint(r, GR_PAINT_HEAD, out);
     const GrFrame *at = gr_access_frame(a, a->headline);
     if (at->file && at->line)
         gr_text_place(r, at, out);
@@ -158,6 +177,7 @@ static void add_misuse(const GrReport *r, const GrFinding *m, Arena *arena, StrB
         gr_str_addf(out, "in kernel %s", gr_short_name(m->kernel, arena));
     if (at->function && (!m->kernel || strcmp(at->function, m->kernel)))
         gr_str_addf(out, "%sin %s", m->kernel ? ", " : "", gr_short_name(at->function, arena));
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addf(out, "\n\n    %s\n\n", class->meaning);
     gr_text_source(r, a, arena, out);
     for (uint32_t f = a->headline; f < a->n_inlined; f++) {
@@ -172,36 +192,89 @@ static void add_misuse(const GrReport *r, const GrFinding *m, Arena *arena, StrB
     gr_str_addf(out, "    %s", m->detail);
     if (m->launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)m->launch);
+    gr_str_addc(out, '\n');
+    gr_text_runs(r, misuse, out);
     gr_str_addf(
-        out, "\n    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",
+        out, "    occurred %llu time%s%s\n    evidence: undefined behaviour, or no progress (engine %s)\n",
         (unsigned long long)m->count, m->count == 1 ? "" : "s",
-        m->count == 1 ? "" : ", each thread counted, the first as above", r->engine);
+        m->count == 1 ? "" : ", each thread counted, the first as above", m->engine ? m->engine : r->engine);
+}
+
+// The races that the baseline has, a line each. `out` NULL: they are only counted.
+static size_t add_known(const GrReport *r, const GrRaceVec *races, bool misuses, Arena *arena, StrBuf *out) {
+    size_t n = 0;
+    for (size_t k = 0; k < races->len; k++) {
+        if (!races->data[k].known)
+            continue;
+        n++;
+        if (out) {
+            gr_str_add(out, "  ");
+            gr_text_line(r, &races->data[k], misuses, arena, out);
+        }
+    }
+    return n;
+}
+
+// A line for each race that is new, or all where there is no baseline.
+static void add_lines(const GrReport *r, Arena *arena, StrBuf *out) {
+    size_t listed = 0, before = out->len;
+    for (; gr_report_lists(r, listed, out->len - before); listed++)
+        if (!r->races.data[listed].known)
+            gr_text_line(r, &r->races.data[listed], false, arena, out);
+    for (size_t k = 0; k < r->misuses.len; k++)
+        if (!r->misuses.data[k].known)
+            gr_text_line(r, &r->misuses.data[k], true, arena, out);
+}
+
+static void add_last(const GrReport *r, StrBuf *out) {
+    bool fails = r->verdict == GR_VERDICT_RACES && (!r->baseline.name || r->baseline.fresh);
+    gr_text_paint(r,
+                  fails                                   ? GR_PAINT_HEAD
+                  : r->verdict == GR_VERDICT_INCONCLUSIVE ? GR_PAINT_WARN
+                                                          : GR_PAINT_GOOD,
+                  out);
+    gr_str_add(out, "gpurace: ");
+    gr_report_summary(r, out);
+    gr_text_paint(r, GR_PAINT_OFF, out);
+    gr_str_addc(out, '\n');
+}
+
+// The races, in full.
+static void add_races(const GrReport *r, Arena *arena, StrBuf *out) {
+    size_t listed = 0, before = out->len;
+    for (; gr_report_lists(r, listed, out->len - before) && !r->races.data[listed].known; listed++)
+        gr_text_race(r, listed, arena, out);
+    uint64_t left = r->races.len - listed - add_known(r, &r->races, false, NULL, NULL) + r->unlisted;
+    if (left)
+        gr_str_addf(out, GR_TEXT_RULE "%llu more races are not listed (--max-reports 0 lists all)\n",
+                    (unsigned long long)left);
+    for (size_t i = 0; i < r->misuses.len; i++)
+        if (!r->misuses.data[i].known)
+            gr_text_misuse(r, &r->misuses.data[i], arena, out);
+    if (r->baseline.known) {
+        gr_str_addf(out, GR_TEXT_RULE "known races, which %s has, too:\n", r->baseline.name);
+        add_known(r, &r->races, false, arena, out);
+        add_known(r, &r->misuses, true, arena, out);
+    }
 }
 
 void gr_report_text(const GrReport *r, StrBuf *out) {
     Arena arena; // of demangled names
+    size_t from = out->len;
     gr_arena_init(&arena);
-    size_t listed = 0, before = out->len;
-    for (; gr_report_lists(r, listed, out->len - before); listed++)
-        gr_text_race(r, listed, &arena, out);
-    if (listed < r->races.len)
-        gr_str_addf(out, GR_TEXT_RULE "%zu more races are not listed (--max-reports 0 lists all)\n",
-                    r->races.len - listed);
-    for (size_t i = 0; i < r->misuses.len; i++)
-        add_misuse(r, &r->misuses.data[i], &arena, out);
-    gr_str_add(out, GR_TEXT_RULE);
-    gr_str_addf(out, "gpurace: verdict: %s", gr_verdict_name(r->verdict));
-    if (r->verdict == GR_VERDICT_CLEAN && r->sample[0])
-        gr_str_addf(out, " (%llu of %llu accesses were watched)", (unsigned long long)r->watched,
-                    (unsigned long long)gr_report_qualifying(r));
-    if (r->races.len)
-        gr_str_addf(out, " (%zu)", r->races.len);
-    if (r->misuses.len)
-        gr_str_addf(out, "%s synchronization misused in %zu place%s", r->races.len ? ", and" : ":",
-                    r->misuses.len, r->misuses.len == 1 ? "" : "s");
-    gr_str_addc(out, '\n');
-    add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
-    add_coverage(r, &arena, out);
-    gr_str_addf(out, "  again     %s\n", r->reproduce);
+    if (r->look.quiet) {
+        add_lines(r, &arena, out);
+    } else {
+        add_races(r, &arena, out);
+        gr_str_add(out, GR_TEXT_RULE "gpurace: ");
+        gr_report_verdict(r, out);
+        gr_str_addc(out, '\n');
+        add_list(r->verdict == GR_VERDICT_RACES ? "  besides   " : "  because   ", &r->reasons, out);
+        add_coverage(r, &arena, out);
+        gr_str_addf(out, "  again     %s\n", r->reproduce);
+    }
+    add_last(r, out);
+    if (r->look.width)
+        gr_text_break(out, from, r->look.width);
     gr_arena_free(&arena);
 }

@@ -14,8 +14,25 @@ void gr_text_place(const GrReport *r, const GrFrame *f, StrBuf *out) {
 }
 
 void gr_text_excerpt(const GrReport *r, const GrFrame *f, StrBuf *out) {
+    StrBuf plain = {0};
     if (r->sources)
-        gr_source_excerpt(r->sources, f->file, f->line, f->col, out);
+        gr_source_excerpt(r->sources, f->file, f->line, f->col, r->look.color ? &plain : out);
+    // The line itself, and the caret below it.
+    bool hit = false;
+    for (const char *p = plain.data, *end; p && *p; p = end) {
+        end = p + strcspn(p, "\n");
+        bool caret = hit && !strncmp(p, "          |", 11);
+        hit = !strncmp(p, "  >", 3);
+        if (hit || caret)
+            gr_text_paint(r, hit ? GR_PAINT_STRONG : GR_PAINT_HIT, out);
+        gr_str_addn(out, p, (size_t)(end - p));
+        if (hit || caret)
+            gr_text_paint(r, GR_PAINT_OFF, out);
+        if (*end)
+            gr_str_addc(out, *end++);
+    }
+    out->oom |= plain.oom;
+    gr_str_free(&plain);
 }
 
 // The headline of an access.
@@ -99,7 +116,7 @@ static void add_lane_values(const GrRace *race, StrBuf *out) {
     }
 }
 
-static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
+static void add_who(const GrReport *r, const GrRace *race, const GrAccess *a, Arena *arena, StrBuf *out) {
     gr_str_addf(out, "%s%s", a->async ? "asynchronous " : "", a->kind);
     if (a->size) // else the instruction does not say
         gr_str_addf(out, " of %u byte%s", a->size, a->size == 1 ? "" : "s");
@@ -118,18 +135,21 @@ static void add_who(const GrRace *race, const GrAccess *a, StrBuf *out) {
     } else if (a->host) {
         gr_str_addf(out, ", address 0x%llx", (unsigned long long)a->address);
     }
+    if (a->has_thread || a->host)
+        gr_access_memory(r, a, arena, out);
 }
 
 // The whole line of a side: what it did, which thread, and in which launch (0: not said).
-static void add_side(const GrRace *race, const GrAccess *a, uint64_t launch, StrBuf *out) {
-    add_who(race, a, out);
+static void add_side(const GrReport *r, const GrRace *race, const GrAccess *a, uint64_t launch, Arena *arena,
+                     StrBuf *out) {
+    add_who(r, race, a, arena, out);
     if (launch)
         gr_str_addf(out, ", launch %llu", (unsigned long long)launch);
     gr_str_addc(out, '\n');
 }
 
 // The values: what should have been there by program order, and what was.
-static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
+static void add_values(const GrReport *r, const GrRace *race, Arena *arena, StrBuf *out) {
     if (race->found.lanes)
         add_lane_values(race, out);
     if (!race->found.size || race->found.lanes)
@@ -137,7 +157,7 @@ static void add_values(const GrReport *r, const GrRace *race, StrBuf *out) {
     const GrAccess *noticed = gr_race_noticed_elsewhere(race);
     if (noticed) {
         gr_str_add(out, "    a value changed in another occurrence: ");
-        add_side(race, noticed, race->found.launch, out);
+        add_side(r, race, noticed, race->found.launch, arena, out);
     }
     gr_str_addf(out, "    %s ", race->found.stored_first ? "stored    " : "first read");
     gr_value_text(race->found.expected, race->found.size, out);
@@ -202,12 +222,15 @@ static void add_pair(const GrReport *r, const GrRace *race, Arena *arena, StrBuf
     if (b->ptx_line || b->host) {
         gr_text_source(r, b, arena, out);
         gr_str_add(out, "    ");
-        add_side(race, b, b->launch, out);
+        add_side(r, race, b, b->launch, arena, out);
     }
-    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    missing: ", race->found.overlap_bytes,
+    gr_str_addf(out, "    both touched %u byte%s at %s0x%llx\n    ", race->found.overlap_bytes,
                 race->found.overlap_bytes == 1 ? "" : "s",
                 strcmp(race->found.space, "shared") ? "" : "offset ",
                 (unsigned long long)race->found.overlap);
+    gr_text_paint(r, GR_PAINT_STRONG, out);
+    gr_str_add(out, "missing: ");
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_race_sentence(r, race, out);
     gr_str_addc(out, '\n');
 }
@@ -222,11 +245,11 @@ static void add_met(const GrReport *r, const GrRace *race, Arena *arena, StrBuf 
     gr_text_source(r, b, arena, out);
     add_inlined(r, b, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, b, b->launch, out);
+    add_side(r, race, b, b->launch, arena, out);
     gr_str_addf(out,
                 "    the two met in replay %u (seed %llu), not in the first run; there the first side was: ",
                 m->replay, (unsigned long long)m->seed);
-    add_side(race, a, a->launch, out);
+    add_side(r, race, a, a->launch, arena, out);
 }
 
 // What a thread stored may have been lost to another lane of the same instruction, which is a race of its own in the report. NULL: no such race.
@@ -281,24 +304,47 @@ static void add_witness(const GrReport *r, const GrRace *race, Arena *arena, Str
                 gr_report_class(r, w->found.class)->name);
     add_where(r, &w->found.accesses[0], w->found.module, out);
     gr_str_add(out, "\n    ");
-    add_side(w, &w->found.accesses[0], 0, out);
+    add_side(r, w, &w->found.accesses[0], 0, arena, out);
     add_pair(r, w, arena, out);
+}
+
+void gr_text_line(const GrReport *r, const GrRace *race, bool misuse, Arena *arena, StrBuf *out) {
+    const GrFrame *f = gr_race_place(race);
+    if (f->file && f->line) {
+        gr_report_place(r, f, out);
+        gr_str_add(out, ": ");
+    }
+    gr_str_addf(out, "%s: %s", misuse ? "synchronization misuse" : "data race",
+                gr_report_class(r, race->found.class)->name);
+    if (race->found.kernel)
+        gr_str_addf(out, " in kernel %s", gr_short_name(race->found.kernel, arena));
+    gr_str_addf(out, ", %llu time%s, id %s\n", (unsigned long long)race->found.count,
+                race->found.count == 1 ? "" : "s", race->id ? race->id : "?");
+}
+
+void gr_text_runs(const GrReport *r, const GrRace *race, StrBuf *out) {
+    if (race->n_seen)
+        gr_str_addf(out, "    seen in %u of %zu runs, the first with seed %llu\n    again: %s\n",
+                    race->n_seen, r->runs.len, (unsigned long long)race->seen[0].run->seed,
+                    race->seen[0].run->reproduce);
 }
 
 void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     const GrRace *race = &r->races.data[i], *shown = race->watched ? race->watched : race;
     const GrAccess *a = &shown->found.accesses[0];
     gr_str_add(out, GR_TEXT_RULE);
+    gr_text_paint(r, GR_PAINT_HEAD, out);
     add_where(r, a, race->found.module, out);
     gr_str_addf(out, ": data race: %s ", gr_report_class(r, race->found.class)->name);
     add_function(race, a, arena, out);
+    gr_text_paint(r, GR_PAINT_OFF, out);
     gr_str_addf(out, "\n\n    %s\n\n", gr_report_class(r, race->found.class)->meaning);
     gr_text_source(r, a, arena, out);
     add_inlined(r, a, arena, out);
     gr_str_add(out, "    ");
-    add_side(race, a, shown->found.launch, out);
+    add_side(r, race, a, shown->found.launch, arena, out);
     if (!race->watched)
-        add_values(r, race, out);
+        add_values(r, race, arena, out);
     if (shown->found.order)
         add_pair(r, shown, arena, out);
     else if (race->met)
@@ -306,8 +352,9 @@ void gr_text_race(const GrReport *r, size_t i, Arena *arena, StrBuf *out) {
     else if (!race->witness)
         add_other_side(r, race, out);
     if (race->watched)
-        add_values(r, race, out);
+        add_values(r, race, arena, out);
     add_kernels(race, arena, out);
+    gr_text_runs(r, race, out);
     if (race->found.detail) {
         gr_str_addf(out, "    %s: %s\n    evidence: %s (engine %s)\n",
                     race->found.launch ? "outcome" : "with", race->found.detail,

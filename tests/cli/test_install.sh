@@ -17,6 +17,10 @@ fi
 wanted+=$'\nlib/gpurace/libgpurace.so'
 found=$(cd "$prefix" && find bin lib -not -type d | LC_ALL=C sort)
 [ "$found" = "$wanted" ] || { echo "installed:"; echo "$found"; exit 1; }
+for file in man/man1/gpurace.1 man/man1/gpurace-run.1 bash-completion/completions/gpurace zsh/site-functions/_gpurace \
+    fish/vendor_completions.d/gpurace.fish cmake/gpurace/gpurace-config.cmake; do
+    [ -s "$prefix/share/$file" ] || { echo "not installed: share/$file"; exit 1; }
+done
 for file in $found; do
     if readelf -d "$prefix/$file" | grep -E 'R(UN)?PATH' | grep -v '\[\$ORIGIN\]'; then
         echo "$file looks for libraries where it was built"

@@ -5,6 +5,7 @@
 #include "engines/core/engine.h"
 #include "engines/exact/classes.h"
 #include "ptx/ptx.h"
+#include "report/read_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +52,7 @@ static const GrFrame caller = {"_Z6reducePf", "golden/sample.cu", 8, 12};
 GrSiteInfo rig_sites[RIG_SITES + 1] = {
     [1] = {.at = {"_Z6reducePf", "golden/sample.cu", 7, 17},
            .kernel = "_Z6reducePf",
+           .variable = "_ZZ6reducePfE4sums",
            .type = "f32",
            .ptx_line = 31,
            .size = 4,
@@ -68,6 +70,7 @@ GrSiteInfo rig_sites[RIG_SITES + 1] = {
            .status = GR_SITE_CHECKED},
     [3] = {.at = {"_Z6reducePf", "golden/sample.cu", 7, 17},
            .kernel = "_Z6reducePf",
+           .variable = "_ZZ6reducePfE4sums",
            .type = "f32",
            .ptx_line = 39,
            .size = 4,
@@ -84,6 +87,7 @@ GrSiteInfo rig_sites[RIG_SITES + 1] = {
            .status = GR_SITE_STRONG},
     [5] = {.at = {"plain", NULL, 0, 0},
            .kernel = "plain",
+           .argument = 2,
            .type = "b8",
            .ptx_line = 60,
            .size = 1,
@@ -231,6 +235,27 @@ void rig_pair(GrResults *r, const GrRaceInfo *info) {
     rig_append(r, GR_RECORD_RACE, &b);
 }
 
+void rig_round_trip(const GrReport *report) {
+    GrReport again;
+    StrBuf text = {0}, json = {0}, text_again = {0}, json_again = {0};
+    gr_report_text(report, &text);
+    assert_int_equal(gr_report_json(report, &json, &rig_err), GR_OK);
+    gr_report_init(&again);
+    if (gr_report_parse("it", json.data, json.len, &again, &rig_err) != GR_OK)
+        fail_msg("%s", rig_err.msg);
+    again.folder = report->folder;
+    again.max_reports = report->max_reports;
+    gr_report_text(&again, &text_again);
+    assert_int_equal(gr_report_json(&again, &json_again, &rig_err), GR_OK);
+    assert_string_equal(json_again.data, json.data);
+    assert_string_equal(text_again.data, text.data);
+    gr_str_free(&text);
+    gr_str_free(&json);
+    gr_str_free(&text_again);
+    gr_str_free(&json_again);
+    gr_report_free(&again);
+}
+
 static void compare_file(const char *name, const StrBuf *now) {
     char file[64];
     snprintf(file, sizeof file, "golden/%s", name);
@@ -246,6 +271,7 @@ static void compare_file(const char *name, const StrBuf *now) {
 void rig_compare(const GrReport *report, const char *name) {
     char file[64];
     StrBuf text = {0}, json = {0};
+    rig_round_trip(report);
     gr_report_text(report, &text);
     assert_int_equal(gr_report_json(report, &json, &rig_err), GR_OK);
     snprintf(file, sizeof file, "%s.txt", name);

@@ -45,7 +45,9 @@ void rig_racy_run(GrResults *r);
 void rig_build(GrReport *report, const char *device);
 // The same of a new report, on the CPU device.
 void rig_report(GrReport *report);
-// Compares it with golden/NAME.txt and NAME.json, or writes them: UPDATE_GOLDEN=1.
+// Its JSON, read again, is the same report, as JSON and as text.
+void rig_round_trip(const GrReport *report);
+// Does that, and compares it with golden/NAME.txt and NAME.json, or writes them: UPDATE_GOLDEN=1.
 void rig_compare(const GrReport *report, const char *name);
 
 #endif

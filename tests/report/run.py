@@ -1,25 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the report of a run says, of small programs: run.py GPURACE FOLDER SCHEMA [TEST ...]"""
+"""What the report of a run says, of small programs: run.py GPURACE FOLDER SOURCE [TEST ...]"""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-GPURACE, FOLDER, SCHEMA = sys.argv[1:4]
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from gpurace_reports import FOLDER, GPURACE, check_schema  # noqa: E402
 
-
-def check_schema(report):
-    try:
-        import jsonschema
-    except ImportError:
-        return
-    with open(SCHEMA, encoding="utf-8") as file:
-        jsonschema.validate(report, json.load(file))
+SOURCES = os.path.join(HERE, "programs")
 
 
 def run(program, *args, options=(), text=False):
@@ -229,6 +224,41 @@ class Bundled(unittest.TestCase):
 
     def test_storage_that_is_used_again_stays(self):
         self.assertEqual(run("temp_storage", "s")["verdict"], "races")
+
+
+class Memory(unittest.TestCase):
+    """What an address is part of."""
+
+    def setUp(self):
+        if not shutil.which("addr2line"):
+            self.skipTest("there is no addr2line")
+
+    def check(self, engine):
+        report = run("allocated", options=["--engine", engine])
+        races = {race["kernel"].split("(")[0]: race for race in report["races"]}
+        self.assertEqual(set(races), {"first", "second", "third"}, report["races"])
+        for kernel, size, byte in (("first", 256, 20), ("second", 400, 28)):
+            for side in races[kernel]["accesses"]:
+                memory = side["memory"]
+                self.assertEqual((memory["kind"], memory["size"], os.path.basename(memory["file"]), memory["line"], memory["function"]),
+                                 ("device", size, "allocated.cu", line_of("allocated", kernel), "main"))
+                self.assertIn(memory["offset"], (byte, byte + 4))
+        self.assertEqual({side.get("argument") for side in races["first"]["accesses"]}, {1})
+        self.assertEqual({side.get("argument") for side in races["second"]["accesses"]}, {None})  # p or q
+        self.assertEqual({side.get("variable") for side in races["third"]["accesses"]}, {"total"})
+
+    def test_exact(self):
+        self.check("exact")
+
+    def test_tracker(self):
+        """An engine that has the program's memory in one place."""
+        self.check("tracker")
+
+    def test_text(self):
+        text = run("allocated", options=["--engine", "exact"], text=True)
+        self.assertRegex(text, r"global address 0x[0-9a-f]+, through argument 1, byte 20 of 256 allocated at \S*allocated.cu:"
+                         rf"{line_of('allocated', 'first')}, launch 1\n")
+        self.assertRegex(text, r"global address 0x[0-9a-f]+, in total, launch 3\n")
 
 
 class Sources(unittest.TestCase):

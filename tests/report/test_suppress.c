@@ -105,7 +105,7 @@ static void check_rule(const char *rule, const GrRace *race, const GrFinding *mi
     assert_int_equal(read_text(rule, &s, &err), GR_OK);
     gr_report_init(&r);
     r.suppressions = &s;
-    assert_true(race ? gr_vec_push(&r.races, *race) : gr_vec_push(&r.misuses, *misuse));
+    assert_true(race ? gr_vec_push(&r.races, *race) : gr_vec_push(&r.misuses, ((GrRace){.found = *misuse})));
     gr_suppressions_apply(&r);
     if (r.races.len + r.misuses.len == hides)
         fail_msg("'%s'", rule);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/core/race_writer.h"
 
+#include "engines/core/host_pc.h"
 #include "engines/core/place.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,22 +79,11 @@ static uint64_t headline(const RaceWriter *w, const RaceSide *s) {
 
 // Where an instruction of the host's program is. `symbol` gets the text, if there is one.
 static void place_host(uint64_t pc, GrRaceSide *out, StrBuf *symbol) {
-    Dl_info info = {0};
-    struct link_map *map = NULL;
-    if (!pc || !dladdr1((const void *)(uintptr_t)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+    GrHostPc of = gr_host_pc(pc, symbol);
+    if (!of.object)
         return;
-    // The program itself has no name there.
-    static char program[4096];
-    ssize_t n = map->l_name[0] ? 0 : readlink("/proc/self/exe", program, sizeof program - 1);
-    out->object = map->l_name[0] ? map->l_name : n > 0 ? program : info.dli_fname;
-    out->at = pc - map->l_addr;
-    if (info.dli_sname)
-        gr_str_addf(symbol, "%s+0x%llx", info.dli_sname,
-                    (unsigned long long)(pc - (uintptr_t)info.dli_saddr));
-    else
-        gr_str_addf(symbol, "%s+0x%llx",
-                    strrchr(out->object, '/') ? strrchr(out->object, '/') + 1 : out->object,
-                    (unsigned long long)out->at);
+    out->object = of.object;
+    out->at = of.at;
     out->symbol = symbol->data;
 }
 

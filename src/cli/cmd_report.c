@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpurace report — reads reports that were written as JSON, makes one of them, and writes it in any format. No program is run.
+//
+// Exit status: 0 when the report was written; with --baseline --error-exitcode (66) when there are new races; 2: the command line makes no sense; 1: a report cannot be read, or not written.
+#include "cli/baseline_file.h"
+#include "cli/commands.h"
+#include "cli/write_report.h"
+#include "options/options.h"
+#include "report/read_report.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
+
+static int complain(int status, const gr_error *err) {
+    char text[sizeof err->file + sizeof err->msg + 32];
+    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
+    return status;
+}
+
+static void print_help(void) {
+    puts("usage: gpurace report [options] REPORT.json...\n\n"
+         "Reads reports that `gpurace run --format json` or `gpurace check --format json` wrote, and writes "
+         "them in another\n"
+         "format. Several become one, with the races of all: for each race the report then says which runs "
+         "saw it. The\n"
+         "order of the files does not matter, and a file that comes twice counts once. Reports that this "
+         "command wrote as\n"
+         "JSON can be merged again.\n\noptions:");
+    gr_options_help(OPT_REPORT, stdout);
+    puts("\nExit status: 0 when the report was written, whatever it says; with --baseline 66 when there are "
+         "new races.");
+}
+
+static int report(const GrOptions *o, int n, char **paths) {
+    GrReport r;
+    GrBaselineFile baseline = {.name = NULL};
+    gr_error err = {0};
+    char folder[PATH_MAX];
+    bool lost = false;
+    gr_status st = GR_OK;
+    gr_report_init(&r);
+    r.folder = getcwd(folder, sizeof folder);
+    r.max_reports = o->max_listed;
+    for (int k = 0; k < n && st == GR_OK; k++)
+        st = gr_report_add_file(&r, paths[k], &err);
+    if (st == GR_OK)
+        st = gr_baseline_open(&baseline, o->baseline, &err);
+    if (st == GR_OK)
+        st = gr_baseline_apply(&baseline, &r, &err);
+    if (st == GR_OK)
+        st = gr_write_report(&r, o, stdout, &lost, &err);
+    bool fails = o->baseline[0] && gr_report_fails(&r);
+    gr_baseline_close(&baseline);
+    gr_report_free(&r);
+    return st != GR_OK ? complain(EXIT_OURS, &err) : fails ? (int)o->error_exitcode : lost ? EXIT_OURS : 0;
+}
+
+int gr_cmd_report(int argc, char **argv) {
+    GrOptions o;
+    gr_error err = {0};
+    int rest = 0, status;
+    bool help = false;
+    if (gr_options_init(&o, &err) != GR_OK)
+        return complain(EXIT_OURS, &err);
+    if (gr_options_parse_args(&o, OPT_REPORT, argc, argv, &rest, &help, &err) != GR_OK ||
+        (!help && gr_write_report_check(&o, &err) != GR_OK)) {
+        status = complain(EXIT_USAGE, &err);
+    } else if (help) {
+        print_help();
+        status = 0;
+    } else if (rest >= argc) {
+        fputs("gpurace: no report was given: gpurace report [options] REPORT.json...\n", stderr);
+        status = EXIT_USAGE;
+    } else {
+        status = report(&o, argc - rest, argv + rest);
+    }
+    gr_options_free(&o);
+    return status;
+}
