@@ -110,7 +110,8 @@ static void test_nothing_is_left(void **state) {
     start(&p, "trap '' TERM; while :; do sleep 1000; done", 2, 0);
     start(&p, "sleep 1000", 3, 0);
     pid_t stubborn = p.children.data[0].pid, plain = p.children.data[1].pid;
-    assert_true(gr_session_memory(stubborn) > 0);
+    while (!gr_session_memory(stubborn)) // a program that has just begun may have no page yet
+        usleep(1000);
     gr_pool_close(&p);
     while (gr_session_memory(stubborn) || gr_session_memory(plain))
         usleep(1000);
