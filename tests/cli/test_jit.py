@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 GPURACE, BY_NAME, LINKED, NVRTC, NVJITLINK = sys.argv[1:6]
-WAYS = ("nvrtc", "ptx", "lto", "parts", "driver", "fatbin", "twice")
+WAYS = ("nvrtc", "ptx", "lto", "parts", "driver", "relink", "fatbin", "twice")
 STORE, LOAD = 103, 105  # lines of the kernel's source
 DEVICE = os.environ.get("DEVICE", "cpu")
 SEEDS = range(1, 2 if DEVICE == "cpu" else 6)
@@ -59,7 +59,7 @@ class JustInTime(unittest.TestCase):
                 self.judge(LINKED, way)
 
     def test_rewritten(self):
-        for way in "nvrtc", "parts", "driver":
+        for way in "nvrtc", "parts", "driver", "relink":
             with self.subTest(way=way):
                 self.judge(BY_NAME, way, "--engine", "collider")
 
