@@ -71,11 +71,12 @@ static const struct GrCame *holder(const GrMemoryNames *m, uint64_t process, uin
     return found;
 }
 
-// A function of NVIDIA's runtime, which may be part of the program.
-static bool is_runtime(const char *function) {
-    static const char *const begins[] = {"cuda", "__cuda", "_ZN6cudart"};
-    for (size_t k = 0; function && k < sizeof begins / sizeof *begins; k++)
-        if (!strncmp(function, begins[k], strlen(begins[k])))
+// A function of NVIDIA's runtime, or of its headers, which may be part of the program.
+static bool is_runtime(const char *function, Arena *arena) {
+    static const char *const begins[] = {"cuda", "__cuda", "libcudart_static"};
+    const char *name = gr_demangle(function, arena);
+    for (size_t k = 0; name && k < sizeof begins / sizeof *begins; k++)
+        if (!strncmp(name, begins[k], strlen(begins[k])))
             return true;
     return false;
 }
@@ -99,7 +100,7 @@ static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
     for (unsigned k = 0; k < GR_RANGE_CALLS && *info->calls[k].object && foreign; k++) {
         const struct GrRangeCall *c = &info->calls[k];
         GrFrame f = gr_host_own_place(c->object, c->pc, c->symbol, &m->report->arena);
-        foreign = f.line ? gr_is_toolkit_file(f.file) : is_runtime(f.function);
+        foreign = f.line ? gr_is_toolkit_file(f.file) : is_runtime(f.function, &m->report->arena);
         if (!k || !foreign)
             *place = f;
     }
