@@ -38,6 +38,7 @@ test: setup
 	$(CTEST) -LE soak
 
 soak: setup
+	@tools/setup.sh soak
 	$(CTEST)
 
 demo:
@@ -65,4 +66,4 @@ format:
 
 clean:
 	rm -rf build-dev build-asan build-asan-levels build-tsan
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 -exec rm -rf {} +; fi
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 ! -name python -exec rm -rf {} +; fi

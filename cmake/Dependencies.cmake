@@ -62,6 +62,7 @@ macro(gr_may_have_library name module package what)
     message(STATUS "Not found: ${module} (Debian package ${package}): ${what}")
   endif()
 endmacro()
+gr_may_have_library(SQLITE sqlite3 libsqlite3-dev "gpurace campaign will not work")
 gr_may_have_library(Z3 z3 libz3-dev "gpurace check will not work")
 
 # LLVM 19 has no module of pkg-config: its own program says where it is.

@@ -3,9 +3,12 @@
 #
 #   built                          installed
 #   build/gpurace                  BINDIR/gpurace
+#   build/gpurace-ptxas            BINDIR/gpurace-ptxas                       (a link to it)
 #   build/lib/libgpurace.so        LIBDIR/gpurace/libgpurace.so
 #   build/cpu-device/libcuda.so.1  LIBDIR/gpurace/cpu-device/libcuda.so.1     (and libcudart.so.N)
 #   README.md, LICENSE, docs/      DOCDIR
+#   build/share                    MANDIR/man1, and the folders of bash, zsh and fish below DATADIR
+#   integrations/                  DATADIR/gpurace, DATADIR/cmake/gpurace
 #
 # The folders are those of GNUInstallDirs (CMAKE_INSTALL_LIBDIR and so on), below CMAKE_INSTALL_PREFIX, or below the --prefix of
 # cmake --install. The command knows the way from BINDIR to LIBDIR (src/cli/CMakeLists.txt), so both may move together.
@@ -44,6 +47,8 @@ foreach(target IN LISTS GR_PRODUCT_LIBRARIES)
   install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpurace/${dir})
 endforeach()
 install(TARGETS gpurace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(PROGRAMS ${CMAKE_BINARY_DIR}/gpurace-ptxas DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES integrations/gpurace-config.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/gpurace)
 install(FILES integrations/github-matcher.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gpurace)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})

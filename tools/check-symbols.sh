@@ -6,6 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 cuda='cu[A-Z]\w*|cuda[A-Z]\w*|__cuda[A-Z]\w*|InitializeInjection'
+compilers='nvrtc[A-Z]\w*|(__)?nvJitLink[A-Z]\w*' # of libgpurace.so: src/inject/compilers.def
 ours='gr_\w*|__gr\w*'
 node='libcudart\.so\.[0-9]+'
 libc=$(grep -v '^#' tools/interposed-symbols.txt | paste -sd'|')
@@ -14,7 +15,7 @@ bad=0
 for lib in "$@"; do
     names=$(nm -D --defined-only --without-symbol-versions "$lib" | awk '{print $NF}')
     [ -n "$names" ] || { echo "$lib: exports nothing"; bad=1; }
-    strays=$(grep -vxE "$cuda|$ours|$node|$libc" <<<"$names" || true)
+    strays=$(grep -vxE "$cuda|$compilers|$ours|$node|$libc" <<<"$names" || true)
     if [ -n "$strays" ]; then
         echo "$lib: exports names that are not its own:" $strays
         bad=1

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [build|demo|test|bench] — makes sure that what gpurace needs is installed; fast and silent when it is.
+# setup.sh [build|demo|test|soak|bench] — makes sure that what gpurace needs is installed; fast and silent when it is.
 #
 #   build  what `make` needs: compilers, libraries, CUDA headers
 #   demo   that, and what compiles CUDA programs: nvcc and ptxas
 #   test   that, and what the tests need   (default)
-#   bench  that, and the engines that `make bench` compares with, if they can be installed: it does without those that cannot
+#   soak   that, and the large Python packages whose kernels the longest tests check
+#   bench  what tests need, and the engines that `make bench` compares with, if they can be installed: it does without those that cannot
 #
 # Debian packages are installed with apt-get when we are root or can use sudo, else the command to type is printed.
 # The CUDA toolkit is the machine's own if it has one (nvcc on PATH, or /usr/local/cuda); otherwise NVIDIA's own
@@ -15,16 +16,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 goal=${1:-test}
-case $goal in build | demo | test | bench) ;; *) echo "usage: tools/setup.sh [build|demo|test|bench]" >&2; exit 2 ;; esac
+case $goal in build | demo | test | soak | bench) ;; *) echo "usage: tools/setup.sh [build|demo|test|soak|bench]" >&2; exit 2 ;; esac
 
 cuda_version='13.0.*'
 cuda_dir=build/cuda
 
 build_packages=(cmake ninja-build gcc libc6-dev make pkg-config clang-19 libzstd-dev liblz4-dev libelf-dev
-                libjansson-dev libz3-dev llvm-19-dev)
+                libjansson-dev libsqlite3-dev libz3-dev llvm-19-dev)
 demo_packages=(g++)
-test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema)
+test_packages=(libcmocka-dev python3 libclang-rt-19-dev clang-format-14 binutils git python3-jsonschema python3-pytest python3-yaml)
 bench_packages=(oclgrind pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
+
+# Packages from PyPI, in an environment of their own (build/python), without what they would have of a CUDA toolkit: the machine's serves.
+python_packages=(numba==0.68.1 numba-cuda==0.30.4 llvmlite==0.50.0 numpy==2.4.6 cuda-core==1.2.2 cuda-bindings==13.0.3 cuda-pathfinder==1.9.1
+                 packaging)
+soak_python_packages=(cupy-cuda13x==14.2.0 triton==3.9.0)
 
 say() { echo "setup: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -154,6 +160,34 @@ fetch_sarif() {
     rm -rf $new
 }
 
+# has_jit DIR: whether a toolkit folder has the compilers that the packages call.
+has_jit() {
+    local lib
+    for lib in libnvrtc.so.13 libnvJitLink.so.13; do
+        [ -e "$1/lib64/$lib" ] || [ -e "$1/lib/$lib" ] || return 1
+    done
+}
+
+# fetch_python STAMP PACKAGES...: installs them into build/python, if they are not there.
+fetch_python() {
+    local py dir found= stamp=build/python/$1
+    shift
+    [ "$(cat "$stamp" 2>/dev/null)" != "$*" ] || return 0
+    while read -r dir; do
+        ! has_jit "$dir" || found=yes
+    done < <(toolkits)
+    [ -n "$found" ] || { say "the toolkit has no NVRTC: kernels of Python packages are not tested"; return 0; }
+    say "fetching $* from PyPI into build/python"
+    py=$(find_pip) || { install_debian python3-pip; py=$(find_pip) || return 0; }
+    [ -x build/python/bin/python ] || "$py" -m venv --without-pip build/python
+    if "$py" -m pip --python build/python/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps "$@" 2>&1 |
+        grep -v "Running pip as the 'root' user" >&2 || [ "${PIPESTATUS[0]}" = 0 ]; then
+        echo "$*" >"$stamp"
+    else
+        say "the packages could not be installed: their kernels are not tested"
+    fi
+}
+
 packages=("${build_packages[@]}")
 [ $goal = build ] || packages+=("${demo_packages[@]}")
 [ $goal = build ] || [ $goal = demo ] || packages+=("${test_packages[@]}")
@@ -166,3 +200,5 @@ toolkit_found || fetch_cuda
 [ $goal = build ] || [ $goal = demo ] || (fetch_sarif) || true
 # The HTML report is looked at in a browser; without one that test is skipped.
 [ $goal = build ] || [ $goal = demo ] || command -v chromium >/dev/null || (install_debian chromium) || true
+[ $goal = build ] || [ $goal = demo ] || (fetch_python packages "${python_packages[@]}") || true
+[ $goal != soak ] || (fetch_python soak-packages "${soak_python_packages[@]}" && tools/cupy-cpu-device.sh build/python/bin/python) || true

@@ -2,6 +2,7 @@
 // gpurace fatbin — what device code a file holds, and its PTX written out.
 #include "base/str.h"
 #include "cli/commands.h"
+#include "fatbin/cubin.h"
 #include "fatbin/elf.h"
 #include "fatbin/file.h"
 
@@ -19,7 +20,9 @@ static const char usage[] =
     "Lists the device code in FILE: a program, a library, an object file, an archive, or a .fatbin, .cubin "
     "or .ptx\n"
     "file. Sizes are in bytes, unpacked and as stored.\n\n"
-    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list\n";
+    "  --extract-ptx DIR   write each PTX to DIR/NAME.NUMBER.TARGET.ptx, NUMBER as in the list; what "
+    "machine\n"
+    "                      code keeps (gpurace-ptxas) to DIR/NAME.NUMBER.TARGET.keptN.ptx\n";
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -43,6 +46,8 @@ static void print_entry(size_t number, const FatbinEntry *e) {
            version, gr_fatbin_packing_name(e->packing), e->size, e->packed_size);
     if (e->flags & FATBIN_F_DEBUG)
         fputs(" debug", stdout);
+    if (gr_cubin_entry_keeps(e))
+        fputs(" keeps PTX", stdout);
     if (e->source)
         printf(" %s", e->source);
     if (e->options) {
@@ -77,7 +82,7 @@ static void print_place(const FatbinPlace *p) {
         puts(p->section);
 }
 
-// Returns how many entries are PTX.
+// Returns how many entries are PTX, or machine code that keeps some.
 static size_t list_file(const char *path, const FatbinFile *f) {
     size_t number = 0, ptx = 0;
     print_head(path, f->image);
@@ -88,7 +93,7 @@ static size_t list_file(const char *path, const FatbinFile *f) {
         print_place(&f->places[i]);
         for (size_t k = 0; k < fb->count; k++) {
             print_entry(++number, &fb->entries[k]);
-            ptx += fb->entries[k].kind == FATBIN_PTX;
+            ptx += fb->entries[k].kind == FATBIN_PTX || gr_cubin_entry_keeps(&fb->entries[k]);
         }
     }
     return ptx;
@@ -101,13 +106,17 @@ static size_t count_entries(const FatbinFile *f) {
     return n;
 }
 
-static gr_status write_ptx(const char *path, const char *dir, size_t number, const FatbinEntry *e,
-                           gr_error *err) {
+// `kept` is the number of PTX that machine code keeps, from 1; 0: the entry is PTX itself.
+static gr_status write_ptx(const char *path, const char *dir, size_t number, size_t kept,
+                           const FatbinEntry *e, gr_error *err) {
     gr_status st = GR_OK;
     char target[GR_FATBIN_TARGET_LEN], *text = NULL;
     StrBuf name = {0};
     size_t len = 0;
-    gr_str_addf(&name, "%s/%s.%zu.%s.ptx", dir, base_name(path), number, gr_fatbin_target(e, target));
+    gr_str_addf(&name, "%s/%s.%zu.%s", dir, base_name(path), number, gr_fatbin_target(e, target));
+    if (kept)
+        gr_str_addf(&name, ".kept%zu", kept);
+    gr_str_add(&name, ".ptx");
     if (name.oom) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
@@ -121,6 +130,26 @@ done:
     return st;
 }
 
+// What machine code keeps.
+static gr_status write_kept(const char *path, const char *dir, size_t number, const FatbinEntry *e,
+                            gr_error *err) {
+    gr_status st = GR_OK;
+    char *code = NULL;
+    size_t len, left, kept = 0;
+    Arena arena;
+    gr_arena_init(&arena);
+    GR_TRY(gr_fatbin_unpack(e, &code, &len, err));
+    const void *at = gr_cubin_kept(code, len, &left);
+    for (Fatbin *fb; at && (fb = gr_cubin_next_kept(&at, &left, &arena));)
+        for (size_t k = 0; k < fb->count; k++)
+            if (fb->entries[k].kind == FATBIN_PTX)
+                GR_TRY(write_ptx(path, dir, number, ++kept, &fb->entries[k], err));
+done:
+    free(code);
+    gr_arena_free(&arena);
+    return st;
+}
+
 static gr_status extract_file(const char *path, const char *dir, const FatbinFile *f, gr_error *err) {
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return gr_fail(err, GR_ERR_IO, "%s: %s", dir, strerror(errno));
@@ -130,7 +159,9 @@ static gr_status extract_file(const char *path, const char *dir, const FatbinFil
             const FatbinEntry *e = &f->places[i].fatbin->entries[k];
             number++;
             gr_error why;
-            gr_status st = e->kind == FATBIN_PTX ? write_ptx(path, dir, number, e, &why) : GR_OK;
+            gr_status st = e->kind == FATBIN_PTX     ? write_ptx(path, dir, number, 0, e, &why)
+                           : e->kind == FATBIN_CUBIN ? write_kept(path, dir, number, e, &why)
+                                                     : GR_OK;
             if (st != GR_OK)
                 return gr_fail(err, st, "%s: entry %zu: %.380s", path, number, why.msg);
         }

@@ -7,6 +7,7 @@
 #include "cli/attempt.h"
 #include "cli/baseline_file.h"
 #include "cli/commands.h"
+#include "cli/compilers.h"
 #include "cli/input.h"
 #include "cli/launch.h"
 #include "cli/launches_file.h"
@@ -570,7 +571,7 @@ int gr_cmd_run(int argc, char **argv) {
         status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
     } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
-    } else if (make_results(&r, &err) != GR_OK) {
+    } else if (gr_compilers_set_up(r.on_gpu, &err) != GR_OK || make_results(&r, &err) != GR_OK) {
         complain(status, &err);
     } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
@@ -581,6 +582,7 @@ int gr_cmd_run(int argc, char **argv) {
             status = EXIT_OURS;
     }
 done:
+    gr_compilers_clean_up();
     drop_results(&r);
     drop_empty_output(&r);
     gr_baseline_close(&r.baseline);

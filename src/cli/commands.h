@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// commands — the functions behind the rows of commands.def.
+// commands — the rows of commands.def, and the functions behind them.
 #ifndef GR_CLI_COMMANDS_H
 #define GR_CLI_COMMANDS_H
 
-#define COMMAND(name, function, summary, caps) int function(int argc, char **argv);
+#include "options/options.h"
+
+#include <stddef.h>
+
+#define COMMAND(name, function, summary, caps, options, operands) int function(int argc, char **argv);
 #include "cli/commands.def"
 #undef COMMAND
+
+typedef struct GrCommand {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+    unsigned caps, options;
+    const char *operands;
+} GrCommand;
+
+// The commands of this program, from 0; NULL: there are no more. And one by its name; NULL: there is no such command.
+const GrCommand *gr_command(size_t k);
+const GrCommand *gr_command_find(const char *name);
+// Whether a command takes the options of a row: those of a campaign are those of its runs, too, where it has none of that name.
+bool gr_command_takes(const GrCommand *c, const GrOptRow *row);
 
 #endif

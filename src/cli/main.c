@@ -9,36 +9,49 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Command {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-    unsigned caps;
-} Command;
-
-static const Command commands[] = {
-#define COMMAND(name, function, summary, caps) {#name, summary, function, caps},
+static const GrCommand commands[] = {
+#define COMMAND(name, function, summary, caps, options, operands)                                            \
+    {#name, summary, function, caps, options, operands},
 #include "cli/commands.def"
 #undef COMMAND
 };
 
 enum { EXIT_USAGE = 2, NCOMMANDS = sizeof commands / sizeof commands[0] };
 
-static bool is_here(const Command *c) { return !c->caps || gr_engines_that(c->caps)[0]; }
+static bool is_here(const GrCommand *c) { return !c->caps || gr_engines_that(c->caps)[0]; }
 
-static const Command *find_command(const char *name) {
+const GrCommand *gr_command(size_t k) {
     for (size_t i = 0; i < NCOMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0 && is_here(&commands[i]))
+        if (is_here(&commands[i]) && !k--)
             return &commands[i];
     return NULL;
+}
+
+const GrCommand *gr_command_find(const char *name) {
+    const GrCommand *c;
+    for (size_t k = 0; (c = gr_command(k)); k++)
+        if (!strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
+bool gr_command_takes(const GrCommand *c, const GrOptRow *row) {
+    const GrOptRow *own;
+    if (row->commands & c->options || c->options != OPT_CAMPAIGN || !(row->commands & OPT_RUN))
+        return row->commands & c->options;
+    for (size_t k = 0; (own = gr_options_row(k, NULL)); k++)
+        if (own->commands & OPT_CAMPAIGN && !strcmp(own->name, row->name))
+            return false;
+    return true;
 }
 
 static void print_usage(FILE *out) {
     fputs("usage: gpurace COMMAND [options]\n\n"
           "Finds data races in CUDA programs.\n\ncommands:\n",
           out);
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (is_here(&commands[i]))
-            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    const GrCommand *c;
+    for (size_t k = 0; (c = gr_command(k)); k++)
+        fprintf(out, "  %-12s %s\n", c->name, c->summary);
     fputs("\n`gpurace COMMAND --help` describes a command; `gpurace --version` prints the version.\n", out);
 }
 
@@ -52,14 +65,23 @@ int gr_cmd_help(int argc, char **argv) {
         print_usage(stdout);
         return 0;
     }
-    const Command *c = find_command(argv[1]);
+    const GrCommand *c = gr_command_find(argv[1]);
     if (!c)
         return unknown_command(argv[1]);
     char help[] = "--help";
     return c->run(2, (char *[]){argv[1], help, NULL});
 }
 
+// A link to the program whose name ends so stands in for ptxas: gpurace-ptxas, and ptxas in a folder of `gpurace nvcc`.
+static bool is_called(const char *path, const char *name) {
+    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+    size_t n = base ? strlen(base) : 0, m = strlen(name);
+    return n >= m && !strcmp(base + n - m, name);
+}
+
 int main(int argc, char **argv) {
+    if (is_called(argv[0], "ptxas"))
+        return gr_cmd_ptxas(argc, argv);
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;
@@ -72,6 +94,6 @@ int main(int argc, char **argv) {
         print_usage(stdout);
         return 0;
     }
-    const Command *c = find_command(argv[1]);
+    const GrCommand *c = gr_command_find(argv[1]);
     return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
 }

@@ -2,6 +2,7 @@
 #include "cli/program.h"
 
 #include "base/log.h"
+#include "fatbin/cubin.h"
 #include "fatbin/elf.h"
 #include "fatbin/file.h"
 
@@ -112,7 +113,7 @@ static void warn_without_ptx(const char *path, const ExeInfo *x) {
         for (size_t i = 0; i < file.count; i++)
             for (size_t k = 0; k < file.places[i].fatbin->count; k++) {
                 const FatbinEntry *e = &file.places[i].fatbin->entries[k];
-                ptx += e->kind == FATBIN_PTX;
+                ptx += e->kind == FATBIN_PTX || gr_cubin_entry_keeps(e);
                 cubins += e->kind == FATBIN_CUBIN;
                 if (e->kind == FATBIN_CUBIN)
                     gr_fatbin_target(e, target);

@@ -9,7 +9,7 @@
 
 enum { AFTER_MS = 3000, EVERY_MS = 500 };
 
-static bool is_terminal(void) {
+bool gr_progress_wanted(void) {
     const char *term = getenv("TERM");
     return isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb"));
 }
@@ -17,24 +17,33 @@ static bool is_terminal(void) {
 void gr_progress_begin(GrProgress *p, const char *results, int64_t now) {
     const char *after = getenv(GR_PROGRESS_ENV);
     *p = (GrProgress){.began = now, .due = now + (after ? strtol(after, NULL, 10) : AFTER_MS)};
-    if (is_terminal())
+    if (gr_progress_wanted())
         (void)gr_results_look(results, &p->results, NULL); // without it there is just no line
 }
 
 // No wider than the terminal: a line that wraps cannot be erased.
+void gr_progress_show(const char *text) {
+    struct winsize size = {0};
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+    int n = (int)strlen(text);
+    fprintf(stderr, "\r\033[K%.*s", n < width ? n : width - 1, text);
+    fflush(stderr);
+}
+
+void gr_progress_wipe(void) {
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
 static void draw(const GrProgress *p, int64_t now) {
     const GrResultsHeader *h = p->results.header;
     unsigned long long launches = __atomic_load_n(&h->launches, __ATOMIC_RELAXED),
                        races = __atomic_load_n(&h->races, __ATOMIC_RELAXED);
     char text[160];
-    struct winsize size = {0};
-    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
-    int n = snprintf(text, sizeof text, "gpurace: %lld s, %llu launch%s, %llu race%s so far",
-                     (long long)(now - p->began) / 1000, launches, launches == 1 ? "" : "es", races,
-                     races == 1 ? "" : "s");
-    n = n < width ? n : width - 1;
-    fprintf(stderr, "\r\033[K%.*s", n, text);
-    fflush(stderr);
+    snprintf(text, sizeof text, "gpurace: %lld s, %llu launch%s, %llu race%s so far",
+             (long long)(now - p->began) / 1000, launches, launches == 1 ? "" : "es", races,
+             races == 1 ? "" : "s");
+    gr_progress_show(text);
 }
 
 int64_t gr_progress_tick(GrProgress *p, int64_t now) {
@@ -49,10 +58,8 @@ int64_t gr_progress_tick(GrProgress *p, int64_t now) {
 }
 
 void gr_progress_end(GrProgress *p) {
-    if (p->shown) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
+    if (p->shown)
+        gr_progress_wipe();
     gr_results_detach(&p->results);
     *p = (GrProgress){0};
 }

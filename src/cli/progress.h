@@ -24,4 +24,9 @@ int64_t gr_progress_tick(GrProgress *p, int64_t now);
 // Erases it.
 void gr_progress_end(GrProgress *p);
 
+// The line itself, for others: whether there is a terminal for it; a new text in its place, no wider than the terminal; none any more.
+bool gr_progress_wanted(void);
+void gr_progress_show(const char *text);
+void gr_progress_wipe(void);
+
 #endif

@@ -190,10 +190,9 @@ gr_status gr_fatbin_wrapper(const FatbinWrapper *w, Arena *arena, const void ***
     return GR_OK;
 }
 
-// PTX text starts, after blanks and comments, with the directive .version (PTX ISA 5.1, table of module directives).
-static bool is_ptx_text(const char *s, size_t len) {
-    size_t i = 0;
 #define AT(k) ((k) < len ? s[k] : '\0')
+// The first place from `i` on that is neither blank nor comment.
+static size_t skip_blanks(const char *s, size_t len, size_t i) {
     while (AT(i)) {
         if (isspace((unsigned char)s[i])) {
             i++;
@@ -208,13 +207,50 @@ static bool is_ptx_text(const char *s, size_t len) {
             break;
         }
     }
-    static const char version[] = ".version";
-    for (size_t k = 0; k < sizeof version - 1; k++)
-        if (AT(i + k) != version[k])
-            return false;
-    return true;
-#undef AT
+    return i;
 }
+
+// The place behind `word` and the blanks that follow it. 0: there is another word.
+static size_t skip_word(const char *s, size_t len, size_t i, const char *word) {
+    for (size_t k = 0; word[k]; k++)
+        if (AT(i + k) != word[k])
+            return 0;
+    return skip_blanks(s, len, i + strlen(word));
+}
+
+static size_t read_number(const char *s, size_t len, size_t i, uint32_t *out) {
+    for (*out = 0; isdigit((unsigned char)AT(i)) && *out < 100000; i++)
+        *out = *out * 10 + (uint32_t)(s[i] - '0');
+    return i;
+}
+
+// PTX text starts, after blanks and comments, with the directive .version (PTX ISA 5.1, table of module directives).
+static bool is_ptx_text(const char *s, size_t len) {
+    return skip_word(s, len, skip_blanks(s, len, 0), ".version") != 0;
+}
+
+bool gr_fatbin_describe(const char *text, size_t len, FatbinPtx *out) {
+    const char *s = text;
+    uint32_t major, minor;
+    size_t i = skip_word(s, len, skip_blanks(s, len, 0), ".version");
+    *out = (FatbinPtx){.text = text, .len = len, .flags = FATBIN_F_64BIT | FATBIN_F_LINUX};
+    if (!i)
+        return false;
+    i = read_number(s, len, i, &major);
+    if (AT(i) != '.')
+        return false;
+    i = read_number(s, len, i + 1, &minor);
+    i = skip_word(s, len, skip_blanks(s, len, i), ".target");
+    i = i ? skip_word(s, len, i, "sm_") : 0;
+    if (!i)
+        return false;
+    i = read_number(s, len, i, &out->sm);
+    out->major = (uint16_t)major;
+    out->minor = (uint16_t)minor;
+    out->suffix = AT(i) == 'a' || AT(i) == 'f' ? s[i] : 0;
+    return true;
+}
+#undef AT
 
 ImageKind gr_image_kind(const void *image, size_t len) {
     const char *s = image;

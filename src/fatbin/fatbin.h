@@ -142,6 +142,10 @@ typedef struct FatbinPtx {
     const char *options, *source; // NULL for none
 } FatbinPtx;
 
+// What the directives .version and .target at the head of a PTX text say: fills text, len, sm, suffix, major, minor and flags of *out; no
+// options and no source. False: the text has no such head.
+bool gr_fatbin_describe(const char *text, size_t len, FatbinPtx *out);
+
 // A new container with `count` stored PTX entries, in memory that the caller frees. Driver and runtime take it for one
 // of nvcc's: point a wrapper's `data` (or an element of `extra`) at it.
 gr_status gr_fatbin_build(const FatbinPtx *ptx, size_t count, void **out, size_t *len, gr_error *err);

@@ -5,6 +5,7 @@
 // hides the C library's own from ourselves, dlvsym included; so they are found by walking the C library's symbol table.
 // Both are caller-relative (RTLD_NEXT, namespaces): what does not concern us is passed on by a jump, not by a call, so that
 // the real function sees the program's return address.
+#include "inject/compilers.h"
 #include "inject/hooks.h"
 
 #include <dlfcn.h>
@@ -104,18 +105,40 @@ void *gr_driver_library(void) {
     return l;
 }
 
+void *gr_needed_library(const void *caller, const char *prefix) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_ld)
+        return NULL;
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            strings = (const char *)d->d_un.d_ptr; // glibc has relocated it
+    for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && !strncmp(strings + d->d_un.d_val, prefix, strlen(prefix)))
+            return dlopen(strings + d->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD);
+    return NULL;
+}
+
 // ---- the interposed ones ---------------------------------------------------------------------------------
+
+static bool is_compilers(const char *name) {
+    return !strncmp(name, "nvrtc", 5) || !strncmp(name, "nvJitLink", 9) || !strncmp(name, "__nvJitLink", 11);
+}
 
 // What dlsym or dlvsym shall return, or NULL: the real one decides.
 static void *choose(void *handle, const char *name, const char *version) {
     find_libc();
     GrHook *h = name && name[0] == 'c' && name[1] == 'u' ? gr_hook_by_symbol(name) : NULL;
-    if (!h || handle == RTLD_NEXT || !gr_libc_dlsym || !gr_libc_dlvsym)
+    bool compiles = name && is_compilers(name);
+    if ((!h && !compiles) || handle == RTLD_NEXT || !gr_libc_dlsym || !gr_libc_dlvsym)
         return NULL;
     // The wrapper itself is what the global scope finds first.
     if (handle == RTLD_DEFAULT)
         return NULL;
     void *p = version ? gr_libc_dlvsym(handle, name, version) : gr_libc_dlsym(handle, name);
+    if (compiles)
+        return p ? gr_compiler_wrapper(name, p) : NULL;
     if (!p || p == (void *)h->wrapper)
         return NULL;
     gr_hook_learn(h, (GrFn)p);

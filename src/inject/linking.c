@@ -121,12 +121,13 @@ static void *link_all(const Linker *l, const LoadedModule *list, unsigned regist
     bool lines = false;
     for (const LoadedModule *m = list; m; m = m->next)
         lines |= m->has_lines;
-    CUjit_option options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_ERROR_LOG_BUFFER,
-                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_GENERATE_LINE_INFO};
-    void *values[] = {(void *)(uintptr_t)registers, log, (void *)log_size, (void *)(uintptr_t)lines};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                              CU_JIT_GENERATE_LINE_INFO, CU_JIT_MAX_REGISTERS};
+    void *values[] = {log, (void *)log_size, (void *)(uintptr_t)lines, (void *)(uintptr_t)registers};
     CUlinkState state;
     void *made, *copy = NULL;
-    CUresult rc = l->create(sizeof options / sizeof *options, options, values, &state);
+    unsigned n = sizeof options / sizeof *options - !registers; // 0: as many as each function likes
+    CUresult rc = l->create(n, options, values, &state);
     if (rc == CUDA_SUCCESS) {
         rc = add_all(l, state, list);
         if (rc == CUDA_SUCCESS)
@@ -146,7 +147,7 @@ const void *gr_modules_link(LoadedModule *list) {
     size_t size = 0;
     struct timespec begin, end;
     unsigned registers = registers_of(list);
-    if (strcmp(gr_session.options.device, "gpu") || !registers || stands_alone(list))
+    if (strcmp(gr_session.options.device, "gpu") || (!list->in_parts && (!registers || stands_alone(list))))
         return NULL;
     if (list->linked)
         return list->linked;
@@ -161,11 +162,11 @@ const void *gr_modules_link(LoadedModule *list) {
     if (entered)
         leave_context();
     if (list->linked)
-        gr_session_verbose(
-            "module %s: linked in %.2f s, with at most %u registers for each thread, %zu bytes",
-            list->pub.name,
-            (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec), registers,
-            size);
+        gr_session_verbose("module %s: linked in %.2f s, with at most %u registers for each thread (0: any "
+                           "number), %zu bytes",
+                           list->pub.name,
+                           (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec),
+                           registers, size);
     else
         gr_session_verbose("module %s is not linked, but loaded as PTX: %s", list->pub.name, log);
     return list->linked;

@@ -3,6 +3,7 @@
 #include "inject/declared.h"
 #include "inject/functions.h"
 #include "inject/guard.h"
+#include "inject/machine.h"
 #include "inject/memory.h"
 #include "inject/session.h"
 
@@ -10,6 +11,7 @@
 #include "passes/named.h"
 #include "passes/shuffle.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +302,12 @@ static void list_targets(const Fatbin *fb, char *buf, size_t size) {
     }
 }
 
+// The program or library that holds a container, which else has no name; NULL: it is in other memory.
+static const char *holder_of(const void *data) {
+    Dl_info in;
+    return dladdr(data, &in) && in.dli_fname ? base_name(in.dli_fname) : NULL;
+}
+
 // One container: its module, rewritten if it has PTX for this device. NULL: it has none at all, or memory is out. `built` NULL: the
 // module may be one that was there before.
 static LoadedModule *add_container(const void *data, size_t len, const char *name, Arena *arena,
@@ -313,9 +321,11 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     const FatbinEntry *e = NULL;
     if (st == GR_OK)
         e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
+    if (st == GR_OK && !e)
+        e = gr_machine_ptx(fb, device_cc(), arena);
     char *text = NULL, held[256];
     size_t n = 0;
-    const char *called = e && e->source ? base_name(e->source) : name;
+    const char *called = e && e->source ? base_name(e->source) : name || e ? name : holder_of(data);
     gr_status extracted = e ? gr_fatbin_ptx(e, &text, &n, &err) : GR_OK;
     LoadedModule *m = !built && text ? take_again(text, n, called) : NULL;
     FatbinPtx unused;
@@ -421,7 +431,7 @@ void gr_modules_alias(const void *image, LoadedModule *list) {
 void gr_modules_unalias(const void *image) { gr_map_remove_u64(&gr_session.images, (uintptr_t)image); }
 
 // What was prepared under another pointer, among them a wrapper that points at a container of ours.
-static LoadedModule *known_image(const void *image, ImageKind kind) {
+static LoadedModule *known_image(const void *image, size_t len, ImageKind kind) {
     const FatbinWrapper *w = image;
     const Map *images = &gr_session.images;
     LoadedModule *m = gr_map_get_u64(images, (uintptr_t)image);
@@ -429,20 +439,53 @@ static LoadedModule *known_image(const void *image, ImageKind kind) {
         m = gr_map_get_u64(images, (uintptr_t)w->data);
     if (!m && kind == IMAGE_WRAPPER && w->version >= 2 && w->extra)
         m = gr_map_get_u64(images, (uintptr_t)w->extra);
+    return m ? m : gr_machine_modules(image, len);
+}
+
+// Machine code by itself: checked where the PTX that it was made of is known.
+static LoadedModule *prepare_machine_code(const void *image, size_t len, const char *name,
+                                          const void **instead) {
+    const FatbinWrapper *w = gr_machine_wrapper(image, len);
+    void *const *units = w ? w->extra : NULL;
+    LoadedModule *m;
+    if (units && units[1]) {
+        m = prepare_wrapper(w, name, instead);
+        if (m)
+            m->in_parts = m->next != NULL;
+        return m;
+    }
+    if (units) {
+        Arena arena;
+        gr_arena_init(&arena);
+        m = add_container(units[0], GR_FATBIN_UNBOUNDED, name, &arena, NULL);
+        gr_arena_free(&arena);
+        return m;
+    }
+    m = new_module(name);
+    if (m)
+        set_unchecked(m, "it holds no PTX, only machine code (a cubin): see docs/just-in-time.md");
+    return m;
+}
+
+static LoadedModule *prepare_library(const FatbinWrapper *w, const char *name, const void **instead) {
+    const char *library = gr_library_left_alone(w);
+    LoadedModule *m = library ? new_module(library) : prepare_wrapper(w, name, instead);
+    if (library && m)
+        set_unchecked(m, "it is a library of NVIDIA's, and --libraries yes was not given");
     return m;
 }
 
 LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name, const void **instead) {
     *instead = NULL;
     ImageKind kind = gr_image_kind(image, len);
-    LoadedModule *m = known_image(image, kind);
+    LoadedModule *m = known_image(image, len, kind);
     if (m)
         return m;
     FatbinPtx built = {0};
     Arena arena;
     len = kind == IMAGE_PTX && len == GR_FATBIN_UNBOUNDED ? strlen(image) : len;
     switch (kind) {
-    case IMAGE_WRAPPER: return prepare_wrapper(image, name, instead);
+    case IMAGE_WRAPPER: return prepare_library(image, name, instead);
     case IMAGE_FATBIN:
         gr_arena_init(&arena);
         m = add_container(image, len, name, &arena, NULL);
@@ -454,17 +497,13 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
         if (!m && (m = new_module(name)))
             add_ptx(m, image, len, &built);
         break;
-    case IMAGE_CUBIN:
-        m = new_module(name);
-        if (m)
-            set_unchecked(m, "it holds no PTX, only machine code (a cubin)");
-        break;
+    case IMAGE_CUBIN: m = prepare_machine_code(image, len, name, instead); break;
     default:
         m = new_module(name);
         if (m)
             set_unchecked(m, "it is neither PTX nor a fatbinary");
     }
-    if (m && m->pub.rewritten)
+    if (m && m->pub.rewritten && !*instead)
         *instead = m->text;
     return m;
 }
@@ -485,10 +524,22 @@ LoadedModule *gr_modules_prepare_file(const char *path, const void **instead) {
     return m;
 }
 
+bool gr_modules_have_ptx(const void *wrapper) {
+    const FatbinWrapper *w = wrapper;
+    Arena arena;
+    Fatbin *fb;
+    gr_arena_init(&arena);
+    bool found = w->version < 2 &&
+                 gr_fatbin_parse(w->data, GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK &&
+                 gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC);
+    gr_arena_free(&arena);
+    return found;
+}
+
 void gr_modules_rewrite_wrapper(void *wrapper) {
     FatbinWrapper *w = wrapper;
     // One of version 2 (-rdc=true) lists containers whose own wrappers are rewritten; the list is seen when it is loaded.
-    if (w->version >= 2 || known_image(w, IMAGE_WRAPPER))
+    if (w->version >= 2 || known_image(w, GR_FATBIN_UNBOUNDED, IMAGE_WRAPPER))
         return;
     Arena arena;
     gr_arena_init(&arena);
@@ -498,7 +549,8 @@ void gr_modules_rewrite_wrapper(void *wrapper) {
     size_t len;
     // A container without PTX may be the empty one that nvcc always adds: kernels of others are named when launched.
     if (gr_fatbin_parse(w->data, GR_FATBIN_UNBOUNDED, &arena, &fb, NULL) == GR_OK &&
-        gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC)) {
+        (gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC) ||
+         gr_machine_ptx(fb, device_cc(), &arena))) {
         LoadedModule *m = add_container(w->data, GR_FATBIN_UNBOUNDED, NULL, &arena, &built);
         if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
             m->wrapped = true;
@@ -569,63 +621,4 @@ void gr_modules_unloaded(void *handle) {
         m->ready.len = 0;
     }
     keep_unloaded(list);
-}
-
-// ---- attaching -------------------------------------------------------------------------------------------
-
-static gr_status get_global(void *handle, const char *name, CUdeviceptr *addr, size_t *size) {
-    LoadedModule *m = handle;
-    CUresult rc = CUDA_ERROR_NOT_FOUND;
-    if (m->module) {
-        CUresult (*get)(CUdeviceptr *, size_t *, CUmodule, const char *) = (CUresult(*)(
-            CUdeviceptr *, size_t *, CUmodule, const char *))gr_driver_function("cuModuleGetGlobal");
-        if (get)
-            rc = get(addr, size, m->module, name);
-    } else if (m->library) {
-        CUresult (*get)(CUdeviceptr *, size_t *, CUlibrary, const char *) = (CUresult(*)(
-            CUdeviceptr *, size_t *, CUlibrary, const char *))gr_driver_function("cuLibraryGetGlobal");
-        if (get)
-            rc = get(addr, size, m->library, name);
-    }
-    return rc == CUDA_SUCCESS ? GR_OK : GR_ERR_NOT_FOUND;
-}
-
-CUcontext gr_current_context(void) {
-    static CUresult (*get)(CUcontext *); // asked before every launch; found under the session's lock
-    CUcontext ctx = NULL;
-    if (!get)
-        get = (CUresult(*)(CUcontext *))gr_driver_function("cuCtxGetCurrent");
-    return get && get(&ctx) == CUDA_SUCCESS ? ctx : NULL;
-}
-
-static bool load_into_engine(LoadedModule *m) {
-    Session *s = &gr_session;
-    gr_error err = {0};
-    unsigned aside = gr_aside_begin();
-    gr_status st = s->engine->loaded && m->pub.records ? gr_records_map(m, &err) : GR_OK;
-    if (st == GR_OK && s->engine->loaded)
-        st = s->engine->loaded(s->engine_self, &m->pub, get_global, m, &err);
-    gr_aside_end(aside);
-    if (st != GR_OK && !m->attach_failed)
-        gr_session_notef("module %s runs without its runtime: %s", m->pub.name, err.msg);
-    m->attach_failed = m->attach_failed || st != GR_OK;
-    return st == GR_OK;
-}
-
-bool gr_module_attach(LoadedModule *m) {
-    const GrEngine *e = gr_session.engine;
-    if (!m->pub.rewritten || (!e->loaded && !gr_ranges_are_told()))
-        return m->pub.rewritten;
-    CUcontext ctx = gr_current_context();
-    if (!ctx || (!m->module && !m->library))
-        return false;
-    for (size_t i = 0; i < m->ready.len; i++)
-        if (m->ready.data[i] == ctx)
-            return true;
-    if (!load_into_engine(m) || !gr_vec_push(&m->ready, ctx))
-        return false;
-    unsigned aside = gr_aside_begin(); // a capture may be open, and the driver may load what is asked for
-    gr_declared_tell(m, ctx, get_global);
-    gr_aside_end(aside);
-    return true;
 }

@@ -39,8 +39,9 @@ typedef struct LoadedModule {
     struct Declared *declared; // declared.c; NULL unless the engine wants to know
     bool has_lines;            // its PTX names lines of the source
     bool aliased;              // some image of ours or of the driver's means it
-    size_t original_len;       // of the program's PTX, of which pub.hash is
-    Map kernels;               // by name -> Kernel; of the first of those behind a handle
+    bool in_parts;       // it and those behind it were one piece of machine code: a driver takes them linked
+    size_t original_len; // of the program's PTX, of which pub.hash is
+    Map kernels;         // by name -> Kernel; of the first of those behind a handle
     struct RecordPool *pool;   // that pub.records is of
     struct LoadedModule *next; // behind the same handle
 } LoadedModule;
@@ -117,6 +118,9 @@ void gr_modules_record(LoadedModule *list);
 // Points a wrapper of the program at a rewritten container.
 void gr_modules_rewrite_wrapper(void *wrapper);
 
+// Whether that would find PTX for this device.
+bool gr_modules_have_ptx(const void *wrapper);
+
 // The driver refused `instead` with `error`: the original goes to it.
 void gr_modules_refused(LoadedModule *list, CUresult error);
 
@@ -124,6 +128,8 @@ void gr_modules_refused(LoadedModule *list, CUresult error);
 void gr_modules_loaded(LoadedModule *list, CUmodule module, CUlibrary library);
 void gr_modules_unloaded(void *handle);
 LoadedModule *gr_modules_of(const void *handle);
+
+// ---- attach.c, with the lock held --------------------------------------------------------------------------------------
 
 // Gives the engine its chance at a module in the current context, once per context. False when it is not attached.
 bool gr_module_attach(LoadedModule *m);
@@ -133,11 +139,16 @@ CUcontext gr_current_context(void);
 
 // ---- linking.c, with the lock held -------------------------------------------------------------------------------------
 
-// On a GPU, if the engine wishes it and there is more than one kernel or unit: machine code of all of these modules, for the driver to load. It
+// On a GPU, if the engine wishes it and there is more than one kernel or unit, or if they were linked before: machine code of all of these modules, for the driver to load. It
 // stays as long as the first of them. NULL: they are to be loaded as they are.
 const void *gr_modules_link(LoadedModule *list);
 // The driver refused it with `error`: it is gone.
 void gr_modules_not_linked(LoadedModule *list, CUresult error);
+
+// ---- libraries.c -------------------------------------------------------------------------------------------------------
+
+// The file name of the library of NVIDIA's that holds this image, if that is to be left alone (--libraries); NULL: it is not.
+const char *gr_library_left_alone(const void *image);
 
 // ---- wrappers.c ----------------------------------------------------------------------------------------------------
 

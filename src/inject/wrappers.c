@@ -27,6 +27,14 @@
 static void rewrite_wrapper(FatbinWrapper *w) {
     if (w->magic != GR_FATBIN_WRAPPER_MAGIC || !w->data)
         return;
+    const char *library = gr_library_left_alone(w);
+    if (library) {
+        if (gr_modules_have_ptx(w))
+            gr_session_remarkf("kernels of %s, a library of NVIDIA's, are not checked: --libraries yes "
+                               "checks those that have PTX for this GPU",
+                               library);
+        return;
+    }
     gr_session_lock();
     gr_modules_rewrite_wrapper(w);
     gr_session_unlock();
@@ -127,27 +135,11 @@ __attribute__((constructor)) static void rewrite_wrappers(void) {
 
 typedef void **(*RegisterFn)(void *);
 
-// The runtime that the library at `caller` was linked with: a process may hold several, each with registrations of its own.
-// dlsym(RTLD_NEXT) would find the first of them; none of a library that was opened with RTLD_LOCAL.
-static void *runtime_of(const void *caller) {
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_ld)
-        return NULL;
-    const char *strings = NULL;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB)
-            strings = (const char *)d->d_un.d_ptr; // glibc has relocated it
-    for (const ElfW(Dyn) *d = map->l_ld; strings && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && !strncmp(strings + d->d_un.d_val, "libcudart.so.", 13))
-            return dlopen(strings + d->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD);
-    return NULL;
-}
-
 void **__cudaRegisterFatBinary(void *wrapper);
 
 EXPORT void **__cudaRegisterFatBinary(void *wrapper) {
-    void *runtime = runtime_of(__builtin_return_address(0));
+    // A process may hold several runtimes, each with registrations of its own.
+    void *runtime = gr_needed_library(__builtin_return_address(0), "libcudart.so.");
     RegisterFn real = (RegisterFn)gr_real_dlsym(runtime ? runtime : RTLD_NEXT, "__cudaRegisterFatBinary");
     if (wanted() && wrapper && gr_session_enter()) {
         rewrite_wrapper(wrapper);

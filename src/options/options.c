@@ -271,6 +271,8 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
         size_t n = strcspn(name, "=");
         At at = find_row(name, n, command);
+        if (!at.row && command == OPT_CAMPAIGN) // its own come first: --jobs is how many runs go on at a time
+            at = find_row(name, n, OPT_RUN);
         const OptRow *r = at.row;
         if (!r)
             return gr_fail(err, GR_ERR_ARGUMENT, "unknown option '%s'", word);
@@ -328,7 +330,7 @@ void gr_options_to_text(const GrOptions *o, StrBuf *out) {
     At a;
     for (size_t i = 0; (a = row_at(i)).row; i++) {
         const char *v = value_text(o, a, buf);
-        if (!strcmp(v, a.row->deflt))
+        if (!strcmp(v, a.row->deflt) || a.row->commands == OPT_CAMPAIGN)
             continue;
         gr_str_addf(out, "%s%s=", out->len ? " " : "", a.row->name);
         gr_shell_quote(v, out);

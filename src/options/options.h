@@ -24,6 +24,7 @@ enum {
     OPT_CHECK = 8,
     OPT_REPORT = 16,
     OPT_DIFF = 32,
+    OPT_CAMPAIGN = 64,
     OPT_REPRODUCE = 1024
 };
 
@@ -129,14 +130,14 @@ void gr_options_free(GrOptions *o);
 // one is an error.
 gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
 
-// Reads the options of `command` (OPT_RUN, …) from argv[1] on: `--name value`, `--name=value`, `-o value` for
+// Reads the options of `command` (OPT_RUN, …; OPT_CAMPAIGN takes those of OPT_RUN, too) from argv[1] on: `--name value`, `--name=value`, `-o value` for
 // --output. Stops after `--`, or at the first word that is no option: its index is *rest. `--help` sets
 // *help and stops.
 gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
                                 gr_error *err);
 
 // Appends every option that is not at its default as `key='value'`, so that gr_options_parse_text reads it
-// back.
+// back; those of a campaign, which are nothing to its runs, are left out.
 void gr_options_to_text(const GrOptions *o, StrBuf *out);
 
 // Appends ` --name value` for the options that repeat a run of `command`: the engine, device and seed always, others when

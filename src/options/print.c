@@ -54,8 +54,8 @@ static const char *const where[] = {
 };
 
 static void add_row(const GrOptTable *t, const GrOptRow *r, unsigned in, StrBuf *out) {
-    static const char *const commands[] = {"run",   "ptx",    "coverage",
-                                           "check", "report", "diff"}; // OPT_RUN and so on
+    static const char *const commands[] = {"run",    "ptx",  "coverage", "check",
+                                           "report", "diff", "campaign"}; // OPT_RUN and so on
     uint64_t lowest, highest;
     gr_str_addf(out, "| `--%s` | ", r->name);
     for (const char *p = r->arg; *p; p++)
@@ -82,7 +82,9 @@ void gr_options_markdown(unsigned commands, StrBuf *out) {
                "`GPURACE_OPTIONS=\"name=value name='two words'\"`;\nthe command line wins.\n\n"
                "The report of a run names the options that were given and had no effect, because what the "
                "column *applies to* says did not hold.\n"
-               "Which engine is what: docs/engines.md.\n\n"
+               "Which engine is what: docs/engines.md. `gpurace campaign` takes the options of `run`, too, "
+               "and hands them to "
+               "each of its runs.\n\n"
                "| option | value | default | commands | applies to | meaning |\n|---|---|---|---|---|---|\n");
     const GrOptTable *t;
     const GrOptRow *r;

@@ -153,6 +153,7 @@ static gr_status parse_definition(Parser *p, PtxFunc *f) {
     gr_status st = GR_OK;
     p->f = f;
     p->loc = NULL;
+    p->lex.assembly = false;
     p->first = p->last = NULL;
     p->ops.len = 0;
     GR_TRY(gr_parse_scope_open(p));

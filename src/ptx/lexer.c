@@ -52,6 +52,15 @@ static void read_tag(Lexer *l, const char *b, const char *e) {
     l->tag = (PtxTag){.inserted = true, .site = (uint32_t)site};
 }
 
+static void read_comment(Lexer *l, const char *s) {
+    static const char begin[] = "begin inline asm", end[] = "end inline asm";
+    s += strspn(s, " \t");
+    if (!strncmp(s, begin, sizeof begin - 1))
+        l->assembly = true;
+    else if (!strncmp(s, end, sizeof end - 1))
+        l->assembly = false;
+}
+
 void gr_lex_skip_slow(Lexer *l) {
     for (;;) {
         char c = *l->p;
@@ -62,6 +71,7 @@ void gr_lex_skip_slow(Lexer *l) {
             l->p++;
         } else if (c == '/' && l->p[1] == '/') {
             const char *nl = memchr(l->p, '\n', (size_t)(l->end - l->p));
+            read_comment(l, l->p + 2);
             l->p = nl ? nl : l->end;
         } else if (c == '/' && l->p[1] == '*') {
             const char *close = strstr(l->p + 2, "*/");

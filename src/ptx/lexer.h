@@ -19,7 +19,8 @@ typedef struct Lexer {
     const char *p, *end; // *end == 0
     const char *line_start;
     uint32_t line;
-    PtxTag tag; // the last tag comment skipped since it was cleared
+    PtxTag tag;    // the last tag comment skipped since it was cleared
+    bool assembly; // between the comments "begin inline asm" and "end inline asm" of a compiler
     const char *name;
     gr_error *err;
 } Lexer;

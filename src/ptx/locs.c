@@ -131,6 +131,21 @@ static gr_status inline_at(Parser *p, LocNode *want, const LocNode *outer) {
     return GR_OK;
 }
 
+// Of inline assembly of several lines LLVM counts on from the line of the source: the second line of the text is said to be at the source's
+// next line, where something else is. All of the text is where it begins. True: the line was another.
+static bool straighten(Parser *p, PtxLoc *loc) {
+    const PtxLoc *first = &p->assembly;
+    if (!p->lex.assembly)
+        p->assembly.line = 0;
+    else if (!first->line)
+        p->assembly = *loc;
+    else if (loc->file == first->file && loc->col == first->col && loc->line > first->line) {
+        loc->line = first->line;
+        return true;
+    }
+    return false;
+}
+
 gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     Lexer *l = &p->lex;
     const char *b = l->p - 4; // ".loc"
@@ -139,7 +154,7 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     if (!s)
         return gr_parse_nomem(p);
     gr_status st = parse_position(p, &want.loc);
-    const char *e = l->p;
+    const char *e = l->p, *rest = e;
     while (st == GR_OK && gr_lex_accept_near(l, ',')) {
         lex_skip(l);
         Slice word = lex_word(l);
@@ -158,7 +173,9 @@ gr_status gr_parse_loc(Parser *p, PtxTag tag) {
     }
     if (st != GR_OK)
         return st;
-    s->text = gr_arena_strndup(p->arena, b, (size_t)(e - b));
+    s->text = straighten(p, &want.loc) ? gr_arena_printf(p->arena, ".loc\t%u %u %u%.*s", want.loc.file,
+                                                         want.loc.line, want.loc.col, (int)(e - rest), rest)
+                                       : gr_arena_strndup(p->arena, b, (size_t)(e - b));
     const LocNode *node = intern_loc(p, &want, false);
     if (!s->text || !node)
         return gr_parse_nomem(p);

@@ -48,6 +48,7 @@ typedef struct Parser {
     struct LocTable *locs;
     PtxFunc *f;        // the function being read
     const PtxLoc *loc; // the .loc in effect
+    PtxLoc assembly;   // the first .loc of the inline assembly being read; line 0: there was none yet
     bool labels_open;  // some label needs resolving when the function ends
     RegRange *ranges;
     VEC(PtxOperand) ops;   // stack of operands being read

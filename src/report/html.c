@@ -52,7 +52,10 @@ static void add_page(const GrReport *r, const char *json, StrBuf *out) {
         "</style>\n</head>\n<body>\n<main><noscript>This page needs JavaScript. The same report as text: "
         "gpurace report FILE.json</noscript></main>\n<script type=\"application/json\" id=\"report\">");
     add_script(json, out);
-    gr_str_add(out, "</script>\n<script>\n");
+    gr_str_add(out, "</script>\n");
+    if (r->drawing)
+        gr_str_addf(out, "<template id=\"drawing\">%s</template>\n", r->drawing);
+    gr_str_add(out, "<script>\n");
     gr_str_add(out, gr_page_js);
     gr_str_add(out, "</script>\n</body>\n</html>\n");
 }

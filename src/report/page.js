@@ -147,13 +147,13 @@ function coverage() {
 }
 
 function index() {
-  const b = report.baseline, hidden = report.races_not_listed;
+  const b = report.baseline, hidden = report.races_not_listed, drawing = document.getElementById("drawing");
   return el("section", { id: "index" },
     b ? el("p", {}, `Beside ${b.file}: ${b.new} new, ${b.known} known, ${b.gone} gone.`) : null,
     list(report.verdict === "races" ? "Besides" : "Because", report.reasons),
     races.length ? [filters(), indexTable()] : el("p", {}, "No races are listed."),
     hidden ? el("p", {}, plural(hidden, "more race is", "more races are") + " not listed (--max-reports 0 lists all).") : null,
-    report.runs ? runsTable() : [], coverage());
+    drawing ? el("figure", { id: "growth" }, drawing.content.cloneNode(true)) : null, report.runs ? runsTable() : [], coverage());
 }
 
 // ---- A race ----------------------------------------------------------------------------------------------------------

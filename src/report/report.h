@@ -128,10 +128,11 @@ typedef struct GrReport {
     uint64_t aimed_at; // accesses at which the schedule made threads wait for others
     const char *aim;   // what the schedule was told to bring together (aim/aim.h); NULL: nothing
     uint64_t seed;
-    uint64_t max_reports;                // list at most so many races; 0: all
-    uint64_t replays;                    // that looked for other sides
-    bool poisoned;                       // --poison-writes: before each value its complement was stored
-    const char *tool;                    // that found all this, and its version
+    uint64_t max_reports; // list at most so many races; 0: all
+    uint64_t replays;     // that looked for other sides
+    bool poisoned;        // --poison-writes: before each value its complement was stored
+    const char *drawing;  // SVG without scripts, which a page of HTML shows below its races; NULL: none
+    const char *tool;     // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none
     struct GrSuppressions *bundled;      // those that come with gpurace; NULL: they are not wanted
     bool owns_rules;                     // gr_report_free frees both

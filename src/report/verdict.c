@@ -48,14 +48,54 @@ static void judge_use(Judge *j) {
         add_reason(j, "no kernel was launched");
 }
 
+static bool is_unchecked(const GrKernelCoverage *k) { return k->launches && k->unchecked && !k->excluded; }
+
+static bool same_cause(const GrKernelCoverage *a, const GrKernelCoverage *b) {
+    return !strcmp(a->unchecked, b->unchecked) &&
+           (a->module && b->module ? !strcmp(a->module, b->module) : a->module == b->module);
+}
+
+// A library may bring hundreds of kernels that are not checked, for one cause: it is named once, with some of them. Told with the first of them,
+// number `first`.
+static void tell_of_unchecked(Judge *j, size_t first) {
+    enum { EACH = 4, SOME = 3 };
+    GrReport *r = j->report;
+    const GrKernelCoverage *k = &r->kernels.data[first];
+    size_t n = 0;
+    for (size_t i = 0; i < first; i++)
+        if (is_unchecked(&r->kernels.data[i]) && same_cause(k, &r->kernels.data[i]))
+            return;
+    for (size_t i = first; i < r->kernels.len; i++)
+        n += is_unchecked(&r->kernels.data[i]) && same_cause(k, &r->kernels.data[i]);
+    StrBuf names = {0};
+    size_t told = 0;
+    for (size_t i = first; i < r->kernels.len && told < (n > EACH ? SOME : n); i++) {
+        const GrKernelCoverage *o = &r->kernels.data[i];
+        if (!is_unchecked(o) || !same_cause(k, o))
+            continue;
+        const char *name = gr_short_name(o->name, &r->arena);
+        if (n > EACH)
+            gr_str_addf(&names, "%s%s", told ? ", " : "", name);
+        else
+            add_reasonf(j, "kernel %s was not checked: %s", name, k->unchecked);
+        told++;
+    }
+    bool named = k->module && *k->module;
+    if (n > EACH && !names.oom)
+        add_reasonf(j, "%zu kernels%s%s were not checked: %s. They are %s and %zu others", n,
+                    named ? " of " : "", named ? k->module : "", k->unchecked, names.data, n - told);
+    j->nomem |= names.oom;
+    gr_str_free(&names);
+}
+
 static void judge_kernels(Judge *j) {
     GrReport *r = j->report;
     size_t excluded = 0;
     for (size_t i = 0; i < r->kernels.len; i++) {
         const GrKernelCoverage *k = &r->kernels.data[i];
         excluded += k->launches && k->excluded;
-        if (k->launches && k->unchecked && !k->excluded)
-            add_reasonf(j, "kernel %s was not checked: %s", gr_short_name(k->name, &r->arena), k->unchecked);
+        if (is_unchecked(k))
+            tell_of_unchecked(j, i);
     }
     if (excluded && !r->launches_checked)
         add_reason(j, "the options exclude every kernel that was launched: nothing was checked");

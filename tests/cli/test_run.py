@@ -5,6 +5,7 @@ what is said about programs that cannot be run, and exit statuses. Usage: test_r
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -216,9 +217,38 @@ class Modules(unittest.TestCase):
     def test_machine_code(self):
         run = self.load(b"\x7fELF" + bytes(14) + b"\xbe\0" + bytes(44))  # e_machine: EM_CUDA
         self.assertEqual(run.verdict, "inconclusive")
-        self.assertIn("kernel quiet was not checked: it holds no PTX, only machine code (a cubin)", run.reasons())
+        self.assertIn("kernel quiet was not checked: it holds no PTX, only machine code (a cubin): see docs/just-in-time.md", run.reasons())
         self.assertIn("module original", run.log)
         self.assertEqual(run.report["coverage"]["modules"], {"checked": 0, "unchecked": 1})
+
+    def kept(self, *texts):
+        """A cubin as gpurace-ptxas and nvlink leave it, which keeps these texts."""
+        with tempfile.TemporaryDirectory() as folder:
+            containers = b""
+            for text in texts:
+                text_file, container = os.path.join(folder, "text"), os.path.join(folder, "container")
+                with open(text_file, "w", encoding="utf-8") as file:
+                    file.write(text)
+                subprocess.run([MAKE_FATBIN, text_file, container, "80", ""], check=True)
+                with open(container, "rb") as file:
+                    containers += file.read()
+        names = b"\0.shstrtab\0.gpurace.ptx\0".ljust(32, b"\0")
+        sections = [(0, 0, 0, 0), (1, 3, 64, len(names)), (11, 1, 64 + len(names), len(containers))]
+        header = struct.pack("<4sBBB9xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 2, 190, 1, 0, 0, 64 + len(names) + len(containers), 0, 64, 0, 0, 64,
+                             len(sections), 1)
+        return header + names + containers + b"".join(struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 8, 0)
+                                                      for name, kind, at, size in sections)
+
+    def test_machine_code_that_keeps_its_ptx(self):
+        ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry %s()\n{\nret;\n}\n"
+        run = self.load(self.kept(ptx % "quiet"))
+        self.assertEqual((run.verdict, run.report["coverage"]["modules"]), ("clean", {"checked": 1, "unchecked": 0}), run.stderr)
+        self.assertIn("module rewritten", run.log)
+        # Several units: the driver links them, rewritten. (What this driver links has one control variable.)
+        run = self.load(self.kept(ptx % "quiet", ptx % "other"))
+        self.assertEqual(run.report["coverage"]["modules"], {"checked": 2, "unchecked": 0}, run.stderr)
+        lines = [line for line in run.log.splitlines() if line.startswith(("link", "input", "load "))]
+        self.assertEqual(lines, ["link registers 0", "input 1 options 0 registers 0", "input 1 options 0 registers 0", "load // linked"])
 
     def test_no_ptx_at_all(self):
         run = self.load("this is no code")

@@ -136,6 +136,15 @@ static void test_nonsense_is_named(void **state) {
     gr_options_free(&o);
 }
 
+// A key of the environment means the row of `run` where there is one.
+static bool is_meant_by_key(const GrOptRow *row) {
+    const GrOptRow *r;
+    for (size_t k = 0; !(row->commands & OPT_RUN) && (r = gr_options_row(k, NULL)); k++)
+        if (r->commands & OPT_RUN && !strcmp(r->name, row->name))
+            return false;
+    return true;
+}
+
 static bool takes(const GrOptRow *r, const char *value) {
     GrOptions o = defaults();
     StrBuf word = {0};
@@ -148,8 +157,8 @@ static bool takes(const GrOptRow *r, const char *value) {
     gr_status args = gr_options_parse_args(&o, r->commands, 3, argv, &rest, &help, &err);
     word.len = 0;
     gr_str_addf(&word, "%s='%s'", r->name, value);
-    gr_status text = gr_options_parse_text(&o, word.data, &err); // the environment takes the same
-    assert_int_equal(args, text);
+    if (is_meant_by_key(r)) // the environment takes the same
+        assert_int_equal(args, gr_options_parse_text(&o, word.data, &err));
     if (args != GR_OK) {
         assert_int_equal(args, GR_ERR_ARGUMENT);
         assert_non_null(strstr(err.msg, r->name)); // the message names the option and the value
@@ -320,7 +329,8 @@ static void test_page_is_up_to_date(void **state) {
     (void)state;
     StrBuf now = {0};
     unsigned check = gr_engines_that(CAP_STATIC)[0] ? OPT_CHECK : 0;
-    gr_options_markdown(OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_DIFF | check, &now);
+    gr_options_markdown(OPT_RUN | OPT_PTX | OPT_COVERAGE | OPT_REPORT | OPT_DIFF | OPT_CAMPAIGN | check,
+                        &now);
     if (getenv("UPDATE_DOCS"))
         assert_int_equal(gr_file_write(OPTIONS_MD, now.data, now.len, &err), GR_OK);
     char *page;

@@ -315,6 +315,28 @@ static void test_locs(void **state) {
     gr_ptx_free(m);
 }
 
+// What LLVM says of inline assembly of several lines, as Triton writes its accesses.
+static void test_locs_of_assembly(void **state) {
+    (void)state;
+    PtxModule *m = parse(
+        HEADER
+        ".entry k()\n{ .reg .b32 %r<2>;\n.loc 1 20 28\n// begin inline asm\n.loc 1 20 28\n mov.b32 %r1, 0;\n"
+        ".loc 1 21 28\n mov.b32 %r1, 1;\n.loc 1 22 28\n mov.b32 %r1, 2;\n.loc 2 23 28\n mov.b32 %r1, 3;\n"
+        "// end inline asm\n.loc 1 21 28\n mov.b32 %r1, 4;\n// begin inline asm\n mov.b32 %r1, 5;\n"
+        "// end inline asm\n.loc 1 22 28\n ret;\n}\n.entry j()\n{ .reg .b32 %r<2>;\n// begin inline "
+        "asm\n.loc 1 5 1\n"
+        " mov.b32 %r1, 0;\n}\n.entry i()\n{\n.loc 1 7 1\n ret;\n}\n.file 1 \"a.py\"\n.file 2 \"b.h\"\n");
+    static const uint32_t lines[] = {20, 20, 20, 23, 21, 21, 22};
+    for (unsigned k = 0; k < sizeof lines / sizeof *lines; k++)
+        assert_int_equal(nth_instr(m->funcs[0], k)->loc->line, lines[k]);
+    assert_int_equal(nth_instr(m->funcs[2], 0)->loc->line, 7);
+    char *text = print(m, 0); // without the comments it says the same
+    assert_contains(text, ".loc\t1 20 28\n");
+    assert_null(strstr(text, "1 21 28\n\tmov.b32 %r1, 1;"));
+    free(text);
+    gr_ptx_free(m);
+}
+
 static void test_tags(void **state) {
     (void)state;
     PtxModule *m =
@@ -574,6 +596,7 @@ int main(void) {
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_locs),
+        cmocka_unit_test(test_locs_of_assembly),
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_spacing_and_unknowns),
         cmocka_unit_test(test_sites),

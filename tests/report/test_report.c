@@ -519,6 +519,30 @@ static bool report_once(void *user, bool must) {
     return in_json == GR_OK;
 }
 
+// Kernels of one library that are not checked for one cause: the library is named once. Few kernels are named each.
+static void test_unchecked_library(void **state) {
+    (void)state;
+    GrResults r;
+    GrReport report;
+    rig_attach(&r);
+    rig_module(&r, 1, "libmany.so", "only machine code");
+    rig_module(&r, 2, "libfew.so", "only machine code");
+    for (uint64_t k = 0; k < 7; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "kernel%llu", (unsigned long long)k);
+        rig_kernel(&r, k, k < 5 ? 1 : 2, name, (GrKernelCounts){.launches = 1});
+    }
+    rig_end(&r, 0);
+    rig_report(&report);
+    assert_int_equal(report.verdict, GR_VERDICT_INCONCLUSIVE);
+    assert_int_equal(report.reasons.len, 3);
+    assert_string_equal(report.reasons.data[0].text, "5 kernels of libmany.so were not checked: only machine "
+                                                     "code. They are kernel0, kernel1, kernel2 and 2 others");
+    assert_string_equal(report.reasons.data[1].text, "kernel kernel5 was not checked: only machine code");
+    assert_string_equal(report.reasons.data[2].text, "kernel kernel6 was not checked: only machine code");
+    gr_report_free(&report);
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     GrResults r;
@@ -548,6 +572,7 @@ int main(void) {
         TEST(test_processes_merge),
         TEST(test_cut_short_by_a_fault),
         TEST(test_stated_pairs),
+        TEST(test_unchecked_library),
         TEST(test_no_memory),
         cmocka_unit_test(test_hostile_payloads),
         cmocka_unit_test(test_values),

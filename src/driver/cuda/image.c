@@ -2,13 +2,14 @@
 // image — from what a program hands to the driver to parsed PTX.
 //
 // An image is PTX text, a fatbin (the PTX for the latest architecture that fits is taken), or a wrapper of fatbins. The fatbins
-// of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run here: where there
-// is nothing else, there is no binary for this GPU.
+// of a version 2 wrapper (nvcc -rdc=true) are the translation units of one module. Machine code cannot be run here, but it may keep the
+// PTX that it was made of (gpurace-ptxas). Where there is nothing else, there is no binary for this GPU.
 #include "driver/cuda/driver.h"
 #include "driver/cuda/module.h"
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "fatbin/cubin.h"
 #include "fatbin/fatbin.h"
 
 #include <stdio.h>
@@ -76,6 +77,34 @@ static gr_status add_entry(const FatbinEntry *e, PtxTexts *out, gr_error *err) {
     return st == GR_OK ? add_text(out, text) : st;
 }
 
+// The PTX that machine code keeps: a unit for each of its containers. Adds nothing where it keeps none, or the PTX does not fit.
+static gr_status add_kept(const void *code, size_t len, Arena *arena, PtxTexts *out, gr_error *err) {
+    size_t left;
+    const void *at = gr_cubin_kept(code, gr_cubin_size(code, len), &left);
+    gr_status st = GR_OK;
+    for (Fatbin *fb; at && st == GR_OK && (fb = gr_cubin_next_kept(&at, &left, arena));) {
+        const FatbinEntry *e = gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_SPECIFIC);
+        st = e ? add_entry(e, out, err) : GR_OK;
+    }
+    return st;
+}
+
+static gr_status add_kept_of(const Fatbin *fb, Arena *arena, PtxTexts *out, gr_error *err) {
+    gr_status st = GR_OK;
+    size_t before = out->len;
+    for (size_t i = 0; i < fb->count && st == GR_OK && out->len == before; i++) {
+        const FatbinEntry *e = &fb->entries[i];
+        char *code;
+        size_t len;
+        if (e->kind != FATBIN_CUBIN || e->sm > DEVICE_CC || e->sm / 10 != DEVICE_CC / 10 ||
+            gr_fatbin_unpack(e, &code, &len, NULL) != GR_OK)
+            continue;
+        st = add_kept(code, len, arena, out, err);
+        free(code);
+    }
+    return st;
+}
+
 // Adds nothing where the container has no PTX that fits.
 static gr_status add_container(const void *data, size_t size, Arena *arena, PtxTexts *out, gr_error *err) {
     Fatbin *fb;
@@ -92,15 +121,20 @@ static gr_status add_container(const void *data, size_t size, Arena *arena, PtxT
         }
     }
     const FatbinEntry *best = linked ? NULL : gr_fatbin_best_ptx(fb, DEVICE_CC, FATBIN_PREFER_PLAIN);
-    return best ? add_entry(best, out, err) : GR_OK;
+    if (best)
+        return add_entry(best, out, err);
+    return linked ? GR_OK : add_kept_of(fb, arena, out, err);
 }
 
 static gr_status add_wrapper(const FatbinWrapper *w, Arena *arena, PtxTexts *out, gr_error *err) {
     const void **containers;
     size_t n;
     gr_status st = gr_fatbin_wrapper(w, arena, &containers, &n, err);
+    // Of several the last one is what the device linker made of the others.
+    size_t before = out->len;
     for (size_t i = 0; i < n && st == GR_OK; i++)
-        st = add_container(containers[i], GR_FATBIN_UNBOUNDED, arena, out, err);
+        if (n == 1 || i < n - 1 || out->len == before)
+            st = add_container(containers[i], GR_FATBIN_UNBOUNDED, arena, out, err);
     return st;
 }
 
@@ -113,7 +147,6 @@ CUresult gr_image_texts(const void *data, size_t size, JitLog *log, PtxTexts *ou
     Arena arena;
     gr_error err = {0};
     gr_status st = GR_OK;
-    bool none = false;
     size_t before = out->len;
     gr_arena_init(&arena);
     switch (gr_image_kind(data, size)) {
@@ -125,14 +158,14 @@ CUresult gr_image_texts(const void *data, size_t size, JitLog *log, PtxTexts *ou
     }
     case IMAGE_WRAPPER: st = add_wrapper(data, &arena, out, &err); break;
     case IMAGE_FATBIN: st = add_container(data, size, &arena, out, &err); break;
-    case IMAGE_CUBIN: none = true; break;
+    case IMAGE_CUBIN: st = add_kept(data, size, &arena, out, &err); break;
     case IMAGE_ELF:
     case IMAGE_UNKNOWN: st = gr_fail(&err, GR_ERR_FORMAT, "neither PTX nor a fatbin"); break;
     }
     gr_arena_free(&arena);
     if (st != GR_OK)
         return failed(log, st, &err);
-    if (none || out->len == before) {
+    if (out->len == before) {
         gr_fail(&err, GR_ERR_NOT_FOUND,
                 "no PTX for a device of compute capability 9.0: compile with -gencode "
                 "arch=compute_90,code=compute_90");

@@ -273,6 +273,15 @@ CUresult cuDriverGetVersion(int *version) {
     return CUDA_SUCCESS;
 }
 
+// NVIDIA's compilers have its runtime inside, and do their work without it.
+static bool is_compiler(const char *name) {
+    static const char *const compilers[] = {"libnvrtc.so", "libnvJitLink.so", "libnvvm.so"};
+    for (size_t k = 0; k < sizeof compilers / sizeof *compilers; k++)
+        if (!strncmp(name, compilers[k], strlen(compilers[k])))
+            return true;
+    return false;
+}
+
 // A library or a program that asks for these tables has NVIDIA's runtime inside, as cuBLAS has. All that it does with CUDA fails, and
 // its user sees a status that says nothing.
 static void tell_of_runtime(const void *caller) {
@@ -281,6 +290,8 @@ static void tell_of_runtime(const void *caller) {
     if (!dladdr(caller, &in) || !in.dli_fname)
         return;
     const char *slash = strrchr(in.dli_fname, '/');
+    if (is_compiler(slash ? slash + 1 : in.dli_fname))
+        return;
     snprintf(text, sizeof text,
              "%s uses its own CUDA runtime, which does not work over the CPU device: its calls fail",
              slash ? slash + 1 : in.dli_fname);

@@ -21,6 +21,7 @@ typedef struct Privatizer {
     GrSession *session;
     GrSelection selection;
     Probe probe;
+    bool by_warps; // --units
 } Privatizer;
 
 static void mark(void *user, const PtxModule *m, bool *marked) {
@@ -50,6 +51,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     t->probe.what_for = !strcmp(words->privatize, "race-free")       ? PROBE_RACE_FREE
                         : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC
                                                                      : PROBE_DETECT;
+    t->by_warps = !strcmp(words->units, "warps") && t->probe.what_for == PROBE_DETECT;
     if (s && t->probe.what_for)
         s->note(s, "engine privatizer", "nothing was checked, because of --privatize");
     pthread_mutex_init(&t->probe.lock, NULL);
@@ -112,7 +114,7 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .why = {why_of(m, &kernels[k].blocks), why_of(m, &kernels[k].warps)},
                              .has_shared = kernels[k].has_shared,
                              .writes_global = kernels[k].writes_global,
-                             .syncs_warps = kernels[k].syncs_warps,
+                             .by_warps = kernels[k].by_warps,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results};
         ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
@@ -127,6 +129,7 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
     char suffix[24];
     PrivatizerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
                            .runtime = gr_privatizer_runtime_ptx,
+                           .by_warps = t->by_warps,
                            .mark = mark,
                            .wanted = wanted,
                            .user = t};

@@ -306,7 +306,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
     const GrLaunch *l = passes->launch;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS, done = false;
-        uint32_t threads = warps && !k->syncs_warps ? 1 : 32;
+        uint32_t threads = warps && !k->by_warps ? 1 : 32;
         Layout layout;
         if (k->why[warps]) {
             if (!k->told[warps])
@@ -336,7 +336,7 @@ static const char *const made[] = {"", "race-free", "deterministic"};
 // The launch on private copies, once. False: it has to run as it is.
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
-    uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->syncs_warps ? 1 : 32;
+    uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
     const char *why = k->why[1] ? k->why[1]
                       : k->results
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "

@@ -133,7 +133,7 @@ static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f
         done = rc == CUDA_SUCCESS && put_pairs(p, f, ask.offset, reader, &log, area, n);
         *placed |= done;
         again = reader ? NULL : found_again(&log, f); // a reader is one of that byte
-        if (!again || again->offset == ask.offset) // another run would tell nothing else
+        if (!again || again->offset == ask.offset)    // another run would tell nothing else
             break;
         ask.block = again->block;
         ask.sequence = again->sequence;

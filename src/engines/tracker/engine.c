@@ -10,9 +10,9 @@
 #include "engines/tracker/launches.h"
 #include "engines/tracker/memory.h"
 #include "engines/tracker/options.h"
-#include "passes/registers.h"
 #include "engines/tracker/pass/tracker_pass.h"
 #include "options/options.h"
+#include "passes/registers.h"
 
 #include <stddef.h>
 #include <stdio.h>

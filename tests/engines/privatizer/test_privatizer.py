@@ -74,6 +74,14 @@ class Privatizer(unittest.TestCase):
             self.assertEqual(races("--copies", str(copies)), every, copies)
         self.assertEqual(run(FOLDER / "regions", "--copies", "2")[1]["verdict"], "clean")
 
+    def test_warps_as_units(self):
+        """Between warps the same races are found; those of lanes only in one store."""
+        lines = lambda *words, **more: {a["line"] for r in run(*words, "--units", "warps", **more)[1]["races"] for a in r["accesses"]}
+        self.assertEqual(lines(EXAMPLES / "reduction_race"), {17})
+        self.assertEqual(lines(FOLDER / "late", words=["40", "1"]), {13})
+        self.assertEqual(run(FOLDER / "regions", "--units", "warps")[1]["verdict"], "clean")
+        self.assertEqual(run(FOLDER / "results", "--units", "warps")[1]["verdict"], "clean")
+
     def test_rounds_are_those_of_the_paper(self):
         """Table I: 960 units with M copies take ceil(log_M 960) rounds, which find any pair; memory grows as M and two more."""
         bytes_of_a_copy = set()

@@ -33,6 +33,8 @@ typedef struct ColliderOptions {
     void *user;
     // Becomes part of every name linked in ("__gr7_report"), so that several rewritten modules can be linked together; "" for none.
     const char *suffix;
+    bool
+        attached; // a runtime will be there for the records; else a thread stops at a breakpoint where none is
     // Functions are rewritten when they are printed, by gr_ptx_print_later; `status` and what the callbacks need must live until then.
     bool later;
 } ColliderOptions;

@@ -151,13 +151,13 @@ gr_status gr_collider_close_together(Access *a, Detour *d, PtxLabel *others) {
 static gr_status put_breakpoint(const ColliderWork *w, const Access *a, PtxStmt *at, char *attached,
                                 size_t size) {
     *attached = 0;
-    if (w->o->suffix[0] || !a->stmt->loc)
+    if (w->o->attached || !a->stmt->loc)
         return GR_OK;
     PtxReg *slots = gr_ptx_new_reg(a->func, PTX_B64), *alone = gr_ptx_new_reg(a->func, PTX_PRED);
     gr_format(attached, size, "@!%s ", alone->name);
     return gr_access_put(a, at, NULL, 0,
-                         "ld.volatile.global.u64 %s, [__gr_control]; setp.eq.u64 %s, %s, 0; @%s brkpt;",
-                         slots->name, alone->name, slots->name, alone->name);
+                         "ld.volatile.global.u64 %s, [__gr%s_control]; setp.eq.u64 %s, %s, 0; @%s brkpt;",
+                         slots->name, w->o->suffix, alone->name, slots->name, alone->name);
 }
 
 // The address of element `k`.

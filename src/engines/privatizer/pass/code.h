@@ -34,7 +34,7 @@ typedef struct Code {
     PtxLabel *full;   // where a thread goes that has no room for them
     bool results;     // the kernel has accesses with results (suits.h)
     bool gathers;     // its lanes wait for each other
-    bool syncs_warps; // by barriers: units are warps
+    bool by_warps;    // units are warps
     PtxReg *once;     // code for warps: regions run once
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends

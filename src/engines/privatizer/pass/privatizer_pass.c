@@ -211,7 +211,7 @@ static bool is_ordered(const PtxInstr *i) {
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
-        k->syncs_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
+        k->by_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
         if (!site)
@@ -252,6 +252,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     *out = (PrivatizedKernel){
         .f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
     look_at_sites(w, &live, set, out);
+    out->by_warps |= w->o->by_warps;
     PtxStmt *first = f->first, *last = f->last;
     while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))
         first = first->next;
@@ -265,7 +266,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .updates = out->updates,
                  .results = out->results,
                  .gathers = out->gathers,
-                 .syncs_warps = out->syncs_warps,
+                 .by_warps = out->by_warps,
                  .arena = &arena,
                  .err = w->err};
     if (!ends(last))

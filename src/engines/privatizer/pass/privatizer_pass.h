@@ -22,13 +22,14 @@ typedef struct PrivatizedKernel {
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations, or strong stores
     bool results;          // it uses what they give, or loads by strong loads
-    bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
-    bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
-    bool syncs_warps; // it has barriers of a warp, which order lanes
+    bool orders;   // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
+    bool gathers;  // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
+    bool by_warps; // units are warps: it has barriers of a warp, which order lanes, or it was asked for
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {
     const char *runtime, *suffix; // runtime.h
+    bool by_warps;                // units are warps in all kernels
     // Sets marked[index] of the functions that are wanted. NULL: all are.
     void (*mark)(void *user, const PtxModule *m, bool *marked);
     // Whether the site's file is wanted: races of others are not told. NULL: all are.

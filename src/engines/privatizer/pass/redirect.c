@@ -311,7 +311,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
     // Lanes of one store are compared (put_lanes), so they have to come there together.
-    bool together = c->warps && c->syncs_warps && i->op == PTX_OP_ST && !site->strong;
+    bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
     PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
     if (together)
         GR_TRY(gr_code_put(

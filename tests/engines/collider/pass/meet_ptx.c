@@ -17,7 +17,8 @@ int main(int argc, char **argv) {
         st = gr_ptx_parse(text, len, argv[1], &m, &err);
     GrSiteStatus *status = m ? calloc(m->n_sites + 1, sizeof *status) : NULL;
     uint16_t *targets = m ? calloc(m->n_sites + 1, sizeof *targets) : NULL;
-    ColliderOptions o = {.seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = "3"};
+    ColliderOptions o = {
+        .seed = 1, .read_delay_ns = 5000, .write_delay_ns = 5000, .suffix = "3", .attached = true};
     for (uint32_t k = 1; targets && k <= m->n_sites; k++)
         targets[k] = (uint16_t)(k % 1024 + 1);
     MeetOptions meet = {.suffix = "3", .targets = targets, .late_ns = 1 << 14};

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Python programs whose kernels are compiled while they run. Each has a race, found at the lines marked SIDE and at no others, and a repaired
+twin, clean with all kernels checked. The racy one runs twice, since a cache that hides kernels would do so the second time. On a GPU, where a
+race may not show, up to five seeds are tried, with --poison-writes.
+Usage: run.py [--device cpu|gpu] GPURACE PYTHON PROGRAM.py…; PYTHON has the packages. Skips (77) where a package or the device is missing."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PACKAGES = {"bindings": ["cuda.bindings", "numpy"], "numba_kernels": ["numba", "numba_cuda"], "cupy_kernels": ["cupy"],
+            "triton_kernels": ["triton", "cuda.bindings", "numpy"], "triton_launched": ["triton", "torch"], "torch_compiled": ["torch", "triton"], "jax_kernels": ["jax"]}
+NO_LINES = {"jax_kernels"}
+# Programs without a race, of whose kernels those with such a name must be checked; others may be machine code.
+NO_RACE = {"torch_compiled": "triton_"}
+GPU_ONLY = {"triton_launched", "torch_compiled", "jax_kernels"}
+SEEDS = 5
+FIND = "import importlib.util, sys; sys.exit(not all(importlib.util.find_spec(name) for name in sys.argv[1:]))"
+LINES_UNKNOWN = {"shift"}  # kernels that a library wraps into a source of its own
+
+
+def call(*command, env=None):
+    return subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=200, check=False)
+
+
+def sides(program):
+    """Lines of the program, and of a source in a string of it: from the string's first line on."""
+    lines = program.read_text(encoding="utf-8").splitlines()
+    start = next((n for n, line in enumerate(lines) if 'extern "C"' in line), None)
+    marked = [n for n, line in enumerate(lines) if "SIDE" in line]
+    return {n - start + 1 for n in marked} if start is not None else {n + 1 for n in marked}
+
+
+def for_jax(arguments, folder):
+    """XLA has its compilers inside. Without them it calls the ptxas of a toolkit, which is put together here."""
+    toolkit, cuda = folder / "cuda", pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    if not toolkit.exists():
+        (toolkit / "bin").mkdir(parents=True)
+        (toolkit / "bin/ptxas").symlink_to(os.path.abspath(arguments.gpurace) + "-ptxas")
+        (toolkit / "bin/nvlink").symlink_to(cuda / "bin/nvlink")
+        (toolkit / "nvvm").symlink_to(cuda / "nvvm")
+    flags = ["--xla_gpu_cuda_data_dir=" + str(toolkit), "--xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED",
+             "--xla_gpu_enable_libnvptxcompiler=false"]
+    return {"XLA_FLAGS": " ".join(flags), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
+def run(arguments, program, twin, folder, seed):
+    """Exit status, output and report; None for a report that is not there."""
+    report = folder / "report.json"
+    report.unlink(missing_ok=True)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
+    environment.update(XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder), TMPDIR=str(folder / "tmp"))
+    if program.stem == "jax_kernels":
+        environment.update(for_jax(arguments, folder))
+    options = ["--poison-writes"] if arguments.device == "gpu" else []
+    done = call(arguments.gpurace, "run", "--device", arguments.device, "--seed", str(seed), "--format", "json", "--output", str(report), *options,
+                *arguments.option, "--", arguments.python, str(program), *twin, env=environment)
+    return done.returncode, done.stdout, json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+
+
+def judge(arguments, program, twin, folder):
+    """What is wrong, as texts."""
+    for seed in range(1, SEEDS + 1):
+        status, text, data = run(arguments, program, twin, folder, seed)
+        if not data:
+            return [f"exit status {status} and no report: {text}"]
+        if data["verdict"] != "clean" or twin or arguments.device == "cpu":
+            break
+    kernels = data["coverage"]["kernels"]
+    if program.stem in NO_RACE:
+        ours = [k for k in kernels if k["name"].startswith(NO_RACE[program.stem])]
+        wrong = [k for k in ours if not k["checked"]] or not ours or data["races"] or "done" not in text
+        return [f"{data['verdict']}, {kernels}, {data['races']}: {text}"] if wrong else []
+    wanted = ("clean", 0) if twin else ("races", 66)
+    problems = []
+    if (data["verdict"], status) != wanted or data["reasons"]:
+        problems.append(f"{data['verdict']}, exit status {status}, {data['reasons']}: {text}")
+    if not kernels or not all(k["checked"] for k in kernels):
+        problems.append(f"kernels: {kernels}")
+    known = [r for r in data["races"] if r["kernel"] not in LINES_UNKNOWN]
+    lines = {a["line"] for r in known for a in r["accesses"]}
+    # On a GPU a race is noticed by one side only.
+    right = lines == sides(program) if arguments.device == "cpu" else lines and lines <= sides(program)
+    if not twin and not right and program.stem not in NO_LINES:
+        problems.append(f"races at the lines {sorted(lines)}, not {sorted(sides(program))}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "gpu"))
+    parser.add_argument("--option", action="append", default=[], help="of gpurace run; may be given several times")
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("gpurace")
+    parser.add_argument("python")
+    parser.add_argument("programs", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    failed = False
+    for program in arguments.programs:
+        if not os.path.exists(arguments.python) or call(arguments.python, "-c", FIND, *PACKAGES[program.stem]).returncode:
+            print(f"skipped: {arguments.python} lacks one of {PACKAGES[program.stem]}; tools/setup.sh test or soak installs it")
+            return 77
+        if (arguments.device == "gpu" or program.stem in GPU_ONLY) and not os.path.exists("/dev/nvidiactl"):
+            print("skipped: no GPU")
+            return 77
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as name:
+            folder = pathlib.Path(name)
+            (folder / "tmp").mkdir()
+            for number in range(1, arguments.runs + 1):
+                for twin in ([], ["repaired"]) if number == 1 and program.stem not in NO_RACE else ([],):
+                    problems = judge(arguments, program, twin, folder)
+                    print("FAIL" if problems else "ok  ", program.stem, *twin, f"run {number}", *problems)
+                    failed |= bool(problems)
+            left = os.listdir(folder / "tmp")
+            if left:
+                print("FAIL", program.stem, "left behind:", left)
+                failed = True
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
