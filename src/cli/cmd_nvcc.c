@@ -146,6 +146,18 @@ static int compile(const Toolkit *t, char **argv) {
     return gr_toolkit_call(path, argv, -1);
 }
 
+// Code that nvlink makes of LTO-IR never passes ptxas.
+static void warn_of_lto(char *const *argv) {
+    for (char *const *a = argv; *a; a++)
+        if (!strcmp(*a, "-dlto") || !strcmp(*a, "--dlink-time-opt") || strstr(*a, "lto_")) {
+            gr_log(LOG_WARN,
+                   "gpurace nvcc: %s: what is linked by link-time optimization has no checks, for nvlink "
+                   "assembles it by itself",
+                   *a);
+            return;
+        }
+}
+
 int gr_cmd_nvcc(int argc, char **argv) {
     Toolkit t = {0};
     gr_error err = {0};
@@ -158,6 +170,7 @@ int gr_cmd_nvcc(int argc, char **argv) {
         if (strchr(argv[0], '/') && setenv("GPURACE_NVCC", argv[0], 1))
             return complain(EXIT_OURS, (gr_fail(&err, GR_ERR_NOMEM, "out of memory"), &err));
     }
+    warn_of_lto(argv + 1);
     if (gr_toolkit_find("nvcc", t.nvcc, &err) != GR_OK)
         return complain(EXIT_NOT_FOUND, &err);
     snprintf(t.bin, sizeof t.bin, "%s", t.nvcc);

@@ -571,7 +571,7 @@ int gr_cmd_run(int argc, char **argv) {
         status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
     } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);
-    } else if (gr_compilers_set_up(&err) != GR_OK || make_results(&r, &err) != GR_OK) {
+    } else if (gr_compilers_set_up(r.on_gpu, &err) != GR_OK || make_results(&r, &err) != GR_OK) {
         complain(status, &err);
     } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
         status = complain(EXIT_NOT_RUN, &err);

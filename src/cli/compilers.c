@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef enum Kind { WORD, KEPT, FRESH, PTXAS } Kind;
+typedef enum Kind { WORD, CPU, KEPT, FRESH, PTXAS } Kind;
 
 typedef struct Setting {
     const char *variable;
@@ -84,17 +84,18 @@ static bool value_of(const Setting *s, char out[PATH_MAX]) {
     case KEPT: return kept_folder(out, s->value);
     case FRESH: return make_fresh() && join(out, fresh, s->value);
     case PTXAS: return own_ptxas(out, s->variable);
-    case WORD: break;
+    case WORD:
+    case CPU: break;
     }
     snprintf(out, PATH_MAX, "%s", s->value);
     return true;
 }
 
-gr_status gr_compilers_set_up(gr_error *err) {
+gr_status gr_compilers_set_up(bool on_gpu, gr_error *err) {
     char value[PATH_MAX];
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
         const Setting *s = &settings[k];
-        if (value_of(s, value) && setenv(s->variable, value, 1))
+        if (!(on_gpu && s->kind == CPU) && value_of(s, value) && setenv(s->variable, value, 1))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }
     return GR_OK;

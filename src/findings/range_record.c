@@ -14,7 +14,8 @@
     TEXT((r)->name)                                                                                          \
     CALL(N64, TEXT, &(r)->calls[0])                                                                          \
     CALL(N64, TEXT, &(r)->calls[1])                                                                          \
-    CALL(N64, TEXT, &(r)->calls[2])
+    CALL(N64, TEXT, &(r)->calls[2])                                                                          \
+    CALL(N64, TEXT, &(r)->calls[3])
 
 void gr_range_write(const GrRangeInfo *r, StrBuf *out) {
 #define PUT64(x)    gr_put_u64(out, (x));

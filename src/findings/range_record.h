@@ -8,7 +8,7 @@
 #include "findings/reader.h"
 
 // Wrappers may stand between the program and CUDA.
-enum { GR_RANGE_CALLS = 3 };
+enum { GR_RANGE_CALLS = 4 };
 
 typedef struct GrRangeInfo {
     uint64_t at, size;

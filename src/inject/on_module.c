@@ -16,6 +16,7 @@ typedef struct Load {
     LoadedModule *list;
     const void *image; // what the driver gets; NULL: the program's file
     bool changed;      // it is not the program's
+    unsigned units;    // of `list` that are this one's
     // Tried next: what is rewritten but not linked (NULL: `image` is not linked), then the program's own.
     const void *unlinked, *original;
 } Load;
@@ -237,7 +238,7 @@ static Load begin_link(CUlinkState state, const void *data, size_t size, const c
     LinkState *link = link_state(state);
     if (link && l.list) {
         LoadedModule *last = l.list;
-        while (last->next)
+        for (l.units = 1; last->next; l.units++)
             last = last->next;
         last->next = link->list;
         link->list = l.list;
@@ -249,13 +250,11 @@ static Load begin_link(CUlinkState state, const void *data, size_t size, const c
 typedef CUresult (*AddData)(CUlinkState, CUjitInputType, void *, size_t, const char *, unsigned,
                             CUjit_option *, void **);
 
-// The rewritten PTX as an input, with the program's options and how many registers its functions may take, if the program does not say that. Only
-// one PTX text can be handed on in place of one input; l->list has more when it is a wrapper, which no linker takes.
-static CUresult add_rewritten(AddData add, CUlinkState state, const Load *l, const char *name, unsigned n,
-                              CUjit_option *options, void **values) {
-    void *text = (void *)(uintptr_t)l->image;
-    size_t len = l->list->text_len + 1;
-    bool limited = !l->list->pub.link_registers;
+// The rewritten PTX of a unit as an input, with the program's options and how many registers its functions may take, if the program does not say that.
+static CUresult add_unit(AddData add, CUlinkState state, const LoadedModule *m, const char *name, unsigned n,
+                         CUjit_option *options, void **values) {
+    size_t len = m->text_len + 1;
+    bool limited = !m->pub.link_registers;
     for (unsigned k = 0; k < n && options; k++)
         limited |= options[k] == CU_JIT_MAX_REGISTERS;
     gr_session_lock();
@@ -264,16 +263,30 @@ static CUresult add_rewritten(AddData add, CUlinkState state, const Load *l, con
     void **more_values = link ? GR_NEW_ARRAY(&link->arena, void *, (size_t)n + 1) : NULL;
     gr_session_unlock();
     if (!more || !more_values || (n && (!options || !values)))
-        return add(state, CU_JIT_INPUT_PTX, text, len, name, n, options, values);
+        return add(state, CU_JIT_INPUT_PTX, m->text, len, name, n, options, values);
     if (n) {
         memcpy(more, options, n * sizeof *more);
         memcpy(more_values, values, n * sizeof *more_values);
     }
     more[n] = CU_JIT_MAX_REGISTERS;
-    more_values[n] = (void *)(uintptr_t)l->list->pub.link_registers;
-    CUresult rc = add(state, CU_JIT_INPUT_PTX, text, len, name, n + 1, more, more_values);
+    more_values[n] = (void *)(uintptr_t)m->pub.link_registers;
+    CUresult rc = add(state, CU_JIT_INPUT_PTX, m->text, len, name, n + 1, more, more_values);
     if (n) // some are answers
         memcpy(values, more_values, n * sizeof *values);
+    return rc;
+}
+
+// In place of one input: one PTX, or those that a piece of machine code was made of. Behind them in the list come those of inputs before.
+static CUresult add_rewritten(AddData add, CUlinkState state, const Load *l, const char *name, unsigned n,
+                              CUjit_option *options, void **values) {
+    const LoadedModule *m = l->list;
+    CUresult rc = CUDA_SUCCESS;
+    for (unsigned k = 0; k < l->units; k++, m = m->next)
+        if (!m->pub.rewritten)
+            return CUDA_ERROR_INVALID_SOURCE; // the machine code as a whole, then
+    m = l->list;
+    for (unsigned k = 0; k < l->units && rc == CUDA_SUCCESS; k++, m = m->next)
+        rc = add_unit(add, state, m, name, n, options, values);
     return rc;
 }
 

@@ -71,6 +71,16 @@ static const struct GrCame *holder(const GrMemoryNames *m, uint64_t process, uin
     return found;
 }
 
+// A function of NVIDIA's runtime, or of its headers, which may be part of the program.
+static bool is_runtime(const char *function, Arena *arena) {
+    static const char *const begins[] = {"cuda", "__cuda", "libcudart_static"};
+    const char *name = gr_demangle(function, arena);
+    for (size_t k = 0; name && k < sizeof begins / sizeof *begins; k++)
+        if (!strncmp(name, begins[k], strlen(begins[k])))
+            return true;
+    return false;
+}
+
 // Asking for a line starts a program, so each place is asked for once. NULL: out of memory.
 static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
     uint64_t of[2 * GR_RANGE_CALLS];
@@ -90,8 +100,8 @@ static const GrFrame *place_of(GrMemoryNames *m, const GrRangeInfo *info) {
     for (unsigned k = 0; k < GR_RANGE_CALLS && *info->calls[k].object && foreign; k++) {
         const struct GrRangeCall *c = &info->calls[k];
         GrFrame f = gr_host_own_place(c->object, c->pc, c->symbol, &m->report->arena);
-        foreign = f.line && gr_is_toolkit_file(f.file);
-        if (!k || (f.line && !foreign))
+        foreign = f.line ? gr_is_toolkit_file(f.file) : is_runtime(f.function, &m->report->arena);
+        if (!k || !foreign)
             *place = f;
     }
     return place;

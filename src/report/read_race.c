@@ -199,6 +199,12 @@ static void part_watched(GrReader *x, const json_t *o, GrRace *race) {
     race->found.n_accesses = 1;
     if (noticed)
         race->found.accesses[0] = read_access(x, noticed);
+    if (noticed && gr_race_noticed_elsewhere(race))
+        return;
+    // It is one occurrence.
+    race->found.accesses[0] = watched->found.accesses[0];
+    if (race->found.launch)
+        race->found.launch = watched->found.launch;
 }
 
 static void read_met(GrReader *x, const json_t *o, GrRace *race) {

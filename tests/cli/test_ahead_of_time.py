@@ -221,6 +221,11 @@ class Nvcc(Case):
             self.assertEqual(got[0], status, got)
             self.assertIn(says, got[1])
 
+    def test_link_time_optimization_is_named(self):
+        status, text = self.call(GPURACE, "nvcc", "-dc", "-gencode", "arch=compute_90,code=lto_90", "part.cu", "-o", "part.o")
+        self.assertEqual(status, 0, text)
+        self.assertIn("arch=compute_90,code=lto_90: what is linked by link-time optimization has no checks", text)
+
     def test_cmake(self):
         (self.folder / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CUDA)

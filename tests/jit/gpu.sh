@@ -44,7 +44,7 @@ export -f gdb
 export build nvcc root
 part cuda_gdb bash -c gdb
 
-for program in bindings numba_kernels cupy_kernels triton_kernels triton_launched torch_compiled; do
+for program in bindings numba_kernels cupy_kernels triton_kernels triton_launched torch_compiled jax_kernels; do
     part "$program" python3 "$root/tests/jit/run.py" --device gpu "$build/gpurace" "$(command -v python3)" "$root/tests/jit/$program.py"
 done
 exit $failed

@@ -84,17 +84,11 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
     return st;
 }
 
-static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
-    // Module 0 is a file on its own (`gpurace ptx`): plain names.
-    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
-    return buf;
-}
-
 static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Collider *c = self;
     ColliderOptions o = c->options;
     char suffix[24];
-    o.suffix = suffix_of(m, suffix, sizeof suffix);
+    o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
     o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
@@ -110,7 +104,7 @@ static gr_status collider_loaded(void *self, GrModule *m,
                                  void *handle, gr_error *err) {
     Collider *c = self;
     char suffix[24], name[64];
-    gr_collider_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    gr_collider_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
     CUdeviceptr at;
     size_t size;
     gr_status st = get_global(handle, name, &at, &size);

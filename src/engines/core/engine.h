@@ -29,6 +29,7 @@
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct GrOptions;  // options/options.h: the tables of options, parsed
 struct GrOptTable; // options/options.h
@@ -95,6 +96,12 @@ typedef struct GrModule {
     bool link_kernels;
     void *engine_data; // the engine's own
 } GrModule;
+
+// What the names of the module's runtime have behind them, in `buf`. Module 0 is a file on its own (`gpurace ptx`): nothing.
+static inline const char *gr_module_suffix(const GrModule *m, char *buf, size_t size) {
+    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
+    return buf;
+}
 
 typedef struct GrEngine {
     const char *name;                 // --engine NAME

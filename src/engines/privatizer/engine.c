@@ -64,12 +64,6 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     return st;
 }
 
-static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
-    // Module 0 is a file on its own (`gpurace ptx`): plain names.
-    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
-    return buf;
-}
-
 // ---- Modules -----------------------------------------------------------------------------------------------------------
 
 static void free_module(ProbedModule *m) {
@@ -127,7 +121,7 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
 static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Privatizer *t = self;
     char suffix[24];
-    PrivatizerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
+    PrivatizerOptions o = {.suffix = gr_module_suffix(m, suffix, sizeof suffix),
                            .runtime = gr_privatizer_runtime_ptx,
                            .by_warps = t->by_warps,
                            .mark = mark,
@@ -166,7 +160,7 @@ static gr_status privatizer_loaded(void *self, GrModule *m,
     size_t size;
     CUresult (*current)(CUcontext *) =
         (CUresult(*)(CUcontext *))t->session->driver(t->session, "cuCtxGetCurrent");
-    gr_privatizer_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    gr_privatizer_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
     gr_status st = get_global(handle, name, &control.at, &size);
     if (st == GR_OK && size != sizeof(GrPrivControl))
         return gr_fail(err, GR_ERR_INTERNAL, "%s has %zu bytes", name, size);

@@ -151,16 +151,10 @@ static gr_status tracker_begin(GrSession *s, const GrOptions *o, void **self, gr
     return st;
 }
 
-static const char *suffix_of(const GrModule *m, char *buf, size_t size) {
-    // Module 0 is a file on its own (`gpurace ptx`): plain names.
-    snprintf(buf, size, m->number ? "%llu" : "", (unsigned long long)m->number);
-    return buf;
-}
-
 static gr_status tracker_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_error *err) {
     Tracker *t = self;
     char suffix[24];
-    TrackerOptions o = {.suffix = suffix_of(m, suffix, sizeof suffix),
+    TrackerOptions o = {.suffix = gr_module_suffix(m, suffix, sizeof suffix),
                         .runtime = t->paper ? gr_paper_runtime_ptx : gr_tracker_runtime_ptx,
                         .cluster_runtime =
                             t->paper ? gr_paper_cluster_runtime_ptx : gr_tracker_cluster_runtime_ptx,
@@ -186,7 +180,7 @@ static gr_status tracker_loaded(void *self, GrModule *m,
                                 void *handle, gr_error *err) {
     Tracker *t = self;
     char suffix[24], name[64];
-    gr_tracker_control_name(suffix_of(m, suffix, sizeof suffix), name, sizeof name);
+    gr_tracker_control_name(gr_module_suffix(m, suffix, sizeof suffix), name, sizeof name);
     CUdeviceptr at;
     size_t size;
     gr_status st = get_global(handle, name, &at, &size);

@@ -4,6 +4,7 @@
 //     nvrtc      NVRTC to machine code            ptx          PTX of NVRTC, through nvJitLink
 //     lto        LTO-IR of NVRTC, through nvJitLink            parts        two units of PTX, through nvJitLink
 //     driver     two units of PTX, through the driver's linker; what comes out is copied before it is loaded
+//     relink     machine code that nvJitLink made of two units of PTX, through the driver's linker
 //     fatbin     machine code of NVRTC in a fatbinary          twice        the same machine code, loaded twice
 //
 // The kernel lacks a __syncthreads() unless `repaired` is given. LINKED: NVRTC and nvJitLink come by the linker, else by dlsym. The
@@ -114,13 +115,13 @@ static Code link_all(const char *const *options, uint32_t n_options, int kind, c
     return c;
 }
 
-static Code driver_link(const Code *codes, int n) {
+static Code driver_link(CUjitInputType kind, const Code *codes, int n) {
     CUlinkState state;
     void *made;
     Code c;
     CHECK(cuLinkCreate(0, NULL, NULL, &state));
     for (int k = 0; k < n; k++)
-        CHECK(cuLinkAddData(state, CU_JIT_INPUT_PTX, codes[k].data, codes[k].size, "unit", 0, NULL, NULL));
+        CHECK(cuLinkAddData(state, kind, codes[k].data, codes[k].size, "unit", 0, NULL, NULL));
     CHECK(cuLinkComplete(state, &made, &c.size));
     c.data = malloc(c.size);
     memcpy(c.data, made, c.size);
@@ -167,7 +168,7 @@ static void run(Code code, int want) {
 int main(int argc, char **argv) {
     const char *way = argc > 1 ? argv[1] : "";
     int repaired = argc > 2 && !strcmp(argv[2], "repaired");
-    int parts = !strcmp(way, "parts") || !strcmp(way, "driver");
+    int relink = !strcmp(way, "relink"), parts = relink || !strcmp(way, "parts") || !strcmp(way, "driver");
     char barrier[64];
     const char *compiler[6] = {"-arch=sm_90", "-lineinfo", barrier};
     const char *linker[] = {"-arch=sm_90", "-lineinfo", "-lto"};
@@ -192,8 +193,9 @@ int main(int argc, char **argv) {
     } else if (parts || !strcmp(way, "ptx")) {
         Code codes[] = {compile(kernel, compiler, n, p_nvrtcGetPTXSize, p_nvrtcGetPTX),
                         compile(part, compiler, n, p_nvrtcGetPTXSize, p_nvrtcGetPTX)};
-        code = !strcmp(way, "driver") ? driver_link(codes, 2)
+        code = !strcmp(way, "driver") ? driver_link(CU_JIT_INPUT_PTX, codes, 2)
                                       : link_all(linker, 2, KIND_PTX, codes, parts ? 2 : 1);
+        code = relink ? driver_link(CU_JIT_INPUT_CUBIN, &code, 1) : code;
     } else {
         code = compile(kernel, compiler, n, p_nvrtcGetCUBINSize, p_nvrtcGetCUBIN);
         code = !strcmp(way, "fatbin") ? pack(code) : code;
