@@ -179,6 +179,19 @@ class Race(Page):
         boxes = self.browser.run("[...document.querySelectorAll('.side')].map(s => s.getBoundingClientRect().top)")
         self.assertEqual(boxes[0], boxes[1])  # side by side
 
+    def test_repair(self):
+        """The edit that is proposed, line by line; and none where there is none."""
+        report = self.golden("pairs")
+        self.show(report)
+        race = next(r for r in report["races"] if "repair" in r)
+        self.assertIn(race["repair"]["what"] + " in " + race["repair"]["file"], self.follow(race))
+        lines = self.browser.run("[...document.querySelectorAll('.diff span')].map(s => s.textContent)")
+        self.assertEqual("".join(lines), race["repair"]["hunks"])
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('.diff .new')].map(s => s.textContent.trim())"), ["+\t" + race["repair"]["what"].split()[1] + ";"])
+        self.show(report)
+        self.follow(next(r for r in report["races"] if "repair" not in r))
+        self.assertEqual(self.browser.run("document.querySelectorAll('.diff').length"), 0)
+
     def test_rule_hides_the_race(self):
         """The line of the page hides that race, and the command repeats it."""
         report = self.show_run("two_occurrences", "--engine", "collider")
