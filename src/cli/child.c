@@ -22,6 +22,7 @@ static _Noreturn void become(const GrChild *c) {
     int in = open("/dev/null", O_RDONLY),
         out = open(c->log ? c->log : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0666);
     setpgid(0, 0);
+    signal(SIGPIPE, SIG_DFL);
     if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(out, STDERR_FILENO) >= 0 && chdir(c->folder) == 0)
         execvp(c->argv[0], c->argv);

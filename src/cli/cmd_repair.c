@@ -8,6 +8,7 @@
 #include "options/options.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,7 @@ static int start(Repair *x, char **argv) {
     x->trial.schedule = o->repair_schedule;
     gr_arena_init(&x->repairs.arena);
     gr_arena_init(&x->trial.arena);
+    signal(SIGPIPE, SIG_IGN); // a reader that has gone away must not keep us from removing the copy
     gr_status st = repair(x, &err);
     int status = st != GR_OK              ? complain(EXIT_OURS, &err)
                  : x->repaired < x->races ? (int)o->error_exitcode
