@@ -277,7 +277,7 @@ done:
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
 
-// Whom gr_store_runs and its like tell; one of the three.
+// The function that gr_store_runs and its like call for each row; one of the three is set.
 typedef struct Telling {
     gr_status (*run)(void *user, const GrStoredRun *run, gr_error *err);
     gr_status (*race)(void *user, int64_t run, const GrCampaignRace *race, gr_error *err);

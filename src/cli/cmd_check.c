@@ -29,12 +29,6 @@ typedef struct Check {
     gr_error why; // of a finding that the report did not take
 } Check;
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static void print_help(void) {
     puts("usage: gpurace check [options] FILE... [-- WORDS...]\n"
          "       gpurace check [options] compile_commands.json\n"
@@ -161,7 +155,7 @@ static int check(Check *c, gr_error *err) {
     GR_TRY(gr_baseline_apply(&c->baseline, r, err));
     GR_TRY(gr_write_report(r, &c->options, stderr, &lost, err));
 done:;
-    int status = st != GR_OK                                                  ? complain(EXIT_OURS, err)
+    int status = st != GR_OK                                                  ? gr_complain(EXIT_OURS, err)
                  : gr_report_fails(r)                                         ? (int)c->options.error_exitcode
                  : lost                                                       ? EXIT_OURS
                  : r->verdict == GR_VERDICT_INCONCLUSIVE && c->options.strict ? EXIT_INCONCLUSIVE
@@ -174,9 +168,9 @@ done:;
 static int command(Check *c, int argc, char **argv, gr_error *err) {
     bool help = false;
     if (gr_options_init(&c->options, err) != GR_OK)
-        return complain(EXIT_OURS, err);
+        return gr_complain(EXIT_OURS, err);
     if (read_words(c, argc, argv, &help, err) != GR_OK)
-        return complain(EXIT_USAGE, err);
+        return gr_complain(EXIT_USAGE, err);
     if (help) {
         print_help();
         return 0;
@@ -199,10 +193,10 @@ static int command(Check *c, int argc, char **argv, gr_error *err) {
     if ((c->options.suppressions[0] &&
          gr_suppressions_read(c->options.suppressions, &c->suppressions, err) != GR_OK) ||
         gr_suppressions_bundled(&c->bundled, err) != GR_OK)
-        return complain(EXIT_USAGE, err);
+        return gr_complain(EXIT_USAGE, err);
     if (gr_baseline_open(&c->baseline, c->options.baseline, err) != GR_OK ||
         gr_write_report_check(&c->options, err) != GR_OK)
-        return complain(EXIT_USAGE, err);
+        return gr_complain(EXIT_USAGE, err);
     return check(c, err);
 }
 

@@ -16,12 +16,6 @@
 
 enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static void print_help(void) {
     puts("usage: gpurace diff [options] BEFORE.json AFTER.json\n\n"
          "Says which races are new in the second report, which are gone, and which are in both. A race is "
@@ -62,7 +56,7 @@ static int diff(const GrOptions *o, const char *before, const char *after) {
     GR_TRY(gr_report_compare(&a, &b, after, &err));
     GR_TRY(write_diff(&(GrDiff){&a, &b, before, after}, o, &err));
 done:;
-    int status = st != GR_OK ? complain(EXIT_OURS, &err) : b.baseline.fresh ? (int)o->error_exitcode : 0;
+    int status = st != GR_OK ? gr_complain(EXIT_OURS, &err) : b.baseline.fresh ? (int)o->error_exitcode : 0;
     gr_report_free(&a);
     gr_report_free(&b);
     return status;
@@ -74,9 +68,9 @@ int gr_cmd_diff(int argc, char **argv) {
     int rest = 0, status;
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK)
-        return complain(EXIT_OURS, &err);
+        return gr_complain(EXIT_OURS, &err);
     if (gr_options_parse_args(&o, OPT_DIFF, argc, argv, &rest, &help, &err) != GR_OK) {
-        status = complain(EXIT_USAGE, &err);
+        status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         print_help();
         status = 0;

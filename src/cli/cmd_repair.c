@@ -31,12 +31,6 @@ typedef struct Repair {
     json_t *json;
 } Repair;
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static void print_help(void) {
     puts(
         "usage: gpurace repair [options] --build COMMAND -- PROGRAM [ARGUMENTS]\n\n"
@@ -216,7 +210,7 @@ static int start(Repair *x, char **argv) {
     gr_arena_init(&x->trial.arena);
     signal(SIGPIPE, SIG_IGN); // a reader that has gone away must not keep us from removing the copy
     gr_status st = repair(x, &err);
-    int status = st != GR_OK              ? complain(EXIT_OURS, &err)
+    int status = st != GR_OK              ? gr_complain(EXIT_OURS, &err)
                  : x->repaired < x->races ? (int)o->error_exitcode
                                           : 0;
     free_all(x);
@@ -229,9 +223,9 @@ int gr_cmd_repair(int argc, char **argv) {
     int rest = 0, status;
     bool help = false;
     if (gr_options_init(&x.options, &err) != GR_OK)
-        return complain(EXIT_OURS, &err);
+        return gr_complain(EXIT_OURS, &err);
     if (gr_options_parse_args(&x.options, OPT_REPAIR, argc, argv, &rest, &help, &err) != GR_OK) {
-        status = complain(EXIT_USAGE, &err);
+        status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         print_help();
         status = 0;

@@ -14,12 +14,6 @@
 
 enum { EXIT_OURS = 1, EXIT_USAGE = 2 };
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static void print_help(void) {
     puts("usage: gpurace report [options] REPORT.json...\n\n"
          "Reads reports that `gpurace run --format json` or `gpurace check --format json` wrote, and writes "
@@ -55,7 +49,7 @@ static int report(const GrOptions *o, int n, char **paths) {
     bool fails = o->baseline[0] && gr_report_fails(&r);
     gr_baseline_close(&baseline);
     gr_report_free(&r);
-    return st != GR_OK ? complain(EXIT_OURS, &err) : fails ? (int)o->error_exitcode : lost ? EXIT_OURS : 0;
+    return st != GR_OK ? gr_complain(EXIT_OURS, &err) : fails ? (int)o->error_exitcode : lost ? EXIT_OURS : 0;
 }
 
 int gr_cmd_report(int argc, char **argv) {
@@ -64,10 +58,10 @@ int gr_cmd_report(int argc, char **argv) {
     int rest = 0, status;
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK)
-        return complain(EXIT_OURS, &err);
+        return gr_complain(EXIT_OURS, &err);
     if (gr_options_parse_args(&o, OPT_REPORT, argc, argv, &rest, &help, &err) != GR_OK ||
         (!help && gr_write_report_check(&o, &err) != GR_OK)) {
-        status = complain(EXIT_USAGE, &err);
+        status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         print_help();
         status = 0;

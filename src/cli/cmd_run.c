@@ -40,12 +40,6 @@ enum {
     EXIT_NOT_FOUND = 127
 };
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static void print_help(void) {
     fputs("usage: gpurace run [options] -- PROGRAM [ARGUMENTS]\n\n"
           "Runs a CUDA program, on the GPU or on the CPU device, and reports its data races.\n\noptions:\n",
@@ -424,7 +418,7 @@ static bool report_in_full(void *user, int *status) {
     done = true;
 done:
     if (st != GR_OK)
-        complain(EXIT_OURS, err);
+        gr_complain(EXIT_OURS, err);
     gr_str_free(&again);
     gr_str_free(&sample);
     gr_report_free(&report);
@@ -441,7 +435,7 @@ static bool report_in_brief(void *user, int *status) {
     describe_run(r, folder, &report);
     report.so_far.path = NULL; // perhaps the run has been added already
     if (gr_results_open(r->results, &view, &err) != GR_OK || gr_report_build(&report, &view, &err) != GR_OK) {
-        complain(EXIT_OURS, &err);
+        gr_complain(EXIT_OURS, &err);
         return false;
     }
     gr_report_brief(&report, r->failed.how, stderr);
@@ -503,7 +497,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     int rest;
     *stop = true;
     if (gr_options_init(o, err) != GR_OK)
-        return complain(EXIT_OURS, err);
+        return gr_complain(EXIT_OURS, err);
     if (env && gr_options_parse_text(o, env, err) != GR_OK) {
         fputs("gpurace: GPURACE_OPTIONS: ", stderr);
         fprintf(stderr, "%s\n", err->msg);
@@ -511,7 +505,7 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     }
     bool help;
     if (gr_options_parse_args(o, OPT_RUN, argc, argv, &rest, &help, err) != GR_OK)
-        return complain(EXIT_USAGE, err);
+        return gr_complain(EXIT_USAGE, err);
     if (help) {
         print_help();
         return 0;
@@ -537,16 +531,16 @@ static int parse(Run *r, int argc, char **argv, bool *stop, gr_error *err) {
     }
     if (o->suppressions[0]) { // before the program runs: a mistake there should not cost a run
         if (gr_suppressions_read(o->suppressions, &r->suppressions, err) != GR_OK)
-            return complain(EXIT_USAGE, err);
+            return gr_complain(EXIT_USAGE, err);
         r->suppresses = true;
     }
     if (gr_suppressions_bundled(&r->bundled, err) != GR_OK)
-        return complain(EXIT_OURS, err);
+        return gr_complain(EXIT_OURS, err);
     r->coverage = o->coverage;
     if (gr_baseline_open(&r->baseline, o->baseline, err) != GR_OK || gr_sampling_check(o, err) != GR_OK ||
         gr_selection_init(&r->selection, o, err) != GR_OK || try_output(r, err) != GR_OK ||
         (o->record_launches[0] && gr_launches_file_try(o->record_launches, err) != GR_OK))
-        return complain(EXIT_USAGE, err);
+        return gr_complain(EXIT_USAGE, err);
     r->argv = argv + rest;
     *stop = false;
     return 0;
@@ -562,19 +556,19 @@ int gr_cmd_run(int argc, char **argv) {
         goto done;
     st = gr_program_find(r.argv[0], r.path, &err);
     if (st != GR_OK) {
-        status = complain(st == GR_ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_RUN, &err);
+        status = gr_complain(st == GR_ERR_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_RUN, &err);
         goto done;
     }
     status = EXIT_OURS;
     if (gr_find_parts(&r.parts, &err) != GR_OK || choose_device(&r, &err) != GR_OK ||
         gr_sampling_aim(&r.options, &err) != GR_OK) {
-        status = complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
+        status = gr_complain(err.code == GR_ERR_ARGUMENT ? EXIT_USAGE : status, &err);
     } else if (gr_program_check(r.path, r.on_gpu, &r.runtimes, &err) != GR_OK) {
-        status = complain(EXIT_NOT_RUN, &err);
+        status = gr_complain(EXIT_NOT_RUN, &err);
     } else if (gr_compilers_set_up(r.on_gpu, &err) != GR_OK || make_results(&r, &err) != GR_OK) {
-        complain(status, &err);
+        gr_complain(status, &err);
     } else if (gr_input_remember(&r.input), run_program(&r, &err) != GR_OK) {
-        status = complain(EXIT_NOT_RUN, &err);
+        status = gr_complain(EXIT_NOT_RUN, &err);
     } else {
         bool recorded = write_launches(&r);
         status = report_run(&r);

@@ -21,12 +21,6 @@ static const char usage[] =
     "hid nothing in any of them. Each line is FILE:LINE: RULE: what is doubtful.\n\n"
     "Exit status: 0 nothing is doubtful; 3 something is; 2 a rule is not understood.\n";
 
-static int complain(int status, const gr_error *err) {
-    char text[sizeof err->file + sizeof err->msg + 32];
-    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
-    return status;
-}
-
 static gr_status count(GrSuppressions *rules, const char *path, gr_error *err) {
     GrReport r;
     gr_report_init(&r);
@@ -59,10 +53,10 @@ int gr_cmd_suppressions(int argc, char **argv) {
     int status = 0;
     Doubts d = {.path = argv[1]};
     if (gr_suppressions_read(argv[1], &rules, &err) != GR_OK)
-        status = complain(EXIT_USAGE, &err);
+        status = gr_complain(EXIT_USAGE, &err);
     for (int k = 2; k < argc && !status; k++)
         if (count(&rules, argv[k], &err) != GR_OK)
-            status = complain(EXIT_OURS, &err);
+            status = gr_complain(EXIT_OURS, &err);
     if (!status) {
         gr_lint(&rules, (uint64_t)argc - 2, tell, &d);
         status = fflush(stdout) ? EXIT_OURS : d.n ? EXIT_DOUBTS : 0;

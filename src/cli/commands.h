@@ -24,4 +24,7 @@ const GrCommand *gr_command_find(const char *name);
 // Whether a command takes the options of a row: those of a campaign are those of its runs, too, where it has none of that name.
 bool gr_command_takes(const GrCommand *c, const GrOptRow *row);
 
+// Prints the error on standard error and gives the status, with which the command then ends.
+int gr_complain(int status, const gr_error *err);
+
 #endif

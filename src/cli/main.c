@@ -72,6 +72,12 @@ int gr_cmd_help(int argc, char **argv) {
     return c->run(2, (char *[]){argv[1], help, NULL});
 }
 
+int gr_complain(int status, const gr_error *err) {
+    char text[sizeof err->file + sizeof err->msg + 32];
+    fprintf(stderr, "gpurace: %s\n", gr_error_text(err, text, sizeof text));
+    return status;
+}
+
 // A link to the program whose name ends so stands in for ptxas: gpurace-ptxas, and ptxas in a folder of `gpurace nvcc`.
 static bool is_called(const char *path, const char *name) {
     const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;

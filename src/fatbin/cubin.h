@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cubin — machine code (an ELF file), and the PTX that is kept in it.
 //
-// Whoever assembles PTX knows what the machine code was made of; whoever loads the machine code does not. So gpurace-ptxas keeps the PTX
+// The tool that assembles PTX knows what the machine code was made of; the program that loads the machine code does not. So gpurace-ptxas keeps the PTX
 // in a section of the cubin that no device loads:
 //
 //   .gpurace.ptx    a fatbin container with one PTX entry, its size a multiple of 8; then the next one

@@ -21,7 +21,7 @@ enum {
 // ---- the table -------------------------------------------------------------------------------------------
 
 // A process may have several versions of a compiler's library, and a function of one must not be called for the other. What is linked with a
-// library calls the exported wrapper, which looks who calls. Of each library that is asked by name the functions get wrappers of their own.
+// library calls the exported wrapper, which looks which library calls it. Of each library that is asked by name the functions get wrappers of their own.
 #define COMPILER(library, symbol, handler, params, args)                                                     \
     EXPORT int symbol params;                                                                                \
     static int first_##symbol params;                                                                        \
@@ -57,7 +57,7 @@ static bool learn(GrCompiler *row, GrFn real) {
 // ---- where the real ones are -----------------------------------------------------------------------------
 
 typedef struct Search {
-    const char *library;
+    const char *begins; // the name of the library's file
     void *found;
 } Search;
 
@@ -66,7 +66,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
     Search *s = user;
     const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
     const char *base = slash ? slash + 1 : info->dlpi_name;
-    if (!base || strncmp(base, s->library, strlen(s->library)) != 0)
+    if (!base || strncmp(base, s->begins, strlen(s->begins)) != 0)
         return 0;
     s->found = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     return s->found != NULL;
@@ -74,7 +74,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
 
 // Of the library that the caller was linked with; where the caller names none (it asked the global scope), of the first that is loaded.
 static GrFn real_for(const void *caller, const char *library, const char *symbol) {
-    Search s = {.library = library, .found = gr_needed_library(caller, library)};
+    Search s = {.begins = library, .found = gr_needed_library(caller, library)};
     if (!s.found)
         dl_iterate_phdr(look_at, &s);
     return s.found ? (GrFn)gr_real_dlsym(s.found, symbol) : NULL;

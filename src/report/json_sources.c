@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// json_sources — the lines of source that a report shows, as part of the report: who reads it may have other files, or none.
+// json_sources — the lines of source that a report shows, as part of the report: a reader on another machine may have other files, or none.
 #include "report/json_internal.h"
 
 #include <stdio.h>

@@ -119,7 +119,7 @@ static const GrPrivFound *found_again(const GrPrivLog *log, const GrPrivFound *f
     return NULL;
 }
 
-// Runs the round again, and asks who accesses that byte in pass 1 of the region.
+// Runs the round again, and asks which units access that byte in pass 1 of the region.
 static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t offset,
                            const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n, bool *placed) {
     enum { TRIES = 4 };

@@ -51,7 +51,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).
 gr_status gr_code_again(const Code *c, PtxStmt *s, PtxReg *guard, PtxReg *at, const PtxOperand *destination);
 
-// At the end of the kernel: where threads go for whom there is no room, or that have gone round too often. The code that follows is where they go then.
+// At the end of the kernel: code for threads that find no room for a note, or have gone round a loop too often. The threads go on with the code that follows.
 gr_status gr_code_lost(const Code *c);
 
 // notes.c: an access with a result (gr_has_result). It is done at `to`, a private copy, under `kept`, and at `common`, for all units, if that is not 0; NULL: nothing is private.

@@ -34,7 +34,7 @@ __global__ void claim(int *owner, int *winners) { // one thread has each place
         winners[t % 7] = t + 1;
 }
 
-__global__ void ticket(int *counter, int *last) { // the counter is set back by whoever saw all others come
+__global__ void ticket(int *counter, int *last) { // the thread that saw all others come sets the counter back
     if (atomicAdd(counter, 1) == N - 1) {
         *counter = 0;
         *last = 1;
