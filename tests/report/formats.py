@@ -10,7 +10,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gpurace_reports import FOLDER, GPURACE, Reports, gpurace  # noqa: E402
+from gpurace_reports import FOLDER, GPURACE, Reports, gpurace, read_terminal  # noqa: E402
 
 SOURCE = sys.argv[3]
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
@@ -263,18 +263,9 @@ class Look(Formats):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | environment
-        said = b""
         with subprocess.Popen([GPURACE, "report", *options, self.path("a.json")], stdout=theirs, env=env) as done:
             os.close(theirs)
-            while True:
-                try:
-                    part = os.read(ours, 4096)
-                except OSError:  # the other end is closed
-                    break
-                if not part:
-                    break
-                said += part
-            os.close(ours)
+            said = read_terminal(ours)
         self.assertEqual(done.returncode, 0)
         return said.decode().replace("\r\n", "\n")
 

@@ -26,6 +26,20 @@ def gpurace(*args, status=0):
     return done
 
 
+def read_terminal(ours):
+    """All that comes until the other end is closed."""
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            part = b""
+        if not part:
+            os.close(ours)
+            return said
+        said += part
+
+
 class Reports(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()

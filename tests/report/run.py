@@ -12,7 +12,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from gpurace_reports import FOLDER, GPURACE, check_schema  # noqa: E402
+from gpurace_reports import FOLDER, GPURACE, check_schema, read_terminal  # noqa: E402
 
 SOURCES = os.path.join(HERE, "programs")
 
@@ -327,16 +327,7 @@ class Progress(unittest.TestCase):
             done = subprocess.Popen([GPURACE, "run", "--device", "cpu", *options, "--", os.path.join(FOLDER, "launch_ptx"), path, "2", "700"],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, env=env)
             os.close(theirs)
-            said = b""
-            while True:
-                try:
-                    part = os.read(ours, 4096)
-                except OSError:  # the other end is closed
-                    break
-                if not part:
-                    break
-                said += part
-            os.close(ours)
+            said = read_terminal(ours)
             return done.wait(), said.decode()
 
     def test_line(self):
