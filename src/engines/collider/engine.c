@@ -62,6 +62,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
                                    .poison = words->poison_writes,
+                                   .seed_at_load = s && !strcmp(o->device, "gpu"),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
