@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
 #include "inject/declared.h"
-#include "inject/functions.h"
+#include "inject/describe.h"
 #include "inject/guard.h"
 #include "inject/machine.h"
 #include "inject/memory.h"
 #include "inject/session.h"
 
 #include "fatbin/fatbin.h"
-#include "passes/named.h"
 #include "passes/shuffle.h"
 
 #include <dlfcn.h>
@@ -51,95 +50,6 @@ static const char *copy_text(LoadedModule *m, const char *s) {
     return s ? gr_arena_strdup(&m->arena, s) : NULL;
 }
 
-static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f, const PtxLoc *loc) {
-    const char *function = loc->inlined_at && loc->function ? loc->function : f->name;
-    return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
-}
-
-// The compiler gives what it has merged no line, but the code before it has one: the user's, where that was inlined.
-static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *site) {
-    enum { FAR = 4096 }; // statements
-    const PtxStmt *s = site->stmt;
-    for (unsigned k = 0; s && k < FAR && (!s->loc || !s->loc->line); k++)
-        s = s->prev;
-    const PtxLoc *loc = s ? s->loc : NULL;
-    if (!loc || !loc->line)
-        return (GrFrame){0};
-    while (loc->inlined_at && loc->inlined_at->line)
-        loc = loc->inlined_at;
-    return frame_of(m, ptx, site->func, loc);
-}
-
-// The names of a function's accesses, indexed for the function that came last: its sites follow one another.
-typedef struct Names {
-    Arena arena;
-    Named of;
-} Names;
-
-static bool name_site(LoadedModule *m, const PtxSite *site, Names *names, GrSiteInfo *out) {
-    if (names->of.f != site->func) {
-        gr_arena_rewind(&names->arena);
-        if (!gr_named_index(site->func, &names->arena, &names->of))
-            return false;
-    }
-    NamedAs as = gr_named_at(&names->of, site->stmt);
-    out->argument = as.argument;
-    out->variable = as.variable ? copy_text(m, as.variable->name) : NULL;
-    return out->variable || !as.variable;
-}
-
-static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
-    const PtxLoc *loc = site->stmt->loc;
-    *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
-                        .type = gr_ptx_type_text(site->stmt->instr->type[0]),
-                        .ptx_line = site->stmt->line,
-                        .size = site->size,
-                        .access = (uint8_t)site->access,
-                        .before = site->async && !site->copy && site->access == PTX_ACCESS_WRITE,
-                        .is_volatile = site->stmt->instr->sem == PTX_VOLATILE,
-                        .space = (uint8_t)site->space};
-    if (!loc || !loc->line)
-        out->near = near_to(m, ptx, site);
-    if (!loc) {
-        out->at.function = copy_text(m, site->func->name);
-        return out->at.function != NULL;
-    }
-    out->at = frame_of(m, ptx, site->func, loc);
-    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
-        out->n_inlined++;
-    GrFrame *frames = GR_NEW_ARRAY(&m->arena, GrFrame, (size_t)out->n_inlined + 1);
-    if (!frames)
-        return false;
-    out->inlined = frames;
-    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
-        *frames++ = frame_of(m, ptx, site->func, l);
-    return out->at.function != NULL;
-}
-
-// What the record needs to know of the original, before the engine changes it.
-static gr_status describe(LoadedModule *m, const PtxModule *ptx, gr_error *err) {
-    GrModuleInfo *i = &m->info;
-    i->kernels = GR_NEW_ARRAY(&m->arena, const char *, (size_t)ptx->n_funcs + 1);
-    i->sites = GR_NEW_ARRAY(&m->arena, GrSiteInfo, (size_t)ptx->n_sites + 1);
-    bool ok = i->kernels && i->sites;
-    Names names = {.of.f = NULL};
-    gr_arena_init(&names.arena);
-    for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
-        if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
-            ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
-    for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
-        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]) &&
-             name_site(m, &ptx->sites[n], &names, &i->sites[n]);
-    gr_arena_free(&names.arena);
-    if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
-        i->n_kernels = 0;
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    i->n_sites = m->pub.n_sites = ptx->n_sites;
-    m->pub.checked_sites = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)ptx->n_sites + 1);
-    return m->pub.checked_sites ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
-}
-
 // The engine's turn. On success m->text is what the driver gets.
 static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModule **parsed, gr_error *err) {
     Session *s = &gr_session;
@@ -148,7 +58,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
     m->original_len = len;
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
-    GR_TRY(describe(m, *parsed, err));
+    GR_TRY(gr_module_describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
