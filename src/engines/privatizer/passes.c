@@ -73,6 +73,30 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     return out->slots > 0;
 }
 
+// More than that a thread does not note in a region: it may wait for what never comes.
+enum { MOST_NOTES = 2048 };
+
+bool gr_room_more(PassRoom *r, uint32_t full) {
+    if (full == GR_FULL_NOTES && r->notes >= MOST_NOTES)
+        return false;
+    if (full == GR_FULL_NOTES)
+        r->notes *= 8;
+    else
+        r->copies *= 8;
+    if (full == GR_FULL_ROWS)
+        r->rows *= 8;
+    return true;
+}
+
+bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
+    PassRoom room = plan->room;
+    PassPlan larger;
+    if (!gr_room_more(&room, full) || !gr_passes_plan(p, plan->mode, plan->threads, room, &larger))
+        return false;
+    *plan = larger;
+    return true;
+}
+
 static CUresult set(const Passes *p, const GrPrivControl *c) {
     return p->d->write(p->control, c, sizeof *c, p->launch->stream);
 }

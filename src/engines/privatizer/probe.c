@@ -161,19 +161,6 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
-// There was too little.
-static void more_room(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES)
-        r->notes *= 8;
-    else
-        r->copies *= 8;
-    if (full == GR_FULL_ROWS)
-        r->rows *= 8;
-}
-
 // All rounds. False: once more, with more room, or copies of more memory.
 static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l) {
     const GrLaunch *launch = passes->launch;
@@ -184,10 +171,8 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
-        more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
+    if (rc == CUDA_SUCCESS && log.full && gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.full))
         return false;
-    }
     if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart || log.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
@@ -201,6 +186,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
+    if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
+        k->reaches = l->again = true;
+        return true;
+    }
     if (rc != CUDA_SUCCESS)
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
@@ -230,7 +219,13 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", passes->kernel);
     // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
-    if (l.found.unplaced && !l.found.placed && !*differs)
+    if (l.found.unplaced && l.found.cut)
+        note(p,
+             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
+             "looks "
+             "for the accesses was given up",
+             passes->kernel, l.found.unplaced, l.name);
+    else if (l.found.unplaced && !l.found.placed && !*differs)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
@@ -367,7 +362,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             if (log.full)
-                more_room(&k->room[1], log.full);
+                (void)gr_room_more(&k->room[1], log.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {
