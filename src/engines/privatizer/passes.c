@@ -46,10 +46,12 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
+#define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan);
 }
 
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
@@ -69,6 +71,12 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     out->room = usable(p, room, out->copies);
     uint64_t slots = mode == GR_OF_BLOCKS ? 1 : blocks < p->most_slots ? blocks : p->most_slots;
     out->slots = p->budget / bytes_of_slot(p, out);
+    if (!out->slots) { // then as many private copies as there is room for
+        out->room.copies = 0;
+        uint64_t others = bytes_of_slot(p, out);
+        out->room.copies = p->budget > others ? (p->budget - others) / BYTES_OF_COPY : 0;
+        out->slots = out->room.copies > 0;
+    }
     out->slots = out->slots > slots ? slots : out->slots;
     return out->slots > 0;
 }
@@ -88,10 +96,15 @@ bool gr_room_more(PassRoom *r, uint32_t full) {
     return true;
 }
 
+bool gr_room_exceeds(const PassRoom *r, const PassRoom *other) {
+    return r->rows > other->rows || r->copies > other->copies || r->notes > other->notes;
+}
+
 bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
     PassRoom room = plan->room;
     PassPlan larger;
-    if (!gr_room_more(&room, full) || !gr_passes_plan(p, plan->mode, plan->threads, room, &larger))
+    if (!gr_room_more(&room, full) || !gr_passes_plan(p, plan->mode, plan->threads, room, &larger) ||
+        !gr_room_exceeds(&larger.room, &plan->room))
         return false;
     *plan = larger;
     return true;

@@ -46,6 +46,7 @@ typedef struct PassRoom {
 
 // Eight times what `full` (GR_FULL_...) says there was too little of. False: nothing needs so much.
 bool gr_room_more(PassRoom *r, uint32_t full);
+bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
@@ -54,7 +55,7 @@ typedef struct PassPlan {
     PassRoom room;
 } PassPlan;
 
-// With so much room, or less where more cannot be used. False: the device's memory has not enough for that.
+// With so much room, or less where more cannot be used, and with fewer private copies where the device's memory has not enough. False: it has none.
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out);
 
 // The same level, likewise. False: there is no more, and the plan is as it was.

@@ -203,15 +203,18 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
                   bool *differs) {
     const GrLaunch *launch = passes->launch;
     Level l = {.name = level_name(mode, threads), .some = some};
+    PassRoom had = {0};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
+        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan) ||
+            !gr_room_exceeds(&plan.room, &had)) {
             note(p,
                  "launch %llu of kernel %s was not checked between %s: there is no room for private "
                  "copies of what it writes",
                  (unsigned long long)launch->number, passes->kernel, l.name);
             return true;
         }
+        had = plan.room;
         done = run_level(p, passes, &plan, k, &l);
     }
     if (l.again)
