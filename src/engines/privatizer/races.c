@@ -89,7 +89,9 @@ static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, co
     bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
     if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site])
         return;
-    const GrPrivSeen *first = is_store(one) && !writes ? other : one, *second = first == one ? other : one;
+    // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend on which was seen first.
+    bool turned = writes ? one->site > other->site : is_store(one);
+    const GrPrivSeen *first = turned ? other : one, *second = turned ? one : other;
     GrPrivateRace r = {.class = same     ? CLASS_SAME_VALUE
                                 : writes ? CLASS_WRITE_WRITE
                                          : CLASS_READ_WRITE,
