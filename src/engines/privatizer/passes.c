@@ -54,8 +54,9 @@ static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
            plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan);
 }
 
+// One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
-    uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
+    uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
     return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
 }
 

@@ -255,19 +255,20 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
                        RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
     Search s = {.p = p, .plan = *plan, .area = area, .found = found};
-    for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
-        s.f = &log->found[k];
-        bool placed = s.f->kind == GR_FOUND_LANES;
-        if (s.f->state != 2 || is_told(log, k))
-            continue;
-        if (s.f->kind == GR_FOUND_LANES)
-            put_lanes(&s);
-        else if (s.f->kind == GR_FOUND_WRITES)
-            rc = find_pairs(&s, s.f->offset, NULL, &placed);
-        else
-            rc = find_reads(&s, &placed);
-        found->placed += placed;
-        found->unplaced += !placed;
-    }
+    for (uint64_t round = 0; round < plan->rounds; round++)
+        for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
+            s.f = &log->found[k];
+            bool placed = s.f->kind == GR_FOUND_LANES;
+            if (s.f->state != 2 || s.f->round != round || is_told(log, k))
+                continue;
+            if (s.f->kind == GR_FOUND_LANES)
+                put_lanes(&s);
+            else if (s.f->kind == GR_FOUND_WRITES)
+                rc = find_pairs(&s, s.f->offset, NULL, &placed);
+            else
+                rc = find_reads(&s, &placed);
+            found->placed += placed;
+            found->unplaced += !placed;
+        }
     return rc;
 }

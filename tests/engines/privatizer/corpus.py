@@ -42,7 +42,9 @@ class Found:
     def __init__(self, program):
         self.program = program
         self.runs, self.hits = 0, {r: 0 for r in program.races}  # of the racy program: how many, and by race those that found it
-        self.refused, self.reasons, self.false, self.errors = set(), set(), [], []
+        self.reasons, self.false, self.errors = set(), [], []
+        self.refused = set()  # of runs of the racy program: what some of them say
+        self.always = None  # and what all say
         self.reports = set()  # of each run the races, in words
         self.pairs = {}  # {(space, lines): in words}
 
@@ -61,7 +63,6 @@ def judge_run(found, referee, report, twin, where):
     words_of = {m[3] for m in map(REFUSED.match, said) if m}
     failures = {w for w in words_of if "CUDA error" in w}  # ours, which excuses nothing
     found.errors += [f"{where}: {w}" for w in sorted(failures)]
-    found.refused |= words_of - failures
     found.reasons |= {r for r in said if not REFUSED.match(r)}
     program, ids = found.program, set()
     for record in report["races"]:
@@ -72,6 +73,8 @@ def judge_run(found, referee, report, twin, where):
     if twin:
         return
     found.runs += 1
+    found.refused |= words_of - failures
+    found.always = words_of - failures if found.always is None else found.always & words_of
     for race in ids:
         found.hits[race] += 1
     found.reports.add(frozenset(judge.describe(r, program) for r in report["races"]))
@@ -142,6 +145,8 @@ def main():
             for text in [f"false: {x}" for x in found.false] + [f"error: {x}" for x in found.errors]:
                 print(f"{program.key}: {text}")
                 failed += 1
+            if found.refused - (found.always or set()):
+                print(f"{program.key}: refused in some runs only: {'; '.join(sorted(found.refused - found.always))}")
             for race_id, race in program.races.items():
                 t["races"] += 1
                 beyond = findable.within_a_launch(race, pairs.get((program.key, race_id), ()))
