@@ -35,7 +35,9 @@ class Program {
     }
 
     // An N-th of what the paper's size has, and at least `least`.
-    unsigned part(unsigned whole, unsigned least = 1) const { return std::max(whole / (unsigned)divide, least); }
+    unsigned part(unsigned whole, unsigned least = 1) const {
+        return std::max(whole / (unsigned)divide, least);
+    }
 
     template <typename T> T *memory(size_t count) {
         T *p;
