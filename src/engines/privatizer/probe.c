@@ -11,6 +11,7 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
+enum { ASKS = 1 << 16 };               // the CPU device works while it is asked, the same each time
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
@@ -69,7 +70,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
-    for (long pause = 20000;; pause = pause < 200000000 ? pause * 2 : pause) {
+    long pause = 20000;
+    for (long asks = d->is_cpu ? ASKS : 0;; asks--) {
         CUresult rc = event ? d->event_query(event) : d->query(stream);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -77,7 +79,10 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
             return rc == CUDA_SUCCESS;
         if (now.tv_sec - since->tv_sec > patience)
             return false;
+        if (asks > 0)
+            continue;
         nanosleep(&(struct timespec){0, pause}, NULL);
+        pause = pause < 200000000 ? pause * 2 : pause;
     }
 }
 
