@@ -3,6 +3,7 @@
 
 #include "inject/declared.h"
 #include "inject/recording.h"
+#include "inject/twins.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,9 +195,14 @@ void gr_launch_begin(Launching *l) {
     } else {
         gr_session_notef("a kernel was launched that no interposed call had looked up");
     }
+    l->twin = gr_twin_of(l->kernel, l->launch.func);
     if (gr_recording_is_on() && !l->captured)
         record(l);
     gr_session_unlock();
+}
+
+bool gr_launch_again(const Launching *l, CUresult result) {
+    return l->twin != l->launch.func && gr_twin_is_too_large(l->kernel, result);
 }
 
 CUresult gr_launch_end(Launching *l, CUresult result) {

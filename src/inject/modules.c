@@ -5,7 +5,8 @@
 #include "inject/guard.h"
 #include "inject/machine.h"
 #include "inject/memory.h"
-#include "inject/session.h"
+#include "inject/pieces.h"
+#include "inject/twins.h"
 
 #include "fatbin/fatbin.h"
 #include "passes/shuffle.h"
@@ -46,6 +47,8 @@ static void set_unchecked(LoadedModule *m, const char *fmt, ...) {
     gr_session_verbose("module %s is not checked: %s", m->pub.name, m->unchecked);
 }
 
+static bool on_gpu(void) { return !strcmp(gr_session.options.device, "gpu"); }
+
 static const char *copy_text(LoadedModule *m, const char *s) {
     return s ? gr_arena_strdup(&m->arena, s) : NULL;
 }
@@ -62,6 +65,8 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
+    const char *why = "the engine looks at whole modules";
+    Pieces *pieces = gr_twins_wanted() ? gr_pieces_find(*parsed, &m->arena, &why) : NULL;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
@@ -70,6 +75,15 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         gr_str_addn(&out, text, len);
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
+    if (pieces && !gr_twins_pay(out.len)) {
+        pieces = NULL;
+        why = "it is not that large";
+    }
+    if (pieces && (*parsed)->later.rewrite && gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
+        m->pieces = pieces;
+    else if (gr_twins_wanted())
+        gr_session_verbose("module %s is compiled as a whole: %s", m->pub.name,
+                           why ? why : "the engine inserts code that is not in parts");
     if (m->pub.record_bytes) {
         if (!gr_records_take(m)) {
             st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
@@ -98,6 +112,23 @@ static gr_status rewrite_it(void *user, gr_error *err) {
     return rewrite(r->m, r->text, r->len, r->parsed, err);
 }
 
+// What the driver's compiler is told: what the program wants, and to use several threads, which changes how long it takes and not what comes out.
+// Drivers from CUDA 13.0 on are known to take that. Units that are linked are compiled as they were.
+static void set_options(LoadedModule *m, FatbinPtx *built, const char *programs) {
+    enum { KNOWS = 13000, LARGE = 1 << 18 };
+    const char *version = getenv(GR_DRIVER_VERSION_ENV);
+    bool relocatable = programs && strstr(programs, "compile-only");
+    built->options = copy_text(m, programs);
+    if (on_gpu() && version && atoi(version) >= KNOWS && m->text_len >= LARGE && !relocatable) {
+        const char *both =
+            gr_arena_printf(&m->arena, "%s%s--split-compile 0 ", programs ? programs : "",
+                            programs && *programs && programs[strlen(programs) - 1] != ' ' ? " " : "");
+        built->options = both ? both : built->options;
+        m->split = both != NULL;
+    }
+    m->built = *built;
+}
+
 static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *built) {
     PtxModule *ptx = NULL;
     gr_error err = {0};
@@ -121,6 +152,7 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
                              .major = (uint16_t)ptx->version_major,
                              .minor = (uint16_t)ptx->version_minor,
                              .flags = FATBIN_F_64BIT | FATBIN_F_LINUX | (ptx->debug ? FATBIN_F_DEBUG : 0)};
+        set_options(m, built, NULL);
         gr_session_verbose("module %s: %u memory accesses, %zu bytes of PTX rewritten to %zu", m->pub.name,
                            m->info.n_sites, len, m->text_len);
     }
@@ -161,6 +193,7 @@ static void free_module(LoadedModule *m) {
     gr_arena_free(&m->arena);
     free(m->text);
     free(m->linked);
+    free(m->boxed);
     free(m);
 }
 
@@ -192,8 +225,6 @@ static uint32_t device_cc(void) {
         return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) : 90; // before cuInit
     return (uint32_t)(major * 10 + minor);
 }
-
-static bool on_gpu(void) { return !strcmp(gr_session.options.device, "gpu"); }
 
 static const char *base_name(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -231,6 +262,7 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     const FatbinEntry *e = NULL;
     if (st == GR_OK)
         e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
+    const FatbinEntry *plain = e;
     if (st == GR_OK && !e)
         e = gr_machine_ptx(fb, device_cc(), arena);
     char *text = NULL, held[256];
@@ -254,8 +286,10 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     } else {
         add_ptx(m, text, n, built);
         built->flags = e->flags;
-        built->options = copy_text(m, e->options);
         built->source = copy_text(m, e->source);
+        set_options(m, built, e->options);
+        if (e != plain) // the program's own code is rewritten, too
+            m->pieces = NULL;
     }
     free(text);
     return m;
@@ -284,6 +318,14 @@ failed:
     free(extra);
     free(mine);
     return NULL;
+}
+
+// What the driver gets in place of PTX or of a container: the text, in a container where its compiler is to be told something.
+static const void *image_of(LoadedModule *m) {
+    size_t len;
+    if (m->split && !m->boxed && gr_fatbin_build(&m->built, 1, &m->boxed, &len, NULL) != GR_OK)
+        m->boxed = NULL;
+    return m->boxed ? m->boxed : m->text;
 }
 
 static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, const void **instead) {
@@ -326,7 +368,7 @@ static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, c
     }
     if (!used)
         goto done;
-    *instead = count == 1 ? units[0]->text : rebuild_wrapper(w, built, count, containers);
+    *instead = count == 1 ? image_of(units[0]) : rebuild_wrapper(w, built, count, containers);
 done:
     gr_arena_free(&arena);
     return first;
@@ -414,7 +456,7 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
             set_unchecked(m, "it is neither PTX nor a fatbinary");
     }
     if (m && m->pub.rewritten && !*instead)
-        *instead = m->text;
+        *instead = image_of(m);
     return m;
 }
 
@@ -462,7 +504,10 @@ void gr_modules_rewrite_wrapper(void *wrapper) {
         (gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC) ||
          gr_machine_ptx(fb, device_cc(), &arena))) {
         LoadedModule *m = add_container(w->data, GR_FATBIN_UNBOUNDED, NULL, &arena, &built);
-        if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
+        if (m && gr_twins_begin(m)) {
+            m->wrapped = true;
+            gr_modules_alias(w->data, m);
+        } else if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
             m->wrapped = true;
             gr_modules_alias(container, m);
             w->data = container;
@@ -521,6 +566,8 @@ void gr_modules_unloaded(void *handle) {
     LoadedModule *list = gr_map_remove_u64(&s->modules_of, (uintptr_t)handle);
     if (!list)
         return;
+    for (LoadedModule *m = list; m; m = m->next)
+        gr_twins_unload(m);
     gr_kernels_forget(list);
     gr_ranges_remove_of_module(handle);
     for (LoadedModule *m = list; m; m = m->next) {
