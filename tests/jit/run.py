@@ -12,14 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGES = {"bindings": ["cuda.bindings", "numpy"], "numba_kernels": ["numba", "numba_cuda"], "cupy_kernels": ["cupy"],
-            "triton_kernels": ["triton", "cuda.bindings", "numpy"], "triton_launched": ["triton", "torch"], "torch_compiled": ["torch", "triton"], "jax_kernels": ["jax"]}
+from packages import FIND, PACKAGES
+
 NO_LINES = {"jax_kernels"}
 # Programs without a planted race, of whose kernels those with such a name must be checked; others may be machine code. What torch.compile makes of a
 # softmax works in place: threads that hold a copy of an element load what another one stores (docs/just-in-time.md).
 NO_RACE = {"torch_compiled": "triton_"}
 GPU_ONLY = {"triton_launched", "torch_compiled", "jax_kernels"}
-FIND = "import importlib.util, sys; sys.exit(not all(importlib.util.find_spec(name) for name in sys.argv[1:]))"
 LINES_UNKNOWN = {"shift"}  # kernels that a library wraps into a source of its own
 
 
