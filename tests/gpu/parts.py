@@ -18,8 +18,8 @@ from machine import ROOT
 
 for folder in "race", "programs", "jit":
     sys.path.insert(0, str(ROOT / "tests" / folder))
+import complete
 import packages
-import run as complete  # of tests/programs
 import truth
 
 ENGINES = ("collider", "tracker", "privatizer")
@@ -81,7 +81,7 @@ class Setting:
 
     def log(self, name, text):
         self.results.mkdir(parents=True, exist_ok=True)
-        (self.results / f"{name}.txt").write_text(text, encoding="utf-8")
+        (self.results / (re.sub(r"[^\w.]+", "_", name) + ".txt")).write_text(text, encoding="utf-8")
 
 
 def joined(names, most=6):
@@ -116,11 +116,10 @@ def examples(setting):
 
 def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1):
     """gpurace-corpus with these words; adds a row and what was wrong."""
-    name = f"corpus.{title.replace(' ', '_')}.{engine}"
     status, text = setting.call(*setting.script("race/gpurace-corpus", "--gpurace", setting.gpurace, "--device", "gpu", "--gpus", len(setting.machine.gpus), "--engine", engine,
                                                 "--seeds", seeds, "--twin-seeds", twin_seeds, "--missed-ok", "--json", "-j", setting.jobs,
                                                 "--timeout", setting.timeout, *words), timeout=1800)
-    setting.log(name, text)
+    setting.log(f"{title}.{engine}", text)
     start = text.find("\n{") + 1 if not text.startswith("{") else 0
     try:
         programs = json.JSONDecoder().raw_decode(text[start:])[0]["programs"]
@@ -163,6 +162,8 @@ def judge_programs(setting, outcome, title, sources, built):
     plain = dict(zip(sources, setting.map(lambda s: same_as_without(setting, complete.PLAIN, s, built(s)), sources)))
     works = [s for s in sources if not plain[s].problems]
     broken = [f"{s.stem} ({plain[s].problems[0]})" for s in sources if plain[s].problems]
+    if 2 * len(works) < len(sources):
+        outcome.problems.append(f"without gpurace most do not print PASS: {joined(broken)}: {plain[sources[0]].text[-600:]}")
     outcome.row(f"{title}, without gpurace", f"{len(works)} of {len(sources)} print PASS" + (f"; not run further: {joined(broken)}" if broken else ""))
     for engine in ("none", *ENGINES):
         tried = [s for s in works if engine not in " ".join(complete.comments(s, "WITHOUT")).split()]
@@ -177,7 +178,7 @@ def judge_programs(setting, outcome, title, sources, built):
         says = f"{len(right)} of {len(tried)} print PASS, nothing reported"
         if unsure:
             says += f"; {len(unsure)} inconclusive ({joined(s.stem for s in unsure)})"
-        setting.log(f"{title.split(',')[0].replace('/', '.')}.{engine}", "\n".join(f"{s.stem}: {done[s].report.get('reasons')}" for s in unsure) + "\n")
+        setting.log(f"{title}.{engine}", "\n".join(f"{s.stem}: {done[s].report.get('reasons')}" for s in unsure) + "\n")
         outcome.row(f"{title}, {engine}", says)
 
 
@@ -228,9 +229,9 @@ def conformance(setting):
         if status != 0:
             outcome.problems.append(f"exit status {status}: {text[-1500:]}")
     wanted = sum(line[:2] in ("E ", "A ") for line in golden.read_text(encoding="utf-8").splitlines())
-    if counts["same"] != wanted:
-        outcome.problems.append(f"{counts['same']} of {wanted} answers are those of the golden file")
-    outcome.row("tests/conformance: instructions over edge cases, against sm_90.golden", f"{counts['same']} of {wanted} rows the same" + "".join(
+    if counts["same"] < wanted:
+        outcome.problems.append(f"{counts['same']} answers are those of the golden file, which has {wanted}")
+    outcome.row("tests/conformance: instructions over edge cases, against sm_90.golden", f"{counts['same']} rows the same" + "".join(
         f", {counts[w]} {w}" for w in list(counts)[1:] if counts[w]))
     return outcome
 
