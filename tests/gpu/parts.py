@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is tested on a GPU, in parts. Each part is a function of a Setting that returns an Outcome; PARTS names them."""
 import concurrent.futures
+import importlib.util
 import json
 import os
 import re
@@ -76,6 +77,10 @@ class Setting:
             return None, f"no end after {timeout} s: {(error.output or b'')[-2000:]!r}"
         return done.returncode, done.stdout
 
+    def schema(self):
+        """Options of the judges: reports are held against their schema where Python can."""
+        return [] if importlib.util.find_spec("jsonschema") else ["--schema", ""]
+
     def script(self, *words):
         return [sys.executable, str(ROOT / "tests" / words[0]), *words[1:]]
 
@@ -97,7 +102,7 @@ def examples(setting):
             file = os.path.join(folder, "results.json")
             status, text = setting.call(*setting.script("race/run_examples.py", "--gpurace", setting.gpurace, "--programs", setting.built.program("examples"), "--device", "gpu",
                                                         "--engine", engine, "--racy-seeds", seeds, "--clean-seeds", seeds, "--missed-ok", "--jobs", setting.jobs,
-                                                        "--timeout", setting.timeout, "--json", file))
+                                                        "--timeout", setting.timeout, "--json", file, *setting.schema()))
             setting.log(f"examples.{engine}", text)
             if not os.path.exists(file):
                 outcome.problems.append(f"{engine}: exit status {status}: {text[-1500:]}")
@@ -118,7 +123,7 @@ def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1
     """gpurace-corpus with these words; adds a row and what was wrong."""
     status, text = setting.call(*setting.script("race/gpurace-corpus", "--gpurace", setting.gpurace, "--device", "gpu", "--gpus", len(setting.machine.gpus), "--engine", engine,
                                                 "--seeds", seeds, "--twin-seeds", twin_seeds, "--missed-ok", "--json", "-j", setting.jobs,
-                                                "--timeout", setting.timeout, *words), timeout=1800)
+                                                "--timeout", setting.timeout, *setting.schema(), *words), timeout=1800)
     setting.log(f"{title}.{engine}", text)
     start = text.find("\n{") + 1 if not text.startswith("{") else 0
     try:
