@@ -39,22 +39,6 @@ def is_of_library(kernel):
     return ".so" in kernel.get("module", "")
 
 
-def for_jax(arguments, folder):
-    """XLA has its compilers inside. Without them it calls the ptxas of a toolkit, which is put together here."""
-    toolkit, cuda = folder / "cuda", pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    if not toolkit.exists():
-        (toolkit / "bin").mkdir(parents=True)
-        (toolkit / "bin/ptxas").symlink_to(os.path.abspath(arguments.gpurace) + "-ptxas")
-        (toolkit / "bin/nvlink").symlink_to(cuda / "bin/nvlink")
-        (toolkit / "nvvm").symlink_to(cuda / "nvvm")
-    linker = "--xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED"  # of newer versions
-    probe = call(arguments.python, "-c", "import jax; jax.devices()", env=dict(os.environ, XLA_FLAGS=linker))
-    if "Unknown flag" in probe.stdout:
-        linker = "--xla_gpu_enable_libnvjitlink=false"
-    flags = ["--xla_gpu_cuda_data_dir=" + str(toolkit), linker, "--xla_gpu_enable_libnvptxcompiler=false"]
-    return {"XLA_FLAGS": " ".join(flags), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-
-
 def run(arguments, program, twin, folder):
     """Exit status, output and report; None for a report that is not there."""
     report = folder / "report.json"
@@ -62,7 +46,7 @@ def run(arguments, program, twin, folder):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
     environment.update(XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder), TMPDIR=str(folder / "tmp"))
     if program.stem == "jax_kernels":
-        environment.update(for_jax(arguments, folder))
+        environment.update(XLA_PYTHON_CLIENT_PREALLOCATE="false")
     options = ["--engine", "tracker"] if arguments.device == "gpu" else []
     done = call(arguments.gpurace, "run", "--device", arguments.device, "--format", "json", "--output", str(report), *options,
                 *arguments.option, "--", arguments.python, str(program), *twin, env=environment)
