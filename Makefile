@@ -3,7 +3,7 @@
 #   make            build into build/ (the command is build/gpurace); neither nvcc nor what only tests need is asked for
 #   make check      build and run the quick tests, in minutes
 #   make test       all tests but the longest      make soak   those too, for hours
-#   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those of an hour, too
+#   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those that take longer, too
 #   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
 #   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make package    a .deb and a .tar.gz in build/packages

@@ -38,24 +38,26 @@ __global__ void turn(int *a) {
 #ifdef REPAIRED
     __syncthreads();
 #endif
-    a[threadIdx.x] = s[63 - threadIdx.x];
+    a[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x];
 }
 """
+# So many blocks race, each on its own, that one of them shows it.
 MAIN = """#include <cstdio>
 int main() {
-    int *a, h[64];
+    static int *a, h[BLOCKS * 64];
     cudaMalloc(&a, sizeof h);
-    turn<<<1, 64>>>(a);
+    turn<<<BLOCKS, 64>>>(a);
     cudaError_t e = cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost);
 #ifdef REPAIRED
-    for (int t = 0; t < 64; t++)
-        if (h[t] != 63 - t)
+    for (int t = 0; t < BLOCKS * 64; t++)
+        if (h[t] != 63 - t % 64)
             return 9;
 #endif
     printf("error %d\\n", (int)e);
     return e != 0;
 }
 """
+MAIN = MAIN.replace("BLOCKS", "2" if DEVICE == "cpu" else "512")
 RUNTIME = "shared" if DEVICE == "cpu" else "static"
 PART = "__device__ int own(int t) { return t; }\n"
 

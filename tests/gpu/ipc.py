@@ -7,8 +7,10 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
+import engines  # of tests/race
 from machine import ROOT
 
+PLACES = "arena"  # src/options/caps.def
 APART, TOGETHER = "one gpurace run each", "one gpurace run of both"
 SOURCE = ROOT / "tests/gpu/shared_memory.cu"
 KERNEL = "own_stores"
@@ -20,6 +22,7 @@ class Result:
     problems: list = field(default_factory=list)
     reports: list = field(default_factory=list)
     texts: list = field(default_factory=list)
+    statuses: list = field(default_factory=list)
 
 
 def lines_of_race():
@@ -31,8 +34,12 @@ def finish(process, timeout):
         text, _ = process.communicate(timeout=timeout)
         return process.returncode, text
     except subprocess.TimeoutExpired:
-        process.kill()  # gpurace run ends what it started
-        return None, process.communicate()[0]
+        process.terminate()
+        try:
+            return None, process.communicate(timeout=20)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None, "no end, not even by SIGTERM"
 
 
 def run(setting, engine, how, mode, device="gpu"):
@@ -54,20 +61,32 @@ def run(setting, engine, how, mode, device="gpu"):
         for process in started:
             status, text = finish(process, setting.timeout)
             result.texts.append(text)
-            if status not in (0, 66):
-                result.problems.append(f"exit status {status}: {text[-800:]}")
+            result.statuses.append(status)
         for output in outputs if engine else ():
             try:
                 with open(output, encoding="utf-8") as file:
                     result.reports.append(json.load(file))
             except (OSError, ValueError) as error:
                 result.problems.append(f"no report: {error}")
-    judge(result, engine, mode)
+    if engine and PLACES in engines.load(setting.gpurace)[engine].can:
+        judge_refusal(result)
+    else:
+        judge(result, engine, mode)
     return result
+
+
+def judge_refusal(result):
+    """An engine that places the program's memory cannot share it. The program gets CUDA's error for that, and the verdict says so."""
+    reasons = [reason for report in result.reports for reason in report["reasons"]]
+    if "cudaIpcGetMemHandle(&handle, data): cudaErrorNotSupported" not in "".join(result.texts) or not any(r.startswith("cuIpcGetMemHandle: ") for r in reasons):
+        result.problems.append(f"not refused: {result.statuses}, {reasons}: {''.join(result.texts)[-800:]}")
+    result.problems += [f"reported: {race['class']}" for report in result.reports for race in report["races"]]
+    result.says = "refused: cudaErrorNotSupported, and the verdict names cuIpcGetMemHandle"
 
 
 def judge(result, engine, mode):
     text = "".join(result.texts)
+    result.problems += [f"exit status {status}: {said[-800:]}" for status, said in zip(result.statuses, result.texts) if status not in (0, 66)]
     races = [race for report in result.reports for race in report["races"]]
     met = "their stores met" if "saw the" in text else "their stores did not meet"
     if len(re.findall(r"PASS$", text, re.M)) != 2 and mode == "fixed":

@@ -159,7 +159,9 @@ def check_example(args, truth, schema, judge, pool):
     if not os.access(program, os.X_OK):
         return [f"{program} is not built (target examples)"], {}, 0.0
     racy = truth.expect == "races"
-    count = max(args.racy_seeds, truth.seeds) if racy and args.racy_seeds else args.racy_seeds if racy else args.clean_seeds
+    count = args.racy_seeds if racy else args.clean_seeds
+    if racy and count and not args.missed_ok:
+        count = max(count, truth.seeds)
     seeds = range(args.first_seed, args.first_seed + count)
     problems, hits, seconds = [], {}, 0.0
     runs = list(pool.map(lambda seed: (seed, start(args, program, seed)), seeds))
@@ -226,9 +228,10 @@ def main(argv=None):
     if not truths:
         sys.exit(f"no examples in {args.sources}")
     bad, results = 0, []
-    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, args.jobs)) as pool:
-        for truth in truths:
-            problems, hits, seconds = check_example(args, truth, schema, judge, pool)
+    jobs = max(1, args.jobs)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool, concurrent.futures.ThreadPoolExecutor(1 if args.repeat else jobs) as outer:
+        checked = outer.map(lambda truth: check_example(args, truth, schema, judge, pool), truths)
+        for truth, (problems, hits, seconds) in zip(truths, checked):
             bad += bool(problems)
             results.append({"program": truth.name, "labels": len(truth.must), "found": len(truth.must & set(hits)), "problems": problems})
             summary = f"{len(truth.must & set(hits))}/{len(truth.must)} races" if truth.must else "clean"
