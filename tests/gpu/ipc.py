@@ -11,6 +11,7 @@ import engines  # of tests/race
 from machine import ROOT
 
 PLACES = "arena"  # src/options/caps.def
+MODES = ("racy", "fixed")
 APART, TOGETHER = "one gpurace run each", "one gpurace run of both"
 SOURCE = ROOT / "tests/gpu/shared_memory.cu"
 KERNEL = "own_stores"

@@ -20,6 +20,7 @@ from machine import ROOT
 for folder in "race", "programs", "jit":
     sys.path.insert(0, str(ROOT / "tests" / folder))
 import complete
+import ipc
 import packages
 import truth
 
@@ -329,8 +330,8 @@ def devices(setting):
         return Outcome(skipped="one GPU")
     outcome = Outcome()
     for engine in "collider", "tracker":
-        judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices", seeds=3, twin_seeds=3)
-        judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*", seeds=3, twin_seeds=3)
+        judged_corpus(setting, outcome, "tests/gpu/devices", engine, "--sources", ROOT / "tests/gpu", "--programs", setting.built.program("gpu-programs"), "devices")
+        judged_corpus(setting, outcome, "tests/race, of several devices", engine, "--programs", setting.built.program("corpus"), "host/devices_*")
     folder = Path(setting.built.program("complete-programs"))
     judge_programs(setting, outcome, "tests/programs, of several devices", [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if 2 <= devices_of(s) <= count],
                    lambda s: str(folder / "tested" / s.stem))
@@ -339,16 +340,12 @@ def devices(setting):
 
 def processes(setting):
     """Two processes with one piece of device memory (cudaIpcGetMemHandle), each under gpurace."""
-    import ipc
-
-    outcome = Outcome()
-    for engine in (None, "none", *ENGINES):
-        for how in (ipc.APART, ipc.TOGETHER) if engine else (ipc.APART,):
-            for mode in "racy", "fixed":
-                result = ipc.run(setting, engine, how, mode)
-                outcome.problems += [f"{engine or 'without gpurace'}, {how}, {mode}: {p}" for p in result.problems]
-                setting.log(f"processes.{engine}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
-                outcome.row(f"tests/gpu/shared_memory.cu, {mode}, {engine or 'without gpurace'}" + (f", {how}" if engine else ""), result.says)
+    outcome, cases = Outcome(), [(None, ipc.APART, mode) for mode in ipc.MODES]
+    cases += [(engine, how, mode) for engine in ("none", *ENGINES) for how in (ipc.APART, ipc.TOGETHER) for mode in ipc.MODES]
+    for (engine, how, mode), result in zip(cases, setting.map(lambda case: ipc.run(setting, *case), cases)):
+        outcome.problems += [f"{engine or 'without gpurace'}, {how}, {mode}: {p}" for p in result.problems]
+        setting.log(f"processes.{engine}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
+        outcome.row(f"tests/gpu/shared_memory.cu, {mode}, {engine or 'without gpurace'}" + (f", {how}" if engine else ""), result.says)
     return outcome
 
 
