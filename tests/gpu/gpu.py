@@ -63,6 +63,7 @@ def parse_args(argv):
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="runs at a time (default: %(default)s)")
     p.add_argument("--at-once", type=int, default=1, metavar="N", help="parts at a time (default: %(default)s)")
     p.add_argument("--timeout", type=int, default=60, metavar="SECONDS", help="of one run: what takes longer hangs (default: %(default)s)")
+    p.add_argument("--every", type=int, default=1, metavar="N", help="of the complete programs and of the corpus take each Nth: for a look (default: %(default)s)")
     p.add_argument("--runs", type=int, default=100, metavar="N", help="of each program of the part soak (default: %(default)s)")
     p.add_argument("--page", type=Path, metavar="FILE", help="run nothing: write the table of that page from the results")
     p.add_argument("--find", action="store_true", help="run nothing: exit with 77 and say why if there is no GPU")

@@ -44,7 +44,7 @@ class Setting:
 
     def __init__(self, args, found):
         self.machine, self.results = found, args.results.resolve()
-        self.jobs, self.runs = max(1, args.jobs), args.runs
+        self.jobs, self.runs, self.every = max(1, args.jobs), args.runs, max(1, args.every)
         # gpurace ends the program of a run that takes too long. Only what even that does not end is killed from here.
         os.environ["GPURACE_OPTIONS"] = f"{os.environ.get('GPURACE_OPTIONS', '')} timeout={args.timeout}".strip()
         self.timeout = args.timeout + 30
@@ -66,6 +66,10 @@ class Setting:
     def in_words(self):
         toolkit = f"CUDA {self.toolkit.release}" if self.toolkit.release else "no CUDA toolkit"
         return {"gpus": self.machine.in_words(), "toolkit": toolkit, "processors": os.cpu_count(), "version": self.version(), "date": page.today()}
+
+    def some(self):
+        """Of what: to be told in a row."""
+        return f", each {self.every}th" if self.every > 1 else ""
 
     def map(self, function, items):
         """function(item) of all items, as many at a time as there are jobs."""
@@ -152,7 +156,8 @@ def judged_corpus(setting, outcome, title, engine, *words, seeds=1, twin_seeds=1
 def corpus(setting):
     """Twins of the corpus: nothing reported."""
     outcome = Outcome()
-    judged_corpus(setting, outcome, "tests/race, twins", "collider", "--programs", setting.built.program("corpus"), seeds=0)
+    names = sorted(f"{f.parent.name}/{f.stem}" for f in (ROOT / "tests/race").glob("*/*.cu"))[:: setting.every]
+    judged_corpus(setting, outcome, f"tests/race, twins{setting.some()}", "collider", "--programs", setting.built.program("corpus"), *names, seeds=0)
     return outcome
 
 
@@ -203,17 +208,17 @@ def programs(setting):
     outcome = Outcome()
     folder = Path(setting.built.program("complete-programs"))
     built = lambda s: str(next((f / s.stem for f in (folder / "tested", folder) if (f / s.stem).exists()), folder / s.stem))
-    sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1]
+    sources = [s for s in sorted((ROOT / "tests/programs").glob("*.cu")) if devices_of(s) == 1][:: setting.every]
     if not any(os.access(built(s), os.X_OK) for s in sources):
         return Outcome(problems=[f"no programs in {folder} (target tested-programs)"])
-    judge_programs(setting, outcome, "tests/programs", sources, built)
+    judge_programs(setting, outcome, f"tests/programs{setting.some()}", sources, built)
     return outcome
 
 
 def several(setting):
     """Many processes at once on one GPU."""
     outcome = Outcome()
-    count = min(32, 2 * setting.jobs)
+    count = min(16, 2 * setting.jobs)
     program = setting.built.program("examples", "reduction_fixed")
     for engine in ENGINES:
         runs = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two processes with one piece of device memory: one allocates it and hands it on by cudaIpcGetMemHandle, the other opens it. A kernel of
-// each stores to all of it, again and again. Racy: at the same time. Fixed: the owner's begins when the other process is done.
+// each stores to all of it for a while: longer than a GPU works for one process before it turns to the next. Racy: both at the same
+// time. Fixed: the owner's begins when the other process is done.
 // Usage: shared_memory own|open PIPE-TO-OPENER PIPE-TO-OWNER racy|fixed
 #include <cstdio>
 #include <cstdlib>
@@ -18,17 +19,25 @@
         }                                                                                                    \
     } while (0)
 
-enum { BLOCKS = 64, THREADS = 128, COUNT = BLOCKS * THREADS, TURNS = 400 };
+enum { BLOCKS = 64, THREADS = 128, COUNT = BLOCKS * THREADS, MILLISECONDS = 60 };
 
-// TURNS stores of a thread to its own element; between them it looks whether the element still has what it stored.
+__device__ unsigned long long now()
+{
+    unsigned long long ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+// A thread stores to its own element; between stores it looks whether the element still has what it stored.
 __global__ void own_stores(volatile int *seen, int *data, int mark)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, other = 0;
-    for (int turn = 0; turn < TURNS; turn++) {
-        data[i] = mark + turn; // SIDE
+    unsigned long long end = now() + MILLISECONDS * 1000000ull;
+    do {
+        data[i] = mark; // SIDE
         asm volatile("" ::: "memory");
-        other += data[i] != mark + turn; // SIDE
-    }
+        other += data[i] != mark; // SIDE
+    } while (now() < end);
     if (other)
         *seen = 1;
 }
@@ -84,7 +93,7 @@ static int own(int to, int from, bool fixed)
         get(from, &byte, 1);
     CHECK(cudaMemcpy(result, data, sizeof result, cudaMemcpyDeviceToHost));
     for (int i = 0; i < COUNT; i++)
-        wrong += result[i] != 1000000 + TURNS - 1;
+        wrong += result[i] != 1000000;
     printf("owner: %s%s\n", other ? "saw the other process's stores, " : "", !wrong ? "PASS" : "FAIL");
     return fixed && (wrong || other);
 }
