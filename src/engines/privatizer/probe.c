@@ -298,6 +298,8 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .most_copies = p->copies,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
+                    .targets = p->targets,
+                    .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};

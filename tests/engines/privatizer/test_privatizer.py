@@ -166,6 +166,18 @@ class Privatizer(unittest.TestCase):
         self.assertEqual(report["verdict"], "races")
         self.assertNotIn("PASS", out)
 
+    def test_options_name_kernels_files_and_variables(self):
+        """What is named is checked, and of the rest no race is told: not even of neighbours in shared memory."""
+        source = (pathlib.Path(__file__).parent / "programs/variables.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if "// RACE" in text}
+        of = {name: {k for k, text in enumerate(source, 1) if text.endswith(f"// RACE {name}")} for name in ("first", "second", "total")}
+        another = {max(lines)}
+        for words, expected in (([], lines), (["--kernel", "four"], lines - another), (["--not-kernel", "four"], another), (["--file", "variables.cu"], lines), (["--file", "other.cu"], set()),
+                                (["--variable", "first"], of["first"]), (["--variable", "^four.*::second$"], of["second"]), (["--variable", "^total$"], of["total"]),
+                                (["--variable", "first|total"], of["first"] | of["total"]), (["--variable", "nothing"], set())):
+            found = {a["line"] for r in run(FOLDER / "variables", *words)[1]["races"] for a in r["accesses"]}
+            self.assertEqual(found, expected, words)
+
     def test_options_leave_out_kernels_files_and_same_values(self):
         for words in (["--not-kernel", "block_sum"], ["--not-file", "reduction_race"], ["--file", "nothing"]):
             self.assertEqual(run(EXAMPLES / "reduction_race", *words)[1]["races"], [], words)
