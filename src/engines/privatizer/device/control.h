@@ -47,6 +47,7 @@ enum {
     GR_AS_IT_IS,  // the program's own
     GR_OF_BLOCKS, // each block has a private copy: the launch is one region
     GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
+    GR_HELD,      // the program's own, which does nothing: the host looks at the logs first
 };
 
 // Of a slot. A region has one list of the rows that were written in it, the next region the other one.
@@ -134,12 +135,19 @@ typedef struct GrPrivSeen {
 
 enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
-typedef struct GrPrivLog {
+// What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
+typedef struct GrPrivHead {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
     uint32_t full;    // a slot had no room left: FULL_...
+    uint32_t any;     // something was found, or seen
+    uint32_t pad;
+} GrPrivHead;
+
+typedef struct GrPrivLog {
+    GrPrivHead head;
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;

@@ -150,6 +150,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             f->block = what->block;
             f->sequence = what->sequence;
             gr_store32(&f->state, 2);
+            gr_store32(&log->head.any, 1);
         }
         // One that is being written may become the same: then there are two for one region, and the host has both.
         if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
@@ -159,7 +160,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             return;
         }
     }
-    gr_add32(&log->dropped, 1);
+    gr_add32(&log->head.dropped, 1);
 }
 
 GR_INLINE GR_GLOBAL GrPrivExtent *extent(GR_GLOBAL GrPrivControl *c, uint32_t k) {

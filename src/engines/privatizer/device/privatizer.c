@@ -76,7 +76,7 @@ void __gr_enter(void) {
         if (k != first)
             continue;
         if (gr_load32(
-                &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart)) // a block that gave up does not give it back
+                &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart)) // a block that gave up does not give it back
             return;
         gr_sleep(2000);
     }
@@ -116,10 +116,10 @@ uint32_t __gr_copy(void) {
 }
 
 static GR_NOINLINE void gr_priv_outside(uint64_t a) {
-    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
+    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
 }
 
-void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1); }
+void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.over, 1); }
 
 #define IS_IN(name, space)                                                                                   \
     GR_INLINE int name(uint64_t a) {                                                                         \
@@ -227,7 +227,7 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         }
         gr_sleep(100);
     }
-    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_ROWS);
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_ROWS);
     return 0;
 }
 
@@ -252,7 +252,7 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint32_t number = gr_add32(&of->made, 1) + GR_COPY_FIRST;
     if (number - GR_COPY_FIRST >= s->most_copies) {
-        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_COPIES);
+        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_COPIES);
         return 0;
     }
     uint64_t row = row_at(s, row_number);
@@ -405,7 +405,7 @@ uint64_t __gr_notes(void) {
     return CONTROL.notes + (block * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
 }
 
-void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES); }
+void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_NOTES); }
 
 // Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
 void __gr_done(uint64_t stores, uint32_t copy) {
@@ -478,7 +478,7 @@ uint64_t __gr_updates_all(uint64_t at) {
 uint32_t __gr_gather(uint32_t ends) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
-    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart;
+    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(&of->arrived, 1);
     GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
         if (gr_load32(&of->arrived) >= all)
@@ -548,6 +548,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             seen->block[1] = gr_ctaid_y();
             seen->block[2] = gr_ctaid_z();
             gr_store32(&seen->state, 2);
+            gr_store32(&log->head.any, 1);
             return;
         }
         if (gr_load32(&seen->state) != 2 || seen->site != site)

@@ -273,19 +273,28 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     if (!ends(last))
         GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;"));
     PtxReg *mode = gr_ptx_new_reg(f, PTX_B32), *is = gr_ptx_new_reg(f, PTX_PRED);
+    PtxLabel *other = gr_ptx_new_label(f);
+    PtxOperand to_other = gr_ptx_label_operand(other);
     char control[64];
     gr_privatizer_control_name(w->o->suffix, control, sizeof control);
-    GR_TRY(gr_code_put(&code, first, NULL, 0, "ld.global.u32 %s, [%s];", mode->name, control));
+    GR_TRY(gr_code_put(&code, first, &to_other, 1, "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;",
+                       mode->name, control, is->name, mode->name, GR_AS_IT_IS, is->name));
+    gr_ptx_insert_label(f, NULL, other);
+    PtxLabel *label[2] = {NULL, NULL};
     for (int warps = 0; warps < 2; warps++) {
         if (warps ? out->warps.why : out->blocks.why)
             continue;
-        Code one = code;
-        PtxLabel *label = gr_ptx_new_label(f);
-        PtxOperand to = gr_ptx_label_operand(label);
-        one.warps = warps;
-        GR_TRY(gr_code_put(&one, first, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
+        label[warps] = gr_ptx_new_label(f);
+        PtxOperand to = gr_ptx_label_operand(label[warps]);
+        GR_TRY(gr_code_put(&code, NULL, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
                            warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
-        GR_TRY(make(&one, first, last, label));
+    }
+    GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD
+    for (int warps = 0; warps < 2; warps++) {
+        Code one = code;
+        one.warps = warps;
+        if (label[warps])
+            GR_TRY(make(&one, first, last, label[warps]));
     }
 done:
     gr_defuse_free(&uses);
