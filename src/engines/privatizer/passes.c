@@ -145,15 +145,24 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
     Memory *m = p->memory;
     uint64_t blocks = gr_passes_blocks(p->launch), row_bytes = GR_ROW_BYTES(to->copies),
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
-             sum_bytes = 2 * to->copies * sizeof(uint64_t);
+             sum_bytes = 2 * to->copies * GR_SUMS * sizeof(uint64_t);
     *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0);
     struct Tables *tables = tables_of(p, to);
     CUresult rc = prepare_tables(p, tables, slots);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes, p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE, p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark), p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t), p->launch->stream) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes, p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE, p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark), p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t), p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream)
+                            : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     *c = (GrPrivControl){.mode = to->mode,
@@ -180,6 +189,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
+                         .granule = once ? 0 : p->granule,
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
                          .most_rounds = p->most_rounds,
@@ -230,8 +240,9 @@ CUresult gr_passes_end(Passes *p, bool *held) {
     Memory *m = p->memory;
     CUdeviceptr control = p->control, heads = 0;
     uint32_t n = 2;
-    CUresult rc = m->heads ? CUDA_SUCCESS
-                           : d->host_alloc((void **)&m->heads, 2 * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+    CUresult rc = m->heads
+                      ? CUDA_SUCCESS
+                      : d->host_alloc((void **)&m->heads, 2 * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
     if (rc == CUDA_SUCCESS && !m->heads_are_there)
         rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
     if (rc == CUDA_SUCCESS)

@@ -24,12 +24,13 @@ typedef struct Passes {
     const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;             // the module's variable
+    CUdeviceptr control;                   // the module's variable
     CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;      // bytes of rows and tables
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
+    uint32_t granule;     // as in GrPrivControl
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
     uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies

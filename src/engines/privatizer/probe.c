@@ -193,19 +193,22 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.head.full && !(log.head.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
+    if (rc == CUDA_SUCCESS && log.head.full &&
+        !(log.head.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
         more_room(&k->room[plan->mode == GR_OF_WARPS], log.head.full);
         return false;
     }
     if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
-             log.head.apart  ? "its threads did not all come to the end of a region: a lane may have ended that "
-                          "others of its warp wait for"
+             log.head.apart
+                 ? "its threads did not all come to the end of a region: a lane may have ended that "
+                   "others of its warp wait for"
              : log.head.over ? "a loop went round too often, maybe waiting for what another thread writes"
-             : log.head.full ? "a thread made too many atomic operations or strong loads between barriers, maybe "
-                          "waiting for another"
-                        : "it accesses memory that has no private copy");
+             : log.head.full
+                 ? "a thread made too many atomic operations or strong loads between barriers, maybe "
+                   "waiting for another"
+                 : "it accesses memory that has no private copy");
         return true;
     }
     if (rc == CUDA_SUCCESS && area)
@@ -223,7 +226,8 @@ static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t
     bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan);
     if (!planned)
         note(p,
-             "launch %llu of kernel %s was not checked between %s: there is no room for private copies of what "
+             "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
+             "what "
              "it writes",
              (unsigned long long)passes->launch->number, passes->kernel, level_name(mode, threads));
     return planned;
@@ -322,6 +326,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .memory = &c->memory,
                     .budget = budget_of(p, c),
                     .most_copies = p->copies,
+                    .granule = k->granule,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
@@ -465,7 +470,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
             why = log.head.apart     ? "its threads did not all come to the end of a region"
                   : log.head.over    ? "a loop went round too often"
                   : log.head.outside ? "it accesses memory that has no private copy"
-                                : NULL;
+                                     : NULL;
             if (log.head.full)
                 more_room(&k->room[1], log.head.full);
             else

@@ -26,9 +26,9 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     gr_priv_rows_of_grid(&s, 0);
-    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n;
-                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n + k])
-        gr_priv_report(&s, GR_FOUND_READ, k, k, 0, 0);
+    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n * GR_SUMS;
+                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n * GR_SUMS + k])
+        gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
 }
 
 // The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads.
