@@ -120,6 +120,7 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .has_shared = kernels[k].has_shared,
                              .writes_global = kernels[k].writes_global,
                              .by_warps = kernels[k].by_warps,
+                             .granule = kernels[k].granule,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};

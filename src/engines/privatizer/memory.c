@@ -6,9 +6,13 @@
 
 static uint64_t lines_up(uint64_t n) { return (n + GR_LINE - 1) / GR_LINE * GR_LINE; }
 
-bool gr_ranges_add(Ranges *r, const GrRange *range) { return gr_vec_push(&r->list, *range); }
+bool gr_ranges_add(Ranges *r, const GrRange *range) {
+    r->changes++;
+    return gr_vec_push(&r->list, *range);
+}
 
 void gr_ranges_remove(Ranges *r, const GrRange *range) {
+    r->changes++;
     for (size_t k = 0; k < r->list.len; k++)
         if (r->list.data[k].at == range->at && r->list.data[k].kind == range->kind) {
             r->list.data[k] = r->list.data[--r->list.len];
@@ -139,11 +143,13 @@ uint64_t gr_layout_number(const Layout *l) {
     return sum;
 }
 
-CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size) {
+CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size, CUstream stream) {
     if (size <= b->size)
         return CUDA_SUCCESS;
-    if (b->at)
+    if (b->at) {
+        (void)d->wait(stream);
         (void)d->release(b->at);
+    }
     *b = (Buffer){0, 0};
     CUresult rc = d->alloc(&b->at, size);
     b->size = rc == CUDA_SUCCESS ? size : 0;

@@ -15,6 +15,7 @@ typedef struct Buffer {
 
 typedef struct Ranges {
     VEC(GrRange) list;
+    uint64_t changes; // so far
 } Ranges;
 
 bool gr_ranges_add(Ranges *r, const GrRange *range);
@@ -46,8 +47,8 @@ const char *gr_layout_variable(const Layout *l, uint64_t address);
 // A number for all that the layout says. Two layouts with one number are the same, most likely.
 uint64_t gr_layout_number(const Layout *l);
 
-// Makes room for `size` bytes. CUDA_ERROR_OUT_OF_MEMORY.
-CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size);
+// Makes room for `size` bytes, when what is in the stream is over. CUDA_ERROR_OUT_OF_MEMORY.
+CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size, CUstream stream);
 
 // In the stream: n tables, `bytes` apart, in which no line has a row.
 CUresult gr_layout_tables(const PrivatizerDriver *d, const Layout *l, CUdeviceptr tables, uint64_t bytes,

@@ -165,11 +165,11 @@ static CUresult run_again(Search *s, const GrPrivAsk *ask, GrPrivLog *log) {
     CUresult rc;
     for (;;) {
         rc = gr_passes_run(s->p, &s->plan, s->f->round, 1, ask, log);
-        if (rc != CUDA_SUCCESS || !log->full || !gr_passes_more(s->p, &s->plan, log->full))
+        if (rc != CUDA_SUCCESS || !log->head.full || !gr_passes_more(s->p, &s->plan, log->head.full))
             break;
     }
-    s->found->outside |= log->outside != 0;
-    s->found->cut += log->outside || log->over || log->apart || log->full;
+    s->found->outside |= log->head.outside != 0;
+    s->found->cut += log->head.outside || log->head.over || log->head.apart || log->head.full;
     return rc;
 }
 
