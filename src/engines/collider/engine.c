@@ -50,6 +50,12 @@ static void collider_finish(void *self) {
     free(c);
 }
 
+static bool thins(const GrOptions *o, const ColliderWords *words, bool runs) {
+    if (!strcmp(words->windows, "auto"))
+        return !runs || !strcmp(o->device, "gpu");
+    return !strcmp(words->windows, "thinned");
+}
+
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
     Collider *c = calloc(1, sizeof *c);
     if (!c)
@@ -62,6 +68,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
                                    .poison = words->poison_writes,
+                                   .thinned = thins(o, words, s != NULL),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
