@@ -14,9 +14,10 @@ typedef struct ColliderWork {
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     gr_error *err;
-    bool classifies; // only reads what each access is: nothing is inserted
+    bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
-    PtxReg *open;      // where the window that is being written stays shut unless this holds; NULL: it always opens
+    PtxReg
+        *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
 } ColliderWork;
 
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.

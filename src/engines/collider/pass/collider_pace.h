@@ -29,7 +29,8 @@ typedef struct Pace {
     bool ended;          // the next statement begins a block
     PtxReg *open;        // what was decided in block open_block
     uint32_t open_block;
-    PtxStmt *last, *last_at; // the label behind the last window that may stay shut, and where more of its code goes
+    PtxStmt *last,
+        *last_at; // the label behind the last window that may stay shut, and where more of its code goes
     const PtxReg *last_open;
     PtxReg *shut;      // ~ of GrControl.shut; NULL: not needed
     StrBuf thresholds; // what sets the registers at the function's start
