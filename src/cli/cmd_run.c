@@ -176,7 +176,7 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
-    if (!strcmp(o->windows, "all"))
+    if (strcmp(o->windows, "sampled"))
         gr_str_add(&device, ",windows=1");
     add_schedule(o, &device);
     if (o->watchdog)

@@ -53,10 +53,11 @@ static void collider_finish(void *self) {
     free(c);
 }
 
-static bool thins(const GrOptions *o, const ColliderWords *words, bool runs) {
-    if (!strcmp(words->windows, "auto"))
+// Whether inserted code chooses the windows. The CPU device can do that by itself, and does unless it is told otherwise.
+static bool thins(const GrOptions *o, bool runs) {
+    if (!strcmp(o->windows, "sampled"))
         return !runs || !strcmp(o->device, "gpu");
-    return !strcmp(words->windows, "thinned");
+    return !strcmp(o->windows, "inserted");
 }
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
@@ -71,7 +72,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
                                    .poison = words->poison_writes,
-                                   .thinned = thins(o, words, s != NULL),
+                                   .thinned = thins(o, s != NULL),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
@@ -106,7 +107,8 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     ColliderOptions o = c->options;
     char suffix[24];
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
-    o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
+    if (c->attribution.targets.len) // a replay, which wants to see each access with its window
+        o.later = o.thinned = o.budget = false;
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
     gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
