@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu_bench — times the kernels of kernels.cu on a GPU, in several rewritings side by side.
 //
-//     gpu_bench ROUNDS FILE[@SHUT]…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`
+//     gpu_bench ROUNDS FILE[@SHUT|#KERNEL]…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`;
+//                                               with `--budget`, what share of its windows stays shut; only this kernel of it
 //
 // Kernel times by events, medians of the rounds after one that warms up; in every round all kernels of all files run once, in turn. A line of text for each
 // file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
@@ -104,6 +105,41 @@ static int by_size(const void *a, const void *b) {
     return (p > q) - (p < q);
 }
 
+typedef struct File {
+    CUmodule module;
+    const char *name;
+    const char *only; // this kernel; "": all
+} File;
+
+static void load(File *f, char *word) {
+    CUdeviceptr at;
+    size_t size;
+    GrControl control = {.slots = slots, .n_sites = 200};
+    char *shut = strchr(word, '@'), *only = strchr(word, '#');
+    if (shut) {
+        *shut = 0;
+        control.shut = (uint32_t)(atof(shut + 1) * UINT32_MAX);
+    } else if (only) {
+        *only = 0;
+    }
+    must(d.cuModuleLoad(&f->module, word), word);
+    f->name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+    f->only = only ? only + 1 : "";
+    if (d.cuModuleGetGlobal_v2(&at, &size, f->module, "__gr_control") == CUDA_SUCCESS)
+        must(d.cuMemcpyHtoD_v2(at, &control, sizeof control), "control");
+}
+
+// The beginning of what the kernel wrote is the same in all files.
+static void compare(int f, int k, const char *name) {
+    enum { WORDS = 1 << 18 };
+    static uint32_t first[KERNELS][WORDS], now[WORDS];
+    must(d.cuMemcpyDtoH_v2(f ? now : first[k], out, sizeof now), "copy");
+    if (f && memcmp(now, first[k], sizeof now) != 0) {
+        fprintf(stderr, "gpu_bench: %s of %s computes something else\n", kernels[k].name, name);
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv) {
     int rounds = argc > 2 ? atoi(argv[1]) : 0, files = argc - 2;
     if (rounds < 1) {
@@ -130,43 +166,35 @@ int main(int argc, char **argv) {
     must(d.cuMemAlloc_v2(&slots, SLOT_BYTES), "memory");
     must(d.cuMemsetD32_v2(slots, 0, SLOT_BYTES / 4), "memset");
     float *data = malloc(bytes), *ms = calloc((size_t)files * KERNELS * (size_t)rounds, sizeof *ms);
-    CUmodule *modules = calloc((size_t)files, sizeof(CUmodule));
-    if (!data || !ms || !modules)
+    File *of = calloc((size_t)files, sizeof *of);
+    if (!data || !ms || !of)
         return 2;
     for (int k = 0; k < ELEMENTS; k++)
         data[k] = (float)(k % 1000) / 1000;
     must(d.cuMemcpyHtoD_v2(in, data, bytes), "copy");
-    must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
-    for (int f = 0; f < files; f++) {
-        CUdeviceptr at;
-        size_t size;
-        GrControl control = {.slots = slots, .n_sites = 200};
-        char *shut = strchr(argv[f + 2], '@'); // what share of the windows is to stay shut, 0 to 1
-        if (shut) {
-            *shut = 0;
-            control.shut = (uint32_t)(atof(shut + 1) * UINT32_MAX);
-        }
-        must(d.cuModuleLoad(&modules[f], argv[f + 2]), argv[f + 2]);
-        if (shut)
-            *shut = '@';
-        if (d.cuModuleGetGlobal_v2(&at, &size, modules[f], "__gr_control") == CUDA_SUCCESS)
-            must(d.cuMemcpyHtoD_v2(at, &control, sizeof control), "control");
-    }
+    for (int f = 0; f < files; f++)
+        load(&of[f], argv[f + 2]);
     for (int r = -1; r < rounds; r++)
         for (int f = 0; f < files; f++)
             for (int k = 0; k < KERNELS; k++) {
+                if (*of[f].only && strcmp(of[f].only, kernels[k].name) != 0)
+                    continue;
                 must(d.cuMemsetD32_v2(out, 0, ELEMENTS), "memset");
-                float t = run(modules[f], k, before, after);
+                if (r < 0 && strchr(kernels[k].parameters, 'x'))
+                    must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
+                float t = run(of[f].module, k, before, after);
                 if (r >= 0)
                     ms[(f * KERNELS + k) * rounds + r] = t;
+                else
+                    compare(f, k, of[f].name);
             }
     for (int f = 0; f < files; f++) {
-        const char *name = strrchr(argv[f + 2], '/');
-        printf("%s", name ? name + 1 : argv[f + 2]);
+        printf("%s", of[f].name);
         for (int k = 0; k < KERNELS; k++) {
             float *t = ms + (f * KERNELS + k) * rounds;
             qsort(t, (size_t)rounds, sizeof *t, by_size);
-            printf(" %s=%.4f", kernels[k].name, (double)t[rounds / 2]);
+            if (t[rounds / 2] > 0)
+                printf(" %s=%.4f", kernels[k].name, (double)t[rounds / 2]);
         }
         printf("\n");
     }

@@ -293,19 +293,15 @@ static const PtxReg *guard_of_all(const Access *a, unsigned n) {
     return a->guard;
 }
 
-gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+// So many loads are repeated before the first of them is compared: more at once would take less time and more registers.
+enum { AT_ONCE = 4 };
+
+static gr_status put_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
     gr_status st = GR_OK;
-    Access pause = *a;
-    pause.after = at;
-    pause.guard = (PtxReg *)guard_of_all(a, n);
-    GR_TRY(gr_collider_delay(w, &pause, w->o->read_delay_ns));
-    PtxOperand *again[GROUP_LOADS];
+    PtxOperand again[AT_ONCE][EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS];
     for (unsigned k = 0; k < n; k++) {
         a[k].after = at;
         a[k].report = spec ? spec->last->next : at;
-        again[k] = GR_NEW_ARRAY(&a->func->module->arena, PtxOperand, a[k].n);
-        if (!again[k])
-            return gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
         GR_TRY(gr_access_comparable(&a[k], at));
         unsigned bits = gr_access_compare_bits(&a[k]);
         // The repeat has the original's type and register width, so that both extend alike.
@@ -316,12 +312,23 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
                                   again[k]));
     }
     for (unsigned k = 0; k < n; k++) {
-        PtxOperand before[EMIT_MAX_ELEMENTS];
         for (unsigned v = 0; v < a[k].n; v++)
             before[v] = *a[k].value[v];
         GR_TRY(gr_collider_compare(w, &a[k], before, again[k], gr_access_compare_bits(&a[k]),
                                    GR_CLASS_CLOBBERED_READ, spec));
     }
+done:
+    return st;
+}
+
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    Access pause = *a;
+    pause.after = at;
+    pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_collider_delay(w, &pause, w->o->read_delay_ns));
+    for (unsigned first = 0; first < n; first += AT_ONCE)
+        GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
 done:
     return st;
 }
