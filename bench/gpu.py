@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the collider costs on a GPU: gpu.py BUILD [--rounds 9] [--program-rounds 3] [--only REGEX] [--json FILE] [--update-docs FILE]
+"""What the collider costs on a GPU: gpu.py [BUILD] [--rounds 9] [--program-rounds 3] [--only REGEX] [--json FILE] [--update-docs FILE]
 
 `make bench-gpu` builds what is needed and runs this. Two tables, each with all variants side by side, from one run: kernels of bench/kernels.cu (gpu_bench: kernel
 times by events, medians), and the programs of tests/programs (gpu_programs.py: kernel times by CUPTI, medians of the rounds; racecheck, where compute-sanitizer is on PATH).
@@ -166,7 +166,8 @@ def program_table(rows, columns, alone):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("build")
+    p.add_argument("build", nargs="?", default="build")
+    p.add_argument("--find", action="store_true", help="only say whether there is a GPU")
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--program-rounds", type=int, default=3)
     p.add_argument("--seeds", type=int, default=13, help="of the column sampled, as in the paper")
@@ -183,6 +184,8 @@ def main():
     if reason := why_no_gpu():
         print(f"bench-gpu: skipped: {reason}")
         return 77
+    if args.find:
+        return 0
     lines = [f"{card()}; kernels: medians of {args.rounds} rounds.", ""]
     with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
         found = kernels(args, pathlib.Path(folder))
