@@ -65,7 +65,7 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
-    const char *why = "the engine looks at whole modules";
+    const char *why = NULL;
     Pieces *pieces = gr_twins_wanted() ? gr_pieces_find(*parsed, &m->arena, &why) : NULL;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
@@ -75,15 +75,12 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         gr_str_addn(&out, text, len);
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
-    if (pieces && !gr_twins_pay(out.len)) {
-        pieces = NULL;
-        why = "it is not that large";
-    }
-    if (pieces && (*parsed)->later.rewrite && gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
+    if (pieces && m->pub.divides && gr_twins_pay(out.len) &&
+        gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
         m->pieces = pieces;
-    else if (gr_twins_wanted())
+    else if (gr_twins_wanted() && gr_twins_pay(out.len))
         gr_session_verbose("module %s is compiled as a whole: %s", m->pub.name,
-                           why ? why : "the engine inserts code that is not in parts");
+                           why ? why : "the engine does not divide it");
     if (m->pub.record_bytes) {
         if (!gr_records_take(m)) {
             st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
