@@ -19,8 +19,8 @@ enum { FOLLOWED = sizeof followed / sizeof *followed };
 typedef struct Twin {
     struct Twin *next; // of the module
     const Kernel *kernel;
-    CUcontext context;
-    CUmodule module; // NULL: there is none, and `f` is the program's
+    uint64_t context; // which() of it
+    CUmodule module;  // NULL: there is none, and `f` is the program's
     CUfunction f;
     int set[FOLLOWED];
 } Twin;
@@ -49,6 +49,18 @@ bool gr_twins_begin(LoadedModule *m) {
 }
 
 bool gr_twins_exist(void) { return exist; }
+
+// Of the current context: a number that no other one gets, even if it lies at the same address when the first is gone. 0: there is none.
+static uint64_t which(void) {
+    static CUresult (*id_of)(CUcontext, unsigned long long *);
+    if (!id_of)
+        id_of = (CUresult(*)(CUcontext, unsigned long long *))gr_driver_function("cuCtxGetId");
+    CUcontext context = gr_current_context();
+    unsigned long long id;
+    if (!context)
+        return 0;
+    return id_of && id_of(context, &id) == CUDA_SUCCESS ? id * 2 + 1 : (uintptr_t)context;
+}
 
 // ---- One twin ------------------------------------------------------------------------------------------------------
 
@@ -121,7 +133,7 @@ done:
     return st;
 }
 
-static Twin *find(LoadedModule *m, const Kernel *k, CUcontext context) {
+static Twin *find(LoadedModule *m, const Kernel *k, uint64_t context) {
     for (Twin *t = m->twins; t; t = t->next)
         if (t->kernel == k && t->context == context)
             return t;
@@ -137,10 +149,12 @@ static CUfunction function_of(CUfunction f) {
 }
 
 static void follow_settings(Twin *t, CUfunction f) {
-    CUresult (*get)(int *, CUfunction_attribute, CUfunction) =
-        (CUresult(*)(int *, CUfunction_attribute, CUfunction))gr_driver_function("cuFuncGetAttribute");
-    CUresult (*set)(CUfunction, CUfunction_attribute, int) =
-        (CUresult(*)(CUfunction, CUfunction_attribute, int))gr_driver_function("cuFuncSetAttribute");
+    static CUresult (*get)(int *, CUfunction_attribute, CUfunction);
+    static CUresult (*set)(CUfunction, CUfunction_attribute, int);
+    if (!get || !set) {
+        get = (CUresult(*)(int *, CUfunction_attribute, CUfunction))gr_driver_function("cuFuncGetAttribute");
+        set = (CUresult(*)(CUfunction, CUfunction_attribute, int))gr_driver_function("cuFuncSetAttribute");
+    }
     int value;
     for (unsigned k = 0; k < FOLLOWED && get && set; k++) {
         CUresult rc = get(&value, followed[k], f);
@@ -151,7 +165,7 @@ static void follow_settings(Twin *t, CUfunction f) {
     }
 }
 
-static Twin *new_twin(LoadedModule *m, Kernel *k, CUfunction f, CUcontext context) {
+static Twin *new_twin(LoadedModule *m, Kernel *k, CUfunction f, uint64_t context) {
     gr_error err = {0};
     Twin *t = calloc(1, sizeof *t);
     if (!t)
@@ -170,7 +184,7 @@ static Twin *new_twin(LoadedModule *m, Kernel *k, CUfunction f, CUcontext contex
 
 CUfunction gr_twin_of(Kernel *k, CUfunction f) {
     LoadedModule *m = k ? k->module : NULL;
-    CUcontext context = m && m->by_kernel ? gr_current_context() : NULL;
+    uint64_t context = m && m->by_kernel ? which() : 0;
     if (!context)
         return f;
     Twin *t = find(m, k, context);
@@ -235,11 +249,16 @@ void gr_twins_in_graph(CUgraph graph) {
 
 // ---- The end -------------------------------------------------------------------------------------------------------
 
+// Those of another context stay: it may be gone, and they with it.
 void gr_twins_unload(LoadedModule *m) {
+    uint64_t context = m->twins ? which() : 0;
     while (m->twins) {
         Twin *t = m->twins;
         m->twins = t->next;
-        unload(t);
+        if (t->context == context)
+            unload(t);
+        else if (t->module)
+            gr_map_remove_u64(&gr_session.kernels_of, (uintptr_t)t->f);
         free(t);
     }
 }
