@@ -198,6 +198,7 @@ void gr_launch_begin(Launching *l) {
     l->shown = shows && !l->captured && launch_ex();
     gr_session_lock();
     l->kernel = gr_kernel_of(l->launch.func);
+    l->twin = gr_twin_of(l->kernel, l->launch.func); // may take long, without the lock
     if (!l->captured)
         l->launch.number = gr_launch_reserve();
     if (l->kernel) {
@@ -208,7 +209,6 @@ void gr_launch_begin(Launching *l) {
     } else {
         gr_session_notef("a kernel was launched that no interposed call had looked up");
     }
-    l->twin = gr_twin_of(l->kernel, l->launch.func);
     if (gr_recording_is_on() && !l->captured)
         record(l);
     gr_session_unlock();

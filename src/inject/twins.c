@@ -22,8 +22,11 @@ typedef struct Twin {
     uint64_t context; // which() of it
     CUmodule module;  // NULL: there is none, and `f` is the program's
     CUfunction f;
+    bool making; // by another thread, which has let go of the lock: `made` tells when it is done
     int set[FOLLOWED];
 } Twin;
+
+static pthread_cond_t made = PTHREAD_COND_INITIALIZER;
 
 bool gr_twins_wanted(void) {
     const GrOptions *o = &gr_session.options;
@@ -120,8 +123,14 @@ static gr_status make(Twin *t, LoadedModule *m, Kernel *k, gr_error *err) {
     built.len = text.len;
     GR_TRY(gr_fatbin_build(&built, 1, &container, &len, err));
     gr_session_verbose("kernel %s: %zu bytes of rewritten PTX", k->name, text.len);
+    // The driver compiles, and may wait for kernels that wait for other threads of the program.
     unsigned aside = gr_aside_begin();
+    t->making = true;
+    gr_session_unlock();
     st = load_container(t, container, err);
+    gr_session_lock();
+    t->making = false;
+    pthread_cond_broadcast(&made);
     if (st == GR_OK)
         st = attach(t, m, err);
     gr_aside_end(aside);
@@ -188,6 +197,8 @@ CUfunction gr_twin_of(Kernel *k, CUfunction f) {
     if (!context)
         return f;
     Twin *t = find(m, k, context);
+    while (t && t->making)
+        pthread_cond_wait(&made, &gr_session.lock);
     if (!t)
         t = new_twin(m, k, f, context);
     if (!t || !t->module || t->f == f)
