@@ -21,8 +21,10 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import time
 import zlib
+from dataclasses import dataclass
 
 RACE = pathlib.Path(__file__).resolve().parents[2] / "race"
 sys.path.insert(0, str(RACE))
@@ -31,7 +33,7 @@ import engines  # noqa: E402
 import findable  # noqa: E402
 import judge  # noqa: E402
 import run_examples  # noqa: E402
-from truth import Run, frames  # noqa: E402
+from truth import Run, frames, read  # noqa: E402
 
 EXAMPLES = RACE.parents[1] / "examples"
 KINDS = {"clobbered read": "CR", "lost update": "LU", "intra-warp lost update": "ILU", "intra-warp same-value write": "ILU"}
@@ -48,7 +50,7 @@ class Corpus:
     def __init__(self, program, pairs, closed):
         self.key, self.family, self.labels = program.key, program.family, program
         self.file, self.twin_file, self.twin_args = program.name, program.name, ["fixed"]
-        self.args = program.args
+        self.args, self.graphs = program.args, "GraphLaunch" in read(program.path)
         self.races = {n: (findable.on_gpu((self.key, n), race, pairs.get((self.key, n), ()), closed),
                           findable.on_gpu((self.key, n), race, pairs.get((self.key, n), ()), closed, poisons=True))
                       for n, race in program.races.items()}
@@ -56,13 +58,16 @@ class Corpus:
     def match(self, referee, record):
         return referee.match(self.labels, record, ())
 
+    def allowed(self, record):
+        return False
+
 
 class Example:
     """One of the example pairs: a race is a line whose label says that it must be reported."""
 
     def __init__(self, truth, closed):
         self.key, self.family, self.labels = f"examples/{truth.name}", "examples", truth
-        self.file, self.twin_file, self.twin_args, self.args = truth.name, truth.name.replace("_race", "_fixed"), [], []
+        self.file, self.twin_file, self.twin_args, self.args, self.graphs = truth.name, truth.name.replace("_race", "_fixed"), [], [], False
         self.races = {line: (closed.get((self.key, 0), ""),) * 2 for line in sorted({n for n, _ in truth.must})}
 
     def match(self, referee, record):
@@ -85,55 +90,104 @@ def programs(only=()):
 # ---- Runs ----------------------------------------------------------------------------------------------------------------------
 
 
-def one(options, referee, program, name, words, seed, twin):
+@dataclass
+class Command:
+    """So many runs of a program or its twin in a process."""
+
+    program: object
+    twin: bool
+    times: int
+
+    def text(self):
+        p = self.program
+        return " ".join([str(self.times), p.twin_file if self.twin else p.file, *(p.twin_args if self.twin else []), *p.args])
+
+
+def process(options, where, commands, words, seed, referee):
+    """Runs commands of one binary, one after the other in one process. A row for each command that began."""
     words = words.split()
     gpurace = words.pop(0)[1:] if words and words[0].startswith("@") else options.gpurace
-    folder = options.examples if program.family == "examples" else os.path.join(options.corpus, program.family)
-    command = [os.path.join(folder, program.twin_file if twin else program.file)] + (program.twin_args if twin else []) + program.args
     extra = ["--watchpoints", "no", "--schedule", "default"] if options.device == "cpu" else []
-    row = {"set": name, "options": " ".join(words), "program": program.key, "twin": twin, "seed": seed, "found": {}, "false": []}
-    run = Run(gpurace, "collider", command, seed, "json", [*words, *extra], device=options.device, timeout=40)
-    row["seconds"], row["status"] = round(run.seconds, 2), run.status
-    row["said"] = next((word for word in ("PASS", "FAIL") if word in run.stdout), run.stderr.strip()[-200:])
+    with tempfile.TemporaryDirectory(prefix="gpurace-rates-") as folder:
+        log, name = os.path.join(folder, "log"), os.path.basename(where)
+        told = {"REPEAT_OF": name, "REPEAT_LOG": log, "REPEAT": ";".join(c.text() for c in commands), "REPEAT_LIBRARY": options.repeat}
+        # The library comes before those that gpurace loads, which have a runtime of CUDA among them.
+        program = ["sh", "-c", 'LD_PRELOAD=$REPEAT_LIBRARY:$LD_PRELOAD exec "$0"', where]
+        run = Run(gpurace, "collider", program, seed, "json", [*words, *extra], device=options.device, timeout=options.timeout,
+                  before=["env", *(f"{k}={v}" for k, v in told.items())])
+        try:
+            done = [tuple(map(int, line.split("\t"))) for line in open(log, encoding="utf-8")]
+        except OSError:
+            done = []
+    rows = [{"program": c.program.key, "twin": c.twin, "seed": seed, "runs": 0, "first": {}, "kinds": {}, "false": []} for c in commands]
+    ends = []  # launches when a run ended, and whose run that was
+    for number, status, launches in done:
+        rows[number]["runs"] += 1
+        rows[number].setdefault("statuses", []).append(status)
+        ends.append((launches, number))
+    last = max((number for number, *_ in done), default=-1)
+    if len(done) < sum(c.times for c in commands):  # whose run ended the process, or hangs
+        last = last if last >= 0 and rows[last]["runs"] < commands[last].times else last + 1
+        rows[last]["ended"] = f"status {run.status}: {run.stderr.strip()[-200:]}"
     try:
-        records = run.report(None)["races"]
+        records = run.report(None)
+        launched = sum(k["launches"] for k in records["coverage"]["kernels"])
+        if len(commands) == 1 and done and ends[-1][0] != launched:  # graphs launch kernels that nobody counts: each run as many
+            ends = [(launched * (k + 1) / len(done), 0) for k in range(len(done))]
+        for record in records["races"]:
+            launch = record.get("launch") or 0
+            k, number = next(((k, n) for k, (end, n) in enumerate(ends) if launch <= end), (len(done), last))
+            row, c = rows[number], commands[number]
+            ids = set() if c.twin else c.program.match(referee, record)
+            run_number = 1 + k - sum(r["runs"] for r in rows[:number])
+            for race in map(str, ids):
+                row["first"][race] = min(row["first"].get(race, run_number), run_number)
+                row["kinds"].setdefault(race, []).append(KINDS.get(record["class"], record["class"]))
+            if not ids and (c.twin or not c.program.allowed(record)):
+                row["false"].append(f"{record['class']} at {frames(record['accesses'][0])[0]}")
     except Exception as error:  # whatever a broken report raises
-        row["error"] = str(error)[:300]
-        return row
-    for record in records:
-        ids = set() if twin else program.match(referee, record)
-        for race in ids:
-            row["found"].setdefault(str(race), []).append(KINDS.get(record["class"], record["class"]))
-        if not ids and (twin or program.family != "examples" or not program.allowed(record)):
-            row["false"].append(f"{record['class']} at {frames(record['accesses'][0])[0]}")
-    return row
+        rows[max(last, 0)]["error"] = str(error)[:300]
+    return rows[:last + 1]
+
+
+def batch(options, referee, job, start):
+    seed, (name, words), where, commands = job
+    rows = []
+    while commands and (not options.seconds or time.monotonic() - start < options.seconds):
+        begun = process(options, where, commands, words, seed, referee)
+        rows += [{"set": name, "options": words, **row} for row in begun]
+        if not begun:
+            break
+        commands = commands[len(begun):]  # those behind one that ended the process
+    return rows
+
+
+def jobs_of(options):
+    """(seed, set, binary, commands): twins come first, so that what a twin shares with the racy program has no report yet."""
+    binaries = collections.defaultdict(list)
+    for p in programs(options.only):
+        for twin, times in ((True, options.twins), (False, options.racy)):
+            file = p.twin_file if twin else p.file
+            where = os.path.realpath(os.path.join(options.examples if p.family == "examples" else os.path.join(options.corpus, p.family), file))
+            alone = (p.key, twin) if p.graphs else None
+            if times:
+                binaries[where, alone].append(Command(p, twin, times))
+    sets = [s.partition("=")[::2] for s in options.sets or ["default=", "poisoned=--poison-writes"]]
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for (where, _), commands in binaries.items():
+            for s in sets:
+                yield seed, s, where, sorted(commands, key=lambda c: not c.twin)
 
 
 def run(options):
     referee = judge.Judge(options.gpurace, options.corpus, engines.choose(options.gpurace, "collider", options.device))
-    todo, binaries = programs(options.only), collections.defaultdict(list)
-    for p in todo:
-        where = os.path.join(options.examples if p.family == "examples" else os.path.join(options.corpus, p.family), p.file)
-        binaries[os.path.realpath(where)].append(p)
-    start, sets = time.monotonic(), [s.partition("=")[::2] for s in options.sets or ["default=", "poisoned=--poison-writes"]]
-
-    def batch(job):
-        seed, (name, words), together = job
-        rows = []
-        for p in together:
-            for twin, runs in ((False, options.racy), (True, options.twins)):
-                if seed <= runs and (not options.seconds or time.monotonic() - start < options.seconds):
-                    rows.append(one(options, referee, p, name, words, seed, twin))
-        return rows
-
-    jobs = [(seed, s, together) for seed in range(1, max(options.racy, options.twins) + 1) for s in sets for together in binaries.values()]
+    start, count = time.monotonic(), 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, open(options.raw, "w", encoding="utf-8") as file:
-        count = 0
-        for rows in pool.map(batch, jobs):
+        for rows in pool.map(lambda job: batch(options, referee, job, start), jobs_of(options)):
             for row in rows:
                 file.write(json.dumps(row) + "\n")
-                count += 1
-        print(f"{count} runs in {time.monotonic() - start:.0f} s", flush=True)
+                count += row["runs"]
+    print(f"{count} runs in {time.monotonic() - start:.0f} s", flush=True)
 
 
 # ---- Tables --------------------------------------------------------------------------------------------------------------------
@@ -148,65 +202,52 @@ def can_show(p, race, poisons):
 
 
 def load(paths):
-    """set -> program -> twin -> {seed: row}"""
-    rows = collections.defaultdict(lambda: collections.defaultdict(lambda: ({}, {})))
+    """set -> program -> twin -> rows"""
+    rows = collections.defaultdict(lambda: collections.defaultdict(lambda: ([], [])))
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for row in map(json.loads, file):
-                rows[row["set"]][row["program"]][row["twin"]][row["seed"]] = row
+                rows[row["set"]][row["program"]][row["twin"]].append(row)
     return rows
 
 
-def any_of(hits, runs, k):
-    """The share of all choices of k of the runs that have a hit among them."""
-    miss = 1.0
-    for i in range(k):
-        miss *= max(0, runs - hits - i) / (runs - i)
-    return 1 - miss
+def found_within(rows, race, k):
+    """The share of the processes that saw the race in their first k runs."""
+    return sum(row["first"].get(str(race), k + 1) <= k for row in rows) / len(rows)
 
 
 def table(options):
     todo = programs()
     data = load(options.raw_files)
-    half = lambda p: "held out" if held_out(p.key) else "tuning"
-    for per, title in (("half", "By half"), ("family", "By family")):
-        print(f"## {title}\n\n| options | {per} | can show | in 1 run | in 2 | in 5 | 1/N … N/N | CR | LU | ILU |\n|---|---|---|---|---|---|---|---|---|---|")
-        for name, of in data.items():
-            # Where writes are poisoned in one set, all sets are asked for what poisoned writes can show.
-            groups, kinds = collections.defaultdict(list), collections.defaultdict(collections.Counter)
-            for p in todo:
-                racy = of[p.key][0]
-                for race in p.races:
-                    if not can_show(p, race, options.poisons) or not racy:
-                        continue
-                    hits = [row["found"].get(str(race), ()) for row in racy.values()]
-                    for group in (half(p) if per == "half" else p.family, "all"):
-                        groups[group].append((sum(map(bool, hits)), len(hits)))
-                        kinds[group].update(k for h in hits for k in set(h))
-            for group in [*sorted(g for g in groups if g != "all"), "all"]:
-                races = groups[group]
-                mean = lambda k: share(sum(any_of(h, n, min(k, n)) for h, n in races), len(races))
-                bars = collections.Counter(h for h, n in races if n == max(n for _, n in races))
-                most = max(n for _, n in races)
-                total = sum(kinds[group].values())
-                print(f"| {name} | {group} | {len(races)} | {mean(1)} | {mean(2)} | {mean(5)} | {bars[0]}: " + " ".join(str(bars[k]) for k in range(1, most + 1)) +
-                      " | " + " | ".join(share(kinds[group][k], total) for k in ("CR", "LU", "ILU")) + " |")
-        print()
+    group_of = {"half": lambda p: "held out" if held_out(p.key) else "tuning", "family": lambda p: p.family}[options.by]
+    runs = (1, 2, 5, 10, 20)
+    print(f"| options | {options.by} | can show | " + " | ".join(f"in {k} run{'s' * (k > 1)}" for k in runs) + " | CR | LU | ILU |\n|---" + "|---" * (len(runs) + 5) + "|")
     for name, of in data.items():
-        rows = [row for pair in of.values() for runs in pair for row in runs.values()]
+        groups, kinds = collections.defaultdict(list), collections.defaultdict(collections.Counter)
+        for p in todo:
+            racy = of[p.key][0]
+            for race in p.races:
+                if racy and can_show(p, race, options.poisons):
+                    for group in (group_of(p), "all"):
+                        groups[group].append((racy, race))
+                        kinds[group].update(kind for row in racy for kind in set(row["kinds"].get(str(race), ())))
+        for group in [*sorted(g for g in groups if g != "all"), "all"]:
+            races, total = groups[group], sum(kinds[group].values())
+            print(f"| {name} | {group} | {len(races)} | " + " | ".join(share(sum(found_within(*r, k) for r in races), len(races)) for k in runs) +
+                  " | " + " | ".join(share(kinds[group][k], total) for k in ("CR", "LU", "ILU")) + " |")
+    for name, of in data.items() if options.ends else ():
+        rows = [row for pair in of.values() for some in pair for row in some]
         twins = [row for row in rows if row["twin"]]
-        print(f"{name}: {len(rows) - len(twins)} racy runs, {len(twins)} of twins; false reports: {sum(len(r['false']) for r in rows)}; no report: {sum('error' in r for r in rows)}; "
-              f"twins that do not pass: {sum(r['said'] != 'PASS' for r in twins)}; mean seconds {sum(r['seconds'] for r in rows) / len(rows):.2f}")
+        total = lambda some: sum(row["runs"] for row in some)
+        print(f"{name}: {total(rows) - total(twins)} racy runs, {total(twins)} of twins; false reports: {sum(len(r['false']) for r in rows)}; "
+              f"processes that ended early: {sum('ended' in r for r in rows)}; twins that do not pass: {sum(map(bool, [s for r in twins for s in r.get('statuses', ())]))}")
         for row in rows:
-            if row["false"] or "error" in row or row["status"] not in (0, 66) or (row["twin"] and row["said"] != "PASS"):
-                print(f"  {row['program']}{' twin' if row['twin'] else ''} seed {row['seed']}: status {row['status']}; {row['said'][:120]!r}; {row['false'][:2]} {row.get('error', '')[:160]}")
-        if options.missed:
-            for p in todo:
-                racy = of[p.key][0]
-                for race in p.races:
-                    hits = sum(str(race) in row["found"] for row in racy.values())
-                    if racy and can_show(p, race, options.poisons) and hits <= options.missed * len(racy) / 100:
-                        print(f"  {hits}/{len(racy)} {p.key} {race}")
+            if row["false"] or "error" in row or "ended" in row or any(row.get("statuses", ())):
+                print(f"  {row['program']}{' twin' if row['twin'] else ''} seed {row['seed']}: {row['runs']} runs; {collections.Counter(row.get('statuses', ()))}; {row.get('ended', '')}; {row['false'][:2]} {row.get('error', '')[:160]}")
+    for name, of in data.items() if options.missed else ():
+        missed = [f"{p.key} {race}" for p in todo for race in p.races
+                  if of[p.key][0] and can_show(p, race, options.poisons) and found_within(of[p.key][0], race, options.missed) < 0.5]
+        print(f"{name}: not in {options.missed} runs: {', '.join(missed)}")
 
 
 def derive(options):
@@ -234,17 +275,23 @@ def main():
     for word in ("gpurace", "corpus", "examples", "raw"):
         runs.add_argument(word)
     runs.add_argument("--sets", action="append", metavar="NAME=OPTIONS")
-    runs.add_argument("--racy", type=int, default=5, help="runs of each racy program")
-    runs.add_argument("--twins", type=int, default=0, help="runs of each repaired twin")
+    runs.add_argument("--racy", type=int, default=5, help="runs of each racy program in a process")
+    runs.add_argument("--twins", type=int, default=0, help="runs of each repaired twin in a process")
+    runs.add_argument("--seeds", type=int, default=1, help="processes, each with another seed")
+    runs.add_argument("--first-seed", type=int, default=1)
     runs.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
     runs.add_argument("--only", action="append", default=[], help="a family or a program, with * and ?")
+    runs.add_argument("--repeat", required=True, help="repeat.c, compiled: gcc -O2 -shared -fPIC -o librepeat.so repeat.c -ldl")
     runs.add_argument("--seconds", type=float)
+    runs.add_argument("--timeout", type=float, default=60, help="seconds of one process")
     runs.add_argument("--jobs", type=int, default=os.cpu_count())
     runs.set_defaults(do=run)
     tables = commands.add_parser("table")
     tables.add_argument("raw_files", nargs="+")
+    tables.add_argument("--by", default="half", choices=("half", "family"))
     tables.add_argument("--poisons", action="store_true", help="of what shows with poisoned writes")
-    tables.add_argument("--missed", type=float, default=0, metavar="PERCENT", help="name the races that so many runs found, or fewer")
+    tables.add_argument("--ends", action="store_true", help="how the runs ended, and false reports")
+    tables.add_argument("--missed", type=int, metavar="RUNS", help="name the races that so many runs did not find")
     tables.set_defaults(do=table)
     commands.add_parser("derive").set_defaults(do=derive)
     options = parser.parse_args()
