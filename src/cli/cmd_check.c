@@ -73,34 +73,16 @@ static const GrEngine *choose_engine(const char *name) {
     return NULL;
 }
 
-// Words that begin with '-' are options, wherever they stand, up to `--`.
 static gr_status read_words(Check *c, int argc, char **argv, bool *help, gr_error *err) {
-    int from = 0;
-    while (from < argc - 1 && !*help) {
-        char **word = argv + from + 1;
-        if (!strcmp(*word, "--")) {
-            c->words = (const char *const *)word + 1;
-            break;
-        }
-        if ((*word)[0] == '-' && (*word)[1]) {
-            int rest;
-            // One option and its value: what follows is a word again.
-            gr_status st =
-                gr_options_parse_args(&c->options, OPT_CHECK, argc - from, argv + from, &rest, help, err);
-            if (st != GR_OK)
-                return st;
-            bool ended = !strcmp(argv[from + rest - 1], "--");
-            from += rest - 1;
-            if (ended) {
-                c->words = (const char *const *)argv + from + 1;
-                break;
-            }
-            continue;
-        }
-        if (!gr_vec_push(&c->files, *word))
+    int n, rest;
+    gr_status st = gr_options_parse_words(&c->options, OPT_CHECK, argc, argv, &n, &rest, help, err);
+    if (st != GR_OK)
+        return st;
+    for (int k = 1; k <= n; k++)
+        if (!gr_vec_push(&c->files, argv[k]))
             return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-        from++;
-    }
+    if (rest < argc && !*help)
+        c->words = (const char *const *)argv + rest;
     return GR_OK;
 }
 

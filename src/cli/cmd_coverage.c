@@ -200,28 +200,28 @@ int gr_cmd_coverage(int argc, char **argv) {
     char where[1024];
     GrOptions o;
     GrCoverage c;
-    int rest = 0, status = 2;
+    int n = 0, status = 2;
     bool help = false;
     gr_coverage_init(&c);
     gr_status st;
     GR_TRY(gr_options_init(&o, &err));
-    GR_TRY(gr_options_parse_args(&o, OPT_COVERAGE, argc, argv, &rest, &help, &err));
+    GR_TRY(gr_options_parse_words(&o, OPT_COVERAGE, argc, argv, &n, NULL, &help, &err));
     if (help) {
         print_help();
         status = 0;
         goto done;
     }
-    if (rest + 1 != argc) {
+    if (n != 1) {
         st = gr_fail(&err, GR_ERR_ARGUMENT,
                      "the command takes one coverage file; `gpurace coverage --help` shows how");
         goto done;
     }
-    if (access(argv[rest], F_OK)) { // for `run` that is an empty one
-        st = gr_fail(&err, GR_ERR_NOT_FOUND, "there is no file %s", argv[rest]);
+    if (access(argv[1], F_OK)) { // for `run` that is an empty one
+        st = gr_fail(&err, GR_ERR_NOT_FOUND, "there is no file %s", argv[1]);
         goto done;
     }
-    GR_TRY(gr_coverage_read(argv[rest], &c, &err));
-    GR_TRY(strcmp(o.list_format, "json") ? print_text(&c, argv[rest], &err) : print_json(&c, &err));
+    GR_TRY(gr_coverage_read(argv[1], &c, &err));
+    GR_TRY(strcmp(o.list_format, "json") ? print_text(&c, argv[1], &err) : print_json(&c, &err));
     status = fflush(stdout) ? 1 : 0;
 done:
     if (st != GR_OK)

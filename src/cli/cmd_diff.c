@@ -65,20 +65,20 @@ done:;
 int gr_cmd_diff(int argc, char **argv) {
     GrOptions o;
     gr_error err = {0};
-    int rest = 0, status;
+    int n = 0, status;
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK)
         return gr_complain(EXIT_OURS, &err);
-    if (gr_options_parse_args(&o, OPT_DIFF, argc, argv, &rest, &help, &err) != GR_OK) {
+    if (gr_options_parse_words(&o, OPT_DIFF, argc, argv, &n, NULL, &help, &err) != GR_OK) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         print_help();
         status = 0;
-    } else if (rest + 2 != argc) {
+    } else if (n != 2) {
         fputs("gpurace: two reports are needed: gpurace diff [options] BEFORE.json AFTER.json\n", stderr);
         status = EXIT_USAGE;
     } else {
-        status = diff(&o, argv[rest], argv[rest + 1]);
+        status = diff(&o, argv[1], argv[2]);
     }
     gr_options_free(&o);
     return status;

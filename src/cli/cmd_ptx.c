@@ -23,10 +23,10 @@ int gr_cmd_ptx(int argc, char **argv) {
     gr_error err = {0};
     char buf[1024];
     GrOptions o;
-    int rest = 0, rc = 1;
+    int n = 0, rc = 1;
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK ||
-        gr_options_parse_args(&o, OPT_PTX, argc, argv, &rest, &help, &err) != GR_OK) {
+        gr_options_parse_words(&o, OPT_PTX, argc, argv, &n, NULL, &help, &err) != GR_OK) {
         gr_log(LOG_ERROR, "%s", gr_error_text(&err, buf, sizeof buf));
         rc = 2;
         goto done;
@@ -36,20 +36,8 @@ int gr_cmd_ptx(int argc, char **argv) {
         rc = 0;
         goto done;
     }
-    const char *path = rest < argc ? argv[rest] : NULL;
-    // Options may stand behind the file too: `in.ptx -o out.ptx`.
-    if (path && rest + 1 < argc) {
-        int more = 0;
-        if (gr_options_parse_args(&o, OPT_PTX, argc - rest, argv + rest, &more, &help, &err) != GR_OK ||
-            more < argc - rest) {
-            gr_log(LOG_ERROR, "%s",
-                   err.msg[0] ? gr_error_text(&err, buf, sizeof buf) : "one PTX file at a time");
-            rc = 2;
-            goto done;
-        }
-    }
-    if (!path) {
-        gr_log(LOG_ERROR, "no PTX file given; `gpurace ptx --help` shows how");
+    if (n != 1) {
+        gr_log(LOG_ERROR, n ? "one PTX file at a time" : "no PTX file given; `gpurace ptx --help` shows how");
         rc = 2;
         goto done;
     }
@@ -61,7 +49,7 @@ int gr_cmd_ptx(int argc, char **argv) {
         rc = 2;
         goto done;
     }
-    GrRewriting r = {.options = &o, .path = path, .output = o.output};
+    GrRewriting r = {.options = &o, .path = argv[1], .output = o.output};
     if (gr_rewrite_file(&r, &err) == GR_OK)
         rc = 0;
     else

@@ -55,21 +55,21 @@ static int report(const GrOptions *o, int n, char **paths) {
 int gr_cmd_report(int argc, char **argv) {
     GrOptions o;
     gr_error err = {0};
-    int rest = 0, status;
+    int n = 0, status;
     bool help = false;
     if (gr_options_init(&o, &err) != GR_OK)
         return gr_complain(EXIT_OURS, &err);
-    if (gr_options_parse_args(&o, OPT_REPORT, argc, argv, &rest, &help, &err) != GR_OK ||
+    if (gr_options_parse_words(&o, OPT_REPORT, argc, argv, &n, NULL, &help, &err) != GR_OK ||
         (!help && gr_write_report_check(&o, &err) != GR_OK)) {
         status = gr_complain(EXIT_USAGE, &err);
     } else if (help) {
         print_help();
         status = 0;
-    } else if (rest >= argc) {
+    } else if (!n) {
         fputs("gpurace: no report was given: gpurace report [options] REPORT.json...\n", stderr);
         status = EXIT_USAGE;
     } else {
-        status = report(&o, argc - rest, argv + rest);
+        status = report(&o, n, argv + 1);
     }
     gr_options_free(&o);
     return status;

@@ -252,13 +252,15 @@ done:
 
 // ---- command line ----------------------------------------------------------------------------------------
 
-gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
-                                gr_error *err) {
+// *ended: `--` came, and *rest is behind it.
+static gr_status parse(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *ended,
+                       bool *help, gr_error *err) {
     int i = 1;
-    *help = false;
+    *ended = *help = false;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         const char *word = argv[i];
         if (!strcmp(word, "--")) {
+            *ended = true;
             i++;
             break;
         }
@@ -288,6 +290,34 @@ gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char *
             return st;
     }
     *rest = i;
+    return GR_OK;
+}
+
+gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
+                                gr_error *err) {
+    bool ended;
+    return parse(o, command, argc, argv, rest, &ended, help, err);
+}
+
+gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char **argv, int *n_words,
+                                 int *rest, bool *help, gr_error *err) {
+    int at = 1;
+    bool all = false;
+    *n_words = 0;
+    *help = false;
+    while (at < argc && !*help && !(all && rest)) {
+        if (all || argv[at][0] != '-' || !argv[at][1]) {
+            argv[++*n_words] = argv[at++];
+            continue;
+        }
+        int taken;
+        gr_status st = parse(o, command, argc - at + 1, argv + at - 1, &taken, &all, help, err);
+        if (st != GR_OK)
+            return st;
+        at += taken - 1;
+    }
+    if (rest)
+        *rest = at;
     return GR_OK;
 }
 

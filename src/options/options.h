@@ -137,6 +137,11 @@ gr_status gr_options_parse_text(GrOptions *o, const char *text, gr_error *err);
 gr_status gr_options_parse_args(GrOptions *o, unsigned command, int argc, char **argv, int *rest, bool *help,
                                 gr_error *err);
 
+// The same for a command whose options may stand before, between and behind its words: then argv[1] … argv[*n_words] are the words, in
+// their order. What stands behind `--` begins at argv[*rest]; without `rest` that is words, too.
+gr_status gr_options_parse_words(GrOptions *o, unsigned command, int argc, char **argv, int *n_words,
+                                 int *rest, bool *help, gr_error *err);
+
 // Appends every option that is not at its default as `key='value'`, so that gr_options_parse_text reads it
 // back; those of a campaign, which are nothing to its runs, are left out.
 void gr_options_to_text(const GrOptions *o, StrBuf *out);

@@ -54,6 +54,44 @@ static void test_command_line(void **state) {
     gr_options_free(&o);
 }
 
+static void test_words_between_options(void **state) {
+    (void)state;
+    char *argv[] = {"run",   "a.cu", "--kernel", "--",     "b.cu", "-", "-o",
+                    "f.txt", "c.cu", "--",       "--seed", "7",    NULL};
+    GrOptions o = defaults();
+    int n, rest;
+    bool help;
+    assert_int_equal(gr_options_parse_words(&o, OPT_RUN, 12, argv, &n, &rest, &help, &err), GR_OK);
+    assert_int_equal(n, 4);
+    assert_string_equal(argv[1], "a.cu");
+    assert_string_equal(argv[2], "b.cu");
+    assert_string_equal(argv[3], "-");
+    assert_string_equal(argv[4], "c.cu");
+    assert_int_equal(rest, 10);
+    assert_string_equal(o.kernel, "--"); // a value, not the end of the options
+    assert_string_equal(o.output, "f.txt");
+    assert_int_equal(o.seed, 1);
+    gr_options_free(&o);
+}
+
+static void test_words_behind_dashes(void **state) {
+    (void)state;
+    char *argv[] = {"report", "a.json", "--quiet", "--", "--b.json", "c.json", NULL};
+    char *wrong[] = {"report", "a.json", "--quite", NULL};
+    GrOptions o = defaults();
+    int n;
+    bool help;
+    assert_int_equal(gr_options_parse_words(&o, OPT_REPORT, 6, argv, &n, NULL, &help, &err), GR_OK);
+    assert_int_equal(n, 3);
+    assert_string_equal(argv[1], "a.json");
+    assert_string_equal(argv[2], "--b.json");
+    assert_string_equal(argv[3], "c.json");
+    assert_true(o.quiet);
+    assert_int_equal(gr_options_parse_words(&o, OPT_REPORT, 3, wrong, &n, NULL, &help, &err),
+                     GR_ERR_ARGUMENT);
+    gr_options_free(&o);
+}
+
 static void test_program_without_dashes(void **state) {
     (void)state;
     char *argv[] = {"run", "./app", "--seed", "9", NULL};
@@ -345,6 +383,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_command_line),
+        cmocka_unit_test(test_words_between_options),
+        cmocka_unit_test(test_words_behind_dashes),
         cmocka_unit_test(test_program_without_dashes),
         cmocka_unit_test(test_environment_then_command_line),
         cmocka_unit_test(test_text_round_trip),

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
+#include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "passes/runtime.h"
@@ -15,6 +16,14 @@
 const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
     return buf;
+}
+
+// Before the first instruction.
+static PtxStmt *start_of(const PtxFunc *f) {
+    PtxStmt *at = f->first;
+    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
+        at = at->next;
+    return at;
 }
 
 // The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
@@ -29,10 +38,7 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
              "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
              "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
              r, r, r, w->o->seed * 0xC2B2AE35u << 1 | 1, t->name, r, t->name, r, t->name, r, t->name, r);
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_ptx_insert(f, start_of(f), 0, text, NULL, 0, NULL, w->err);
 }
 
 static bool ends_thread(const PtxStmt *s) {
@@ -44,7 +50,8 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
-static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, LoadGroup *group,
+                             GrSiteStatus *status) {
     const Access where = *a;
     Speculation spec;
     *status = gr_access_read(where.site, a);
@@ -52,9 +59,10 @@ static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrS
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
-    if (a->site->access == PTX_ACCESS_READ)
-        return gr_collider_load(w, a, gr_speculated(uses, a->stmt, &spec) ? &spec : NULL);
-    return gr_collider_store(w, a);
+    if (a->site->access != PTX_ACCESS_READ)
+        return gr_collider_store(w, a);
+    const Speculation *lanes = gr_speculated(uses, a->stmt, &spec) ? &spec : NULL;
+    return w->pace ? gr_group_load(w, group, a, lanes) : gr_collider_load(w, a, lanes);
 }
 
 // What checks an instruction, known by its opcode and first modifier (UNKNOWN: any); or why nothing does.
@@ -84,7 +92,8 @@ static const struct {
     {PTX_OP_SURED, 0, NULL, GR_SITE_TEXTURE},
 };
 
-static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, LoadGroup *group,
+                            GrSiteStatus *status) {
     if (a->stmt->instr->op == PTX_OP_CP) {
         Copy c;
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
@@ -99,40 +108,60 @@ static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSi
             *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
             return families[k].check ? families[k].check(w, a, status) : GR_OK;
         }
-    return check_plain(w, a, uses, status); // ld, ldu, st; and whatever is not understood
+    return check_plain(w, a, uses, group, status); // ld, ldu, st; and whatever is not understood
 }
 
 // All sites but those that are left out on purpose.
 static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, GrSiteStatus *status) {
+    gr_status st = GR_OK;
     unsigned depth = 0;
+    LoadGroup group;
+    group.n = group.words = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
+        if (s->tag.inserted) {
+            GR_TRY(gr_group_close(w, &group, s));
+            continue;
+        }
+        if (w->pace) {
+            GR_TRY(gr_group_step(w, &group, s));
+            gr_pace_step(w->pace, s);
+        }
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
-        if (!s->site || s->tag.inserted || gr_site_is_left_alone(status[s->site]))
+        if (!s->site || gr_site_is_left_alone(status[s->site]))
             continue;
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        gr_status st = check_site(w, &a, uses, &status[s->site]);
-        if (st != GR_OK)
-            return st;
+        GR_TRY(check_site(w, &a, uses, &group, &status[s->site]));
     }
-    return GR_OK;
+    GR_TRY(gr_group_close(w, &group, NULL));
+done:
+    return st;
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
     DefUse uses;
+    Pace pace = {0};
     GR_TRY(gr_defuse_build(f, &uses, w->err));
     w->random = NULL;
+    w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
         GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+    if (w->o->thinned && !w->classifies) {
+        GR_TRY(gr_pace_begin(&pace, w, f));
+        w->pace = &pace;
+    }
     GR_TRY(check_sites(w, f, &uses, status));
     GR_TRY(put_random_seed(w, f));
+    if (w->pace)
+        GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
 done:
+    gr_pace_free(&pace);
     gr_defuse_free(&uses);
     return st;
 }
