@@ -135,11 +135,13 @@ def process(options, where, commands, words, seed, referee):
         if len(commands) == 1 and done and ends[-1][0] != launched:  # graphs launch kernels that nobody counts: each run as many
             ends = [(launched * (k + 1) / len(done), 0) for k in range(len(done))]
         for record in records["races"]:
-            launch = record.get("launch") or 0
-            k, number = next(((k, n) for k, (end, n) in enumerate(ends) if launch <= end), (len(done), last))
+            launch = record.get("launch") or 0  # a GPU may count launches otherwise: then it is known by the file only whose it is
+            k, number = next(((k, n) for k, (end, n) in enumerate(ends) if 0 < launch <= end), (None, None))
+            if k is None:
+                number = next((n for n, c in enumerate(commands) if not c.twin and c.program.match(referee, record)), last)
             row, c = rows[number], commands[number]
             ids = set() if c.twin else c.program.match(referee, record)
-            run_number = 1 + k - sum(r["runs"] for r in rows[:number])
+            run_number = row["runs"] or 1 if k is None else 1 + k - sum(r["runs"] for r in rows[:number])
             for race in map(str, ids):
                 row["first"][race] = min(row["first"].get(race, run_number), run_number)
                 row["kinds"].setdefault(race, []).append(KINDS.get(record["class"], record["class"]))

@@ -7,6 +7,7 @@
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_tensor.h"
+#include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
 
 #include <stdio.h>
@@ -55,10 +56,12 @@ static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, Loa
     const Access where = *a;
     Speculation spec;
     *status = gr_access_read(where.site, a);
-    if (*status != GR_SITE_CHECKED || w->classifies)
+    if ((*status != GR_SITE_CHECKED && *status != GR_SITE_STRONG) || w->classifies)
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
+    if (*status == GR_SITE_STRONG)
+        return gr_collider_come_late(w, a);
     if (a->site->access != PTX_ACCESS_READ)
         return gr_collider_store(w, a);
     const Speculation *lanes = gr_speculated(uses, a->stmt, &spec) ? &spec : NULL;
@@ -157,9 +160,11 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         w->pace = &pace;
     }
     GR_TRY(check_sites(w, f, &uses, status));
+    PtxStmt *body = start_of(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
+    GR_TRY(gr_collider_begin_late(w, f, body));
 done:
     gr_pace_free(&pace);
     gr_defuse_free(&uses);

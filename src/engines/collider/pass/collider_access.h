@@ -34,11 +34,6 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
 // A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
 gr_status gr_collider_own_guard(Access *a);
 
-// Emits a delay of up to `max_ns` at a->after. gr_collider_draw only chooses it: `delay` is the register or the number that holds it.
-enum { DELAY_TEXT = 32 };
-gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
-gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
-
 // A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
 // sink.
 gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxOperand *again);
