@@ -36,7 +36,7 @@ static bool is_managed(GrKept *k, CUdeviceptr at) {
     unsigned managed = 0;
     CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr) =
         (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))k->session->driver(k->session,
-                                                                                 "cuPointerGetAttribute");
+                                                                                  "cuPointerGetAttribute");
     return ask && ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == CUDA_SUCCESS && managed;
 }
 

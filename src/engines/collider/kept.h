@@ -19,7 +19,8 @@ typedef struct GrKept {
     VEC(struct GrKeptControl {
         const GrModule *module;
         CUdeviceptr at;
-    }) controls;
+    })
+    controls;
     bool failed; // said so
 } GrKept;
 

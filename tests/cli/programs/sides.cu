@@ -31,11 +31,11 @@ __global__ void same_shared(int *out)
         out[blockIdx.x] = found;
 }
 
-// Values that are each other's complement.
+// Values that differ in the bit that poisoning turns.
 __global__ void opposite(int *out)
 {
     if (threadIdx.x % 64 == 0)
-        out[blockIdx.x] = threadIdx.x ? -1 : 0; // opposite
+        out[blockIdx.x] = threadIdx.x ? 1 : 0; // opposite
 }
 
 // Neighbours in one word, in vectors and in all widths: no race, and the same memory afterwards.

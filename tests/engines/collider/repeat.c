@@ -16,7 +16,7 @@ static unsigned long launches;
 
 #define COUNTED(name, params, args)                                                                          \
     int name params {                                                                                        \
-        int (*real) params = (int(*) params)dlsym(RTLD_NEXT, #name);                                         \
+        int(*real) params = (int(*) params)dlsym(RTLD_NEXT, #name);                                          \
         launches++;                                                                                          \
         return real args;                                                                                    \
     }
@@ -57,8 +57,10 @@ static int repeated(int argc, char **argv, char **env) {
 
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
                       void (*fini)(void), void (*ld)(void), void *stack) {
-    int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
-    real = (int (*)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *))dlsym(RTLD_NEXT, "__libc_start_main");
+    int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                void *);
+    real = (int (*)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+                    void (*)(void), void *))dlsym(RTLD_NEXT, "__libc_start_main");
     program = main;
     return real(repeated, argc, argv, init, fini, ld, stack);
 }

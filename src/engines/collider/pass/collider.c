@@ -150,7 +150,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     DefUse uses;
     Pace pace = {0};
     GR_TRY(gr_defuse_build(f, &uses, w->err));
-    w->random = NULL;
+    w->random = w->length = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -164,7 +164,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
-    GR_TRY(gr_collider_begin_late(w, f, body));
+    GR_TRY(gr_collider_begin_waits(w, f, body));
 done:
     gr_pace_free(&pace);
     gr_defuse_free(&uses);

@@ -13,6 +13,7 @@ typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
+    PtxReg *length; // what is left of the delays (collider_time.h); likewise
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all

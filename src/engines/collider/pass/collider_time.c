@@ -37,6 +37,25 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
                          drawn, r, base, r, r, base, drawn, longest, drawn);
 }
 
+// What is left of the maximum, in 2^-32; in windows it becomes less.
+static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
+                           const char *drawn) {
+    gr_status st = GR_OK;
+    if (!w->length)
+        w->length = gr_ptx_new_reg(a->func, PTX_U32);
+    const char *length = w->length->name;
+    GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %s;", drawn, drawn, length));
+    if (what == WAIT_WINDOW || what == WAIT_STORED) {
+        PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32);
+        uint32_t least =
+            max_ns > WAIT_LEAST_NS ? (uint32_t)(((uint64_t)WAIT_LEAST_NS << 32) / max_ns) : UINT32_MAX;
+        GR_TRY(gr_access_put(a, at, NULL, 0, "shr.u32 %s, %s, 3; sub.u32 %s, %s, %s; max.u32 %s, %s, %u;",
+                             t->name, length, length, length, t->name, length, length, least));
+    }
+done:
+    return st;
+}
+
 // About one length; the high bits of the state are a uniform number.
 static gr_status draw_even(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
@@ -47,20 +66,26 @@ static gr_status draw_even(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u;", r, r, STEP));
     switch (what) {
     case WAIT_WINDOW:
-        return gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half,
-                             drawn, drawn, half);
+        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; add.u32 %s, %s, %u;", drawn, r, half,
+                             drawn, drawn, half));
+        break;
     case WAIT_STORED:
         p = gr_ptx_new_reg(a->func, PTX_PRED);
-        return gr_access_put(a, at, NULL, 0,
+        GR_TRY(gr_access_put(a, at, NULL, 0,
                              "setp.lt.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; "
                              "add.u32 %s, %s, %u; selp.b32 %s, %s, 0, %s;",
                              p->name, r, 5u << 29, r, r, STEP, drawn, r, half, drawn, drawn, half, drawn,
-                             drawn, p->name);
+                             drawn, p->name));
+        break;
     case WAIT_LATE:
-        return gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;",
-                             drawn, r, max_ns, drawn, drawn, half, drawn, drawn, half);
-    case WAIT_POISON: return gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns);
+        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; max.u32 %s, %s, %u; sub.u32 %s, %s, %u;",
+                             drawn, r, max_ns, drawn, drawn, half, drawn, drawn, half));
+        break;
+    case WAIT_POISON:
+        GR_TRY(gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u;", drawn, r, max_ns));
+        break;
     }
+    st = put_share(w, a, at, what, max_ns, drawn);
 done:
     return st;
 }
@@ -71,6 +96,7 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
         gr_format(delay, DELAY_TEXT, "%u", max_ns);
         return GR_OK;
     }
+    generator(w, a->func);
     PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
     gr_format(delay, DELAY_TEXT, "%s", drawn->name);
     return w->o->thinned ? draw_even(w, a, at, what, max_ns, drawn->name)
@@ -103,14 +129,21 @@ done:
     return st;
 }
 
-gr_status gr_collider_begin_late(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
     char text[256];
     uint32_t most = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
+    if (w->length) {
+        gr_format(text, sizeof text, "mov.u32 %s, %u;", w->length->name, UINT32_MAX);
+        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    }
     if (!w->pace || !w->pace->outside || !f->is_entry || !w->random || most <= 1)
         return GR_OK;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
     gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
               w->random->name, w->random->name, STEP, t->name, w->random->name, most, w->pace->outside->name,
               t->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+done:
+    return st;
 }

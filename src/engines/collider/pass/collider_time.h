@@ -17,10 +17,15 @@
 //     WAIT_LATE     before a store, a strong or an atomic access: in one case of 2, up to L/2
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
+//
+// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
+// watched long, and long ones not for long at each of many places.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
 #include "engines/collider/pass/collider_access.h"
+
+enum { WAIT_LEAST_NS = 500 };
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
@@ -34,7 +39,7 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
 
 // Before an access that has no window of its own.
 gr_status gr_collider_come_late(ColliderWork *w, Access *a);
-// A kernel's warps begin at different times: at `at`, behind what sets the generator.
-gr_status gr_collider_begin_late(ColliderWork *w, PtxFunc *f, PtxStmt *at);
+// At a function's beginning `at`, behind what sets the generator: L is the maximum, and a kernel's warps begin at different times.
+gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at);
 
 #endif
