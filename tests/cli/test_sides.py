@@ -64,6 +64,13 @@ class Poison(unittest.TestCase):
     def test_shared_and_narrow(self):
         self.check("same_shared", 1, 4)
 
+    def test_what_is_never_poisoned(self):
+        """An address, and memory that the host may look at: such stores change nothing that a thread sees."""
+        for seed in range(1, 11):
+            for args in (("same_address",), ("same", "pinned"), ("same", "managed")):
+                run = Run(*args, options=["--poison-writes", "--watchpoints", "no", "--schedule", "default", "--seed", str(seed)])
+                self.assertEqual(run.report["races"], [], args)
+
     def classes(self, kernel, schedule):
         """Those that watchpoints and causality give."""
         for seed in range(1, 4):
