@@ -6,6 +6,7 @@
 #include "engines/collider/pass/collider_deferred.h"
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
@@ -150,7 +151,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     DefUse uses;
     Pace pace = {0};
     GR_TRY(gr_defuse_build(f, &uses, w->err));
-    w->random = w->length = NULL;
+    w->random = w->length = w->groups = NULL;
+    w->sources = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -165,6 +167,7 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
+    GR_TRY(gr_source_finish(w, f, body));
 done:
     gr_pace_free(&pace);
     gr_defuse_free(&uses);

@@ -8,11 +8,16 @@
 #include "passes/emit.h"
 #include "ptx/speculate.h"
 
+typedef struct SourceWatch SourceWatch; // collider_source.c
+
 // One function under rewriting.
 typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
+    SourceWatch
+        *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    PtxReg *groups;
     PtxReg *length; // what is left of the delays (collider_time.h); likewise
     gr_error *err;
     bool classifies;   // only reads what each access is: nothing is inserted
