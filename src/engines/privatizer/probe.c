@@ -11,6 +11,10 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
+enum {
+    ASKS = 1 << 16,
+    SPIN_NS = 100000
+}; // ASKS: the CPU device works while it is asked, the same each time. A thread that sleeps wakes up later than SPIN_NS
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
@@ -69,7 +73,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
-    for (long pause = 20000;; pause = pause < 200000000 ? pause * 2 : pause) {
+    long pause = 20000;
+    for (long asks = d->is_cpu ? ASKS : 0;; asks--) {
         CUresult rc = event ? d->event_query(event) : d->query(stream);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -77,7 +82,10 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
             return rc == CUDA_SUCCESS;
         if (now.tv_sec - since->tv_sec > patience)
             return false;
+        if (asks > 0 || (now.tv_sec - since->tv_sec) * 1000000000 + (now.tv_nsec - since->tv_nsec) < SPIN_NS)
+            continue;
         nanosleep(&(struct timespec){0, pause}, NULL);
+        pause = pause < 200000000 ? pause * 2 : pause;
     }
 }
 
@@ -161,19 +169,6 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
-// There was too little.
-static void more_room(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES)
-        r->notes *= 8;
-    else
-        r->copies *= 8;
-    if (full == GR_FULL_ROWS)
-        r->rows *= 8;
-}
-
 // All rounds. False: once more, with more room, or copies of more memory.
 static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l) {
     const GrLaunch *launch = passes->launch;
@@ -184,10 +179,8 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
-        more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
+    if (rc == CUDA_SUCCESS && log.full && gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.full))
         return false;
-    }
     if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart || log.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
@@ -201,6 +194,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
+    if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
+        k->reaches = l->again = true;
+        return true;
+    }
     if (rc != CUDA_SUCCESS)
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
@@ -214,15 +211,18 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
                   bool *differs) {
     const GrLaunch *launch = passes->launch;
     Level l = {.name = level_name(mode, threads), .some = some};
+    PassRoom had = {0};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
+        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan) ||
+            !gr_room_exceeds(&plan.room, &had)) {
             note(p,
                  "launch %llu of kernel %s was not checked between %s: there is no room for private "
                  "copies of what it writes",
                  (unsigned long long)launch->number, passes->kernel, l.name);
             return true;
         }
+        had = plan.room;
         done = run_level(p, passes, &plan, k, &l);
     }
     if (l.again)
@@ -230,7 +230,13 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", passes->kernel);
     // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
-    if (l.found.unplaced && !l.found.placed && !*differs)
+    if (l.found.unplaced && l.found.cut)
+        note(p,
+             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
+             "looks "
+             "for the accesses was given up",
+             passes->kernel, l.found.unplaced, l.name);
+    else if (l.found.unplaced && !l.found.placed && !*differs)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
@@ -300,24 +306,47 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
+static uint32_t threads_of_unit(const ProbedKernel *k, bool warps) { return warps && !k->by_warps ? 1 : 32; }
+
+// Names the levels that the kernel does not suit, once.
+static void tell_unsuited(Probe *p, ProbedKernel *k) {
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) {
+        bool warps = mode == GR_OF_WARPS;
+        if (k->why[warps] && !k->told[warps])
+            note(p, "kernel %s was not checked between %s: it %s", k->shown,
+                 level_name(mode, threads_of_unit(k, warps)), k->why[warps]);
+        k->told[warps] = k->told[warps] || k->why[warps];
+    }
+}
+
+// Which levels the launch is to be run on: bits of the modes. What is proved needs none.
+static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
+    unsigned levels = 0, proved = 0;
+    // Of one warp its lanes are looked at.
+    if (!k->why[0] && gr_passes_blocks(l) >= 2 && k->writes_global)
+        levels |= 1u << GR_OF_BLOCKS;
+    if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
+        levels |= 1u << GR_OF_WARPS;
+    if (levels && p->proves) {
+        pthread_mutex_lock(&p->memory);
+        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs);
+        pthread_mutex_unlock(&p->memory);
+        proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
+                 (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
+    }
+    p->proved += (levels & proved) != 0;
+    return levels & ~proved;
+}
+
 // Gives whether there are races.
-static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
+static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels) {
     bool differs = false;
     const GrLaunch *l = passes->launch;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS, done = false;
-        uint32_t threads = warps && !k->by_warps ? 1 : 32;
+        uint32_t threads = threads_of_unit(k, warps);
         Layout layout;
-        if (k->why[warps]) {
-            if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: it %s", k->shown, level_name(mode, threads),
-                     k->why[warps]);
-            k->told[warps] = true;
-            continue;
-        }
-        // Of one warp its lanes are looked at.
-        if ((warps ? gr_passes_threads(l) : gr_passes_blocks(l)) < 2 ||
-            (!k->writes_global && !(warps && k->has_shared)))
+        if (!(levels >> mode & 1))
             continue;
         while (!done) {
             bool some = l->params_known && !k->reaches;
@@ -367,7 +396,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             if (log.full)
-                more_room(&k->room[1], log.full);
+                (void)gr_room_more(&k->room[1], log.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -407,22 +436,25 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
     const char *why = k ? unsuited(l, k, c, buf, sizeof buf) : NULL;
     CUresult rc = CUDA_SUCCESS;
-    bool done = false;
+    bool done = false, checks = k && !why && !p->what_for;
+    unsigned levels = checks ? levels_of(p, l, k) : 0;
+    if (checks)
+        tell_unsuited(p, k);
     if (why && !k->told[0])
         note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked", made[p->what_for],
              why);
     if (why)
         k->told[0] = true;
-    else if (k && !is_quiet(p, l))
+    else if (k && (levels || p->what_for) && !is_quiet(p, l))
         note(p,
              "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
              "over in time",
              (unsigned long long)l->number, k->shown);
-    else if (k) {
+    else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
-        else if (probe(p, &passes, k) && p->stop) {
+        else if (probe(p, &passes, k, levels) && p->stop) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
@@ -453,6 +485,13 @@ void gr_probe_finish(Probe *p) {
     if (p->rounds) {
         snprintf(text, sizeof text, "private copies took at most %llu KiB, and %llu rounds of two passes",
                  (unsigned long long)(p->peak / 1024), (unsigned long long)p->rounds);
+        p->session->remark(p->session, text);
+    }
+    if (p->proved) {
+        snprintf(text, sizeof text,
+                 "%llu launches, or their blocks or threads, needed no private copies: no two come to the "
+                 "same bytes there, one of them to write",
+                 (unsigned long long)p->proved);
         p->session->remark(p->session, text);
     }
     for (size_t k = 0; k < p->contexts.len; k++)

@@ -11,6 +11,7 @@
 #ifndef GR_PRIVATIZER_PASS_H
 #define GR_PRIVATIZER_PASS_H
 
+#include "engines/privatizer/pass/places.h"
 #include "engines/privatizer/pass/suits.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
@@ -25,6 +26,7 @@ typedef struct PrivatizedKernel {
     bool orders;   // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
     bool gathers;  // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool by_warps; // units are warps: it has barriers of a warp, which order lanes, or it was asked for
+    GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {
