@@ -171,6 +171,7 @@ def main():
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--program-rounds", type=int, default=3)
     p.add_argument("--seeds", type=int, default=13, help="of the column sampled, as in the paper")
+    p.add_argument("--parts", default="kernels,programs", help="kernels, programs or both")
     p.add_argument("--only", default="", help="programs whose name this regular expression matches")
     p.add_argument("--columns", default="none,every,default,balanced,every-fast,fast,sampled,budget,racecheck")
     p.add_argument("--arch", default="sm_90", help="of the GPU, for ptxas; empty: the driver compiles")
@@ -186,15 +187,18 @@ def main():
         return 77
     if args.find:
         return 0
-    lines = [f"{card()}; kernels: medians of {args.rounds} rounds.", ""]
-    with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
-        found = kernels(args, pathlib.Path(folder))
-    lines += list(kernel_table(found))
-    print("\n".join(lines), flush=True)
+    lines, found = [f"{card()}."], {}
+    if "kernels" in args.parts:
+        with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
+            found = kernels(args, pathlib.Path(folder))
+        lines += ["", f"Kernels of bench/kernels.cu: medians of {args.rounds} rounds, how many times as long as without checks.", "", *kernel_table(found)]
+        print("\n".join(lines), flush=True)
     folder, times = pathlib.Path(args.build, "complete-programs"), pathlib.Path(args.build, "bench/libkernel_times.so")
     programs = [str(f) for f in sorted(folder.glob("*")) if os.access(f, os.X_OK) and f.is_file() and f.name != "tested" and re.search(args.only, f.name)]
     rows = {}
-    if not times.exists():
+    if "programs" not in args.parts:
+        pass
+    elif not times.exists():
         lines += ["", f"Programs were not measured: CUPTI is not installed, so there is no {times.name}."]
     elif programs:
         columns = args.columns.split(",")

@@ -4,11 +4,8 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
-<<<<<<< HEAD
 #include "engines/collider/pass/collider_group.h"
-=======
 #include "engines/collider/pass/collider_hoisted.h"
->>>>>>> main
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
@@ -56,30 +53,28 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
-<<<<<<< HEAD
-static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, LoadGroup *group,
-                             GrSiteStatus *status) {
-    const Access where = *a;
-=======
 // What is known of one function.
 typedef struct FuncCode {
     DefUse uses;
     HoistedCode hoisted;
+    LoadGroup group; // which the next load may join
 } FuncCode;
 
 static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
     gr_status st = GR_OK;
->>>>>>> main
     Speculation spec;
     Hoisted hoisted;
     bool is_hoisted;
     if (gr_speculated(&code->uses, a->stmt, &spec))
-        return gr_collider_load(w, a, &spec);
+        return gr_group_load(w, &code->group, a, &spec);
     GR_TRY(gr_collider_is_hoisted(w, a, &code->uses, &code->hoisted, &hoisted, &is_hoisted));
-    w->hoisted = is_hoisted ? &hoisted : NULL;
+    if (!is_hoisted)
+        return gr_group_load(w, &code->group, a, NULL);
+    GR_TRY(gr_group_close(w, &code->group, a->before));
+    w->hoisted = &hoisted;
     st = gr_collider_load(w, a, NULL);
     w->hoisted = NULL;
-    if (st == GR_OK && is_hoisted)
+    if (st == GR_OK)
         st = gr_collider_put_uses(w, a, &hoisted);
 done:
     return st;
@@ -92,18 +87,9 @@ static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteS
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
-<<<<<<< HEAD
     if (*status == GR_SITE_STRONG)
         return gr_collider_come_late(w, a);
-    if (a->site->access != PTX_ACCESS_READ)
-        return gr_collider_store(w, a);
-    const Speculation *lanes = gr_speculated(uses, a->stmt, &spec) ? &spec : NULL;
-    return w->pace ? gr_group_load(w, group, a, lanes) : gr_collider_load(w, a, lanes);
-=======
-    if (a->site->access == PTX_ACCESS_READ)
-        return check_load(w, a, code);
-    return gr_collider_store(w, a);
->>>>>>> main
+    return a->site->access == PTX_ACCESS_READ ? check_load(w, a, code) : gr_collider_store(w, a);
 }
 
 // What checks an instruction, known by its opcode and first modifier (UNKNOWN: any); or why nothing does.
@@ -133,12 +119,7 @@ static const struct {
     {PTX_OP_SURED, 0, NULL, GR_SITE_TEXTURE},
 };
 
-<<<<<<< HEAD
-static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, LoadGroup *group,
-                            GrSiteStatus *status) {
-=======
 static gr_status check_site(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
->>>>>>> main
     if (a->stmt->instr->op == PTX_OP_CP) {
         Copy c;
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
@@ -153,32 +134,22 @@ static gr_status check_site(ColliderWork *w, Access *a, FuncCode *code, GrSiteSt
             *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
             return families[k].check ? families[k].check(w, a, status) : GR_OK;
         }
-<<<<<<< HEAD
-    return check_plain(w, a, uses, group, status); // ld, ldu, st; and whatever is not understood
-}
-
-// All sites but those that are left out on purpose.
-static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, GrSiteStatus *status) {
-    gr_status st = GR_OK;
-=======
     return check_plain(w, a, code, status); // ld, ldu, st; and whatever is not understood
 }
 
 // All sites but those that are left out on purpose.
 static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSiteStatus *status) {
->>>>>>> main
+    gr_status st = GR_OK;
     unsigned depth = 0;
-    LoadGroup group;
-    group.n = group.words = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
         if (s->tag.inserted) {
-            GR_TRY(gr_group_close(w, &group, s));
+            GR_TRY(gr_group_close(w, &code->group, s));
             continue;
         }
         if (w->pace) {
-            GR_TRY(gr_group_step(w, &group, s));
+            GR_TRY(gr_group_step(w, &code->group, s));
             gr_pace_step(w->pace, s);
         }
         depth += s->kind == PTX_SCOPE_OPEN;
@@ -188,25 +159,18 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSite
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-<<<<<<< HEAD
-        GR_TRY(check_site(w, &a, uses, &group, &status[s->site]));
-=======
-        gr_status st = check_site(w, &a, code, &status[s->site]);
-        if (st != GR_OK)
-            return st;
->>>>>>> main
+        GR_TRY(check_site(w, &a, code, &status[s->site]));
     }
-    GR_TRY(gr_group_close(w, &group, NULL));
+    GR_TRY(gr_group_close(w, &code->group, NULL));
 done:
     return st;
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
-<<<<<<< HEAD
-    DefUse uses;
     Pace pace = {0};
-    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    FuncCode code = {.hoisted = {.has_cfg = false}};
+    GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = w->length = w->groups = NULL;
     w->sources = NULL;
     w->pace = NULL;
@@ -217,30 +181,17 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         GR_TRY(gr_pace_begin(&pace, w, f));
         w->pace = &pace;
     }
-    GR_TRY(check_sites(w, f, &uses, status));
-    PtxStmt *body = start_of(f);
-=======
-    FuncCode code = {.hoisted = {.has_cfg = false}};
-    GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = NULL;
-    // Detours go to the end of the body: control must not fall into them.
-    if (!ends_thread(f->last) && !w->classifies)
-        GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
     GR_TRY(check_sites(w, f, &code, status));
->>>>>>> main
+    PtxStmt *body = start_of(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
     GR_TRY(gr_collider_begin_waits(w, f, body));
     GR_TRY(gr_source_finish(w, f, body));
 done:
-<<<<<<< HEAD
     gr_pace_free(&pace);
-    gr_defuse_free(&uses);
-=======
     gr_defuse_free(&code.uses);
     gr_collider_forget_code(&code.hoisted);
->>>>>>> main
     return st;
 }
 

@@ -3,14 +3,10 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
-<<<<<<< HEAD
 #include "engines/collider/pass/collider_group.h"
-#include "engines/collider/pass/collider_pace.h"
+#include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_poison.h"
 #include "engines/collider/pass/collider_time.h"
-=======
-#include "engines/collider/pass/collider_hoisted.h"
->>>>>>> main
 
 #include <stdio.h>
 #include <string.h>

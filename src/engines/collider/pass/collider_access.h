@@ -15,21 +15,17 @@ typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
-    SourceWatch
-        *sources; // bulk copies of which a thread watches the source until it waits (collider_source.h)
-    PtxReg *groups;
     PtxReg *length; // what is left of the delays (collider_time.h); likewise
+    SourceWatch
+        *sources;   // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    PtxReg *groups; // how many bulk groups it has begun
     gr_error *err;
-<<<<<<< HEAD
     bool classifies;   // only reads what each access is: nothing is inserted
     struct Pace *pace; // which windows open; NULL: all
     PtxReg
         *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
-=======
-    bool classifies; // only reads what each access is: nothing is inserted
     struct Hoisted
         *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
->>>>>>> main
 } ColliderWork;
 
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.

@@ -102,7 +102,7 @@ gr_status gr_group_step(ColliderWork *w, LoadGroup *g, PtxStmt *s) {
 
 gr_status gr_group_load(ColliderWork *w, LoadGroup *g, Access *a, const Speculation *spec) {
     gr_status st = GR_OK;
-    bool used = false, alone = spec || a->nested;
+    bool used = false, alone = spec || a->nested || !w->pace;
     for (unsigned k = 0; k < a->n; k++) {
         used = used || a->used[k];
         alone = alone || (a->value[k]->kind == PTX_O_REG && a->address.sub[0].kind == PTX_O_REG &&

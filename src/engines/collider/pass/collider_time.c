@@ -103,15 +103,33 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
                          : draw_any(w, a, at, max_ns, drawn->name);
 }
 
+static gr_status put_sleeps(ColliderWork *w, const Access *a, PtxStmt *at, const char *delay, bool fixed) {
+    gr_status st = GR_OK;
+    char guard[64];
+    const char *g = gr_access_guard(a, guard, sizeof guard);
+    if (!w->o->thinned || fixed)
+        return gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", g, delay);
+    for (unsigned k = 0; k < WAIT_PARTS; k++) {
+        PtxReg *t = gr_ptx_new_reg(a->func, PTX_U32), *top = gr_ptx_new_reg(a->func, PTX_U32);
+        // The highest bit that is set; 0 of 0.
+        GR_TRY(gr_access_put(a, at, NULL, 0,
+                             "clz.b32 %s, %s; mov.u32 %s, 0x80000000; shr.u32 %s, %s, %s; sub.u32 %s, %s, %s;"
+                             "%snanosleep.u32 %s;",
+                             t->name, delay, top->name, t->name, top->name, t->name, delay, delay, t->name, g,
+                             t->name));
+    }
+done:
+    return st;
+}
+
 gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what,
                            uint32_t max_ns) {
     gr_status st = GR_OK;
-    char guard[64], delay[DELAY_TEXT];
+    char delay[DELAY_TEXT];
     if (max_ns == 0)
         return GR_OK;
     GR_TRY(gr_collider_draw(w, a, at, what, max_ns, delay));
-    GR_TRY(
-        gr_access_put(a, at, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard), delay));
+    GR_TRY(put_sleeps(w, a, at, delay, max_ns <= 1));
 done:
     return st;
 }
@@ -134,7 +152,8 @@ gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[256];
     uint32_t most = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
     if (w->length) {
-        gr_format(text, sizeof text, "mov.u32 %s, %u;", w->length->name, UINT32_MAX);
+        gr_format(text, sizeof text, "mov.u32 %s, %u;", w->length->name,
+                  f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
     if (!w->pace || !w->pace->outside || !f->is_entry || !w->random || most <= 1)

@@ -18,14 +18,17 @@
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
 //
+// An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
+//
 // L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
-// watched long, and long ones not for long at each of many places.
+// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
 #include "engines/collider/pass/collider_access.h"
 
-enum { WAIT_LEAST_NS = 500 };
+enum { WAIT_LEAST_NS = 250, WAIT_CALLED = 8, WAIT_PARTS = 3 };
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 

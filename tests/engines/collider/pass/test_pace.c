@@ -124,6 +124,38 @@ static void rare_places_count_by_themselves(void **state) {
     assert_int_equal(n[4], 10 * LANES); // guarded
 }
 
+// More of them than have counters of their own; and few lanes count for more.
+static void places_that_share_a_counter(void **state) {
+    uint32_t n[SITES];
+    StrBuf body = {0};
+    (void)state;
+    gr_str_add(&body, "L: ld.shared.u32 %r8, [%r2];");
+    for (unsigned k = 0; k < 8; k++)
+        gr_str_addf(&body,
+                    "setp.ne.u32 %%p2, %%r4, %u; @%%p2 bra N%u; ld.global.u32 %%r5, [%%rd1]; N%u: ", 900 + k,
+                    k, k);
+    for (unsigned k = 8; k < 12; k++) // often
+        gr_str_addf(&body,
+                    "setp.eq.u32 %%p2, %%r4, %u; @%%p2 bra N%u; ld.global.u32 %%r5, [%%rd1]; N%u: ", 900 + k,
+                    k, k);
+    gr_str_add(&body, "add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1; @%p1 bra L;");
+    count(body.data, 1000, &plain, n);
+    gr_str_free(&body);
+    for (unsigned k = 0; k < 8; k++)
+        assert_int_equal(n[2 + k], LANES);
+    for (unsigned k = 8; k < 12; k++)
+        assert_in_range(n[2 + k], LANES, 300 * LANES);
+    // One lane after the other: a window for the first time of each, then one in four.
+    count(LOOP("and.b32 %r6, %r4, 31; shl.b32 %r6, %r6, 2; setp.ne.u32 %p2, %r6, %r3; @%p2 bra N; "
+               "ld.global.u32 %r5, [%rd1]; N:"),
+          32, &plain, n);
+    assert_int_equal(n[1], LANES);
+    count(LOOP("and.b32 %r6, %r4, 31; shl.b32 %r6, %r6, 2; setp.ne.u32 %p2, %r6, %r3; @%p2 bra N; "
+               "ld.global.u32 %r5, [%rd1]; N:"),
+          32 * 100, &plain, n);
+    assert_in_range(n[1], 2 * LANES, 20 * LANES);
+}
+
 // Blocks behind the first ones have fewer windows.
 static void later_blocks_open_fewer(void **state) {
     uint32_t n[SITES];
@@ -198,6 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_ones_open),
         cmocka_unit_test(rare_places_count_by_themselves),
+        cmocka_unit_test(places_that_share_a_counter),
         cmocka_unit_test(later_blocks_open_fewer),
         cmocka_unit_test(budget_shuts_them),
         cmocka_unit_test(loads_share),
