@@ -22,6 +22,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from dataclasses import dataclass
@@ -183,13 +184,18 @@ def jobs_of(options):
 
 def run(options):
     referee = judge.Judge(options.gpurace, options.corpus, engines.choose(options.gpurace, "collider", options.device))
-    start, count = time.monotonic(), 0
+    start, writing, runs = time.monotonic(), threading.Lock(), []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, open(options.raw, "w", encoding="utf-8") as file:
-        for rows in pool.map(lambda job: batch(options, referee, job, start), jobs_of(options)):
-            for row in rows:
-                file.write(json.dumps(row) + "\n")
-                count += row["runs"]
-    print(f"{count} runs in {time.monotonic() - start:.0f} s", flush=True)
+
+        def one(job):
+            rows = batch(options, referee, job, start)
+            with writing:  # at once: whatever ends this command, what was measured is there
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+                file.flush()
+                runs.extend(row["runs"] for row in rows)
+
+        list(pool.map(one, jobs_of(options)))
+    print(f"{sum(runs)} runs in {time.monotonic() - start:.0f} s", flush=True)
 
 
 # ---- Tables --------------------------------------------------------------------------------------------------------------------

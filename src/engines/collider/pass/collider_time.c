@@ -37,7 +37,11 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
                          drawn, r, base, r, r, base, drawn, longest, drawn);
 }
 
-// What is left of the maximum, in 2^-32; in windows it becomes less.
+static uint32_t longest_of(uint32_t max_ns) {
+    return max_ns > UINT32_MAX / WAIT_LONGEST ? UINT32_MAX : max_ns * WAIT_LONGEST;
+}
+
+// What is left of the longest maximum, in 2^-32; in windows it becomes less.
 static gr_status put_share(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            const char *drawn) {
     gr_status st = GR_OK;
@@ -61,7 +65,7 @@ static gr_status draw_even(ColliderWork *w, const Access *a, PtxStmt *at, Collid
                            const char *drawn) {
     gr_status st = GR_OK;
     const char *r = generator(w, a->func)->name;
-    uint32_t half = (max_ns + 1) / 2;
+    uint32_t half = max_ns / 2;
     PtxReg *p;
     GR_TRY(gr_access_put(a, at, NULL, 0, "mul.lo.u32 %s, %s, %u;", r, r, STEP));
     switch (what) {
@@ -99,7 +103,7 @@ gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, Collid
     generator(w, a->func);
     PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
     gr_format(delay, DELAY_TEXT, "%s", drawn->name);
-    return w->o->thinned ? draw_even(w, a, at, what, max_ns, drawn->name)
+    return w->o->thinned ? draw_even(w, a, at, what, longest_of(max_ns), drawn->name)
                          : draw_any(w, a, at, max_ns, drawn->name);
 }
 
@@ -147,21 +151,39 @@ done:
     return st;
 }
 
+// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special.
+static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    char text[512];
+    PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
+    PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
+    uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
+    const char *length = w->length->name;
+    gr_format(text, sizeof text,
+              "mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %u; rem.u32 %s, %s, %u;"
+              "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
+              "selp.b32 %s, %u, %u, %s; selp.b32 %s, %u, %s, %s;",
+              grid->name, t->name, grid->name, t->name, t->name, w->o->seed % WAIT_CYCLE, t->name, t->name,
+              (unsigned)WAIT_CYCLE, longer->name, t->name, longest->name, t->name, length,
+              all / WAIT_LONGEST * WAIT_LONGER, all / WAIT_LONGEST, longer->name, length, all, length,
+              longest->name);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
     char text[256];
-    uint32_t most = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
-    if (w->length) {
-        gr_format(text, sizeof text, "mov.u32 %s, %u;", w->length->name,
-                  f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
-    if (!w->pace || !w->pace->outside || !f->is_entry || !w->random || most <= 1)
+    uint32_t most =
+        longest_of(w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns);
+    if (!w->length)
+        return GR_OK;
+    GR_TRY(begin_length(w, f, at));
+    if (!w->pace->outside || !f->is_entry)
         return GR_OK;
     PtxReg *t = gr_ptx_new_reg(f, PTX_U32);
-    gr_format(text, sizeof text, "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; @%s nanosleep.u32 %s;",
-              w->random->name, w->random->name, STEP, t->name, w->random->name, most, w->pace->outside->name,
-              t->name);
+    gr_format(text, sizeof text,
+              "mul.lo.u32 %s, %s, %u; mul.hi.u32 %s, %s, %u; mul.hi.u32 %s, %s, %s; @%s nanosleep.u32 %s;",
+              w->random->name, w->random->name, STEP, t->name, w->random->name, most, t->name, t->name,
+              w->length->name, w->pace->outside->name, t->name);
     st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 done:
     return st;

@@ -23,12 +23,29 @@
 //
 // L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
 // watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
+//
+// Where one side is far, because a whole other kernel or a barrier of the grid comes between, the maximum is too short. So of WAIT_CYCLE launches
+// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. Larger waits lose nothing
+// where the sides are near, but time.
+//
+// An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
+//
+// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
+// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 #ifndef GR_PASSES_COLLIDER_TIME_H
 #define GR_PASSES_COLLIDER_TIME_H
 
 #include "engines/collider/pass/collider_access.h"
 
-enum { WAIT_LEAST_NS = 250, WAIT_CALLED = 8, WAIT_PARTS = 3 };
+enum {
+    WAIT_LEAST_NS = 250,
+    WAIT_CALLED = 8,
+    WAIT_PARTS = 3,
+    WAIT_CYCLE = 5,
+    WAIT_LONGER = 4,
+    WAIT_LONGEST = 16
+};
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
