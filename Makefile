@@ -5,6 +5,7 @@
 #   make test       all tests but the longest      make soak   those too, for hours
 #   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those that take longer, too
 #   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
+#   make bench-gpu  measure the collider on an NVIDIA GPU; writes docs/gpu.md's tables
 #   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make package    a .deb and a .tar.gz in build/packages
 #   make install PREFIX=/usr/local
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
 
-.PHONY: all build setup check test test-gpu soak demo bench sanitize package install format clean
+.PHONY: all build setup check test test-gpu soak demo bench bench-gpu sanitize package install format clean
 all: build
 
 build: ; @tools/setup.sh build
@@ -54,6 +55,9 @@ bench:
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory compile WITH="-DBUILD_TESTING=ON -DGPURACE_BENCHMARKS=ON"
 	@cmake --build build --target bench
+
+bench-gpu:
+	@tools/bench-gpu.sh
 
 sanitize:
 	@tools/setup.sh test

@@ -4,6 +4,7 @@
 what is said about programs that cannot be run, and exit statuses. Usage: test_run.py GPURACE PROGRAM STUB_DIR SCHEMA MAKE_FATBIN"""
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -129,6 +130,17 @@ class Routes(unittest.TestCase):
         run = Run(self, "link", "quiet", "again")
         launches = {k["name"]: k["launches"] for k in run.report["coverage"]["kernels"]}
         self.assertEqual(launches, {"quiet": 70000, "bad": 0, "race_it": 0})
+
+    def test_budget(self):
+        """Launches take 21 times as long with all windows as with none."""
+        run = Run(self, "link", "quiet", "again", options=["--budget", "2x"])
+        said = [r for r in run.report["coverage"]["remarks"] if r.startswith("--budget")]
+        found = re.fullmatch(r"--budget: (\d+) launches were measured; together they took ([\d.]+) times their own time, with ([\d.]+) % of their windows", said[0])
+        self.assertTrue(found, said)
+        launches, times, share = map(float, found.groups())
+        self.assertGreater(launches, 69000)
+        self.assertTrue(1.5 < times < 2 and 2 < share < 6, said)
+        self.assertIn("--budget 2x", run.report["reproduce"])
 
     def test_failed_launch(self):
         run = Run(self, "link", "bad", "sync")
