@@ -74,7 +74,7 @@ class Runs:
             return None
         found = re.search(r"at most (\d+) KiB, and (\d+) rounds", " ".join(report["coverage"].get("remarks", [])))
         row = {"values": {n: float(v) for n, v in re.findall(r"^(\w+) ([\d.]+) \w+$", printed, re.M)}, "kib": int(found[1]) if found else 0,
-               "rounds": int(found[2]) if found else 0, "races": report["races"], "reasons": report["reasons"] if engine != "none" else []}
+               "rounds": int(found[2]) if found else 0, "spent": [float(x) for x in re.findall(r"([\d.]+) %", next((r for r in report["coverage"].get("remarks", []) if "private runs spent" in r), ""))], "races": report["races"], "reasons": report["reasons"] if engine != "none" else []}
         if self.args.json:
             with open(self.args.json, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"words": list(map(str, words)), "engine": engine, "more": list(more), "device": self.args.device, **row}) + "\n")
@@ -119,8 +119,8 @@ def found(row):
 
 
 def programs(runs):
-    rows = {name: {c: runs.run([name, runs.args.divide, runs.args.rounds], c) for c in COLUMNS} for name in PAPER if name in runs.args.only}
-    v, vi, vii, seven = [], [], [], []
+    rows = {name: {c: runs.run([name, runs.args.divide, runs.args.rounds], c, () if c == "none" else ("--verbose",)) for c in COLUMNS} for name in PAPER if name in runs.args.only}
+    v, vi, vii, seven, eight = [], [], [], [], []
     for name, of in rows.items():
         grid, block, shared, total, kinds, scope, warps, regions, addresses, of_shared, of_global, slow = PAPER[name]
         if of["none"]:
@@ -130,6 +130,7 @@ def programs(runs):
         vii.append([name, of_shared, of_global, *(size(of[c]["kib"] * 1024) if of[c] else "failed" for c in ("warps", "threads")),
                     *(of[c]["rounds"] if of[c] else "" for c in ("warps", "threads"))])
         seven.append([name, slow or "", ms(of["none"]), ms(of["warps"]), times(of["warps"], of["none"]), ms(of["threads"]), times(of["threads"], of["none"])])
+        eight.append([name, *(f"{x:.1f}" for c in ("warps", "threads") for x in (of[c]["spent"] if of[c] and of[c]["spent"] else [0] * 5))])
     for column in ("warps", "threads"):
         all_of = [float(times(of[column], of["none"])) for of in rows.values() if times(of[column], of["none"])]
         if all_of:
@@ -138,6 +139,8 @@ def programs(runs):
     table("Table V: sizes", ["program", "paper: grid, block", "ours", "paper: shared, KB", "ours", "paper: global, MB", "ours"], v)
     table("Table VI: what is found", ["program", "paper", "warps", "regions, with races", "addresses", "ours, warps", "scope", "copies", "regions", "bytes", "ours, threads", "scope", "copies", "regions", "bytes"], vi)
     table("Table VII: memory for private copies", ["program", "paper: shared", "paper: global", "ours, warps", "ours, threads", "rounds, warps", "rounds, threads"], vii)
+    steps = ["pass 1", "compare writes, union, start of pass 2", "pass 2", "compare, copy back", "clear"]
+    table("Figure 8: what private runs within blocks spend their time with, %", ["program", *(f"{c}: {s}" for c in ("warps", "threads") for s in steps)], eight)
     table("Figure 7: time", ["program", "paper, times", "none, ms", "warps, ms", "times", "threads, ms", "times"], seven)
 
 
@@ -148,11 +151,16 @@ def amounts(runs):
     large = runs.args.device == "gpu"
     steps = [("shared", k, 256) for k in (1, 2, 4, 8, 16, 32, 48)] + [("global", k, 256) for k in ((64, 256, 1024, 4096, 16384, 32768) if large else (16, 64, 256, 1024))]
     steps += [("shared", 48, t) for t in (32, 64, 128, 512, 1024)] + [("global", 1024 if large else 64, t) for t in (32, 64, 128, 512, 1024)]
+    words = ["amounts", runs.args.rounds, *(":".join(map(str, s)) for s in steps)]
+    of = {c: runs.run(words, c, () if c == "none" else ("--prove", "no")) for c in COLUMNS}
     rows = []
-    for space, kib, threads in steps:
-        of = {c: runs.run(["amounts", space, kib, threads, runs.args.rounds], c) for c in COLUMNS}
-        rows.append([space, kib, threads, ms(of["none"]), *(x for c in ("warps", "threads") for x in ("no room" if of[c] and of[c]["reasons"] else ms(of[c]), size(of[c]["kib"] * 1024) if of[c] else ""))])
-    table("Figure 9: a block that writes", ["memory", "KiB", "threads", "none, ms", "warps, ms", "copies take", "threads, ms", "copies take"], rows)
+    for step in steps:
+        name = "_".join(map(str, step))
+        rows.append([*step, *(f"{of[c]['values'][name]:.3f}" if of[c] and name in of[c]["values"] else "failed" for c in COLUMNS)])
+    table("Figure 9: a block that writes", ["memory", "KiB", "threads", "none, ms", "threads as units, ms", "warps as units, ms"], rows)
+    for c in COLUMNS:
+        for reason in of[c]["reasons"] if of[c] else ():
+            print(f"{c}: {reason}")
 
 
 # ---- Table I -------------------------------------------------------------------------------------------------------------
@@ -173,7 +181,7 @@ def rounds(runs):
     rows = []
     base = runs.run(["pairs", runs.args.divide, runs.args.rounds], "none")
     for copies in [*range(2, 32), UNITS]:
-        row = runs.run(["pairs", runs.args.divide, 1], "warps", ["--copies", str(copies)])
+        row = runs.run(["pairs", runs.args.divide, 1], "warps", ["--copies", str(copies), "--prove", "no"])
         rows.append([copies, OF_PAPER.get(copies, ""), 2 * least_rounds(copies), 2 * row["rounds"] if row else "failed", size(row["kib"] * 1024) if row else "",
                      ms(row), times(row, base), " ".join(f"{100 * equation(copies, k):.0f}" for k in range(1, least_rounds(copies) + 1))])
     table(f"Table I: 960 units, M private copies (none: {ms(base)} ms)",
@@ -186,7 +194,7 @@ def pairs(runs):
     rows = []
     for copies in (2, 4, 6, 10, 31):
         with concurrent.futures.ThreadPoolExecutor(runs.args.jobs) as pool:
-            of = list(pool.map(lambda p: runs.run(["pairs", 512, 1, *p], "warps", ["--copies", str(copies)]), drawn))
+            of = list(pool.map(lambda p: runs.run(["pairs", 512, 1, *p], "warps", ["--copies", str(copies), "--prove", "no"]), drawn))
         in_round = [min(r["differs"]["round"] for r in row["races"]) for row in of if row and row["races"]]
         steps = range(1, least_rounds(copies) + 1)
         rows.append([copies, f"{len(in_round)} of {len(drawn)}", " ".join(f"{100 * sum(r <= k for r in in_round) / len(drawn):.0f}" for k in steps),
