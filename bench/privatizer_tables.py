@@ -12,7 +12,8 @@ amounts   what it costs to check a block over the memory that it writes and the 
 rounds    960 units with 2 to 31 private copies: rounds, memory, time (table I)
 pairs     in which round a race of two of them is found, of pairs that are drawn, beside equation 1
 
-On the CPU device times are the host's, and --divide 32 makes programs smaller, unless it is named.
+On the CPU device times are the host's, and --divide 32 makes programs smaller, unless it is named. It fails when a program does, or when one has races that the paper's has not, or
+the other way round.
 """
 import argparse
 import concurrent.futures
@@ -135,6 +136,10 @@ def programs(runs):
             v.append([name, f"{grid}, {block}", f"{n['grid']:.0f}, {n['block']:.0f}", shared, f"{n['shared'] / 1024:.2f}", total, f"{n['global'] / 1e6:.3f}"])
         vi.append([name, f"{kinds} {scope}".strip() or "no", n_warps or "", regions, addresses or "", *found(warps), *found(threads)])
         vii.append([name, of_shared, of_global, *(size(r["kib"] * 1024) if r else "failed" for r in (warps, threads)), *(r["rounds"] if r else "" for r in (warps, threads))])
+        for column, row in (("warps", warps), ("threads", threads)):
+            if row and bool(row["races"]) != bool(kinds):
+                runs.failed.append(f"{name} under {column}: {len(row['races'])} races, and the paper has {kinds or 'none'}")
+                print(f"failed: {runs.failed[-1]}", file=sys.stderr, flush=True)
         eight.append([name, *(f"{x:.0f}" for r in (warps, threads) for x in (r["spent"] if r and r["spent"] else [0] * 5))])
     table("Table V: sizes", ["program", "paper: grid, block", "ours", "paper: shared, KB", "ours", "paper: global, MB", "ours"], v)
     table("Table VI: what is found", ["program", "paper", "warps", "regions, with races", "addresses", "ours, warps", "scope", "copies", "regions", "bytes", "ours, threads", "scope", "copies", "regions", "bytes"], vi)
