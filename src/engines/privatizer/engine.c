@@ -50,6 +50,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     t->probe.copies = words->copies;
     t->probe.same_value = o->same_value;
     t->probe.stop = o->stop;
+    t->probe.tells = o->verbose;
     t->probe.proves = words->prove;
     t->probe.what_for = !strcmp(words->privatize, "race-free")       ? PROBE_RACE_FREE
                         : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC

@@ -203,6 +203,10 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                             : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
+    if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
+        rc = gr_buffer_grow(d, &m->spent, GR_SPENT * sizeof *p->spent, p->launch->stream);
+        rc = rc == CUDA_SUCCESS ? d->fill(m->spent.at, 0, m->spent.size, p->launch->stream) : rc;
+    }
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
                          .slots = slots,
@@ -231,6 +235,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
                          .most_rounds = p->most_rounds,
+                         .spent = p->spent ? m->spent.at : 0,
                          .once = once};
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
@@ -249,6 +254,19 @@ CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
             p->memory->logs_are_empty = false;
     if (rc != CUDA_SUCCESS || log->head.apart) // blocks have left their tables as they were
         p->memory->of[mode == GR_OF_WARPS].n_clean = 0;
+    return rc;
+}
+
+CUresult gr_passes_spent(Passes *p) {
+    const Buffer *of = &p->memory->spent;
+    uint64_t cycles[GR_SPENT];
+    if (!p->spent || !of->at)
+        return CUDA_SUCCESS;
+    CUresult rc = p->d->read(cycles, of->at, sizeof cycles, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? p->d->fill(of->at, 0, sizeof cycles, p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+    for (unsigned k = 0; k < GR_SPENT && rc == CUDA_SUCCESS; k++)
+        p->spent[k] += cycles[k];
     return rc;
 }
 

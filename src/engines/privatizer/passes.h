@@ -8,7 +8,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, small, log;
+    Buffer rows, copies, marks, lists, notes, small, log, spent;
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -38,6 +38,7 @@ typedef struct Passes {
     const uint8_t *target_of; // by site: Target
     uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
     unsigned groups;          // blocks of merge and check
+    uint64_t *spent;          // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;
@@ -84,6 +85,9 @@ bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassP
 // The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside, log->over, log->apart or log->full the
 // program's memory stays as it was; likewise if the launch fails.
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
+
+// Adds what blocks have spent since the last time.
+CUresult gr_passes_spent(Passes *p);
 
 // Whether two copies were found different.
 bool gr_log_has_found(const GrPrivLog *log);

@@ -332,6 +332,7 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
+                    .spent = p->tells ? p->spent : NULL,
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
@@ -538,6 +539,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
+        (void)gr_passes_spent(&passes);
         p->rounds += passes.rounds;
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
     }
@@ -562,8 +564,25 @@ void gr_probe_context_ended(Probe *p, CUcontext context) {
     pthread_mutex_unlock(&p->lock);
 }
 
+static void tell_spent(Probe *p) {
+    char text[200];
+    double all = 0, of[GR_SPENT];
+    for (unsigned k = 0; k < GR_SPENT; k++)
+        all += (double)p->spent[k];
+    for (unsigned k = 0; k < GR_SPENT; k++)
+        of[k] = all > 0 ? 100 * (double)p->spent[k] / all : 0;
+    snprintf(
+        text, sizeof text,
+        "within blocks, private runs spent %.1f %% with pass 1, %.1f %% comparing writes, %.1f %% with pass "
+        "2, %.1f %% comparing what came out, %.1f %% making ready for the next block",
+        of[GR_SPENT_PASS_1], of[GR_SPENT_MERGE], of[GR_SPENT_PASS_2], of[GR_SPENT_CHECK], of[GR_SPENT_CLEAR]);
+    if (all > 0)
+        p->session->remark(p->session, text);
+}
+
 void gr_probe_finish(Probe *p) {
     char text[200];
+    tell_spent(p);
     if (p->rounds) {
         snprintf(text, sizeof text, "private copies took at most %llu KiB, and %llu rounds of two passes",
                  (unsigned long long)(p->peak / 1024), (unsigned long long)p->rounds);

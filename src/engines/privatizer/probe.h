@@ -63,7 +63,9 @@ typedef struct Probe {
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;
-    // For the remark at the end.
+    // For the remarks at the end.
+    bool tells; // --verbose: what blocks spend their time with
+    uint64_t spent[GR_SPENT];
     uint64_t rounds, peak;
     uint64_t proved; // launches of which something was proved
 } Probe;

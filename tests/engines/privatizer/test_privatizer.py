@@ -154,6 +154,9 @@ class Privatizer(unittest.TestCase):
             before.write_text(json.dumps(report))
             subprocess.run([GPURACE, "report", "--format", "json", "--output", after, before], check=True, capture_output=True)
             self.assertEqual([r["differs"] for r in json.loads(after.read_text())["races"]], [r["differs"] for r in report["races"]])
+            root = pathlib.Path(__file__).resolve().parents[3]
+            checked = subprocess.run([sys.executable, root / "tests/report/check_schema.py", root / "docs/report.schema.json", before, after], capture_output=True, text=True)
+            self.assertIn(checked.returncode, (0, 77), checked.stdout)  # 77: python3-jsonschema is missing
 
     def test_a_run_that_looks_for_accesses_gets_more_room(self):
         """In which atomic operations come in another order, so that it writes more."""

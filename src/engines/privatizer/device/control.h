@@ -64,6 +64,7 @@ typedef struct GrPrivSlot {
     uint32_t asks; // accesses are to be told to __gr_look
     uint32_t pad;
     uint64_t table, rows, copies; // where number 0 would be
+    uint64_t since;               // clock cycles, when the step began that the block is in
 } GrPrivSlot;
 
 typedef struct GrPrivRow {
@@ -175,6 +176,10 @@ typedef struct GrPrivAsk {
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
+// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). Private copies are made when they are first written, in the passes; what pass 2 starts from is made
+// while writes are compared.
+enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena, arena_bytes, shared_bytes, span;
@@ -203,6 +208,7 @@ typedef struct GrPrivControl {
     uint64_t slot_of; // likewise of each block: its slot and one
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
+    uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know
     GrPrivAsk ask;
 } GrPrivControl;
 

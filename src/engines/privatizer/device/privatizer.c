@@ -50,6 +50,22 @@ GR_INLINE void publish(void) {
 
 static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }
 
+GR_INLINE uint64_t clock_now(void) {
+    uint64_t v;
+    __asm__ volatile("mov.u64 %0, %%clock64;" : "=l"(v)::"memory");
+    return v;
+}
+
+// The block's first thread has ended a step. The other threads may be in it still.
+static GR_NOINLINE void gr_priv_spent(uint32_t what) {
+    if (!CONTROL.spent || gr_priv_thread_number())
+        return;
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+    uint64_t now = clock_now();
+    gr_count((GR_GLOBAL uint64_t *)CONTROL.spent + what, now - of->since);
+    of->since = now;
+}
+
 static GR_NOINLINE void gr_priv_take(uint64_t k) {
     Slot s = slot_of_control(&CONTROL, k);
     gr_store32(slot_of_block(), (uint32_t)k + 1);
@@ -57,7 +73,8 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
         (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
                      .table = s.table,
                      .rows = s.rows,
-                     .copies = s.copies};
+                     .copies = s.copies,
+                     .since = CONTROL.spent ? clock_now() : 0};
 }
 
 // Blocks that have a slot are resident and give it back.
@@ -101,6 +118,7 @@ void __gr_clear(void) {
 void __gr_leave(void) {
     if (gr_priv_thread_number() || CONTROL.once)
         return;
+    gr_priv_spent(GR_SPENT_CLEAR);
     fence();
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
@@ -688,7 +706,9 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     s.sequence = sequence;
     s.commits = 1;
     Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
+    gr_priv_spent(merges ? GR_SPENT_PASS_1 : GR_SPENT_PASS_2);
     gr_priv_all_rows(&s, &t, merges);
+    gr_priv_spent(merges ? GR_SPENT_MERGE : GR_SPENT_CHECK);
 }
 
 void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 1); }
