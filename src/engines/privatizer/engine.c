@@ -110,7 +110,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .writes_global = kernels[k].writes_global,
                              .by_warps = kernels[k].by_warps,
                              .orders = kernels[k].orders,
-                             .results = kernels[k].results};
+                             .results = kernels[k].results,
+                             .stages = kernels[k].stages};
         ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
              (!kernels[k].warps.why || to->why[1]);
     }

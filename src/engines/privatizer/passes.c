@@ -46,15 +46,21 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
+static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
+}
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
+           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan) +
+           bytes_of_stage(p, plan);
 }
 
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -141,6 +147,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to)) : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to)) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
     rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
@@ -160,6 +167,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .copies = m->copies.at,
                          .marks = m->marks.at,
                          .notes = m->notes.at,
+                         .stage = m->stage.at,
                          .note_bytes = to->room.notes * sizeof(uint64_t),
                          .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,

@@ -7,7 +7,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, small, log;
+    Buffer rows, copies, marks, lists, notes, stage, small, log;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
         uint64_t layout;  // the number of the layout that they are for
@@ -42,6 +42,7 @@ uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 typedef struct PassRoom {
     uint64_t rows, copies;
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
+    bool stage;     // and memory of each warp for matrices
 } PassRoom;
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.

@@ -154,10 +154,11 @@ typedef struct Level {
 } Level;
 
 static PassRoom room_of(ProbedKernel *k, bool warps) {
-    static const PassRoom first[2] = {{8192, 16384, 32}, {512, 4096, 32}};
+    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}};
     if (!k->room[warps].rows)
         k->room[warps] = first[warps];
     k->room[warps].notes *= k->results;
+    k->room[warps].stage = k->stages;
     return k->room[warps];
 }
 

@@ -30,6 +30,7 @@
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
+//   __gr_stage()                  where the thread's warp has GR_STAGE bytes of memory for matrices
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
@@ -83,6 +84,8 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
+
+enum { GR_STAGE = 1024 }; // the largest matrix of wmma
 
 #define GR_ROW_TOUCHED  (2 * GR_LINE)
 #define GR_ROW_HEAD     (GR_ROW_TOUCHED + 2 * (GR_LINE / 4))
@@ -167,6 +170,7 @@ typedef struct GrPrivControl {
     uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
+    uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;

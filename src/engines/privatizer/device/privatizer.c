@@ -399,10 +399,19 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     return row_at(&s, v) + ROW_UNION + low;
 }
 
+// Of the slots, or of the grid.
+GR_INLINE uint64_t place_of_block(void) {
+    return CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
+}
+
 uint64_t __gr_notes(void) {
-    uint64_t threads = ntid_x() * ntid_y() * ntid_z(),
-             block = CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
-    return CONTROL.notes + (block * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
+    uint64_t threads = ntid_x() * ntid_y() * ntid_z();
+    return CONTROL.notes + (place_of_block() * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
+}
+
+uint64_t __gr_stage(void) {
+    uint32_t warps = (ntid_x() * ntid_y() * ntid_z() + 31) / 32;
+    return CONTROL.stage + (place_of_block() * warps + gr_priv_thread_number() / 32) * GR_STAGE;
 }
 
 void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES); }

@@ -35,6 +35,8 @@ typedef struct Code {
     bool results;     // the kernel has accesses with results (suits.h)
     bool gathers;     // its lanes wait for each other
     bool by_warps;    // units are warps
+    PtxReg *stage;    // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
+    bool stages;      // it does
     PtxReg *once;     // code for warps: regions run once
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends
@@ -45,7 +47,20 @@ typedef struct Code {
 gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-// redirect.c: the access `copy`, which stands for the program's own `site`, goes to the private copy.
+// redirect.c: code that leaves the address in the new 64-bit register *out.
+gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
+
+// redirect.c: the state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
+void gr_code_change_space(PtxInstr *i);
+
+// expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.
+bool gr_expands(const PtxInstr *i);
+bool gr_stages(const PtxInstr *i);
+
+// expand.c: writes them in place of the copy `s` of the program's own `site`.
+gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);
+
+// redirect.c: the access `copy`, which stands for the program's own `site`, or for a part of what that does (its `stmt` is NULL), goes to the private copy.
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
 
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).

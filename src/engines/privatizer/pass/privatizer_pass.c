@@ -48,6 +48,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxReg **of_results[] = {&c->notes, &c->note, &c->note_end};
     for (size_t k = 0; k < sizeof of_results / sizeof *of_results && c->results; k++)
         *of_results[k] = gr_ptx_new_reg(f, PTX_B64);
+    c->stage = c->stages ? gr_ptx_new_reg(f, PTX_B64) : NULL;
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
@@ -107,6 +108,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
             "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
             c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
             c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
+    if (c->stages)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
 done:
     return st;
 }
@@ -176,6 +179,13 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
+    if (!gr_expands(s->instr))
+        return gr_code_redirect(c, s, site);
+    bool shared = gr_is_shared_space(site->space) && !site->copy;
+    return shared && !c->warps ? GR_OK : gr_code_expand(c, s, site);
+}
+
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
@@ -188,7 +198,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
         GR_TRY(put_ends_of_blocks(c));
     for (size_t k = 0; k < c->body.n; k++)
         if (c->body.stmt[k]->kind == PTX_INSTR && c->body.from[k]->site)
-            GR_TRY(gr_code_redirect(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
+            GR_TRY(put_site(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
 done:
     return st;
 }
@@ -211,7 +221,8 @@ static bool is_ordered(const PtxInstr *i) {
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
-        k->by_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
+        k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
+        k->by_warps |= k->stages || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
         if (!site)
@@ -266,6 +277,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .updates = out->updates,
                  .results = out->results,
                  .gathers = out->gathers,
+                 .stages = out->stages,
                  .by_warps = out->by_warps,
                  .arena = &arena,
                  .err = w->err};

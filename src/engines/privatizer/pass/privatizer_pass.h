@@ -22,9 +22,11 @@ typedef struct PrivatizedKernel {
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations, or strong stores
     bool results;          // it uses what they give, or loads by strong loads
-    bool orders;   // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
-    bool gathers;  // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
-    bool by_warps; // units are warps: it has barriers of a warp, which order lanes, or it was asked for
+    bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
+    bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
+    bool
+        by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
+    bool stages;  // its warps need memory for matrices
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {

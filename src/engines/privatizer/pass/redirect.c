@@ -30,8 +30,7 @@ static PtxOperand *address_of(PtxInstr *i) {
     return NULL;
 }
 
-// Code that leaves the address in the new 64-bit register *out.
-static gr_status put_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
+gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
     PtxOperand base = address->n_sub ? address->sub[0] : gr_ptx_int_operand(0);
     *out = gr_ptx_new_reg(c->f, PTX_B64);
     if (base.kind == PTX_O_REG && gr_ptx_type_bits(base.reg->type) == 32) {
@@ -43,8 +42,7 @@ static gr_status put_address(const Code *c, PtxStmt *at, const PtxOperand *addre
                        (*out)->name, (long long)address->offset);
 }
 
-// The state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
-static void change_space(PtxInstr *i) {
+void gr_code_change_space(PtxInstr *i) {
     unsigned n = 0;
     for (unsigned k = 0; k < i->n_mods; k++) {
         if (i->mods[k].id == PTX_MOD_nc)
@@ -143,7 +141,7 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id,
                        at->name, what, c->copy->name, c->pass->name, c->sequence->name));
-    change_space(s->instr);
+    gr_code_change_space(s->instr);
     GR_TRY(gr_code_result(c, s, to, NULL, kept));
 done:
     return st;
@@ -221,8 +219,9 @@ done:
 static bool is_maybe(const Code *c, const PtxSite *site) {
     Speculation spec;
     Decisions decisions;
-    return site->access == PTX_ACCESS_READ && (gr_speculated(c->uses, site->stmt, &spec) ||
-                                               gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
+    return site->access == PTX_ACCESS_READ && site->stmt &&
+           (gr_speculated(c->uses, site->stmt, &spec) ||
+            gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
 }
 
 // Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
@@ -305,7 +304,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(put_address(c, copy, address, &at));
+    GR_TRY(gr_code_address(c, copy, address, &at));
     if (shared && !c->warps)
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
@@ -355,7 +354,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;
-    change_space(i);
+    gr_code_change_space(i);
     if (common)
         GR_TRY(put_copy_at(c, copy, common));
     if (site->access == PTX_ACCESS_RMW || site->strong)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/pass/suits.h"
 
+#include "engines/privatizer/pass/code.h"
+
 #include <string.h>
 
 const char *gr_unsuited_text(GrUnsuited why) {
@@ -37,6 +39,8 @@ static bool reads_clock(const PtxOperand *o) {
             return true;
     return false;
 }
+
+bool gr_is_shared_space(PtxSpace s) { return s == PTX_SHARED || s == PTX_SHARED_CTA; }
 
 static bool is_private(PtxSpace s) {
     return s == PTX_LOCAL || s == PTX_CONST || s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC;
@@ -89,8 +93,8 @@ static bool orders(const PtxFunc *f) {
 }
 
 bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set) {
-    const PtxInstr *i = site->stmt->instr;
-    return site->strong && !is_private(site->space) &&
+    const PtxInstr *i = site->stmt ? site->stmt->instr : NULL;
+    return i && site->strong && !is_private(site->space) &&
            (i->op == PTX_OP_LD || (i->op == PTX_OP_ATOM && !gr_live_is_dead(live, site->stmt, set)));
 }
 
@@ -107,8 +111,9 @@ static bool can_note(const PtxOperand *o) {
 static GrUnsuited of_site(const PtxFunc *f, const PtxSite *site, const Liveness *live, uint64_t *set,
                           bool shared) {
     const PtxInstr *i = site->stmt->instr;
-    bool alone =
-        is_private(site->space) || (!shared && (site->space == PTX_SHARED || site->space == PTX_SHARED_CTA));
+    bool alone = is_private(site->space) || (!shared && gr_is_shared_space(site->space));
+    if (gr_expands(i))
+        return GR_SUITS;
     if (site->async)
         return GR_UNSUITED_ASYNC;
     if (site->space == PTX_SHARED_CLUSTER)
@@ -133,7 +138,10 @@ static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *l
         return of_call(i);
     if (i->op == PTX_OP_GRIDDEPCONTROL)
         return GR_UNSUITED_DEPENDS;
-    if (i->op == PTX_OP_MBARRIER || gr_ptx_instr_flags(i) & PTX_F_ASYNC || i->op == PTX_OP_CP)
+    bool waits =
+        i->op == PTX_OP_CP && gr_ptx_instr_flags(i) == PTX_F_NO_DST && !gr_ptx_instr_has(i, PTX_MOD_mbarrier);
+    if (!waits && !gr_expands(i) &&
+        (i->op == PTX_OP_MBARRIER || gr_ptx_instr_flags(i) & PTX_F_ASYNC || i->op == PTX_OP_CP))
         return GR_UNSUITED_ASYNC;
     if (i->op == PTX_OP_MAPA || gr_ptx_instr_has(i, PTX_MOD_cluster))
         return GR_UNSUITED_CLUSTER;

@@ -18,6 +18,7 @@ const char *gr_unsuited_text(GrUnsuited why);
 
 // A barrier at which all threads of the block meet, whatever it reduces.
 bool gr_is_full_barrier(const PtxInstr *i);
+bool gr_is_shared_space(PtxSpace s);        // of the block
 bool gr_is_warp_barrier(const PtxInstr *i); // of some lanes or all
 
 // Whether the access gives the thread what other units may have made of the memory at that time: atomic operations, and strong loads. It is the same in both passes.
