@@ -111,7 +111,9 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .by_warps = kernels[k].by_warps,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
-                             .stages = kernels[k].stages};
+                             .stages = kernels[k].stages,
+                             .tracks = kernels[k].tracks};
+        memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
         ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
              (!kernels[k].warps.why || to->why[1]);
     }

@@ -5,6 +5,13 @@
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
+uint64_t gr_passes_clusters(const Passes *p) {
+    uint64_t n = 1;
+    for (unsigned k = 0; k < 3; k++)
+        n *= p->launch->grid[k] / p->cluster[k];
+    return n;
+}
+
 uint64_t gr_passes_threads(const GrLaunch *l) { return (uint64_t)l->block[0] * l->block[1] * l->block[2]; }
 
 uint64_t gr_passes_rounds(uint64_t n, uint64_t m) {
@@ -68,7 +75,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : blocks};
+                                                   : gr_passes_clusters(p)};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -178,6 +185,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .threads = to->threads,
                          .log = m->log.at,
                          .sums = m->small.at + head_bytes,
+                         .most_notes = (uint32_t)(GR_MOST_NOTES * sizeof(uint64_t)),
+                         .cluster = {p->cluster[0], p->cluster[1], p->cluster[2]},
                          .most_rounds = p->most_rounds};
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);

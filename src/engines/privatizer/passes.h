@@ -26,6 +26,7 @@ typedef struct Passes {
     Memory *memory;
     uint64_t budget;      // bytes of rows and tables
     uint64_t most_copies; // --copies; 0: as many as fit
+    uint32_t cluster[3];  // blocks of one, which are a unit
     uint64_t most_rounds; // of a loop
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
@@ -37,6 +38,7 @@ typedef struct Passes {
 
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
+uint64_t gr_passes_clusters(const Passes *p);  // of the grid; blocks, if there are no clusters
 
 // What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies of them; and notes.
 typedef struct PassRoom {
@@ -44,6 +46,9 @@ typedef struct PassRoom {
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
     bool stage;     // and memory of each warp for matrices
 } PassRoom;
+
+// More than that a thread does not note in a region: it may wait for what never comes.
+enum { GR_MOST_NOTES = 2048 };
 
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {

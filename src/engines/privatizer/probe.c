@@ -113,11 +113,13 @@ static CUresult submit(Probe *p, const GrLaunch *l, GrRun *run) {
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
 
-// Why no launch like this is run on private copies; NULL: it is.
-static const char *launch_unsuited(const GrLaunch *l) {
-    if (l->cooperative)
-        return "its launch is cooperative: blocks wait for each other";
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
+static const char cooperative[] = "its launch is cooperative: blocks wait for each other";
+
+// Why no launch like this is run on private copies; NULL: it is. `once`: in place of the program's.
+static const char *launch_unsuited(const GrLaunch *l, bool once) {
+    if (once && l->cooperative)
+        return cooperative;
+    if (once && (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1))
         return "its launch has clusters";
     if (l->programmatic)
         return "its launch may begin before the work in front of it has ended";
@@ -162,9 +164,6 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
 // There was too little.
 static void more_room(PassRoom *r, uint32_t full) {
     if (full == GR_FULL_NOTES)
@@ -185,7 +184,7 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
+    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= GR_MOST_NOTES)) {
         more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
         return false;
     }
@@ -199,6 +198,22 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
                           "waiting for another"
                         : "it accesses memory that has no private copy");
         return true;
+    }
+    if (rc == CUDA_SUCCESS && plan->mode == GR_OF_BLOCKS && log.ordered) {
+        if (!k->told[0])
+            note(p,
+                 "kernel %s was not checked between %s: they may order what they do by atomic operations, or "
+                 "volatile or strong accesses, beside fences",
+                 passes->kernel, l->name);
+        k->told[0] = true;
+        return true;
+    }
+    if (rc == CUDA_SUCCESS && (log.ordered || log.waited) && !k->cut) {
+        note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
+             log.ordered ? "they may order what they do by atomic operations, or volatile or strong "
+                           "accesses, beside fences"
+                         : "one waits for what other blocks, or the host, may do");
+        k->cut = true;
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
@@ -274,6 +289,12 @@ static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
     return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
 }
 
+// Blocks of a cluster, in one dimension.
+static uint32_t cluster_of(const GrLaunch *l, const ProbedKernel *k, unsigned dimension) {
+    uint32_t asked = l->cluster[dimension], said = k->cluster[dimension];
+    return asked ? asked : said ? said : 1;
+}
+
 static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
                         CUdeviceptr control) {
     const PrivatizerDriver *d = &p->driver;
@@ -294,6 +315,7 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .memory = &c->memory,
                     .budget = budget > most && (d->is_cpu || !p->what_for) ? most : budget,
                     .most_copies = p->copies,
+                    .cluster = {cluster_of(l, k, 0), cluster_of(l, k, 1), cluster_of(l, k, 2)},
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
@@ -309,15 +331,16 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
         bool warps = mode == GR_OF_WARPS, done = false;
         uint32_t threads = warps && !k->by_warps ? 1 : 32;
         Layout layout;
-        if (k->why[warps]) {
+        bool apart = !warps && l->cooperative;
+        if (k->why[warps] || apart) {
             if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: it %s", k->shown, level_name(mode, threads),
-                     k->why[warps]);
+                note(p, "kernel %s was not checked between %s: %s%s", k->shown, level_name(mode, threads),
+                     k->why[warps] ? "it " : "", k->why[warps] ? k->why[warps] : cooperative);
             k->told[warps] = true;
             continue;
         }
         // Of one warp its lanes are looked at.
-        if ((warps ? gr_passes_threads(l) : gr_passes_blocks(l)) < 2 ||
+        if ((warps ? gr_passes_threads(l) : gr_passes_clusters(passes)) < 2 ||
             (!k->writes_global && !(warps && k->has_shared)))
             continue;
         while (!done) {
@@ -339,7 +362,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
     const char *why = k->why[1] ? k->why[1]
-                      : k->results
+                      : k->results || k->tracks
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "
                             "accesses"
                       : p->what_for == PROBE_DETERMINISTIC && k->orders
@@ -385,9 +408,9 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
 }
 
 // Why the launch runs as it is; a static text, or in `buf`. NULL: it need not.
-static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, char *buf,
-                            size_t size) {
-    const char *why = launch_unsuited(l);
+static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, bool once,
+                            char *buf, size_t size) {
+    const char *why = launch_unsuited(l, once);
     if (!c || c->failed)
         return "the driver takes no code of the privatizer";
     if (!why && k->why[0] && k->why[1]) {
@@ -406,7 +429,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     if (!control) // the verdict says why its module was not loaded so
         k = NULL;
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
-    const char *why = k ? unsuited(l, k, c, buf, sizeof buf) : NULL;
+    const char *why = k ? unsuited(l, k, c, p->what_for != PROBE_DETECT, buf, sizeof buf) : NULL;
     CUresult rc = CUDA_SUCCESS;
     bool done = false;
     if (why && !k->told[0])

@@ -11,10 +11,12 @@
 typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global, by_warps, orders, results, stages;
-    bool told[2];     // the verdict names it
-    bool reaches;     // more memory than its parameters point into
-    PassRoom room[2]; // what its launches get, of blocks and of warps; 0: none came so far
+    bool has_shared, writes_global, by_warps, orders, results, stages, tracks;
+    bool told[2];        // the verdict names it
+    uint32_t cluster[3]; // as its code says; zeros: it does not
+    bool cut;            // likewise, that blocks left before its end
+    bool reaches;        // more memory than its parameters point into
+    PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
 } ProbedKernel;
 
 // The variable of the module in one context.

@@ -30,6 +30,9 @@
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
+//   __gr_orders(a, copy, what, roles)   before an access that GR_ORDERS_...
+//   __gr_ends()                   by all threads of a block, in pass 1, where a region ends: 1: the block leaves
+//   __gr_print(...), __gr_fail(...)   in place of the program's vprintf and __assertfail
 //   __gr_stage()                  where the thread's warp has GR_STAGE bytes of memory for matrices
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
@@ -59,9 +62,13 @@ typedef struct GrPrivSlot {
     uint32_t made;    // private copies, of all regions so far
     // GR_OF_WARPS: what the threads of the block that has it start from.
     uint32_t asks; // accesses are to be told to __gr_look
-    uint32_t pad;
+    uint32_t ends; // the block leaves where its region ends: a thread waits for what does not come
+    uint32_t reader,
+        writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
 } GrPrivSlot;
+
+#define GR_MANY 0xffffffffu
 
 typedef struct GrPrivRow {
     uint32_t line;
@@ -84,6 +91,9 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
+
+// By what a strong access may order what units do (pass/order.h). INNER: of generic addresses, if memory is shared: what threads of one unit do.
+enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
 
 enum { GR_STAGE = 1024 }; // the largest matrix of wmma
 
@@ -143,6 +153,9 @@ typedef struct GrPrivLog {
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
     uint32_t full;    // a slot had no room left: FULL_...
+    uint32_t
+        ordered; // GR_OF_BLOCKS: units may have ordered what they do. GR_OF_WARPS: blocks that left for that
+    uint32_t waited; // GR_OF_WARPS: blocks that left because a thread waits
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
@@ -176,7 +189,9 @@ typedef struct GrPrivControl {
     uint32_t capacity, most_copies;
     uint32_t privates, round;
     uint64_t divide;
-    uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t most_notes; // bytes; a thread that wants more waits
+    uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.
     uint32_t once;

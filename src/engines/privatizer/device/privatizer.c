@@ -25,6 +25,13 @@ static GR_NOINLINE uint64_t gr_priv_block_number(void) {
     return gr_ctaid_x() + (uint64_t)nctaid_x() * (gr_ctaid_y() + (uint64_t)nctaid_y() * gr_ctaid_z());
 }
 
+static GR_NOINLINE uint64_t gr_priv_cluster_number(void) {
+    GR_GLOBAL const uint32_t *of = __gr_control.cluster;
+    return gr_ctaid_x() / of[0] +
+           (uint64_t)(nctaid_x() / of[0]) *
+               (gr_ctaid_y() / of[1] + (uint64_t)(nctaid_y() / of[1]) * (gr_ctaid_z() / of[2]));
+}
+
 static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
     return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
 }
@@ -109,7 +116,7 @@ uint64_t __gr_slot(void) {
 
 uint32_t __gr_copy(void) {
     uint64_t unit =
-        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_cluster_number();
     if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
         return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
@@ -414,7 +421,63 @@ uint64_t __gr_stage(void) {
     return CONTROL.stage + (place_of_block() * warps + gr_priv_thread_number() / 32) * GR_STAGE;
 }
 
-void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES); }
+GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+}
+
+void __gr_no_notes(uint32_t pass) {
+    if (CONTROL.mode == GR_OF_WARPS && pass == 1 && CONTROL.note_bytes >= CONTROL.most_notes)
+        gr_store32(&slot_head()->ends, 1);
+    else
+        gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES);
+}
+
+static GR_NOINLINE void gr_priv_took_part(GR_GLOBAL uint32_t *who, uint32_t copy) {
+    uint32_t was = gr_compare_swap(who, 0, copy + 1);
+    if (was && was != copy + 1)
+        gr_store32(who, GR_MANY);
+}
+
+void __gr_orders(uint64_t a, uint32_t copy, uint32_t what, uint32_t roles, uint32_t pass) {
+    GR_GLOBAL GrPrivSlot *of = slot_head();
+    uint64_t in;
+    if (pass != 1)
+        return;
+    if (CONTROL.mode == GR_OF_BLOCKS && (what & GR_AT_SPACE) == GR_AT_GENERIC && gr_is_shared(a, &in)) {
+        if (roles & GR_ORDERS_INNER) {
+            gr_store32(&of->reader, GR_MANY);
+            gr_store32(&of->writer, GR_MANY);
+        }
+        return;
+    }
+    if (roles & GR_ORDERS_READ)
+        gr_priv_took_part(&of->reader, copy);
+    if (roles & GR_ORDERS_WRITE)
+        gr_priv_took_part(&of->writer, copy);
+}
+
+uint32_t __gr_ends(void) {
+    GR_GLOBAL GrPrivSlot *of = slot_head();
+    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
+    uint32_t ordered = is_ordered(of), waited = gr_load32(&of->ends);
+    if (gr_priv_thread_number() == 0 && (ordered || waited))
+        gr_add32(ordered ? &log->ordered : &log->waited, 1);
+    return ordered || waited;
+}
+
+uint32_t __gr_print(uint64_t format, uint64_t values) {
+    (void)format;
+    (void)values;
+    return 0;
+}
+
+void __gr_fail(uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint64_t size) {
+    (void)message;
+    (void)file;
+    (void)line;
+    (void)function;
+    (void)size;
+}
 
 // Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
 void __gr_done(uint64_t stores, uint32_t copy) {

@@ -30,16 +30,18 @@ typedef struct Code {
     PtxReg *stores; // a hash of what the thread stored, and where
     bool updates;   // the kernel has atomic operations or strong stores
     PtxReg *notes, *note,
-        *note_end;    // where the thread notes results of the region, in pass 1; NULL: the kernel has none
-    PtxLabel *full;   // where a thread goes that has no room for them
-    bool results;     // the kernel has accesses with results (suits.h)
-    bool gathers;     // its lanes wait for each other
-    bool by_warps;    // units are warps
-    PtxReg *stage;    // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
-    bool stages;      // it does
-    PtxReg *once;     // code for warps: regions run once
-    PtxLabel *over;   // where a thread goes that has gone round too often
-    PtxLabel *leaves; // where a thread goes that ends
+        *note_end;  // where the thread notes results of the region, in pass 1; NULL: the kernel has none
+    PtxLabel *full; // where a thread goes that has no room for them
+    bool results;   // the kernel has accesses with results (suits.h)
+    bool gathers;   // its lanes wait for each other
+    bool by_warps;  // units are warps
+    PtxReg *stage;  // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
+    bool stages;    // it does
+    bool clusters;  // generic addresses may be of shared memory of other blocks
+    const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
+    PtxReg *once;         // code for warps: regions run once
+    PtxLabel *over;       // where a thread goes that has gone round too often
+    PtxLabel *leaves;     // where a thread goes that ends
     gr_error *err;
 } Code;
 

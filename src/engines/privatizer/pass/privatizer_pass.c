@@ -3,6 +3,7 @@
 
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
+#include "engines/privatizer/pass/order.h"
 #include "passes/registers.h"
 #include "passes/runtime.h"
 
@@ -179,6 +180,24 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+// What the program prints, it prints once; and an assertion that fails only here is none of its.
+static gr_status put_call(const Code *c, PtxStmt *s) {
+    const char *name = gr_calls_instead(s->instr->callee);
+    PtxCallParts parts = gr_ptx_call_parts(s->instr);
+    char text[64];
+    if (!name)
+        return GR_OK;
+    snprintf(text, sizeof text, "__gr%s_%s", c->suffix, name);
+    PtxFunc *f = gr_ptx_find_func(c->f->module, text);
+    if (!f)
+        return gr_fail(c->err, GR_ERR_INTERNAL, "%s: there is no function %s", c->f->name, text);
+    for (unsigned k = 0; k < s->instr->n_operands; k++)
+        if (&s->instr->operands[k] == parts.callee)
+            s->instr->operands[k].text = f->name;
+    s->instr->callee = f;
+    return GR_OK;
+}
+
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
         return gr_code_redirect(c, s, site);
@@ -191,14 +210,20 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     GR_TRY(put_prologue(c, label));
     GR_TRY(gr_body_copy(c->f, first, last, c->warps ? gr_is_full_barrier : opens_nothing, c->arena, &c->body,
                         c->err));
+    for (size_t k = 0; k < c->body.n; k++)
+        c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     GR_TRY(limit_loops(c));
     if (c->warps)
         GR_TRY(gr_code_regions(c));
     else
         GR_TRY(put_ends_of_blocks(c));
-    for (size_t k = 0; k < c->body.n; k++)
-        if (c->body.stmt[k]->kind == PTX_INSTR && c->body.from[k]->site)
-            GR_TRY(put_site(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
+    for (size_t k = 0; k < c->body.n; k++) {
+        PtxStmt *s = c->body.stmt[k];
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
+            GR_TRY(put_call(c, s));
+        else if (s->kind == PTX_INSTR && c->body.from[k]->site)
+            GR_TRY(put_site(c, s, &c->f->module->sites[c->body.from[k]->site]));
+    }
 done:
     return st;
 }
@@ -209,6 +234,7 @@ typedef struct Work {
     PtxModule *m;
     const PrivatizerOptions *o;
     GrSiteStatus *status;
+    GrCalls calls;
     gr_error *err;
 } Work;
 
@@ -248,6 +274,40 @@ static bool ends(const PtxStmt *s) {
             s->instr->op == PTX_OP_TRAP);
 }
 
+// By site, GR_ORDERS_... of code for blocks, and for warps; NULL: there are none that matter. inner: the same as those for warps.
+typedef struct Roles {
+    uint8_t *of[2], *inner;
+} Roles;
+
+static gr_status find_roles(const Work *w, const PtxFunc *f, const Liveness *live, uint64_t *set,
+                            Arena *arena, Roles *out) {
+    const PtxModule *m = w->m;
+    bool strong = false;
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        strong |= s->site && m->sites[s->site].strong;
+    for (int warps = 0; warps < 2 && strong; warps++) {
+        out->of[warps] = GR_NEW_ARRAY(arena, uint8_t, (size_t)m->n_sites + 1);
+        if (!out->of[warps])
+            return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
+    }
+    if (!strong)
+        return GR_OK;
+    bool blocks = gr_order_roles(f, live, set, false, out->of[0]);
+    if (!gr_order_roles(f, live, set, true, out->of[1]))
+        out->of[1] = NULL;
+    out->inner = out->of[1];
+    for (uint32_t k = 1; k <= m->n_sites; k++) {
+        const PtxSite *site = &m->sites[k];
+        out->of[0][k] *= blocks;
+        if (site->func == f && site->space == PTX_GENERIC && out->inner && out->inner[k] & GR_ORDERS_READ)
+            out->of[0][k] |= GR_ORDERS_INNER;
+        blocks |= out->of[0][k] != 0;
+    }
+    if (!blocks)
+        out->of[0] = NULL;
+    return GR_OK;
+}
+
 static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
     gr_status st = GR_OK;
     Arena arena = {0};
@@ -260,8 +320,13 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    *out = (PrivatizedKernel){
-        .f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
+    Roles roles = {{NULL, NULL}, NULL};
+    GR_TRY(find_roles(w, f, &live, set, &arena, &roles));
+    GrKernelLook look = {f, &live, set, &w->calls, false, roles.inner};
+    *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
+    look.warps = true;
+    out->warps = gr_suits(&look);
+    out->tracks = roles.of[1];
     look_at_sites(w, &live, set, out);
     out->by_warps |= w->o->by_warps;
     PtxStmt *first = f->first, *last = f->last;
@@ -294,6 +359,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         PtxLabel *label = gr_ptx_new_label(f);
         PtxOperand to = gr_ptx_label_operand(label);
         one.warps = warps;
+        one.roles = roles.of[warps];
         GR_TRY(gr_code_put(&one, first, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
                            warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
         GR_TRY(make(&one, first, last, label));
@@ -308,7 +374,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
                                 PrivatizedKernel **kernels, uint32_t *n, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    Work w = {m, o, status, err};
+    Work w = {.m = m, .o = o, .status = status, .err = err};
     bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1);
     *kernels = GR_NEW_ARRAY(&m->arena, PrivatizedKernel, (size_t)n_funcs + 1);
     *n = 0;
@@ -322,6 +388,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    GR_TRY(gr_calls_find(m, &m->arena, &w.calls, err));
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));

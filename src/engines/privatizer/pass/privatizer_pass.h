@@ -21,6 +21,7 @@ typedef struct PrivatizedKernel {
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations, or strong stores
+    bool tracks;           // threads of a block may order what they do by strong accesses
     bool results;          // it uses what they give, or loads by strong loads
     bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes

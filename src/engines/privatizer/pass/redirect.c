@@ -10,7 +10,7 @@
 typedef struct Guard {
     char combine[8];  // ".and" or nothing
     char operand[80]; // ", !$1" or nothing
-    char alone[16];   // "@!$1 " or nothing
+    char alone[80];   // "@!$1 " or nothing
 } Guard;
 
 static void guard_of(const PtxInstr *i, Guard *g) {
@@ -123,6 +123,24 @@ done:
     return st;
 }
 
+// In code for blocks, shared memory of another block of the cluster is the launch's own: *g becomes that of other accesses, and *own the address. NULL: there is no such memory.
+static gr_status put_outside(const Code *c, PtxStmt *s, const PtxOperand *ops, unsigned n_ops,
+                             const PtxReg *at, Guard *g, const PtxReg **own) {
+    gr_status st = GR_OK;
+    if (!c->clusters || c->warps)
+        return GR_OK;
+    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(
+        c, s, ops, n_ops,
+        "isspacep.shared::cluster %s, %s; not.pred %s, %s; setp.eq%s.u32 %s, 0, 0%s; and.pred %s, %s, %s;",
+        in->name, at->name, in->name, in->name, g->combine, out->name, g->operand, out->name, out->name,
+        in->name));
+    snprintf(g->alone, sizeof g->alone, "@%s ", out->name);
+    *own = at;
+done:
+    return st;
+}
+
 // A strong load of what all units see: in pass 2 what it was in pass 1.
 static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
                                  unsigned n_ops, const PtxReg *at, uint32_t what) {
@@ -130,11 +148,16 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
            *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    Guard outside = *g;
+    const PtxReg *none = NULL;
+    if ((what & GR_AT_SPACE) == GR_AT_GENERIC)
+        GR_TRY(put_outside(c, s, ops, n_ops, at, &outside, &none));
     GR_TRY(gr_code_put(c, s, ops, n_ops,
-                       "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
+                       "mov.u64 %s, %s; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
                        "setp.ne%s.u64 %s, %s, 0%s;",
-                       to->name, g->alone, to->name, c->suffix, at->name, c->copy->name, what, lost->name,
-                       to->name, g->combine, kept->name, to->name, g->operand));
+                       to->name, none ? none->name : "1", outside.alone, to->name, c->suffix, at->name,
+                       c->copy->name, what, lost->name, to->name, g->combine, kept->name, to->name,
+                       g->operand));
     GR_TRY(gr_code_put(c, s, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
@@ -290,10 +313,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     gr_status st = GR_OK;
     PtxInstr *i = copy->instr;
     PtxOperand *address = address_of(i);
-    bool shared = site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
+    bool shared = gr_is_shared_space(site->space), inside = shared || site->space == PTX_SHARED_CLUSTER;
     bool generic = site->space == PTX_GENERIC;
     bool result = gr_has_result(site, c->live, c->set);
-    if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && (c->warps || result))))
+    if (!address || (!generic && site->space != PTX_GLOBAL && !(inside && (c->warps || result))))
         return GR_OK;
     uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
     what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
@@ -305,7 +328,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     unsigned n_ops = i->guard ? 2 : 0;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_address(c, copy, address, &at));
-    if (shared && !c->warps)
+    if (c->roles && c->roles[site->id])
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %s, %u, %u, %s);", g.alone,
+                           c->suffix, at->name, c->copy->name, what, c->roles[site->id], c->pass->name));
+    if (inside && !c->warps)
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
@@ -318,10 +344,13 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
             "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
             lanes->name, lanes->name, lanes->name));
     if (generic) {
+        Guard outside = g;
+        const PtxReg *none = NULL;
+        GR_TRY(put_outside(c, copy, ops, n_ops, at, &outside, &none));
         to = gr_ptx_new_reg(c->f, PTX_B64);
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
-                           to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
-                           c->unmade->name));
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, %s; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
+                           to->name, none ? none->name : "0", outside.alone, to->name, c->suffix, at->name,
+                           c->copy->name, what, c->unmade->name));
     } else {
         GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
     }

@@ -7,7 +7,7 @@
 //
 //     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
 //     END:               wait for all threads of the block
-//                        pass 1: merge, wait, pass = 2; go to R_start
+//                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
 //     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               restore what was kept; go to S_k
@@ -304,6 +304,10 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
+    if (c->roles || c->results)
+        GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
+                           "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
+                           c->suffix, ends->name, r->came->name, ends->name));
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
         c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));

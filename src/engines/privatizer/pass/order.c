@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/privatizer/pass/order.h"
+
+#include "engines/privatizer/device/control.h"
+
+#include <stdlib.h>
+
+// Of the way to a statement, or from it: there is an access; and beyond it a fence.
+enum { ACCESS = 1, FENCE = 2 };
+
+typedef struct Order {
+    const PtxFunc *f;
+    const Liveness *live;
+    uint64_t *set;
+    bool warps;
+    uint8_t *roles;
+} Order;
+
+static bool is_narrow(const Order *o, const PtxInstr *i) {
+    return !o->warps && (i->scope == PTX_SCOPE_CTA || i->scope == PTX_SCOPE_CLUSTER);
+}
+
+static bool is_fence(const Order *o, const PtxInstr *i) {
+    return gr_ptx_instr_flags(i) & PTX_F_FENCE && !is_narrow(o, i);
+}
+
+// NULL: it is to no memory that units share.
+static const PtxSite *access_of(const Order *o, const PtxStmt *s) {
+    const PtxSite *site = s->site ? &o->f->module->sites[s->site] : NULL;
+    bool own = !site || gr_is_private_space(site->space) ||
+               (!o->warps && (gr_is_shared_space(site->space) || site->space == PTX_SHARED_CLUSTER));
+    return own ? NULL : site;
+}
+
+static bool ends_region(const Order *o, const PtxStmt *s) { return o->warps && gr_is_full_barrier(s->instr); }
+
+// What is before the statement becomes what is behind it.
+static unsigned forward(const Order *o, const PtxStmt *s, unsigned state) {
+    if (s->kind != PTX_INSTR)
+        return state;
+    if (ends_region(o, s))
+        return 0;
+    if (is_fence(o, s->instr))
+        return state & ACCESS ? state | FENCE : state;
+    const PtxSite *site = access_of(o, s);
+    if (!site)
+        return state;
+    bool releases = s->instr->sem == PTX_RELEASE || s->instr->sem == PTX_ACQ_REL || s->instr->sem == PTX_SC;
+    if (site->strong && site->access & PTX_ACCESS_WRITE && !is_narrow(o, s->instr) &&
+        (state & FENCE || (releases && state & ACCESS)))
+        o->roles[s->site] |= GR_ORDERS_WRITE;
+    return state | ACCESS;
+}
+
+// What comes behind the statement becomes what comes from it on.
+static unsigned backward(const Order *o, const PtxStmt *s, unsigned state) {
+    if (s->kind != PTX_INSTR)
+        return state;
+    if (ends_region(o, s))
+        return 0;
+    if (is_fence(o, s->instr))
+        return state & ACCESS ? state | FENCE : state;
+    const PtxSite *site = access_of(o, s);
+    if (!site)
+        return state;
+    bool acquires = s->instr->sem == PTX_ACQUIRE || s->instr->sem == PTX_ACQ_REL || s->instr->sem == PTX_SC;
+    if (gr_has_result(site, o->live, o->set) && !is_narrow(o, s->instr) &&
+        (state & FENCE || (acquires && state & ACCESS)))
+        o->roles[s->site] |= GR_ORDERS_READ;
+    return state | ACCESS;
+}
+
+// Until nothing changes.
+static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = 0; b < g->n_blocks; b++) {
+            const CfgBlock *block = &g->blocks[b];
+            unsigned state = 0;
+            for (uint32_t k = 0; k < (back ? block->n_succs : block->n_preds); k++)
+                state |= at[back ? block->succs[k] : block->preds[k]];
+            const PtxStmt *end = back ? block->first : block->last;
+            for (const PtxStmt *s = back ? block->last : block->first; s; s = s == end ? NULL
+                                                                              : back   ? s->prev
+                                                                                       : s->next)
+                state = back ? backward(o, s, state) : forward(o, s, state);
+            changed |= at[b] != state;
+            at[b] = state;
+        }
+    }
+}
+
+bool gr_order_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, uint8_t *roles) {
+    const Cfg *g = live->cfg;
+    Order o = {f, live, set, warps, roles};
+    unsigned *at = calloc(g->n_blocks + 1, 2 * sizeof *at), all = 0;
+    if (!at)
+        return true;
+    flow(&o, g, at, false);
+    flow(&o, g, at + g->n_blocks, true);
+    free(at);
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        all |= roles[s->site];
+    return (all & (GR_ORDERS_READ | GR_ORDERS_WRITE)) == (GR_ORDERS_READ | GR_ORDERS_WRITE);
+}
