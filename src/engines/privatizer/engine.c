@@ -112,7 +112,8 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
                              .stages = kernels[k].stages,
-                             .tracks = kernels[k].tracks};
+                             .tracks = kernels[k].tracks,
+                             .pretends = kernels[k].pretends};
         memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
         ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
              (!kernels[k].warps.why || to->why[1]);

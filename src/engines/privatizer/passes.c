@@ -185,6 +185,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .threads = to->threads,
                          .log = m->log.at,
                          .sums = m->small.at + head_bytes,
+                         .all = p->all,
                          .most_notes = (uint32_t)(GR_MOST_NOTES * sizeof(uint64_t)),
                          .cluster = {p->cluster[0], p->cluster[1], p->cluster[2]},
                          .most_rounds = p->most_rounds};

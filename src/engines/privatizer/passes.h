@@ -25,6 +25,7 @@ typedef struct Passes {
     CUfunction merge, check, commit; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;      // bytes of rows and tables
+    bool all;             // all memory that is known has private copies
     uint64_t most_copies; // --copies; 0: as many as fit
     uint32_t cluster[3];  // blocks of one, which are a unit
     uint64_t most_rounds; // of a loop

@@ -199,15 +199,6 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
                         : "it accesses memory that has no private copy");
         return true;
     }
-    if (rc == CUDA_SUCCESS && plan->mode == GR_OF_BLOCKS && log.ordered) {
-        if (!k->told[0])
-            note(p,
-                 "kernel %s was not checked between %s: they may order what they do by atomic operations, or "
-                 "volatile or strong accesses, beside fences",
-                 passes->kernel, l->name);
-        k->told[0] = true;
-        return true;
-    }
     if (rc == CUDA_SUCCESS && (log.ordered || log.waited) && !k->cut) {
         note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
              log.ordered ? "they may order what they do by atomic operations, or volatile or strong "
@@ -348,6 +339,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
             if (!make_layout(p, l, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
+            passes->all = !some;
             done = level(p, passes, k, mode, threads, some, &differs);
             gr_layout_free(&layout);
         }
@@ -361,7 +353,8 @@ static const char *const made[] = {"", "race-free", "deterministic"};
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
-    const char *why = k->why[1] ? k->why[1]
+    const char *why = k->why[1]     ? k->why[1]
+                      : k->pretends ? "prints, or reads a clock"
                       : k->results || k->tracks
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "
                             "accesses"

@@ -11,7 +11,7 @@
 typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global, by_warps, orders, results, stages, tracks;
+    bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
     bool told[2];        // the verdict names it
     uint32_t cluster[3]; // as its code says; zeros: it does not
     bool cut;            // likewise, that blocks left before its end

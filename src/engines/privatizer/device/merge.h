@@ -38,12 +38,6 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .once = (int)c->once};
 }
 
-// Whether one unit may have ordered what it did before what another one does then.
-GR_INLINE uint32_t is_ordered(GR_GLOBAL GrPrivSlot *of) {
-    uint32_t reader = gr_load32(&of->reader), writer = gr_load32(&of->writer);
-    return reader && writer && (reader != writer || reader == GR_MANY);
-}
-
 // The threads that do it.
 typedef struct Team {
     uint32_t thread, threads;

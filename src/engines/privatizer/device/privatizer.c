@@ -122,8 +122,16 @@ uint32_t __gr_copy(void) {
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
-static GR_NOINLINE void gr_priv_outside(uint64_t a) {
-    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
+GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+}
+
+// Where blocks meet is memory of the driver: a thread that goes there waits.
+static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
+    if (what & GR_AT_STRONG && CONTROL.mode == GR_OF_WARPS && CONTROL.all)
+        gr_store32(&slot_head()->ends, 1);
+    else
+        gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
 }
 
 void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1); }
@@ -330,7 +338,7 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     uint64_t offset = gr_priv_offset(&s, a, what, &outside), line = offset >> GR_LINE_SHIFT,
              low = offset % GR_LINE;
     if (outside)
-        gr_priv_outside(a);
+        gr_priv_outside(a, what);
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
@@ -393,7 +401,7 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     gr_priv_slot(&s);
     uint64_t offset = gr_priv_offset(&s, a, what, &outside), low = offset % GR_LINE;
     if (outside)
-        gr_priv_outside(a);
+        gr_priv_outside(a, what);
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
@@ -421,10 +429,6 @@ uint64_t __gr_stage(void) {
     return CONTROL.stage + (place_of_block() * warps + gr_priv_thread_number() / 32) * GR_STAGE;
 }
 
-GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
-    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
-}
-
 void __gr_no_notes(uint32_t pass) {
     if (CONTROL.mode == GR_OF_WARPS && pass == 1 && CONTROL.note_bytes >= CONTROL.most_notes)
         gr_store32(&slot_head()->ends, 1);
@@ -438,22 +442,18 @@ static GR_NOINLINE void gr_priv_took_part(GR_GLOBAL uint32_t *who, uint32_t copy
         gr_store32(who, GR_MANY);
 }
 
-void __gr_orders(uint64_t a, uint32_t copy, uint32_t what, uint32_t roles, uint32_t pass) {
+void __gr_orders(uint32_t copy, uint32_t roles, uint32_t pass) {
     GR_GLOBAL GrPrivSlot *of = slot_head();
-    uint64_t in;
-    if (pass != 1)
-        return;
-    if (CONTROL.mode == GR_OF_BLOCKS && (what & GR_AT_SPACE) == GR_AT_GENERIC && gr_is_shared(a, &in)) {
-        if (roles & GR_ORDERS_INNER) {
-            gr_store32(&of->reader, GR_MANY);
-            gr_store32(&of->writer, GR_MANY);
-        }
-        return;
-    }
-    if (roles & GR_ORDERS_READ)
+    if (pass == 1 && roles & GR_ORDERS_READ)
         gr_priv_took_part(&of->reader, copy);
-    if (roles & GR_ORDERS_WRITE)
+    if (pass == 1 && roles & GR_ORDERS_WRITE)
         gr_priv_took_part(&of->writer, copy);
+}
+
+// Whether one unit may have ordered what it did before what another one does then.
+GR_INLINE uint32_t is_ordered(GR_GLOBAL GrPrivSlot *of) {
+    uint32_t reader = gr_load32(&of->reader), writer = gr_load32(&of->writer);
+    return reader && writer && (reader != writer || reader == GR_MANY);
 }
 
 uint32_t __gr_ends(void) {

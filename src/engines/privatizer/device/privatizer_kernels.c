@@ -21,8 +21,6 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
-    if (gr_ctaid_x() == 0 && gr_tid_x() == 0 && is_ordered((GR_GLOBAL GrPrivSlot *)s.head))
-        gr_store32(&((GR_GLOBAL GrPrivLog *)c->log)->ordered, 1);
     gr_priv_rows_of_grid(&s, 0);
     GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n;
                    k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n + k])

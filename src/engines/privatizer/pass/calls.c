@@ -23,6 +23,22 @@ bool gr_reads_clock(const PtxInstr *i) {
     return false;
 }
 
+bool gr_is_clock(const PtxInstr *i, unsigned *half) {
+    static const struct {
+        const char *name;
+        unsigned half;
+    } clocks[] = {{"%clock", 1},       {"%clock_hi", 2},       {"%clock64", 0},
+                  {"%globaltimer", 0}, {"%globaltimer_lo", 1}, {"%globaltimer_hi", 2}};
+    bool reads = i->op == PTX_OP_MOV && i->n_operands == 2 && i->operands[0].kind == PTX_O_REG &&
+                 i->operands[1].kind == PTX_O_SREG;
+    for (size_t k = 0; reads && k < sizeof clocks / sizeof *clocks; k++)
+        if (!strcmp(i->operands[1].text, clocks[k].name)) {
+            *half = clocks[k].half;
+            return true;
+        }
+    return false;
+}
+
 const char *gr_calls_instead(const PtxFunc *f) {
     static const char *const names[][2] = {{"vprintf", "print"}, {"__assertfail", "fail"}};
     for (size_t k = 0; f && !f->has_body && k < sizeof names / sizeof *names; k++)

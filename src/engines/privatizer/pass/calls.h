@@ -18,4 +18,7 @@ const char *gr_calls_instead(const PtxFunc *f);
 
 bool gr_reads_clock(const PtxInstr *i);
 
+// Whether it does nothing else, and half: how much of a clock of 64 bits it reads: 0: all, 1: the low half, 2: the high one.
+bool gr_is_clock(const PtxInstr *i, unsigned *half);
+
 #endif

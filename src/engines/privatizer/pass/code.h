@@ -37,6 +37,7 @@ typedef struct Code {
     bool by_warps;  // units are warps
     PtxReg *stage;  // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
     bool stages;    // it does
+    PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
     PtxReg *once;         // code for warps: regions run once

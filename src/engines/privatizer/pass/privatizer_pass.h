@@ -27,7 +27,8 @@ typedef struct PrivatizedKernel {
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
-    bool stages;  // its warps need memory for matrices
+    bool pretends; // on private copies it prints nothing, or has another clock
+    bool stages;   // its warps need memory for matrices
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {

@@ -10,7 +10,7 @@
 typedef struct Guard {
     char combine[8];  // ".and" or nothing
     char operand[80]; // ", !$1" or nothing
-    char alone[80];   // "@!$1 " or nothing
+    char alone[16];   // "@!$1 " or nothing
 } Guard;
 
 static void guard_of(const PtxInstr *i, Guard *g) {
@@ -123,20 +123,22 @@ done:
     return st;
 }
 
-// In code for blocks, shared memory of another block of the cluster is the launch's own: *g becomes that of other accesses, and *own the address. NULL: there is no such memory.
-static gr_status put_outside(const Code *c, PtxStmt *s, const PtxOperand *ops, unsigned n_ops,
-                             const PtxReg *at, Guard *g, const PtxReg **own) {
+// In code for blocks, an access to shared memory by a generic address is the launch's own where another block of the cluster may have it, or where threads of a block order what they do by it:
+// they do so in both passes. What follows is for other lanes.
+static gr_status put_own(const Code *c, PtxStmt *s, PtxReg *at) {
     gr_status st = GR_OK;
-    if (!c->clusters || c->warps)
-        return GR_OK;
+    PtxInstr *i = s->instr;
     PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(gr_code_put(
-        c, s, ops, n_ops,
-        "isspacep.shared::cluster %s, %s; not.pred %s, %s; setp.eq%s.u32 %s, 0, 0%s; and.pred %s, %s, %s;",
-        in->name, at->name, in->name, in->name, g->combine, out->name, g->operand, out->name, out->name,
-        in->name));
-    snprintf(g->alone, sizeof g->alone, "@%s ", out->name);
-    *own = at;
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    GR_TRY(gr_code_put(c, s, NULL, 0, "isspacep.shared%s %s, %s; not.pred %s, %s;",
+                       c->clusters ? "::cluster" : "", in->name, at->name, out->name, in->name));
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1,
+                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
+                           i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name));
+    GR_TRY(gr_code_again(c, s, in, at, NULL));
+    i->guard = out;
+    i->guard_negated = false;
 done:
     return st;
 }
@@ -148,16 +150,11 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
            *lost = gr_ptx_new_reg(c->f, PTX_PRED);
     PtxOperand leaves = gr_ptx_label_operand(c->leaves);
-    Guard outside = *g;
-    const PtxReg *none = NULL;
-    if ((what & GR_AT_SPACE) == GR_AT_GENERIC)
-        GR_TRY(put_outside(c, s, ops, n_ops, at, &outside, &none));
     GR_TRY(gr_code_put(c, s, ops, n_ops,
-                       "mov.u64 %s, %s; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
+                       "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
                        "setp.ne%s.u64 %s, %s, 0%s;",
-                       to->name, none ? none->name : "1", outside.alone, to->name, c->suffix, at->name,
-                       c->copy->name, what, lost->name, to->name, g->combine, kept->name, to->name,
-                       g->operand));
+                       to->name, g->alone, to->name, c->suffix, at->name, c->copy->name, what, lost->name,
+                       to->name, g->combine, kept->name, to->name, g->operand));
     GR_TRY(gr_code_put(c, s, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
@@ -323,14 +320,20 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     what |= site->strong ? GR_AT_STRONG : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
     Guard g;
+    PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_address(c, copy, address, &at));
+    unsigned roles = c->roles ? c->roles[site->id] : 0;
+    if (inside && !c->warps && roles & GR_ORDERS_INNER)
+        return GR_OK;
+    if (generic && !c->warps && (roles & GR_ORDERS_INNER || c->clusters))
+        GR_TRY(put_own(c, copy, at));
     guard_of(i, &g);
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
-    PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(gr_code_address(c, copy, address, &at));
-    if (c->roles && c->roles[site->id])
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %s, %u, %u, %s);", g.alone,
-                           c->suffix, at->name, c->copy->name, what, c->roles[site->id], c->pass->name));
+    roles &= ~(unsigned)GR_ORDERS_INNER;
+    if (roles && c->warps)
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %u, %s);", g.alone, c->suffix,
+                           c->copy->name, roles, c->pass->name));
     if (inside && !c->warps)
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
@@ -344,13 +347,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
             "{ .reg .b32 own; activemask.b32 %s; mov.u32 own, %%lanemask_eq; or.b32 %s, %s, own; }",
             lanes->name, lanes->name, lanes->name));
     if (generic) {
-        Guard outside = g;
-        const PtxReg *none = NULL;
-        GR_TRY(put_outside(c, copy, ops, n_ops, at, &outside, &none));
         to = gr_ptx_new_reg(c->f, PTX_B64);
-        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, %s; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
-                           to->name, none ? none->name : "0", outside.alone, to->name, c->suffix, at->name,
-                           c->copy->name, what, c->unmade->name));
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "mov.u64 %s, 0; %scall (%s), __gr%s_at, (%s, %s, %u, %s);",
+                           to->name, g.alone, to->name, c->suffix, at->name, c->copy->name, what,
+                           c->unmade->name));
     } else {
         GR_TRY(put_lookup(c, copy, &g, ops, n_ops, at, what, &to));
     }

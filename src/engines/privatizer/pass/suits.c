@@ -72,11 +72,8 @@ static GrUnsuited of_site(const GrKernelLook *l, const PtxSite *site) {
         return GR_UNSUITED_ASYNC;
     if (site->space == PTX_SHARED_CLUSTER && l->warps)
         return GR_UNSUITED_CLUSTER;
-    bool gives = gr_has_result(site, l->live, l->set);
-    // In pass 2 threads have such results again, and not in the order by which they exclude each other.
-    bool orders = shared && !l->warps && l->inner && l->inner[site->id] & GR_ORDERS_READ;
-    if (gives && (orders || !can_note(&i->operands[0])))
-        return i->op == PTX_OP_ATOM ? GR_UNSUITED_RESULT : GR_UNSUITED_STRONG;
+    if (gr_has_result(site, l->live, l->set) && !can_note(&i->operands[0]))
+        return GR_UNSUITED_RESULT;
     if (i->op == PTX_OP_RED || i->op == PTX_OP_ATOM || gr_is_private_space(site->space) ||
         (shared && !l->warps))
         return GR_SUITS;
@@ -96,7 +93,8 @@ static GrUnsuited of_async(const GrKernelLook *l, const PtxInstr *i) {
 static GrUnsuited of_instr(const GrKernelLook *l, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
     const PtxSite *site = site_of(l->f, s);
-    if (gr_reads_clock(i))
+    unsigned half;
+    if (gr_reads_clock(i) && !gr_is_clock(i, &half))
         return GR_UNSUITED_CLOCK;
     if (i->op == PTX_OP_CALL)
         return of_call(l, i);
@@ -148,13 +146,18 @@ static bool is_scoped_with_variables(const PtxStmt *barrier) {
 
 GrSuits gr_suits(const GrKernelLook *l) {
     const PtxFunc *f = l->f;
-    bool warps = l->warps;
+    bool warps = l->warps, has_local = false;
     unsigned depth = 0;
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        has_local |= s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
         GrUnsuited why = GR_SUITS;
-        if (s->kind == PTX_INSTR)
+        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the thread's own are looked at.
+        if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) && (!warps || has_local))
+            why = GR_UNSUITED_ORDERS;
+        else if (s->kind == PTX_INSTR)
             why = of_instr(l, s);
         else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && warps)
             why = GR_UNSUITED_NESTED_LOCAL;

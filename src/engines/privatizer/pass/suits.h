@@ -38,8 +38,8 @@ typedef struct GrKernelLook {
     uint64_t *set;        // live->n_words words to work in
     const GrCalls *calls;
     bool warps; // for private copies of warps, and so of shared memory; else of clusters, of the launch
-    const uint8_t *
-        inner; // by site, for clusters: GR_ORDERS_READ of those by which threads of a block may order what they do; NULL: there are none
+    const uint8_t
+        *roles; // by site: those by which units may order what they do (pass/order.h); NULL: there are none
 } GrKernelLook;
 
 // Whether private copies can be made.
