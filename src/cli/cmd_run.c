@@ -176,6 +176,8 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
+    if (!strcmp(o->windows, "all"))
+        gr_str_add(&device, ",windows=1");
     add_schedule(o, &device);
     if (o->watchdog)
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);

@@ -40,6 +40,7 @@ typedef struct VmConfig {
     bool weak;             // weak accesses show weak outcomes: weak.h; jobs is 1 then
     VmSchedule schedule;   // other than the default: jobs is 1
     uint32_t pct_depth, pct_steps; // of VM_SCHEDULE_PCT; 0: default
+    bool every_window;             // an extension that has threads wait at accesses leaves none out
     bool unfused;                  // execute what shortcuts would skip: for tests, the execution is the same
     uint32_t stack_bytes;          // per thread, for calls whose depth is not known; 0: 1024
     uint64_t heap_bytes;           // device malloc heap; 0: 8 MiB

@@ -56,7 +56,7 @@ static void test_command_line(void **state) {
 
 static void test_words_between_options(void **state) {
     (void)state;
-    char *argv[] = {"run", "a.cu", "--kernel", "--",     "b.cu", "-", "-o",
+    char *argv[] = {"run",   "a.cu", "--kernel", "--",     "b.cu", "-", "-o",
                     "f.txt", "c.cu", "--",       "--seed", "7",    NULL};
     GrOptions o = defaults();
     int n, rest;

@@ -187,6 +187,7 @@ static gr_status make_device(int i, gr_error *err) {
         .jobs = (uint32_t)c->jobs,
         .shuffle_blocks = c->shuffle != 0,
         .weak = c->weak != 0,
+        .every_window = c->windows != 0,
         .schedule = (VmSchedule)c->schedule,
         .pct_depth = (uint32_t)c->pct_depth,
         .pct_steps = (uint32_t)c->pct_steps,

@@ -5,7 +5,8 @@
 // most of its cost, and in a loop that runs ten thousand times the ten thousandth window adds little. PTX lets nanosleep take
 // no time at all, and then nothing can have happened in between. The program's access and the second look are one step, unless
 // the quantum ended between the two. So windows are sampled, each place for itself, with the launch's random numbers: the first
-// ones all open, later ones more and more rarely. One that stays shut needs only its random number generator advanced.
+// ones all open, later ones more and more rarely. One that stays shut needs only its random number generator advanced. A device that is
+// told so opens all (VmConfig.every_window).
 //
 // Observers are told of each window that opens, from the moment when its lanes begin to wait (VmWindowEvent).
 //
@@ -56,6 +57,8 @@ static bool is_look(const VmInsn *i) {
 
 // Whether this window opens.
 static bool opens(VmLaunch *l, const Window *w) {
+    if (l->device->config.every_window)
+        return true;
     WindowState *s = gr_vm_launch_state(l, w->state);
     if (s->shut) {
         s->shut--;

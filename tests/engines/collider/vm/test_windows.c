@@ -62,7 +62,7 @@ typedef struct Watcher {
         uint32_t site, size;
         PtxAccess access;
     } last[1024]; // by thread: its last access
-    uint64_t opened, closed, wrong;
+    uint64_t opened, closed, wrong, accesses;
     uint32_t sites; // that had one
 } Watcher;
 
@@ -74,6 +74,7 @@ static uint64_t thread_of(const VmWhere *w, unsigned lane) {
 
 static void on_access(void *user, const VmAccessEvent *e) {
     Watcher *x = user;
+    x->accesses += e->where.site != 0;
     for (unsigned l = 0; l < 32; l++) {
         uint64_t t = thread_of(&e->where, l);
         if (!(e->where.mask >> l & 1))
@@ -112,11 +113,12 @@ static void on_window(void *user, const VmWindowEvent *e) {
 }
 
 static Watcher *watcher;
+static bool every_window; // of the next runs
 
 static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid) {
     Rig r;
     Ear ear = {0};
-    VmConfig c = {.seed = seed, .split_one_in = 64, .unfused = unfused};
+    VmConfig c = {.seed = seed, .split_one_in = 64, .unfused = unfused, .every_window = every_window};
     rig_open(&r, text, &c);
     uint64_t out = rig_alloc(&r, 1 << 16);
     GrControl control = {.slots = rig_alloc(&r, SLOTS), .n_sites = 32};
@@ -189,11 +191,33 @@ static void windows_are_told(void **state) {
     }
 }
 
+// One of the smallest pauses drawn may come to nothing, and is not told.
+static void all_windows_open(void **state) {
+    (void)state;
+    char *text = rewritten(5000);
+    for (unsigned k = 0; k < 2; k++) {
+        watcher = calloc(1, sizeof *watcher);
+        assert_non_null(watcher);
+        every_window = k;
+        run(text, 1, false, 1024 / THREADS);
+        assert_int_equal(watcher->wrong, 0);
+        if (k)
+            assert_true(watcher->opened > watcher->accesses / 5 * 4);
+        else
+            assert_true(watcher->opened < watcher->accesses / 2);
+        free(watcher);
+        watcher = NULL;
+    }
+    every_window = false;
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fused_and_unfused_agree),
         cmocka_unit_test(windows_become_rare),
         cmocka_unit_test(windows_are_told),
+        cmocka_unit_test(all_windows_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
