@@ -7,6 +7,8 @@
 #include "engines/privatizer/pass/privatizer_pass.h"
 #include "ptx/speculate.h"
 
+typedef struct Copying Copying; // copies.c
+
 typedef struct Code {
     PtxFunc *f;
     const char *suffix;
@@ -40,9 +42,14 @@ typedef struct Code {
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
-    PtxReg *once;         // code for warps: regions run once
-    PtxLabel *over;       // where a thread goes that has gone round too often
-    PtxLabel *leaves;     // where a thread goes that ends
+    Copying *copying;     // n_copying: the kernel's cp.async that are done some time, in code for warps
+    unsigned n_copying, n_kept_too;
+    PtxReg *group; // of these, the thread's, by number
+    PtxReg **
+        kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
+    PtxReg *once; // code for warps: regions run once
+    PtxLabel *over;   // where a thread goes that has gone round too often
+    PtxLabel *leaves; // where a thread goes that ends
     gr_error *err;
 } Code;
 
@@ -59,6 +66,19 @@ void gr_code_change_space(PtxInstr *i);
 // expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.
 bool gr_expands(const PtxInstr *i);
 bool gr_stages(const PtxInstr *i);
+
+// expand.c: one load or store that is a part of what the program's own site does.
+gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
+                         uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
+    __attribute__((format(printf, 9, 10)));
+const char *gr_space_words(PtxSpace space); // of such: ".global"
+
+// copies.c: whether it is a cp.async that is followed.
+bool gr_is_copy(const PtxInstr *i);
+
+// copies.c: at ends of regions, and where they are waited for, what copies under way do; before the body is changed otherwise. And such a copy itself.
+gr_status gr_code_find_copies(Code *c);
+gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);
 
 // expand.c: writes them in place of the copy `s` of the program's own `site`.
 gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// expand — what one instruction does for several threads, or later, done by plain loads and stores, each of which goes to its thread's private copy.
+// expand — what one instruction does for several threads, done by plain loads and stores, each of which goes to its thread's private copy.
 //
-//     cp.async.ca.shared.global [d], [s], 4;          ld.global.b32 v, [s]; st.shared.b32 [d], v;
-//                                                     A race-free program touches neither side before it waits, so it is done when it is started.
 //     ldmatrix…x2.shared.b16 {a, b}, [p];             row = shfl(p, lane / 4); ld.shared.b32 a, [row + lane % 4 * 4]; likewise b, of the rows of lanes 8 to 15:
 //                                                     PTX ISA 9.7.14.5.15 draws which lane gets which element. Transposed: two elements of 16 bits, of two rows.
 //     wmma.load…shared.f16 {…}, [p], stride;          each lane copies some bytes of the matrix to memory of the warp; bar.warp.sync; wmma.load…global.f16 {…}, [memory], …;
@@ -14,16 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static unsigned immediate(const PtxInstr *i, unsigned k) {
-    return k < i->n_operands && i->operands[k].kind == PTX_O_INT ? (unsigned)i->operands[k].bits : 0;
-}
-
-// One load or store, as an access of the program's own site.
-static gr_status put_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
-                            uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
-    __attribute__((format(printf, 9, 10)));
-static gr_status put_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
-                            uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...) {
+gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
+                         uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...) {
     char text[256];
     PtxStmt *made = NULL;
     PtxSite own = *site;
@@ -40,7 +30,7 @@ static gr_status put_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxA
     return st == GR_OK ? gr_code_redirect(c, made, &own) : st;
 }
 
-static const char *space_words(PtxSpace space) {
+const char *gr_space_words(PtxSpace space) {
     return space == PTX_GLOBAL ? ".global" : space == PTX_GENERIC ? "" : ".shared";
 }
 
@@ -48,89 +38,6 @@ static gr_status done_with(PtxStmt *s) {
     s->kind = PTX_RAW;
     s->text = "";
     return GR_OK;
-}
-
-// ---- cp.async ----------------------------------------------------------------------------------------------------------
-
-static bool is_copy(const PtxInstr *i) {
-    unsigned size = immediate(i, 2);
-    return i->op == PTX_OP_CP && !gr_ptx_instr_has(i, PTX_MOD_bulk) && !gr_ptx_instr_has(i, PTX_MOD_reduce) &&
-           i->n_operands >= 3 && (size == 4 || size == 8 || size == 16);
-}
-
-// Bytes that are copied where fewer than all are; the others are 0 already. `some`: there are such, and `n` of them.
-static gr_status put_tail(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *from,
-                          const PtxReg *to, const PtxReg *some, const PtxReg *n) {
-    gr_status st = GR_OK;
-    PtxFunc *f = c->f;
-    PtxLabel *again = gr_ptx_new_label(f), *end = gr_ptx_new_label(f);
-    PtxReg *k = gr_ptx_new_reg(f, PTX_B64), *at = gr_ptx_new_reg(f, PTX_B64), *v = gr_ptx_new_reg(f, PTX_B32),
-           *most = gr_ptx_new_reg(f, PTX_B64), *more = gr_ptx_new_reg(f, PTX_PRED);
-    PtxOperand to_end = gr_ptx_label_operand(end), to_again = gr_ptx_label_operand(again);
-    GR_TRY(gr_code_put(c, s, &to_end, 1, "@!%s bra $0; mov.u64 %s, 0; cvt.u64.u32 %s, %s;", some->name,
-                       k->name, most->name, n->name));
-    gr_ptx_insert_label(f, s, again);
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, from->name, k->name));
-    GR_TRY(put_access(c, s, site, PTX_ACCESS_READ, site->src_space, 1, NULL, 0, "ld%s.u8 %s, [%s];",
-                      space_words(site->src_space), v->name, at->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", at->name, to->name, k->name));
-    GR_TRY(put_access(c, s, site, PTX_ACCESS_WRITE, site->space, 1, NULL, 0, "st%s.u8 [%s], %s;",
-                      space_words(site->space), at->name, v->name));
-    GR_TRY(gr_code_put(c, s, &to_again, 1, "add.u64 %s, %s, 1; setp.lt.u64 %s, %s, %s; @%s bra $0;", k->name,
-                       k->name, more->name, k->name, most->name, more->name));
-    gr_ptx_insert_label(f, s, end);
-done:
-    return st;
-}
-
-static gr_status copy(const Code *c, PtxStmt *s, const PtxSite *site) {
-    gr_status st = GR_OK;
-    PtxFunc *f = c->f;
-    const PtxInstr *i = s->instr;
-    unsigned size = immediate(i, 2), n = i->n_operands - gr_ptx_instr_has(i, PTX_MOD_L2__cache_hint);
-    PtxReg *from, *to, *all = gr_ptx_new_reg(f, PTX_PRED), *some = NULL, *least = gr_ptx_new_reg(f, PTX_B32),
-                       *is = gr_ptx_new_reg(f, PTX_PRED), *v[4] = {NULL};
-    PtxOperand guard = {.kind = PTX_O_REG, .reg = i->guard};
-    char list[200], *at = list;
-    const char *vector = size == 4 ? "" : size == 8 ? ".v2" : ".v4";
-    for (unsigned k = 0; k < size / 4; k++) {
-        v[k] = gr_ptx_new_reg(f, PTX_B32);
-        at += snprintf(at, (size_t)(list + sizeof list - at), "%s%s", k ? ", " : "{", v[k]->name);
-        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.u32 %s, 0;", v[k]->name));
-    }
-    snprintf(at, (size_t)(list + sizeof list - at), "}");
-    GR_TRY(gr_code_address(c, s, &i->operands[0], &to));
-    GR_TRY(gr_code_address(c, s, &i->operands[1], &from));
-    GR_TRY(gr_code_put(c, s, &guard, 1,
-                       !i->guard          ? "setp.eq.u32 %s, 0, 0;"
-                       : i->guard_negated ? "not.pred %s, $0;"
-                                          : "mov.pred %s, $0;",
-                       is->name));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "mov.pred %s, %s;", all->name, is->name));
-    if (n > 3 && i->operands[3].kind == PTX_O_REG && i->operands[3].reg->type == PTX_PRED) { // ignore-src
-        PtxOperand own = i->operands[3];
-        bool negated = own.negated;
-        own.negated = false;
-        GR_TRY(gr_code_put(c, s, &own, 1, "{ .reg .pred n; %s.pred n, $0; and.pred %s, %s, n; }",
-                           negated ? "mov" : "not", all->name, all->name));
-    } else if (n > 3 && !(i->operands[3].kind == PTX_O_INT && immediate(i, 3) >= size)) { // src-size
-        some = gr_ptx_new_reg(f, PTX_PRED);
-        GR_TRY(gr_code_put(c, s, &i->operands[3], 1,
-                           "mov.b32 %s, $0; setp.ge.and.u32 %s, %s, %u, %s; setp.lt.and.u32 %s, %s, %u, %s; "
-                           "setp.ne.and.u32 %s, %s, 0, %s;",
-                           least->name, all->name, least->name, size, is->name, some->name, least->name, size,
-                           is->name, some->name, least->name, some->name));
-    }
-    const char *elements = size == 4 ? v[0]->name : list;
-    GR_TRY(put_access(c, s, site, PTX_ACCESS_READ, site->src_space, size, NULL, 0, "@%s ld%s%s.b32 %s, [%s];",
-                      all->name, space_words(site->src_space), vector, elements, from->name));
-    GR_TRY(put_access(c, s, site, PTX_ACCESS_WRITE, site->space, size, NULL, 0, "@%s st%s%s.b32 [%s], %s;",
-                      is->name, space_words(site->space), vector, to->name, elements));
-    if (some)
-        GR_TRY(put_tail(c, s, site, from, to, some, least));
-    st = done_with(s);
-done:
-    return st;
 }
 
 // ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------------------
@@ -167,7 +74,7 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
     const PtxOperand *all = &i->operands[loads ? 0 : 1];
     PtxReg *own, *row, *which = gr_ptx_new_reg(f, PTX_B32), *more = gr_ptx_new_reg(f, PTX_B64),
                        *half[2] = {gr_ptx_new_reg(f, PTX_B16), gr_ptx_new_reg(f, PTX_B16)};
-    const char *space = space_words(site->space);
+    const char *space = gr_space_words(site->space);
     GR_TRY(gr_code_address(c, s, &i->operands[loads ? 1 : 0], &own));
     // In which row of a matrix the lane's elements are, and how many bytes behind its begin; turned: in that row and the next one.
     PtxReg *part = gr_ptx_new_reg(f, PTX_B32);
@@ -187,17 +94,17 @@ static gr_status rows(const Code *c, PtxStmt *s, const PtxSite *site) {
             GR_TRY(gr_code_put(c, s, NULL, 0, "add.u32 %s, %s, %u;", from->name, which->name, 8 * k + h));
             GR_TRY(put_row(c, s, own, from, more, &row));
             if (loads && turned)
-                GR_TRY(put_access(c, s, site, PTX_ACCESS_READ, site->space, 2, NULL, 0, "ld%s.b16 %s, [%s];",
-                                  space, half[h]->name, row->name));
+                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 2, NULL, 0,
+                                      "ld%s.b16 %s, [%s];", space, half[h]->name, row->name));
             else if (loads)
-                GR_TRY(put_access(c, s, site, PTX_ACCESS_READ, site->space, 4, element, 1,
-                                  "ld%s.b32 $0, [%s];", space, row->name));
+                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, 4, element, 1,
+                                      "ld%s.b32 $0, [%s];", space, row->name));
             else if (turned)
-                GR_TRY(put_access(c, s, site, PTX_ACCESS_WRITE, site->space, 2, NULL, 0, "st%s.b16 [%s], %s;",
-                                  space, row->name, half[h]->name));
+                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 2, NULL, 0,
+                                      "st%s.b16 [%s], %s;", space, row->name, half[h]->name));
             else
-                GR_TRY(put_access(c, s, site, PTX_ACCESS_WRITE, site->space, 4, element, 1,
-                                  "st%s.b32 [%s], $0;", space, row->name));
+                GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, 4, element, 1,
+                                      "st%s.b32 [%s], $0;", space, row->name));
         }
         if (turned && loads)
             GR_TRY(gr_code_put(c, s, element, 1, "mov.b32 $0, {%s, %s};", half[0]->name, half[1]->name));
@@ -289,17 +196,17 @@ static gr_status put_stage(const Code *c, PtxStmt *s, const PtxSite *site, const
                            here->name, line->name, stride, c->stage->name, here->name, here->name,
                            low->name));
         if (in)
-            GR_TRY(put_access(c, s, site, PTX_ACCESS_READ, site->space, piece, NULL, 0,
-                              "ld%s%s.b32 %s, [%s];", space_words(site->space), vector, elements,
-                              there->name));
+            GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_READ, site->space, piece, NULL, 0,
+                                  "ld%s%s.b32 %s, [%s];", gr_space_words(site->space), vector, elements,
+                                  there->name));
         if (in)
             GR_TRY(gr_code_put(c, s, NULL, 0, "st.global%s.b32 [%s], %s;", vector, here->name, elements));
         else
             GR_TRY(gr_code_put(c, s, NULL, 0, "ld.global%s.b32 %s, [%s];", vector, elements, here->name));
         if (!in)
-            GR_TRY(put_access(c, s, site, PTX_ACCESS_WRITE, site->space, piece, NULL, 0,
-                              "st%s%s.b32 [%s], %s;", space_words(site->space), vector, there->name,
-                              elements));
+            GR_TRY(gr_code_access(c, s, site, PTX_ACCESS_WRITE, site->space, piece, NULL, 0,
+                                  "st%s%s.b32 [%s], %s;", gr_space_words(site->space), vector, there->name,
+                                  elements));
     }
 done:
     return st;
@@ -360,9 +267,11 @@ done:
 
 bool gr_expands(const PtxInstr *i) {
     Matrix m;
-    return is_copy(i) || is_rows(i) || (gr_stages(i) && !i->guard && find_matrix(i, &m));
+    return gr_is_copy(i) || is_rows(i) || (gr_stages(i) && !i->guard && find_matrix(i, &m));
 }
 
 gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site) {
-    return is_copy(s->instr) ? copy(c, s, site) : is_rows(s->instr) ? rows(c, s, site) : stage(c, s, site);
+    return gr_is_copy(s->instr) ? gr_code_copy(c, s, site)
+           : is_rows(s->instr)  ? rows(c, s, site)
+                                : stage(c, s, site);
 }

@@ -237,6 +237,7 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
     for (size_t k = 0; k < c->body.n; k++)
         c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     GR_TRY(limit_loops(c));
+    GR_TRY(gr_code_find_copies(c));
     if (c->warps)
         GR_TRY(gr_code_regions(c));
     else
