@@ -11,6 +11,7 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
+enum { ASKS = 1 << 16 };               // the CPU device works while it is asked, the same each time
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
@@ -69,7 +70,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
-    for (long pause = 20000;; pause = pause < 200000000 ? pause * 2 : pause) {
+    long pause = 20000;
+    for (long asks = d->is_cpu ? ASKS : 0;; asks--) {
         CUresult rc = event ? d->event_query(event) : d->query(stream);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -77,7 +79,10 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
             return rc == CUDA_SUCCESS;
         if (now.tv_sec - since->tv_sec > patience)
             return false;
+        if (asks > 0)
+            continue;
         nanosleep(&(struct timespec){0, pause}, NULL);
+        pause = pause < 200000000 ? pause * 2 : pause;
     }
 }
 
@@ -164,16 +169,6 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// There was too little.
-static void more_room(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES)
-        r->notes *= 8;
-    else
-        r->copies *= 8;
-    if (full == GR_FULL_ROWS)
-        r->rows *= 8;
-}
-
 // All rounds. False: once more, with more room, or copies of more memory.
 static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l) {
     const GrLaunch *launch = passes->launch;
@@ -184,10 +179,8 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full && !(log.full == GR_FULL_NOTES && plan->room.notes >= GR_MOST_NOTES)) {
-        more_room(&k->room[plan->mode == GR_OF_WARPS], log.full);
+    if (rc == CUDA_SUCCESS && log.full && gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.full))
         return false;
-    }
     if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart || log.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
@@ -208,6 +201,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
+    if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
+        k->reaches = l->again = true;
+        return true;
+    }
     if (rc != CUDA_SUCCESS)
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
@@ -221,15 +218,18 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
                   bool *differs) {
     const GrLaunch *launch = passes->launch;
     Level l = {.name = level_name(mode, threads), .some = some};
+    PassRoom had = {0};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan)) {
+        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan) ||
+            !gr_room_exceeds(&plan.room, &had)) {
             note(p,
                  "launch %llu of kernel %s was not checked between %s: there is no room for private "
                  "copies of what it writes",
                  (unsigned long long)launch->number, passes->kernel, l.name);
             return true;
         }
+        had = plan.room;
         done = run_level(p, passes, &plan, k, &l);
     }
     if (l.again)
@@ -237,7 +237,13 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", passes->kernel);
     // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
-    if (l.found.unplaced && !l.found.placed && !*differs)
+    if (l.found.unplaced && l.found.cut)
+        note(p,
+             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
+             "looks "
+             "for the accesses was given up",
+             passes->kernel, l.found.unplaced, l.name);
+    else if (l.found.unplaced && !l.found.placed && !*differs)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
@@ -384,7 +390,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.outside ? "it accesses memory that has no private copy"
                                 : NULL;
             if (log.full)
-                more_room(&k->room[1], log.full);
+                (void)gr_room_more(&k->room[1], log.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {

@@ -123,6 +123,7 @@ typedef struct GrPrivExtent {
 
 // Two private copies that were found different from what order would have made of them.
 enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
+enum { GR_FOUND_COPIES = 256 };
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;
@@ -131,10 +132,10 @@ typedef struct GrPrivFound {
     uint32_t size;                    // LANES: of the access
     uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
-    uint64_t bytes;                   // all
+    uint64_t bytes;                   // that differ, each once, of that block's region
     uint32_t round;
-    uint32_t part;   // of memory: one of each region, kind and part is told
-    uint64_t copies; // bits: which took part, number modulo 64
+    uint32_t part;                         // of memory: one of each region, kind and part is told
+    uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
 } GrPrivFound;
 
 // An access that was asked for.

@@ -526,8 +526,7 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
                                                   .offset = offset_of(&s, number, at),
                                                   .block = gr_priv_block_number(),
                                                   .sequence = sequence,
-                                                  .bytes = what >> GR_AT_SIZE,
-                                                  .copies = 1});
+                                                  .bytes = what >> GR_AT_SIZE});
     }
     return !(same >> lane >> 1);
 }
@@ -636,8 +635,7 @@ void __gr_differs(uint32_t region, uint32_t copy, uint32_t sequence) {
                                               .round = CONTROL.round,
                                               .copy = {copy, copy},
                                               .block = gr_priv_block_number(),
-                                              .sequence = sequence,
-                                              .copies = (uint64_t)1 << copy % 64});
+                                              .sequence = sequence});
 }
 
 static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence, int merges) {
