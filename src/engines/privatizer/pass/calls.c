@@ -57,8 +57,8 @@ static bool is_alone(const PtxFunc *f) {
             continue;
         bool accesses = s->site && !gr_is_private_space(f->module->sites[s->site].space);
         unsigned most = PTX_F_BARRIER | PTX_F_FENCE | PTX_F_ASYNC | PTX_F_ATOMIC;
-        if (accesses || gr_ptx_instr_flags(i) & most || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_TRAP ||
-            gr_reads_clock(i))
+        if (accesses || gr_ptx_instr_flags(i) & most || i->op == PTX_OP_MBARRIER || i->op == PTX_OP_CP ||
+            i->op == PTX_OP_TRAP || gr_reads_clock(i))
             return false;
     }
     return true;

@@ -34,39 +34,22 @@ static const PtxSite *access_of(const Order *o, const PtxStmt *s) {
 
 static bool ends_region(const Order *o, const PtxStmt *s) { return o->warps && gr_is_full_barrier(s->instr); }
 
-// What is before the statement becomes what is behind it.
-static unsigned forward(const Order *o, const PtxStmt *s, unsigned state) {
+// What is before the statement becomes what is behind it; `back`: what comes behind it becomes what comes from it on.
+static unsigned step(const Order *o, const PtxStmt *s, unsigned state, bool back) {
     if (s->kind != PTX_INSTR)
         return state;
-    if (ends_region(o, s))
+    if (o->warps && gr_is_full_barrier(s->instr))
         return 0;
     if (is_fence(o, s->instr))
         return state & ACCESS ? state | FENCE : state;
     const PtxSite *site = access_of(o, s);
     if (!site)
         return state;
-    bool releases = s->instr->sem == PTX_RELEASE || s->instr->sem == PTX_ACQ_REL || s->instr->sem == PTX_SC;
-    if (site->strong && site->access & PTX_ACCESS_WRITE && !is_narrow(o, s->instr) &&
-        (state & FENCE || (releases && state & ACCESS)))
-        o->roles[s->site] |= GR_ORDERS_WRITE;
-    return state | ACCESS;
-}
-
-// What comes behind the statement becomes what comes from it on.
-static unsigned backward(const Order *o, const PtxStmt *s, unsigned state) {
-    if (s->kind != PTX_INSTR)
-        return state;
-    if (ends_region(o, s))
-        return 0;
-    if (is_fence(o, s->instr))
-        return state & ACCESS ? state | FENCE : state;
-    const PtxSite *site = access_of(o, s);
-    if (!site)
-        return state;
-    bool acquires = s->instr->sem == PTX_ACQUIRE || s->instr->sem == PTX_ACQ_REL || s->instr->sem == PTX_SC;
-    if (gr_has_result(site, o->live, o->set) && !is_narrow(o, s->instr) &&
-        (state & FENCE || (acquires && state & ACCESS)))
-        o->roles[s->site] |= GR_ORDERS_READ;
+    PtxSem sem = s->instr->sem;
+    bool itself = sem == (back ? PTX_ACQUIRE : PTX_RELEASE) || sem == PTX_ACQ_REL || sem == PTX_SC,
+         can = back ? gr_has_result(site, o->live, o->set) : site->strong && site->access & PTX_ACCESS_WRITE;
+    if (can && !is_narrow(o, s->instr) && (state & FENCE || (itself && state & ACCESS)))
+        o->roles[s->site] |= back ? GR_ORDERS_READ : GR_ORDERS_WRITE;
     return state | ACCESS;
 }
 
@@ -83,7 +66,7 @@ static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
             for (const PtxStmt *s = back ? block->last : block->first; s; s = s == end ? NULL
                                                                               : back   ? s->prev
                                                                                        : s->next)
-                state = back ? backward(o, s, state) : forward(o, s, state);
+                state = step(o, s, state, back);
             changed |= at[b] != state;
             at[b] = state;
         }

@@ -182,10 +182,12 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
-// What the program prints, it prints once; and an assertion that fails only here is none of its.
+// What the program prints, it prints once; and a thread whose assertion fails ends.
 static gr_status put_call(const Code *c, PtxStmt *s) {
-    const char *name = gr_calls_instead(s->instr->callee);
-    PtxCallParts parts = gr_ptx_call_parts(s->instr);
+    gr_status st = GR_OK;
+    PtxInstr *i = s->instr;
+    const char *name = gr_calls_instead(i->callee);
+    PtxCallParts parts = gr_ptx_call_parts(i);
     char text[64];
     if (!name)
         return GR_OK;
@@ -193,11 +195,20 @@ static gr_status put_call(const Code *c, PtxStmt *s) {
     PtxFunc *f = gr_ptx_find_func(c->f->module, text);
     if (!f)
         return gr_fail(c->err, GR_ERR_INTERNAL, "%s: there is no function %s", c->f->name, text);
-    for (unsigned k = 0; k < s->instr->n_operands; k++)
-        if (&s->instr->operands[k] == parts.callee)
-            s->instr->operands[k].text = f->name;
-    s->instr->callee = f;
-    return GR_OK;
+    if (i->callee->n_rets == 0) {
+        PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
+                             i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
+        GR_TRY(gr_code_put(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
+                           !i->guard          ? ""
+                           : i->guard_negated ? "@!$1 "
+                                              : "@$1 "));
+    }
+    for (unsigned k = 0; k < i->n_operands; k++)
+        if (&i->operands[k] == parts.callee)
+            i->operands[k].text = f->name;
+    i->callee = f;
+done:
+    return st;
 }
 
 // Passes must not differ by what the time is.
@@ -272,11 +283,17 @@ static bool is_ordered(const PtxInstr *i) {
            gr_ptx_instr_has(i, PTX_MOD_cas);
 }
 
+// Its lanes have a matrix together, whichever of them an element is loaded or stored by.
+static bool is_of_lanes(const PtxStmt *s) {
+    return s->kind == PTX_INSTR &&
+           (gr_stages(s->instr) || s->instr->op == PTX_OP_LDMATRIX || s->instr->op == PTX_OP_STMATRIX);
+}
+
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
         k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
-        k->by_warps |= k->stages || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
+        k->by_warps |= is_of_lanes(s) || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
         unsigned half;
