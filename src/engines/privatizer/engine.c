@@ -48,6 +48,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     t->probe.copies = words->copies;
     t->probe.same_value = o->same_value;
     t->probe.stop = o->stop;
+    t->probe.proves = words->prove;
     t->probe.what_for = !strcmp(words->privatize, "race-free")       ? PROBE_RACE_FREE
                         : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC
                                                                      : PROBE_DETECT;
@@ -72,6 +73,8 @@ static void free_module(ProbedModule *m) {
         free(m->kernels[k].shown);
         free(m->kernels[k].why[0]);
         free(m->kernels[k].why[1]);
+        gr_places_free(m->kernels[k].places);
+        gr_vec_free(&m->kernels[k].proofs.known);
     }
     if (m) {
         free(m->kernels);
@@ -113,10 +116,11 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .results = kernels[k].results,
                              .stages = kernels[k].stages,
                              .tracks = kernels[k].tracks,
-                             .pretends = kernels[k].pretends};
+                             .pretends = kernels[k].pretends,
+                             .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
         memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
-        ok = ok && to->name && to->shown && (!kernels[k].blocks.why || to->why[0]) &&
-             (!kernels[k].warps.why || to->why[1]);
+        ok = ok && to->name && to->shown && !to->places == !kernels[k].places &&
+             (!kernels[k].blocks.why || to->why[0]) && (!kernels[k].warps.why || to->why[1]);
     }
     gr_arena_free(&arena);
     return out->kernels && ok;

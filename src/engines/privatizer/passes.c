@@ -5,13 +5,6 @@
 
 uint64_t gr_passes_blocks(const GrLaunch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
-uint64_t gr_passes_clusters(const Passes *p) {
-    uint64_t n = 1;
-    for (unsigned k = 0; k < 3; k++)
-        n *= p->launch->grid[k] / p->cluster[k];
-    return n;
-}
-
 uint64_t gr_passes_threads(const GrLaunch *l) { return (uint64_t)l->block[0] * l->block[1] * l->block[2]; }
 
 uint64_t gr_passes_rounds(uint64_t n, uint64_t m) {
@@ -77,7 +70,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : gr_passes_clusters(p)};
+                                                   : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);

@@ -27,7 +27,8 @@ typedef struct Passes {
     uint64_t budget;      // bytes of rows and tables
     bool all;             // all memory that is known has private copies
     uint64_t most_copies; // --copies; 0: as many as fit
-    uint32_t cluster[3];  // blocks of one, which are a unit
+    uint64_t clusters;    // of the launch, which are its units; blocks, if there are none
+    uint32_t cluster[3];  // blocks of one
     uint64_t most_rounds; // of a loop
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
@@ -39,7 +40,6 @@ typedef struct Passes {
 
 uint64_t gr_passes_blocks(const GrLaunch *l);  // of the grid
 uint64_t gr_passes_threads(const GrLaunch *l); // of a block
-uint64_t gr_passes_clusters(const Passes *p);  // of the grid; blocks, if there are no clusters
 
 // What there is room for: lines that are written, by the launch (GR_OF_BLOCKS) or by a block at a time; private copies of them; and notes.
 typedef struct PassRoom {

@@ -11,7 +11,10 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
-enum { ASKS = 1 << 16 };               // the CPU device works while it is asked, the same each time
+enum {
+    ASKS = 1 << 16,
+    SPIN_NS = 100000
+}; // ASKS: the CPU device works while it is asked, the same each time. A thread that sleeps wakes up later than SPIN_NS
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
@@ -79,7 +82,7 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
             return rc == CUDA_SUCCESS;
         if (now.tv_sec - since->tv_sec > patience)
             return false;
-        if (asks > 0)
+        if (asks > 0 || (now.tv_sec - since->tv_sec) * 1000000000 + (now.tv_nsec - since->tv_nsec) < SPIN_NS)
             continue;
         nanosleep(&(struct timespec){0, pause}, NULL);
         pause = pause < 200000000 ? pause * 2 : pause;
@@ -292,6 +295,13 @@ static uint32_t cluster_of(const GrLaunch *l, const ProbedKernel *k, unsigned di
     return asked ? asked : said ? said : 1;
 }
 
+static uint64_t clusters_of(const GrLaunch *l, const ProbedKernel *k) {
+    uint64_t n = 1;
+    for (unsigned d = 0; d < 3; d++)
+        n *= l->grid[d] / cluster_of(l, k, d);
+    return n;
+}
+
 static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
                         CUdeviceptr control) {
     const PrivatizerDriver *d = &p->driver;
@@ -312,6 +322,7 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .memory = &c->memory,
                     .budget = budget > most && (d->is_cpu || !p->what_for) ? most : budget,
                     .most_copies = p->copies,
+                    .clusters = clusters_of(l, k),
                     .cluster = {cluster_of(l, k, 0), cluster_of(l, k, 1), cluster_of(l, k, 2)},
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
@@ -320,25 +331,49 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
 }
 
+static uint32_t threads_of_unit(const ProbedKernel *k, bool warps) { return warps && !k->by_warps ? 1 : 32; }
+
+// Names the levels that the kernel does not suit, once.
+static void tell_unsuited(Probe *p, const GrLaunch *l, ProbedKernel *k) {
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) {
+        bool warps = mode == GR_OF_WARPS;
+        bool apart = !warps && l->cooperative;
+        if ((k->why[warps] || apart) && !k->told[warps])
+            note(p, "kernel %s was not checked between %s: %s%s", k->shown,
+                 level_name(mode, threads_of_unit(k, warps)), k->why[warps] ? "it " : "",
+                 k->why[warps] ? k->why[warps] : cooperative);
+        k->told[warps] = k->told[warps] || k->why[warps] || apart;
+    }
+}
+
+// Which levels the launch is to be run on: bits of the modes. What is proved needs none.
+static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
+    unsigned levels = 0, proved = 0;
+    // Of one warp its lanes are looked at.
+    if (!k->why[0] && !l->cooperative && clusters_of(l, k) >= 2 && k->writes_global)
+        levels |= 1u << GR_OF_BLOCKS;
+    if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
+        levels |= 1u << GR_OF_WARPS;
+    if (levels && p->proves) {
+        pthread_mutex_lock(&p->memory);
+        unsigned found = gr_prove(k->places, l, &p->ranges, &k->proofs);
+        pthread_mutex_unlock(&p->memory);
+        proved = (found & GR_PROVED_BLOCKS ? 1u << GR_OF_BLOCKS : 0) |
+                 (found & GR_PROVED_THREADS ? 1u << GR_OF_WARPS : 0);
+    }
+    p->proved += (levels & proved) != 0;
+    return levels & ~proved;
+}
+
 // Gives whether there are races.
-static bool probe(Probe *p, Passes *passes, ProbedKernel *k) {
+static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels) {
     bool differs = false;
     const GrLaunch *l = passes->launch;
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
         bool warps = mode == GR_OF_WARPS, done = false;
-        uint32_t threads = warps && !k->by_warps ? 1 : 32;
+        uint32_t threads = threads_of_unit(k, warps);
         Layout layout;
-        bool apart = !warps && l->cooperative;
-        if (k->why[warps] || apart) {
-            if (!k->told[warps])
-                note(p, "kernel %s was not checked between %s: %s%s", k->shown, level_name(mode, threads),
-                     k->why[warps] ? "it " : "", k->why[warps] ? k->why[warps] : cooperative);
-            k->told[warps] = true;
-            continue;
-        }
-        // Of one warp its lanes are looked at.
-        if ((warps ? gr_passes_threads(l) : gr_passes_clusters(passes)) < 2 ||
-            (!k->writes_global && !(warps && k->has_shared)))
+        if (!(levels >> mode & 1))
             continue;
         while (!done) {
             bool some = l->params_known && !k->reaches;
@@ -430,22 +465,25 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
     const char *why = k ? unsuited(l, k, c, p->what_for != PROBE_DETECT, buf, sizeof buf) : NULL;
     CUresult rc = CUDA_SUCCESS;
-    bool done = false;
+    bool done = false, checks = k && !why && !p->what_for;
+    unsigned levels = checks ? levels_of(p, l, k) : 0;
+    if (checks)
+        tell_unsuited(p, l, k);
     if (why && !k->told[0])
         note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked", made[p->what_for],
              why);
     if (why)
         k->told[0] = true;
-    else if (k && !is_quiet(p, l))
+    else if (k && (levels || p->what_for) && !is_quiet(p, l))
         note(p,
              "launch %llu of kernel %s was not checked: the work in front of it, or other launches, were not "
              "over in time",
              (unsigned long long)l->number, k->shown);
-    else if (k) {
+    else if (k && (levels || p->what_for)) {
         Passes passes = passes_of(p, c, l, run, k, control);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
-        else if (probe(p, &passes, k) && p->stop) {
+        else if (probe(p, &passes, k, levels) && p->stop) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
@@ -476,6 +514,13 @@ void gr_probe_finish(Probe *p) {
     if (p->rounds) {
         snprintf(text, sizeof text, "private copies took at most %llu KiB, and %llu rounds of two passes",
                  (unsigned long long)(p->peak / 1024), (unsigned long long)p->rounds);
+        p->session->remark(p->session, text);
+    }
+    if (p->proved) {
+        snprintf(text, sizeof text,
+                 "%llu launches, or their blocks or threads, needed no private copies: no two come to the "
+                 "same bytes there, one of them to write",
+                 (unsigned long long)p->proved);
         p->session->remark(p->session, text);
     }
     for (size_t k = 0; k < p->contexts.len; k++)

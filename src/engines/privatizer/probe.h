@@ -3,6 +3,7 @@
 #ifndef GR_PRIVATIZER_PROBE_H
 #define GR_PRIVATIZER_PROBE_H
 
+#include "engines/privatizer/prove.h"
 #include "engines/privatizer/races.h"
 
 #include <pthread.h>
@@ -17,6 +18,8 @@ typedef struct ProbedKernel {
     bool cut;            // likewise, that blocks left before its end
     bool reaches;        // more memory than its parameters point into
     PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
+    GrPlaces *places;    // NULL: nothing of its launches can be proved
+    Proofs proofs;       // with Probe.lock
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -50,7 +53,7 @@ typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
     uint64_t copies; // --copies
-    bool same_value, stop;
+    bool same_value, stop, proves;
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below
     bool impatient;                                                       // work was not over in time
@@ -60,6 +63,7 @@ typedef struct Probe {
     Ranges ranges;
     // For the remark at the end.
     uint64_t rounds, peak;
+    uint64_t proved; // launches of which something was proved
 } Probe;
 
 // What was made in the context goes with it.

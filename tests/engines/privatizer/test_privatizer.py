@@ -222,6 +222,20 @@ class Privatizer(unittest.TestCase):
         self.assertEqual(report["verdict"], "races")
         self.assertNotIn("PASS", out)
 
+    def test_launches_whose_accesses_cannot_meet_need_no_private_run(self):
+        """By the text alone they are clean; with --prove no, too, and then they are run. Kernels that look alike and race are found either way."""
+        source = (pathlib.Path(__file__).parent / "programs/places.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if text.endswith("// RACE")}
+        for proves in ("yes", "no"):
+            out, report = run(FOLDER / "places", "--prove", proves, words=["clean"])
+            remarks = " ".join(report["coverage"].get("remarks", []))
+            self.assertEqual((out, report["verdict"], report["reasons"]), ("cudaSuccess\n", "clean", []))
+            self.assertEqual(("7 launches, or their blocks or threads, needed no private copies" in remarks, "rounds of two passes" in remarks), (proves == "yes", proves == "no"), remarks)
+            report = run(FOLDER / "places", "--prove", proves, words=["racy"])[1]
+            found = [{a["line"] for a in r["accesses"]} for r in report["races"]]
+            self.assertEqual({min(sides & lines, default=0) for sides in found}, lines, proves)
+            self.assertEqual(report["reasons"], [])
+
     def test_options_leave_out_kernels_files_and_same_values(self):
         for words in (["--not-kernel", "block_sum"], ["--not-file", "reduction_race"], ["--file", "nothing"]):
             self.assertEqual(run(EXAMPLES / "reduction_race", *words)[1]["races"], [], words)

@@ -32,8 +32,6 @@ static const PtxSite *access_of(const Order *o, const PtxStmt *s) {
     return own ? NULL : site;
 }
 
-static bool ends_region(const Order *o, const PtxStmt *s) { return o->warps && gr_is_full_barrier(s->instr); }
-
 // What is before the statement becomes what is behind it; `back`: what comes behind it becomes what comes from it on.
 static unsigned step(const Order *o, const PtxStmt *s, unsigned state, bool back) {
     if (s->kind != PTX_INSTR)

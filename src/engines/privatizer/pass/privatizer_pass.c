@@ -379,6 +379,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     out->warps = gr_suits(&look);
     out->tracks = roles.of[1];
     look_at_sites(w, &live, set, out);
+    GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
     out->by_warps |= w->o->by_warps;
     PtxStmt *first = f->first, *last = f->last;
     while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))

@@ -11,6 +11,7 @@
 #ifndef GR_PRIVATIZER_PASS_H
 #define GR_PRIVATIZER_PASS_H
 
+#include "engines/privatizer/pass/places.h"
 #include "engines/privatizer/pass/suits.h"
 #include "ptx/ptx.h"
 #include "ptx/site_status.h"
@@ -27,8 +28,9 @@ typedef struct PrivatizedKernel {
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
     bool
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
-    bool pretends; // on private copies it prints nothing, or has another clock
-    bool stages;   // its warps need memory for matrices
+    bool pretends;    // on private copies it prints nothing, or has another clock
+    bool stages;      // its warps need memory for matrices
+    GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 
 typedef struct PrivatizerOptions {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// places clean|racy: kernels of which the text tells that no two threads come to one place, and kernels like them that race.
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+
+constexpr int SIDE = 8, N = 256; // of a tile; elements
+
+struct Pair {
+    int one, other;
+};
+
+// ---- No two come to one place --------------------------------------------------------------------------------------------
+
+__global__ void axpy(int n, const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = 2 * x[i] + y[i]; // RACE
+}
+
+__global__ void tiles(int *c, int n) { // a row of tiles after the other
+    int across = n / SIDE, col = (blockIdx.x % across) * SIDE + threadIdx.x % SIDE, row = (blockIdx.x / across) * SIDE + threadIdx.x / SIDE;
+    c[row * n + col] = row - col;
+}
+
+__global__ void grid2(int *c) {
+    c[(blockIdx.y * blockDim.y + threadIdx.y) * (gridDim.x * blockDim.x) + blockIdx.x * blockDim.x + threadIdx.x] = 7;
+}
+
+__global__ void fields(Pair *p) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[i].one += i;
+    p[i].other -= i;
+}
+
+__global__ void halves(int *p, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[i] = p[i + n] + 1;
+}
+
+__global__ void phases(const int *in, int *out, int rounds) {
+    __shared__ int s[64];
+    int sum = 0;
+    for (int k = 0; k < rounds; k++) {
+        s[threadIdx.x] = in[threadIdx.x + k];
+        __syncthreads();
+        for (int j = 0; j < 64; j++)
+            sum += s[(threadIdx.x + j) % 64] * j;
+        __syncthreads();
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+__global__ void counts(const int *in, int *out) {
+    __shared__ int s[64];
+    s[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&s[in[threadIdx.x] & 63], 1);
+    __syncthreads();
+    atomicAdd(&out[threadIdx.x], s[threadIdx.x]);
+}
+
+// ---- Some do -------------------------------------------------------------------------------------------------------------
+
+__global__ void shifts(int *p) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[i + 1] = p[i] + 1; // RACE
+}
+
+__global__ void shares(int *p) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[i / 2] = i; // RACE
+}
+
+__global__ void edges(int *p) { // the last of a block, and the first of the next one
+    int i = blockIdx.x * (blockDim.x - 1) + threadIdx.x;
+    p[i] = i + blockIdx.x * 1000; // RACE
+}
+
+__global__ void flat(int *p) { p[threadIdx.x] = 1 + threadIdx.y; } // RACE
+
+__global__ void wraps(int *p) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[(i * 0x40000000u) >> 30] = 1 + i; // RACE
+}
+
+__global__ void wide(int *p) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    *(long long *)(p + i / 2 * 2) = i; // RACE
+}
+
+__global__ void indexed(int *p, const int *at) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    p[at[i] % 5] = 1 + i; // RACE
+}
+
+__global__ void loops(const int *in, int *out, int rounds) { // the next round writes what this one reads
+    __shared__ int s[64];
+    int sum = 0;
+    for (int k = 0; k < rounds; k++) {
+        s[threadIdx.x] = in[threadIdx.x + k] + k; // RACE
+        __syncthreads();
+        sum += s[63 - threadIdx.x];
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+__global__ void parts(int *out) { // all threads come to a barrier, but not to the same
+    __shared__ int s[64];
+    int v = 0;
+    if (threadIdx.x < 32) {
+        s[threadIdx.x] = 1;
+        __syncthreads();
+        s[threadIdx.x] = 2; // RACE
+        out[threadIdx.x + 64] = 3;
+    } else {
+        __syncthreads();
+        v = s[threadIdx.x - 32];
+    }
+    out[threadIdx.x] = v;
+}
+
+int main(int, char **words) {
+    int *p, *q, *at, start[N];
+    for (int k = 0; k < N; k++)
+        start[k] = k * 7;
+    cudaMalloc(&p, 2 * N * sizeof *p);
+    cudaMalloc(&q, 2 * N * sizeof *q);
+    cudaMalloc(&at, 2 * N * sizeof *at);
+    cudaMemset(p, 1, 2 * N * sizeof *p);
+    cudaMemset(q, 0, 2 * N * sizeof *q);
+    cudaMemcpy(at, start, sizeof start, cudaMemcpyHostToDevice);
+    if (!strcmp(words[1], "clean")) {
+        axpy<<<5, 64>>>(N, at, q);
+        tiles<<<4, SIDE * SIDE>>>(p, 2 * SIDE);
+        grid2<<<dim3(2, 2), dim3(8, 8)>>>(p);
+        fields<<<2, 64>>>((Pair *)p);
+        halves<<<2, 64>>>(p, 128);
+        phases<<<2, 64>>>(at, q, 3);
+        counts<<<2, 64>>>(at, q);
+    } else {
+        axpy<<<2, 64>>>(N, p, p + 1); // races like shifts
+        shifts<<<2, 64>>>(p);
+        shares<<<2, 64>>>(p);
+        edges<<<2, 64>>>(p);
+        flat<<<1, dim3(32, 2)>>>(p);
+        wraps<<<2, 64>>>(p);
+        wide<<<2, 64>>>(p);
+        indexed<<<2, 64>>>(p, at);
+        loops<<<2, 64>>>(at, q, 3);
+        parts<<<1, 64>>>(q);
+    }
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+}
