@@ -13,6 +13,8 @@ typedef struct Order {
     const Liveness *live;
     uint64_t *set;
     bool warps;
+    unsigned
+        always; // what there may be of other threads of the unit, which meet at barriers on other ways through the kernel
     uint8_t *roles;
 } Order;
 
@@ -37,7 +39,7 @@ static unsigned step(const Order *o, const PtxStmt *s, unsigned state, bool back
     if (s->kind != PTX_INSTR)
         return state;
     if (o->warps && gr_is_full_barrier(s->instr))
-        return 0;
+        return o->always;
     if (is_fence(o, s->instr))
         return state & ACCESS ? state | FENCE : state;
     const PtxSite *site = access_of(o, s);
@@ -57,7 +59,7 @@ static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
         changed = false;
         for (uint32_t b = 0; b < g->n_blocks; b++) {
             const CfgBlock *block = &g->blocks[b];
-            unsigned state = 0;
+            unsigned state = o->always;
             for (uint32_t k = 0; k < (back ? block->n_succs : block->n_preds); k++)
                 state |= at[back ? block->succs[k] : block->preds[k]];
             const PtxStmt *end = back ? block->first : block->last;
@@ -73,7 +75,14 @@ static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
 
 bool gr_order_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, uint8_t *roles) {
     const Cfg *g = live->cfg;
-    Order o = {f, live, set, warps, roles};
+    Order o = {f, live, set, warps, 0, roles};
+    bool fences = false, meets = !warps;
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        fences |= s->kind == PTX_INSTR && is_fence(&o, s->instr);
+        meets |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
+    }
+    if (meets)
+        o.always = ACCESS | (fences ? FENCE : 0);
     unsigned *at = calloc(g->n_blocks + 1, 2 * sizeof *at), all = 0;
     if (!at)
         return true;
