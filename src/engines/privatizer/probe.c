@@ -121,12 +121,10 @@ static CUresult submit(Probe *p, const GrLaunch *l, GrRun *run) {
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
 
-static const char cooperative[] = "its launch is cooperative: blocks wait for each other";
-
 // Why no launch like this is run on private copies; NULL: it is. `once`: in place of the program's.
 static const char *launch_unsuited(const GrLaunch *l, bool once) {
     if (once && l->cooperative)
-        return cooperative;
+        return "its launch is cooperative: blocks wait for each other";
     if (once && (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1))
         return "its launch has clusters";
     if (l->programmatic)
@@ -195,12 +193,13 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
                         : "it accesses memory that has no private copy");
         return true;
     }
-    if (rc == CUDA_SUCCESS && (log.ordered || log.waited) && !k->cut) {
+    bool *cut = &k->cut[plan->mode == GR_OF_WARPS];
+    if (rc == CUDA_SUCCESS && (log.ordered || log.stopped || log.waited) && !*cut) {
         note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
-             log.ordered ? "they may order what they do by atomic operations, or volatile or strong "
-                           "accesses, beside fences"
-                         : "one waits for what other blocks, or the host, may do");
-        k->cut = true;
+             log.waited && !log.ordered ? "one waits for what other blocks, or the host, may do"
+                                        : "they may order what they do by atomic operations, or volatile or "
+                                          "strong accesses, beside fences");
+        *cut = true;
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
@@ -334,15 +333,13 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
 static uint32_t threads_of_unit(const ProbedKernel *k, bool warps) { return warps && !k->by_warps ? 1 : 32; }
 
 // Names the levels that the kernel does not suit, once.
-static void tell_unsuited(Probe *p, const GrLaunch *l, ProbedKernel *k) {
+static void tell_unsuited(Probe *p, ProbedKernel *k) {
     for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) {
         bool warps = mode == GR_OF_WARPS;
-        bool apart = !warps && l->cooperative;
-        if ((k->why[warps] || apart) && !k->told[warps])
-            note(p, "kernel %s was not checked between %s: %s%s", k->shown,
-                 level_name(mode, threads_of_unit(k, warps)), k->why[warps] ? "it " : "",
-                 k->why[warps] ? k->why[warps] : cooperative);
-        k->told[warps] = k->told[warps] || k->why[warps] || apart;
+        if (k->why[warps] && !k->told[warps])
+            note(p, "kernel %s was not checked between %s: it %s", k->shown,
+                 level_name(mode, threads_of_unit(k, warps)), k->why[warps]);
+        k->told[warps] = k->told[warps] || k->why[warps];
     }
 }
 
@@ -350,7 +347,7 @@ static void tell_unsuited(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
     // Of one warp its lanes are looked at.
-    if (!k->why[0] && !l->cooperative && clusters_of(l, k) >= 2 && k->writes_global)
+    if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global)
         levels |= 1u << GR_OF_BLOCKS;
     if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
         levels |= 1u << GR_OF_WARPS;
@@ -468,7 +465,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     bool done = false, checks = k && !why && !p->what_for;
     unsigned levels = checks ? levels_of(p, l, k) : 0;
     if (checks)
-        tell_unsuited(p, l, k);
+        tell_unsuited(p, k);
     if (why && !k->told[0])
         note(p, "kernel %s was not %s%s: %s", k->shown, p->what_for ? "made " : "checked", made[p->what_for],
              why);

@@ -15,7 +15,7 @@ typedef struct ProbedKernel {
     bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
     bool told[2];        // the verdict names it
     uint32_t cluster[3]; // as its code says; zeros: it does not
-    bool cut;            // likewise, that blocks left before its end
+    bool cut[2];         // likewise, that it was not checked to its end
     bool reaches;        // more memory than its parameters point into
     PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
     GrPlaces *places;    // NULL: nothing of its launches can be proved

@@ -31,6 +31,7 @@
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
 //   __gr_orders(a, copy, what, roles)   before an access that GR_ORDERS_...
+//   __gr_stops()                  the thread stops, in code for blocks (pass/stops.c)
 //   __gr_ends()                   by all threads of a block, in pass 1, where a region ends: 1: the block leaves
 //   __gr_print(...), __gr_fail(...)   in place of the program's vprintf and __assertfail
 //   __gr_stage()                  where the thread's warp has GR_STAGE bytes of memory for matrices
@@ -112,6 +113,7 @@ enum {
     GR_AT_ATOMIC = 8,  // a store, too
     GR_AT_MAYBE = 16,  // a load that the compiler may have moved out of its guard: its value need not be used
     GR_AT_STRONG = 32, // not weak: two of them do not race
+    GR_AT_STOPS = 64,  // where no memory of the program is, the thread stops
     GR_AT_SIZE = 8,    // bits from 8 on: bytes
 };
 
@@ -154,6 +156,7 @@ typedef struct GrPrivLog {
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
     uint32_t full;    // a slot had no room left: FULL_...
+    uint32_t stopped; // GR_OF_BLOCKS: some threads did
     uint32_t
         ordered; // GR_OF_BLOCKS: units may have ordered what they do. GR_OF_WARPS: blocks that left for that
     uint32_t waited; // GR_OF_WARPS: blocks that left because a thread waits

@@ -126,11 +126,12 @@ GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
     return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
 }
 
-// Where blocks meet is memory of the driver: a thread that goes there waits.
+// Where blocks of the grid meet is memory of the driver.
 static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
-    if (what & GR_AT_STRONG && CONTROL.mode == GR_OF_WARPS && CONTROL.all)
+    int stops = what & GR_AT_STOPS && CONTROL.all;
+    if (stops && CONTROL.mode == GR_OF_WARPS)
         gr_store32(&slot_head()->ends, 1);
-    else
+    if (!stops)
         gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
 }
 
@@ -464,6 +465,8 @@ uint32_t __gr_ends(void) {
         gr_add32(ordered ? &log->ordered : &log->waited, 1);
     return ordered || waited;
 }
+
+void __gr_stops(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->stopped, 1); }
 
 uint32_t __gr_print(uint64_t format, uint64_t values) {
     (void)format;

@@ -41,6 +41,7 @@ typedef struct Code {
     bool stages;    // it does
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
+    bool orders;    // units may order what they do
     const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
     Copying *copying;     // n_copying: the kernel's cp.async that are done some time, in code for warps
     unsigned n_copying, n_kept_too;
@@ -48,6 +49,7 @@ typedef struct Code {
     PtxReg **
         kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
     PtxReg *once; // code for warps: regions run once
+    PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends
     gr_error *err;
@@ -79,6 +81,10 @@ bool gr_is_copy(const PtxInstr *i);
 // copies.c: at ends of regions, and where they are waited for, what copies under way do; before the body is changed otherwise. And such a copy itself.
 gr_status gr_code_find_copies(Code *c);
 gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);
+
+// stops.c: whether a thread can stop, with no other one waiting for it but at barriers of the block. And the code, in code for blocks that has exits of its own; it sets c->stops.
+bool gr_can_stop(const PtxFunc *f);
+gr_status gr_code_stops(Code *c);
 
 // expand.c: writes them in place of the copy `s` of the program's own `site`.
 gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);

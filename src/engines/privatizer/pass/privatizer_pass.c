@@ -253,6 +253,8 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
         GR_TRY(gr_code_regions(c));
     else
         GR_TRY(put_ends_of_blocks(c));
+    if (!c->warps && c->orders)
+        GR_TRY(gr_code_stops(c));
     for (size_t k = 0; k < c->body.n; k++) {
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
@@ -326,6 +328,7 @@ static bool ends(const PtxStmt *s) {
 // By site, GR_ORDERS_... of code for blocks, and for warps; NULL: there are none that matter.
 typedef struct Roles {
     uint8_t *of[2];
+    bool orders[2]; // some order, not only INNER
 } Roles;
 
 static gr_status find_roles(const Work *w, const PtxFunc *f, const Liveness *live, uint64_t *set,
@@ -355,6 +358,8 @@ static gr_status find_roles(const Work *w, const PtxFunc *f, const Liveness *liv
     }
     if (!warps)
         out->of[1] = NULL;
+    out->orders[0] = blocks;
+    out->orders[1] = warps;
     return GR_OK;
 }
 
@@ -370,7 +375,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    Roles roles = {{NULL, NULL}};
+    Roles roles = {{NULL, NULL}, {false, false}};
     GR_TRY(find_roles(w, f, &live, set, &arena, &roles));
     GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0]};
     *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
@@ -412,6 +417,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
         PtxOperand to = gr_ptx_label_operand(label);
         one.warps = warps;
         one.roles = roles.of[warps];
+        one.orders = roles.orders[warps];
         GR_TRY(gr_code_put(&one, first, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
                            warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
         GR_TRY(make(&one, first, last, label));

@@ -149,7 +149,7 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
     gr_status st = GR_OK;
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
            *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
     GR_TRY(gr_code_put(c, s, ops, n_ops,
                        "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
                        "setp.ne%s.u64 %s, %s, 0%s;",
@@ -317,7 +317,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return GR_OK;
     uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
     what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
-    what |= site->strong ? GR_AT_STRONG : 0;
+    what |= site->strong ? GR_AT_STRONG | (c->warps || c->stops ? GR_AT_STOPS : 0) : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
     Guard g;
     PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
@@ -331,6 +331,10 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
     roles &= ~(unsigned)GR_ORDERS_INNER;
+    if (roles & GR_ORDERS_READ && c->stops) {
+        PtxOperand there[2] = {gr_ptx_label_operand(c->stops), ops[1]};
+        GR_TRY(gr_code_put(c, copy, there, n_ops ? n_ops : 1, "%sbra $0;", g.alone));
+    }
     if (roles && c->warps)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %u, %s);", g.alone, c->suffix,
                            c->copy->name, roles, c->pass->name));
@@ -358,7 +362,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.eq%s.u64 %s, %s, 0%s; setp.ne%s.u64 %s, %s, 0%s;",
                        g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
                        g.operand));

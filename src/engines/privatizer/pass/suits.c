@@ -154,8 +154,10 @@ GrSuits gr_suits(const GrKernelLook *l) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
         GrUnsuited why = GR_SUITS;
-        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the thread's own are looked at.
-        if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) && (!warps || has_local))
+        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the thread's own are looked at
+        // between threads; between blocks it stops before.
+        if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) &&
+            (warps ? has_local : !gr_can_stop(f)))
             why = GR_UNSUITED_ORDERS;
         else if (s->kind == PTX_INSTR)
             why = of_instr(l, s);

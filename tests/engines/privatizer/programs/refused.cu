@@ -59,7 +59,6 @@ __global__ void __cluster_dims__(2, 1, 1) clustered(int *p) {
     p[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x;
 }
 __global__ void fetches(cudaTextureObject_t texture, int *p) { p[threadIdx.x] = texture ? tex1Dfetch<int>(texture, threadIdx.x) : 1; }
-__global__ void cooperates(int *p) { p[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x; }
 __global__ void loops(int *p, int n) { // nothing is wrong with it, it only takes long
     unsigned v = threadIdx.x;
 #pragma unroll 1
@@ -85,8 +84,6 @@ int main() {
     partial<<<1, 64>>>(p);
     clustered<<<2, 64>>>(p);
     fetches<<<1, 64>>>(0, p);
-    void *words[] = {&p};
-    cudaLaunchCooperativeKernel(cooperates, 2, 64, words, 0, 0);
     loops<<<1, 32>>>(q, (1 << 18) + 100);
     clean<<<1, 64>>>(p);
     int got[64];
