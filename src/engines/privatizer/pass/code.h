@@ -39,6 +39,7 @@ typedef struct Code {
     bool by_warps;  // units are warps
     PtxReg *stage;  // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
     bool stages;    // it does
+    bool pretends;  // the kernel prints, may fail an assertion, or reads a clock
     PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
     bool clusters;  // generic addresses may be of shared memory of other blocks
     bool orders;    // units may order what they do
@@ -81,6 +82,10 @@ bool gr_is_copy(const PtxInstr *i);
 // copies.c: at ends of regions, and where they are waited for, what copies under way do; before the body is changed otherwise. And such a copy itself.
 gr_status gr_code_find_copies(Code *c);
 gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);
+
+// pretends.c: of the copy of a call, and of an instruction that reads a clock (gr_is_clock).
+gr_status gr_code_call(const Code *c, PtxStmt *s);
+gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half);
 
 // stops.c: whether a thread can stop, with no other one waiting for it but at barriers of the block. And the code, in code for blocks that has exits of its own; it sets c->stops.
 bool gr_can_stop(const PtxFunc *f);

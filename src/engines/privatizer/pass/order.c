@@ -3,7 +3,7 @@
 
 #include "engines/privatizer/device/control.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 // Of the way to a statement, or from it: there is an access; and beyond it a fence.
 enum { ACCESS = 1, FENCE = 2 };
@@ -73,7 +73,9 @@ static void flow(const Order *o, const Cfg *g, unsigned *at, bool back) {
     }
 }
 
-bool gr_order_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, uint8_t *roles) {
+// `at`: two numbers for each block of the graph. Gives whether units may order each other.
+static bool find_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, unsigned *at,
+                       uint8_t *roles) {
     const Cfg *g = live->cfg;
     Order o = {f, live, set, warps, 0, roles};
     bool fences = false, meets = !warps;
@@ -83,13 +85,44 @@ bool gr_order_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool 
     }
     if (meets)
         o.always = ACCESS | (fences ? FENCE : 0);
-    unsigned *at = calloc(g->n_blocks + 1, 2 * sizeof *at), all = 0;
-    if (!at)
-        return true;
+    unsigned all = 0;
+    memset(at, 0, 2 * g->n_blocks * sizeof *at);
     flow(&o, g, at, false);
     flow(&o, g, at + g->n_blocks, true);
-    free(at);
     for (const PtxStmt *s = f->first; s; s = s->next)
         all |= roles[s->site];
     return (all & (GR_ORDERS_READ | GR_ORDERS_WRITE)) == (GR_ORDERS_READ | GR_ORDERS_WRITE);
+}
+
+gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, Arena *arena, GrRoles *out,
+                        gr_error *err) {
+    const PtxModule *m = f->module;
+    *out = (GrRoles){{NULL, NULL}, {false, false}};
+    bool strong = false, meets = false; // at mbarriers
+    for (const PtxStmt *s = f->first; s; s = s->next) {
+        strong |= s->site && m->sites[s->site].strong;
+        meets |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_MBARRIER;
+    }
+    if (!strong)
+        return GR_OK;
+    unsigned *at = GR_NEW_ARRAY(arena, unsigned, 2 * (size_t)live->cfg->n_blocks);
+    for (int warps = 0; warps < 2; warps++)
+        out->of[warps] = GR_NEW_ARRAY(arena, uint8_t, (size_t)m->n_sites + 1);
+    if (!at || !out->of[0] || !out->of[1])
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    bool blocks = find_roles(f, live, set, false, at, out->of[0]),
+         warps = find_roles(f, live, set, true, at, out->of[1]);
+    for (uint32_t k = 1; k <= m->n_sites; k++) {
+        const PtxSite *site = &m->sites[k];
+        bool may_be_shared = gr_is_shared_space(site->space) || site->space == PTX_SHARED_CLUSTER ||
+                             site->space == PTX_GENERIC;
+        out->of[0][k] *= blocks;
+        if (site->func == f && site->strong && may_be_shared && (meets || (warps && out->of[1][k])))
+            out->of[0][k] |= GR_ORDERS_INNER;
+    }
+    if (!warps)
+        out->of[1] = NULL;
+    out->orders[0] = blocks;
+    out->orders[1] = warps;
+    return GR_OK;
 }

@@ -8,8 +8,15 @@
 
 #include "engines/privatizer/pass/suits.h"
 
-// Sets roles[site] |= GR_ORDERS_READ, GR_ORDERS_WRITE (device/control.h) of the kernel's sites; `roles` has one for each site of the module. `warps`: between barriers of the block, in all memory;
-// else in the whole launch, in memory that clusters share, by operations whose scope goes beyond a cluster. Gives whether there are both, so that threads may order each other.
-bool gr_order_roles(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps, uint8_t *roles);
+// By site of the module, GR_ORDERS_... (device/control.h) of a kernel's: [0] for clusters of the launch, by operations whose scope goes beyond one; [1] for warps, between barriers of the
+// block, in all memory.
+typedef struct GrRoles {
+    uint8_t *of[2]; // NULL: there are none that matter
+    bool orders[2]; // there are such reads and writes, so that units may order each other
+} GrRoles;
+
+// In `arena`. GR_ERR_NOMEM.
+gr_status gr_order_find(const PtxFunc *f, const Liveness *live, uint64_t *set, Arena *arena, GrRoles *out,
+                        gr_error *err);
 
 #endif

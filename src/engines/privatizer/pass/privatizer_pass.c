@@ -50,7 +50,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     for (size_t k = 0; k < sizeof of_results / sizeof *of_results && c->results; k++)
         *of_results[k] = gr_ptx_new_reg(f, PTX_B64);
     c->stage = c->stages ? gr_ptx_new_reg(f, PTX_B64) : NULL;
-    c->clock = gr_ptx_new_reg(f, PTX_B64);
+    c->clock = c->pretends ? gr_ptx_new_reg(f, PTX_B64) : NULL;
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
@@ -100,11 +100,12 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                     c->number->name, c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
                        "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
-                       "mov.u32 %s, 0; mov.u64 %s, 0; mov.u64 %s, 0;",
+                       "mov.u32 %s, 0; mov.u64 %s, 0;",
                        c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
                        c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
-                       c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name,
-                       c->clock->name));
+                       c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    if (c->clock)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
@@ -182,57 +183,6 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
-// What the program prints, it prints once; and a thread whose assertion fails ends.
-static gr_status put_call(const Code *c, PtxStmt *s) {
-    gr_status st = GR_OK;
-    PtxInstr *i = s->instr;
-    const char *name = gr_calls_instead(i->callee);
-    PtxCallParts parts = gr_ptx_call_parts(i);
-    char text[64];
-    if (!name)
-        return GR_OK;
-    snprintf(text, sizeof text, "__gr%s_%s", c->suffix, name);
-    PtxFunc *f = gr_ptx_find_func(c->f->module, text);
-    if (!f)
-        return gr_fail(c->err, GR_ERR_INTERNAL, "%s: there is no function %s", c->f->name, text);
-    if (i->callee->n_rets == 0) {
-        PtxOperand ops[2] = {gr_ptx_label_operand(c->leaves),
-                             i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
-        GR_TRY(gr_code_put(c, s, ops, i->guard ? 2 : 1, "%sbra $0;",
-                           !i->guard          ? ""
-                           : i->guard_negated ? "@!$1 "
-                                              : "@$1 "));
-    }
-    for (unsigned k = 0; k < i->n_operands; k++)
-        if (&i->operands[k] == parts.callee)
-            i->operands[k].text = f->name;
-    i->callee = f;
-done:
-    return st;
-}
-
-// Passes must not differ by what the time is.
-static gr_status put_clock(const Code *c, PtxStmt *s, unsigned half) {
-    static const char *const texts[] = {"%s mov.b64 $0, %s; %s",
-                                        "%s { .reg .b32 high; mov.b64 {$0, high}, %s; } %s",
-                                        "%s { .reg .b32 low; mov.b64 {low, $0}, %s; } %s"};
-    PtxInstr *i = s->instr;
-    PtxOperand ops[2] = {i->operands[0], i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
-    PtxLabel *behind = gr_ptx_new_label(c->f);
-    gr_status st = GR_OK;
-    if (i->guard) {
-        PtxOperand to[2] = {gr_ptx_label_operand(behind), ops[1]};
-        GR_TRY(gr_code_put(c, s, to, 2, i->guard_negated ? "@$1 bra $0;" : "@!$1 bra $0;"));
-    }
-    GR_TRY(gr_code_put(c, s, ops, 1, texts[half], "", c->clock->name, ""));
-    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, 1000;", c->clock->name, c->clock->name));
-    gr_ptx_insert_label(c->f, s, behind);
-    s->kind = PTX_RAW;
-    s->text = "";
-done:
-    return st;
-}
-
 static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
     if (!gr_expands(s->instr))
         return gr_code_redirect(c, s, site);
@@ -259,9 +209,9 @@ static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLab
         PtxStmt *s = c->body.stmt[k];
         unsigned half;
         if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
-            GR_TRY(put_call(c, s));
+            GR_TRY(gr_code_call(c, s));
         else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
-            GR_TRY(put_clock(c, s, half));
+            GR_TRY(gr_code_clock(c, s, half));
         else if (s->kind == PTX_INSTR && c->body.from[k]->site)
             GR_TRY(put_site(c, s, &c->f->module->sites[c->body.from[k]->site]));
     }
@@ -325,44 +275,6 @@ static bool ends(const PtxStmt *s) {
             s->instr->op == PTX_OP_TRAP);
 }
 
-// By site, GR_ORDERS_... of code for blocks, and for warps; NULL: there are none that matter.
-typedef struct Roles {
-    uint8_t *of[2];
-    bool orders[2]; // some order, not only INNER
-} Roles;
-
-static gr_status find_roles(const Work *w, const PtxFunc *f, const Liveness *live, uint64_t *set,
-                            Arena *arena, Roles *out) {
-    const PtxModule *m = w->m;
-    bool strong = false, meets = false; // at mbarriers
-    for (const PtxStmt *s = f->first; s; s = s->next) {
-        strong |= s->site && m->sites[s->site].strong;
-        meets |= s->kind == PTX_INSTR && s->instr->op == PTX_OP_MBARRIER;
-    }
-    for (int warps = 0; warps < 2 && strong; warps++) {
-        out->of[warps] = GR_NEW_ARRAY(arena, uint8_t, (size_t)m->n_sites + 1);
-        if (!out->of[warps])
-            return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
-    }
-    if (!strong)
-        return GR_OK;
-    bool blocks = gr_order_roles(f, live, set, false, out->of[0]),
-         warps = gr_order_roles(f, live, set, true, out->of[1]);
-    for (uint32_t k = 1; k <= m->n_sites; k++) {
-        const PtxSite *site = &m->sites[k];
-        bool may_be_shared = gr_is_shared_space(site->space) || site->space == PTX_SHARED_CLUSTER ||
-                             site->space == PTX_GENERIC;
-        out->of[0][k] *= blocks;
-        if (site->func == f && site->strong && may_be_shared && (meets || (warps && out->of[1][k])))
-            out->of[0][k] |= GR_ORDERS_INNER;
-    }
-    if (!warps)
-        out->of[1] = NULL;
-    out->orders[0] = blocks;
-    out->orders[1] = warps;
-    return GR_OK;
-}
-
 static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out) {
     gr_status st = GR_OK;
     Arena arena = {0};
@@ -375,8 +287,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    Roles roles = {{NULL, NULL}, {false, false}};
-    GR_TRY(find_roles(w, f, &live, set, &arena, &roles));
+    GrRoles roles = {{NULL, NULL}, {false, false}};
+    GR_TRY(gr_order_find(f, &live, set, &arena, &roles, w->err));
     GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0]};
     *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
     look.warps = true;
@@ -400,6 +312,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .results = out->results,
                  .gathers = out->gathers,
                  .stages = out->stages,
+                 .pretends = out->pretends,
                  .by_warps = out->by_warps,
                  .arena = &arena,
                  .err = w->err};

@@ -241,8 +241,9 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
-    GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
-                       c->sequence->name, c->clock->name, c->clock->name));
+    if (c->clock)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
+                           c->sequence->name, c->clock->name, c->clock->name));
     if (k)
         GR_TRY(put_result(r, g));
 done:
