@@ -106,7 +106,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on a GPU only: --device gpu", o->engine);
     if (!r->on_gpu && access(r->parts.driver, R_OK))
         return gr_fail(err, GR_ERR_NOT_FOUND, "the CPU device is not installed: no %s", r->parts.driver);
-    return GR_OK;
+    return e && e->accepts ? e->accepts(o, err) : GR_OK;
 }
 
 // In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
@@ -176,7 +176,7 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
-    if (!strcmp(o->windows, "all"))
+    if (strcmp(o->windows, "sampled"))
         gr_str_add(&device, ",windows=1");
     add_schedule(o, &device);
     if (o->watchdog)

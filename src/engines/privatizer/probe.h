@@ -13,6 +13,7 @@ typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
+    uint32_t granule;    // as in GrPrivControl
     bool told[2];        // the verdict names it
     uint32_t cluster[3]; // as its code says; zeros: it does not
     bool cut[2];         // likewise, that it was not checked to its end
@@ -32,13 +33,15 @@ typedef struct ProbedModule {
     ProbedKernel *kernels;
     uint32_t n_kernels;
     bool *left_out;              // by site: races of it are not told
+    uint8_t *targets;            // by site: Target
     VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction merge, check, commit;
+    CUfunction merge, check, commit, gate;
+    uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
     Memory memory;
     bool failed;
 } ProbeContext;
@@ -53,6 +56,7 @@ typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
     uint64_t copies; // --copies
+    const Targets *targets;
     bool same_value, stop, proves;
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below

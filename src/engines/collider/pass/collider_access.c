@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_hoisted.h"
 
 #include <stdio.h>
@@ -97,7 +98,7 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
     gr_status st = GR_OK;
     d->inline_ = a->nested;
     d->back = gr_ptx_new_label(a->func);
-    d->at = d->inline_ ? at : NULL;
+    d->at = at;
     PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(away);
     GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
@@ -105,18 +106,18 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
         gr_ptx_insert_label(a->func, at, d->back);
         gr_ptx_insert_label(a->func, NULL, away);
         GR_TRY(put_position(a));
+        PtxOperand back = gr_ptx_label_operand(d->back);
+        GR_TRY(gr_access_put(a, NULL, &back, 1, "bra $0;"));
+        d->at = a->func->last; // what is inserted stands before the way back
     }
 done:
     return st;
 }
 
 gr_status gr_collider_close_detour(Access *a, Detour *d) {
-    if (d->inline_) {
+    if (d->inline_)
         gr_ptx_insert_label(a->func, d->at, d->back);
-        return GR_OK;
-    }
-    PtxOperand target = gr_ptx_label_operand(d->back);
-    return gr_access_put(a, NULL, &target, 1, "bra $0;");
+    return GR_OK;
 }
 
 gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
@@ -230,6 +231,9 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
 
     if (spec)
         GR_TRY(gr_access_kept(a, a->report, spec, differs));
+    if (spec && w->open)
+        GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+                             w->open->name));
 
     Detour d;
     PtxLabel *others = NULL;
@@ -285,32 +289,80 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
     return st;
 }
 
+gr_status gr_collider_prepare(Access *a) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(gr_collider_own_guard(a));
+done:
+    return st;
+}
+
+// Of several loads, a lane waits if it may have made one of them.
+static const PtxReg *guard_of_all(const Access *a, unsigned n) {
+    for (unsigned k = 0; k < n; k++)
+        if (n > 1 && a[k].site->space == PTX_GENERIC)
+            return NULL;
+    return a->guard;
+}
+
+// So many loads are repeated before the first of them is compared: more at once would take less time and more registers.
+enum { AT_ONCE = 4 };
+
+static gr_status put_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    PtxOperand again[AT_ONCE][EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS];
+    for (unsigned k = 0; k < n; k++) {
+        a[k].after = at;
+        a[k].report = spec ? spec->last->next : at;
+        GR_TRY(gr_access_comparable(&a[k], at));
+        unsigned bits = gr_access_compare_bits(&a[k]);
+        // The repeat has the original's type and register width, so that both extend alike.
+        GR_TRY(gr_collider_repeat(&a[k], gr_ptx_type_text(a[k].type),
+                                  bits == 64   ? PTX_B64
+                                  : bits == 32 ? PTX_B32
+                                               : PTX_B16,
+                                  again[k]));
+    }
+    for (unsigned k = 0; k < n; k++) {
+        for (unsigned v = 0; v < a[k].n; v++)
+            before[v] = *a[k].value[v];
+        GR_TRY(gr_collider_compare(w, &a[k], before, again[k], gr_access_compare_bits(&a[k]),
+                                   GR_CLASS_CLOBBERED_READ, spec));
+    }
+done:
+    return st;
+}
+
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    Access pause = *a;
+    pause.after = at;
+    pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_collider_delay(w, &pause, w->o->read_delay_ns));
+    for (unsigned first = 0; first < n; first += AT_ONCE)
+        GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
+done:
+    return st;
+}
+
 // Figure 1: load, delay, load again, compare.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) {
     gr_status st = GR_OK;
     bool any = false;
-    PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    Gate gate;
     for (unsigned k = 0; k < a->n; k++)
         any = any || a->used[k];
     if (!any)
         return GR_OK;
     if (spec)
         a->report = spec->last->next;
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_delay(w, a, w->o->read_delay_ns));
-    GR_TRY(gr_access_comparable(a, a->after));
-    for (unsigned k = 0; k < a->n; k++)
-        before[k] = *a->value[k];
-    unsigned bits = gr_access_compare_bits(a);
-    // The repeat has the original's type and register width, so that both extend alike.
-    GR_TRY(gr_collider_repeat(a, gr_ptx_type_text(a->type),
-                              bits == 64   ? PTX_B64
-                              : bits == 32 ? PTX_B32
-                                           : PTX_B16,
-                              again));
-    GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
+    GR_TRY(gr_collider_prepare(a));
+    GR_TRY(gr_pace_open(w, a, a->after, &gate));
+    w->open = gate.open;
+    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
+    w->open = NULL;
     return st;
 }
 
@@ -485,16 +537,22 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     char type[16];
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
+    Gate gate;
+    GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    a->before = gate.at;
+    GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits));
     if (w->o->poison)
         GR_TRY(put_poison(w, a, type, stored, bits));
+    GR_TRY(gr_pace_close(a, &gate));
+    GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
+    a->after = a->report = gate.at;
     GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;
 }

@@ -14,7 +14,10 @@ typedef struct ColliderWork {
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     gr_error *err;
-    bool classifies; // only reads what each access is: nothing is inserted
+    bool classifies;   // only reads what each access is: nothing is inserted
+    struct Pace *pace; // which windows open; NULL: all
+    PtxReg
+        *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
     struct Hoisted
         *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
 } ColliderWork;
@@ -22,6 +25,11 @@ typedef struct ColliderWork {
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
+
+// One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by gr_access_read, and
+// gr_collider_prepare has made what it needs of it. `spec` is of one load.
+gr_status gr_collider_prepare(Access *a);
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
 
 // ---- Pieces, for checks of other shapes ----------------------------------------------------------------------
 

@@ -51,9 +51,10 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
     gr_status st = GR_OK;
     Access *a = &c->dst;
     Detour d;
+    Gate gate;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
+    GR_TRY(gr_copy_open(w, c, &gate));
+    GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_collider_draw(w, a, gr_copy_delay_ns(w), delay));
     if (a->guard)
         GR_TRY(gr_collider_open_detour(a, a->before, a->guard, &d));
@@ -67,6 +68,7 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
         GR_TRY(gr_access_put(a, a->guard ? d.at : a->before, NULL, 0, "fence.proxy.async.%s;", space));
     if (a->guard)
         GR_TRY(gr_collider_close_detour(a, &d));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;
 }

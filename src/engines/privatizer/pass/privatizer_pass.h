@@ -30,6 +30,7 @@ typedef struct PrivatizedKernel {
         by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
     bool pretends;    // on private copies it prints nothing, or has another clock
     bool stages;      // its warps need memory for matrices
+    uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
     GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 

@@ -25,7 +25,9 @@ GOLDEN = [  # file, target, what standard error must say
     ("bulk", "sm_90", ["; 8 checked", "1 not instrumented: a tensor copy"]),
     ("hoisted", "sm_90", ["6 checked"]),  # loads whose value a thread may throw away
     ("matrices", "sm_90", ["20 checked"]),  # ldmatrix, stmatrix, wmma.load, wmma.store
+    ("loops", "sm_90", ["24 checked"]),  # which windows open, and which loads share one
 ]
+THINNED = ["loops"]  # the others with every window
 
 
 def check(ok, what):
@@ -68,7 +70,7 @@ def write(folder, name, text):
 with tempfile.TemporaryDirectory() as tmp:
     for name, arch, counts in GOLDEN:
         source = here / f"{name}.ptx"
-        done = rewrite(source)
+        done = rewrite(source, *([] if name in THINNED else ["--windows", "all"]))
         golden = here / f"{name}.collider.expect"
         if "--update" in sys.argv:
             golden.write_text(kernel(done.stdout))
@@ -78,6 +80,10 @@ with tempfile.TemporaryDirectory() as tmp:
         for target in dict.fromkeys([arch, *(["sm_90a"] if arch == "sm_90" else []), "sm_100a"]) if ptxas else []:
             run = subprocess.run([ptxas, f"-arch={target}", out, "-o", f"{tmp}/o"], capture_output=True, text=True)
             check(run.returncode == 0, f"{name}: ptxas takes it for {target} " + run.stderr[:300])
+        if ptxas and name not in THINNED:  # and with fewer windows
+            budget = rewrite(source, "--budget", "2x", "--seed", "3")
+            run = subprocess.run([ptxas, f"-arch={arch}", write(tmp, "budget.ptx", budget.stdout), "-o", f"{tmp}/o"], capture_output=True, text=True)
+            check(budget.returncode == 0 and run.returncode == 0, f"{name}: ptxas takes it with --budget " + budget.stderr[:300] + run.stderr[:300])
         again = rewrite(out, "--engine", "none")
         check(again.stdout == done.stdout, f"{name}: parsed and printed again it is the same, tags included")
 
@@ -85,10 +91,12 @@ with tempfile.TemporaryDirectory() as tmp:
     for option, absent in ((("--read-delay", "0", "--write-delay", "0"), "nanosleep"), (("--kernel", "other"), "@gr:")):
         run = rewrite(source, *option)
         check(run.returncode == 0 and absent not in run.stdout, f"{' '.join(option)} leaves out {absent}")
+    refused = rewrite(source, "--budget", "1x")
+    check(refused.returncode == 2 and "from 1.01 to 1000" in refused.stderr, f"--budget 1x is refused: {refused.stderr.strip()}")
     for most in (2, 20, 5000, 1000000):
-        run = rewrite(source, "--read-delay", str(most), "--write-delay", str(most))
+        run = rewrite(source, "--windows", "all", "--read-delay", str(most), "--write-delay", str(most))
         check(orders_of_magnitude(run.stdout, most), f"delays below {most} ns have every order of magnitude")
-    poisoned = rewrite(source, "--poison-writes").stdout
+    poisoned = rewrite(source, "--windows", "all", "--poison-writes").stdout
     lines = [line.split("*/ ")[-1].strip() for line in poisoned.splitlines()]
     # Each weak store of the kernel is preceded by one of the complement, to the same bytes and under the same predicate.
     for store, garbage in (("st.global.u8 [g+1], %r6;", r"st.relaxed.sys.global.b8 \[g\+1\], (%gr\d+);"),
