@@ -34,6 +34,7 @@ PARTLY = {
     "hands_over": {"threads": "to its end, but until they may order"},
     "of_block": {"threads": "to its end, but until they may order"},
     "last_block": {"blocks": "to its end, but until they may order"},
+    "counts": {"blocks": "to its end, but until they may order"},
     "grid_meets": {"threads": "to its end, but until one waits", "blocks": "to its end, but until they may order"},
 }
 

@@ -67,6 +67,19 @@ __global__ void last_block(int *parts, unsigned *came, int *out) { // the blocks
     }
 }
 
+__global__ void counts(int *p, unsigned *came) { // one thread does, while all others have ended
+    int t = threadIdx.x;
+    p[blockIdx.x * THREADS + t] = t;
+    __syncthreads();
+    if (t == 40) {
+        __threadfence();
+        unsigned before = atomicAdd(came, 1);
+        __threadfence();
+        if (before % gridDim.x == gridDim.x - 1)
+            p[0] = 5;
+    }
+}
+
 __global__ void releases(int *data, int *flags) { // and nobody acquires
     int i = blockIdx.x * THREADS + threadIdx.x;
     data[i] = i;
@@ -75,7 +88,7 @@ __global__ void releases(int *data, int *flags) { // and nobody acquires
 }
 
 __global__ void of_block(int *out) { // what orders threads of a block does not order blocks
-    __shared__ int last, sum, came;
+    __shared__ int sum, came;
     int t = threadIdx.x;
     if (t == 0)
         came = sum = 0;
@@ -84,7 +97,6 @@ __global__ void of_block(int *out) { // what orders threads of a block does not 
     __threadfence_block();
     if (atomicAdd_block(&came, 1) == THREADS - 1) {
         __threadfence_block();
-        last = t;
         out[blockIdx.x] = sum;
     }
 }
@@ -248,6 +260,8 @@ int main(int argc, char **argv) {
     cudaMemset(p, 0, 4 * N);
     last_block<<<BLOCKS, THREADS>>>(q, came, p);
     look([](int i) { return i ? 0 : BLOCKS * THREADS * (THREADS - 1) / 2; });
+    counts<<<BLOCKS, THREADS>>>(p, came);
+    look([](int i) { return i ? i % THREADS : 5; });
     void *swapped[] = {&q, &p};
     cudaLaunchCooperativeKernel(grid_meets, BLOCKS, THREADS, swapped, 0, 0);
     look([](int i) { return N - 1 - i; });
