@@ -124,7 +124,11 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .granule = kernels[k].granule,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
+                             .stages = kernels[k].stages,
+                             .tracks = kernels[k].tracks,
+                             .pretends = kernels[k].pretends,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
+        memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
         ok = ok && to->name && to->shown && !to->places == !kernels[k].places &&
              (!kernels[k].blocks.why || to->why[0]) && (!kernels[k].warps.why || to->why[1]);
     }

@@ -46,18 +46,23 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
+static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
+}
+
 #define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
 
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan) + bytes_of_stage(p, plan);
 }
 
 // One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -65,7 +70,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : blocks};
+                                                   : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -82,11 +87,8 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     return out->slots > 0;
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
 bool gr_room_more(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES && r->notes >= MOST_NOTES)
+    if (full == GR_FULL_NOTES && r->notes >= GR_MOST_NOTES)
         return false;
     if (full == GR_FULL_NOTES)
         r->notes *= 8;
@@ -201,6 +203,8 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
              : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream)
                             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
+                            : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
@@ -223,6 +227,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .copies = m->copies.at,
                          .marks = m->marks.at,
                          .notes = m->notes.at,
+                         .stage = m->stage.at,
                          .note_bytes = to->room.notes * sizeof(uint64_t),
                          .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
@@ -234,6 +239,9 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .granule = once ? 0 : p->granule,
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
+                         .all = p->all,
+                         .most_notes = (uint32_t)(GR_MOST_NOTES * sizeof(uint64_t)),
+                         .cluster = {p->cluster[0], p->cluster[1], p->cluster[2]},
                          .most_rounds = p->most_rounds,
                          .spent = p->spent ? m->spent.at : 0,
                          .once = once};
