@@ -85,6 +85,10 @@ STUB_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, uns
     (void)flags;
     return *out = (CUdeviceptr)(uintptr_t)p, CUDA_SUCCESS;
 }
+STUB_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at) {
+    memset(out, 0, sizeof *out);
+    return at ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 STUB_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t n) {
     memcpy((void *)(uintptr_t)dst, src, n);
     return CUDA_SUCCESS;

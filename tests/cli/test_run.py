@@ -112,6 +112,15 @@ class Routes(unittest.TestCase):
         self.assertEqual(run.verdict, "races")
         self.assertIn("does not register the results file", "\n".join(run.report["coverage"]["remarks"]))
 
+    def test_memory_of_two_processes_is_named(self):
+        """Nobody hears of the other process. The collider notices what that process changes; the tracker does not."""
+        run = Run(self, "link", "quiet", "share")
+        self.assertEqual((run.verdict, run.status), ("clean", 0), run.stderr)
+        self.assertIn("memory is shared with another process (cuIpcGetMemHandle): of what", "\n".join(run.report["coverage"]["remarks"]))
+        run = Run(self, "link", "quiet", "share", options=["--engine", "tracker"])
+        self.assertEqual(run.status, 0, run.stderr)
+        self.assertIn("memory is shared with another process (cuIpcGetMemHandle), and what that process does with it is not seen", run.reasons())
+
     def test_engine_none_is_never_clean(self):
         run = Run(self, "link", "quiet", "sync", options=["--engine", "none"])
         self.assertEqual((run.verdict, run.status), ("inconclusive", 0))

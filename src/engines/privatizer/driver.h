@@ -13,8 +13,10 @@ typedef struct PrivatizerDriver {
         (*fill_words)(CUdeviceptr, unsigned, size_t, CUstream);
     CUresult (*write)(CUdeviceptr, const void *, size_t, CUstream),
         (*read)(void *, CUdeviceptr, size_t, CUstream);
+    CUresult (*host_alloc)(void **, size_t, unsigned), (*of_host)(CUdeviceptr *, void *, unsigned);
     CUresult (*query)(CUstream), (*wait)(CUstream);
-    CUresult (*event_new)(CUevent *, unsigned), (*event_record)(CUevent, CUstream), (*event_query)(CUevent);
+    CUresult (*event_new)(CUevent *, unsigned), (*event_record)(CUevent, CUstream), (*event_query)(CUevent),
+        (*event_wait)(CUevent);
     CUresult (*load)(CUmodule *, const void *), (*function)(CUfunction *, CUmodule, const char *);
     CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        CUstream, void **, void **);

@@ -6,9 +6,13 @@
 
 static uint64_t lines_up(uint64_t n) { return (n + GR_LINE - 1) / GR_LINE * GR_LINE; }
 
-bool gr_ranges_add(Ranges *r, const GrRange *range) { return gr_vec_push(&r->list, *range); }
+bool gr_ranges_add(Ranges *r, const GrRange *range) {
+    r->changes++;
+    return gr_vec_push(&r->list, *range);
+}
 
 void gr_ranges_remove(Ranges *r, const GrRange *range) {
+    r->changes++;
     for (size_t k = 0; k < r->list.len; k++)
         if (r->list.data[k].at == range->at && r->list.data[k].kind == range->kind) {
             r->list.data[k] = r->list.data[--r->list.len];
@@ -87,7 +91,8 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
             bool wanted = (!one->context || one->context == context) && one->size &&
                           (!params || one->kind == GR_RANGE_GLOBAL || points_into(one, params, bytes));
             if (wanted && outside == !(arena->size && one->at - arena->base < arena->size))
-                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0}));
+                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0})) &&
+                     (!one->name || gr_vec_push(&out->variables, *one));
         }
         if (!outside)
             out->n_inside = (uint32_t)out->extents.len;
@@ -108,6 +113,14 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
 void gr_layout_free(Layout *l) {
     gr_vec_free(&l->extents);
     gr_vec_free(&l->edges);
+    gr_vec_free(&l->variables);
+}
+
+const char *gr_layout_variable(const Layout *l, uint64_t address) {
+    for (size_t k = 0; k < l->variables.len; k++)
+        if (address - l->variables.data[k].at < l->variables.data[k].size)
+            return l->variables.data[k].name;
+    return NULL;
 }
 
 uint64_t gr_layout_address(const Layout *l, uint64_t offset) {
@@ -130,11 +143,13 @@ uint64_t gr_layout_number(const Layout *l) {
     return sum;
 }
 
-CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size) {
+CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size, CUstream stream) {
     if (size <= b->size)
         return CUDA_SUCCESS;
-    if (b->at)
+    if (b->at) {
+        (void)d->wait(stream);
         (void)d->release(b->at);
+    }
     *b = (Buffer){0, 0};
     CUresult rc = d->alloc(&b->at, size);
     b->size = rc == CUDA_SUCCESS ? size : 0;

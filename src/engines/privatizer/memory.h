@@ -15,6 +15,7 @@ typedef struct Buffer {
 
 typedef struct Ranges {
     VEC(GrRange) list;
+    uint64_t changes; // so far
 } Ranges;
 
 bool gr_ranges_add(Ranges *r, const GrRange *range);
@@ -31,6 +32,7 @@ typedef struct Layout {
     VEC(GrPrivExtent) extents;                       // those in the arena first
     uint32_t n_inside;
     VEC(Edges) edges;
+    VEC(GrRange) variables; // of modules
 } Layout;
 
 // Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules and what a parameter
@@ -40,11 +42,13 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
 void gr_layout_free(Layout *l);
 // The program's address of an offset. Of shared memory the offset itself; 0: none.
 uint64_t gr_layout_address(const Layout *l, uint64_t offset);
+// The variable that the program's address is in. NULL: none.
+const char *gr_layout_variable(const Layout *l, uint64_t address);
 // A number for all that the layout says. Two layouts with one number are the same, most likely.
 uint64_t gr_layout_number(const Layout *l);
 
-// Makes room for `size` bytes. CUDA_ERROR_OUT_OF_MEMORY.
-CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size);
+// Makes room for `size` bytes, when what is in the stream is over. CUDA_ERROR_OUT_OF_MEMORY.
+CUresult gr_buffer_grow(const PrivatizerDriver *d, Buffer *b, size_t size, CUstream stream);
 
 // In the stream: n tables, `bytes` apart, in which no line has a row.
 CUresult gr_layout_tables(const PrivatizerDriver *d, const Layout *l, CUdeviceptr tables, uint64_t bytes,

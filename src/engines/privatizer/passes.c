@@ -122,15 +122,12 @@ static CUresult step(const Passes *p, CUfunction kernel) {
 }
 
 static CUresult run_blocks(const Passes *p, GrPrivControl *c) {
-    CUresult rc = CUDA_SUCCESS;
-    for (c->pass = 1; c->pass <= 2 && rc == CUDA_SUCCESS; c->pass++) {
-        rc = set(p, c);
+    CUresult rc = set(p, c);
+    for (unsigned pass = 1; pass <= 2 && rc == CUDA_SUCCESS; pass++) { // the merge sets the second
+        rc = p->run->submit(p->run, NULL);
         if (rc == CUDA_SUCCESS)
-            rc = p->run->submit(p->run, NULL);
-        if (rc == CUDA_SUCCESS)
-            rc = step(p, c->pass == 1 ? p->merge : p->check);
+            rc = step(p, pass == 1 ? p->merge : p->check);
     }
-    c->pass = 1;
     return rc;
 }
 
@@ -150,8 +147,8 @@ static CUresult prepare_tables(Passes *p, struct Tables *m, uint64_t slots) {
         return CUDA_SUCCESS;
     m->n_clean = 0;
     m->layout = number;
-    CUresult rc = gr_buffer_grow(d, &m->tables, slots * bytes);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->extents, extent_bytes + 1) : rc;
+    CUresult rc = gr_buffer_grow(d, &m->tables, slots * bytes, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->extents, extent_bytes + 1, p->launch->stream) : rc;
     if (rc == CUDA_SUCCESS && extent_bytes)
         rc = d->write(m->extents.at, l->extents.data, extent_bytes, stream);
     rc = rc == CUDA_SUCCESS ? gr_layout_tables(d, l, m->tables.at, bytes, slots, stream) : rc;
@@ -163,25 +160,49 @@ static struct Tables *tables_of(const Passes *p, const PassPlan *plan) {
     return &p->memory->of[plan->mode == GR_OF_WARPS];
 }
 
-// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0.
-static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivControl *c, size_t *small) {
+static CUdeviceptr log_at(const Passes *p, uint32_t mode) {
+    return p->memory->log.at + (mode == GR_OF_WARPS ? sizeof(GrPrivLog) : 0);
+}
+
+// A log for each level, both of them empty.
+static CUresult prepare_logs(Passes *p) {
+    const PrivatizerDriver *d = p->d;
+    Memory *m = p->memory;
+    CUresult rc = gr_buffer_grow(d, &m->log, 2 * sizeof(GrPrivLog), p->launch->stream);
+    if (rc == CUDA_SUCCESS && !m->logs_are_empty)
+        rc = d->fill(m->log.at, 0, 2 * sizeof(GrPrivLog), p->launch->stream);
+    m->logs_are_empty = rc == CUDA_SUCCESS;
+    return rc;
+}
+
+// Device memory for the plan with that many slots, and the control without what a round sets. *small: bytes that each round finds 0. `once`: as control->once.
+static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once, GrPrivControl *c,
+                        size_t *small) {
     const PrivatizerDriver *d = p->d;
     const Layout *l = p->layout;
     Memory *m = p->memory;
     uint64_t blocks = gr_passes_blocks(p->launch), row_bytes = GR_ROW_BYTES(to->copies),
              head_bytes = (slots * sizeof(GrPrivSlot) + 7) / 8 * 8,
-             sum_bytes = 2 * to->copies * sizeof(uint64_t);
-    *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + lines_of(p);
+             sum_bytes = 2 * to->copies * GR_SUMS * sizeof(uint64_t);
+    *small = head_bytes + sum_bytes + (slots + blocks) * sizeof(uint32_t) + (once ? lines_of(p) : 0);
     struct Tables *tables = tables_of(p, to);
     CUresult rc = prepare_tables(p, tables, slots);
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark)) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t)) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to)) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small) : rc;
-    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->log, sizeof(GrPrivLog)) : rc;
-    rc = rc == CUDA_SUCCESS ? d->fill(m->log.at, 0, sizeof(GrPrivLog), p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->rows, slots * to->room.rows * row_bytes, p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->copies, slots * to->room.copies * GR_LINE, p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->marks, slots * to->room.copies * sizeof(GrPrivMark), p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS
+             ? gr_buffer_grow(d, &m->lists, slots * to->room.rows * 2 * sizeof(uint32_t), p->launch->stream)
+             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream)
+                            : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
                          .slots = slots,
@@ -206,9 +227,11 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
                          .most_copies = (uint32_t)to->room.copies,
                          .privates = (uint32_t)to->copies,
                          .threads = to->threads,
-                         .log = m->log.at,
+                         .granule = once ? 0 : p->granule,
+                         .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
-                         .most_rounds = p->most_rounds};
+                         .most_rounds = p->most_rounds,
+                         .once = once};
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
     c->changed = c->slot_of + blocks * sizeof(uint32_t);
@@ -217,18 +240,24 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, GrPrivCon
     return rc;
 }
 
-// What the log says, when all is over.
-static CUresult read_log(const Passes *p, GrPrivLog *log) {
-    CUresult rc = p->d->read(log, p->memory->log.at, sizeof *log, p->launch->stream);
-    return rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
+    CUresult rc = p->d->read(log, log_at(p, mode), sizeof *log, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+    const uint64_t *words = (const uint64_t *)&log->head;
+    for (size_t k = 0; k < sizeof log->head / sizeof *words; k++)
+        if (words[k])
+            p->memory->logs_are_empty = false;
+    if (rc != CUDA_SUCCESS || log->head.apart) // blocks have left their tables as they were
+        p->memory->of[mode == GR_OF_WARPS].n_clean = 0;
+    return rc;
 }
 
-CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
-                       GrPrivLog *log) {
-    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
+// All but the end: the mode is not set back.
+static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds,
+                       const GrPrivAsk *ask) {
+    GrPrivControl c;
     size_t small;
-    memset(log, 0, sizeof *log);
-    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, &c, &small);
+    CUresult rc = prepare(p, plan, ask ? 1 : plan->slots, false, &c, &small);
     if (ask)
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
@@ -238,11 +267,50 @@ CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
             rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);
         p->rounds += !ask;
     }
-    CUresult restored = set(p, &none);
+    return rc;
+}
+
+CUresult gr_passes_submit(Passes *p, const PassPlan *plan) { return submit(p, plan, 0, plan->rounds, NULL); }
+
+CUresult gr_passes_end(Passes *p, bool *held) {
+    static const GrPrivHead empty;
+    const PrivatizerDriver *d = p->d;
+    Memory *m = p->memory;
+    CUdeviceptr control = p->control, heads = 0;
+    uint32_t n = 2;
+    CUresult rc = m->heads
+                      ? CUDA_SUCCESS
+                      : d->host_alloc((void **)&m->heads, 2 * sizeof *m->heads, CU_MEMHOSTALLOC_DEVICEMAP);
+    if (rc == CUDA_SUCCESS && !m->heads_are_there)
+        rc = d->event_new(&m->heads_are_there, CU_EVENT_DISABLE_TIMING);
+    if (rc == CUDA_SUCCESS)
+        rc = d->of_host(&heads, m->heads, 0);
+    void *params[] = {&control, &m->log.at, &heads, &n};
+    if (rc == CUDA_SUCCESS)
+        rc = d->launch(p->gate, 1, 1, 1, 1, 1, 1, 0, p->launch->stream, params, NULL);
+    if (rc == CUDA_SUCCESS)
+        rc = d->event_record(m->heads_are_there, p->launch->stream);
+    if (rc == CUDA_SUCCESS)
+        rc = p->run->submit(p->run, NULL);
+    CUresult over = rc == CUDA_SUCCESS ? d->event_wait(m->heads_are_there) : rc;
+    *held = over != CUDA_SUCCESS || memcmp(&m->heads[0], &empty, sizeof empty) ||
+            memcmp(&m->heads[1], &empty, sizeof empty);
+    return over;
+}
+
+CUresult gr_passes_release(Passes *p) {
+    static const GrPrivControl none = {.mode = GR_AS_IT_IS};
+    return set(p, &none);
+}
+
+CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
+                       GrPrivLog *log) {
+    memset(log, 0, sizeof *log);
+    CUresult rc = submit(p, plan, first, rounds, ask), restored = gr_passes_release(p);
     rc = rc == CUDA_SUCCESS ? restored : rc;
-    rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
-    if (rc != CUDA_SUCCESS || log->apart) // blocks have left their tables as they were
-        tables_of(p, plan)->n_clean = 0;
+    if (rc == CUDA_SUCCESS)
+        return gr_passes_read(p, plan->mode, log);
+    tables_of(p, plan)->n_clean = 0;
     return rc;
 }
 
@@ -259,21 +327,20 @@ bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassP
 }
 
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log) {
-    GrPrivControl c, none = {.mode = GR_AS_IT_IS};
+    GrPrivControl c;
     size_t small;
     memset(log, 0, sizeof *log);
-    CUresult rc = prepare(p, plan, plan->slots + 1, &c, &small); // and one with the bases of all blocks
+    CUresult rc = prepare(p, plan, plan->slots + 1, true, &c, &small); // and one with the bases of all blocks
     c.slots = plan->slots;
-    c.once = 1;
     c.divide = 1;
     rc = rc == CUDA_SUCCESS ? p->d->fill(p->memory->small.at, 0, small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? run_warps(p, &c) : rc;
-    rc = rc == CUDA_SUCCESS ? read_log(p, log) : rc;
-    if (rc == CUDA_SUCCESS && !log->outside && !log->over && !log->apart && !log->full)
+    rc = rc == CUDA_SUCCESS ? gr_passes_read(p, plan->mode, log) : rc;
+    if (rc == CUDA_SUCCESS && !log->head.outside && !log->head.over && !log->head.apart && !log->head.full)
         rc = step(p, p->commit);
     if (rc == CUDA_SUCCESS) // the next launch, in another stream maybe, has the same rows
         rc = p->d->wait(p->launch->stream);
     tables_of(p, plan)->n_clean = 0;
-    CUresult restored = set(p, &none);
+    CUresult restored = gr_passes_release(p);
     return rc == CUDA_SUCCESS ? restored : rc;
 }

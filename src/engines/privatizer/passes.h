@@ -4,10 +4,14 @@
 #define GR_PRIVATIZER_PASSES_H
 
 #include "engines/privatizer/memory.h"
+#include "engines/privatizer/targets.h"
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
     Buffer rows, copies, marks, lists, notes, small, log;
+    bool logs_are_empty;
+    GrPrivHead *heads; // of the logs, in the host's memory
+    CUevent heads_are_there;
     struct Tables { // for blocks, and for warps, whose layouts have shared memory
         Buffer tables, extents;
         uint64_t layout;  // the number of the layout that they are for
@@ -21,16 +25,19 @@ typedef struct Passes {
     const char *kernel; // as the verdict names it
     GrRun *run;
     const Layout *layout;
-    CUdeviceptr control;             // the module's variable
-    CUfunction merge, check, commit; // device/privatizer_kernels.c
+    CUdeviceptr control;                   // the module's variable
+    CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;      // bytes of rows and tables
     uint64_t most_copies; // --copies; 0: as many as fit
     uint64_t most_rounds; // of a loop
+    uint32_t granule;     // as in GrPrivControl
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
-    uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies
-    unsigned groups;      // blocks of merge and check
+    const Targets *targets;
+    const uint8_t *target_of; // by site: Target
+    uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;          // blocks of merge and check
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;
@@ -64,6 +71,13 @@ bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full);
 // `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one block, what was asked for. The program's memory stays as it was.
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,
                        GrPrivLog *log);
+
+// The same without waiting, all rounds of one level. Then, behind all levels, gr_passes_end(): the program's launch itself. It runs as the program asked if no log says
+// anything; with *held it has done nothing, the logs can be read, and behind gr_passes_release() launches run again.
+CUresult gr_passes_submit(Passes *p, const PassPlan *plan);
+CUresult gr_passes_end(Passes *p, bool *held);
+CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log);
+CUresult gr_passes_release(Passes *p);
 
 // A copy for each unit of all blocks. False: there is no room for them.
 bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassPlan *out);

@@ -65,7 +65,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
     c->failed = d->load(&module, gr_privatizer_kernels_runtime_ptx) != CUDA_SUCCESS ||
                 d->function(&c->merge, module, "__gr_merge_blocks") != CUDA_SUCCESS ||
                 d->function(&c->check, module, "__gr_check_blocks") != CUDA_SUCCESS ||
-                d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS;
+                d->function(&c->commit, module, "__gr_commit") != CUDA_SUCCESS ||
+                d->function(&c->gate, module, "__gr_gate") != CUDA_SUCCESS;
     return c;
 }
 
@@ -102,21 +103,20 @@ static bool is_quiet(Probe *p, const GrLaunch *l) {
     return over;
 }
 
-static CUresult submit(Probe *p, const GrLaunch *l, GrRun *run) {
-    CUresult rc = run->submit(run, NULL);
+// A launch that is not on private copies is under way.
+static void submitted(Probe *p, const GrLaunch *l) {
     ProbeStream *s = NULL;
     for (size_t k = 0; k < p->streams.len && !s; k++)
         if (p->streams.data[k].stream == l->stream && p->streams.data[k].context == l->context)
             s = &p->streams.data[k];
-    if (rc == CUDA_SUCCESS && !s && p->driver.there) {
+    if (!s && p->driver.there) {
         ProbeStream one = {l->context, l->stream, NULL};
         if (p->driver.event_new(&one.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
             gr_vec_push(&p->streams, one))
             s = &p->streams.data[p->streams.len - 1];
     }
-    if (rc == CUDA_SUCCESS && s)
+    if (s)
         (void)p->driver.event_record(s->event, l->stream);
-    return rc;
 }
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
@@ -169,27 +169,35 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// All rounds. False: once more, with more room, or copies of more memory.
-static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l) {
+// All rounds, or what `known` says of them. False: once more, with more room, or copies of more memory.
+static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l,
+                      const GrPrivLog *known) {
     const GrLaunch *launch = passes->launch;
     GrPrivateArea *area = launch->module->records;
     GrPrivLog log;
-    CUresult rc = gr_passes_run(passes, plan, 0, plan->rounds, NULL, &log);
-    if (rc == CUDA_SUCCESS && log.outside && l->some) {
+    CUresult rc = CUDA_SUCCESS;
+    if (known)
+        log = *known;
+    else
+        rc = gr_passes_run(passes, plan, 0, plan->rounds, NULL, &log);
+    if (rc == CUDA_SUCCESS && log.head.outside && l->some) {
         k->reaches = l->again = true;
         return true;
     }
-    if (rc == CUDA_SUCCESS && log.full && gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.full))
+    if (rc == CUDA_SUCCESS && log.head.full &&
+        gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.head.full))
         return false;
-    if (rc == CUDA_SUCCESS && (log.outside || log.over || log.apart || log.full)) {
+    if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
-             log.apart  ? "its threads did not all come to the end of a region: a lane may have ended that "
-                          "others of its warp wait for"
-             : log.over ? "a loop went round too often, maybe waiting for what another thread writes"
-             : log.full ? "a thread made too many atomic operations or strong loads between barriers, maybe "
-                          "waiting for another"
-                        : "it accesses memory that has no private copy");
+             log.head.apart
+                 ? "its threads did not all come to the end of a region: a lane may have ended that "
+                   "others of its warp wait for"
+             : log.head.over ? "a loop went round too often, maybe waiting for what another thread writes"
+             : log.head.full
+                 ? "a thread made too many atomic operations or strong loads between barriers, maybe "
+                   "waiting for another"
+                 : "it accesses memory that has no private copy");
         return true;
     }
     if (rc == CUDA_SUCCESS && area)
@@ -202,28 +210,36 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
     l->differs |= gr_log_has_found(&log);
-    l->dropped |= log.dropped || (area && area->dropped);
+    l->dropped |= log.head.dropped || (area && area->dropped);
     return true;
 }
 
-// *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. False: it has to.
+// With more room than `had`, which was not enough; NULL: none was had.
+static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
+                       const PassRoom *had, PassPlan *plan) {
+    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan) &&
+                   (!had || gr_room_exceeds(&plan->room, had));
+    if (!planned)
+        note(p,
+             "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
+             "what it writes",
+             (unsigned long long)passes->launch->number, passes->kernel, level_name(mode, threads));
+    return planned;
+}
+
+// *differs: what came out was not the same for smaller units, so it may not be for these. `some`: not all memory has copies. `known`: what the first run has
+// found; NULL: it was not run. False: all memory has to have copies.
 static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads, bool some,
-                  bool *differs) {
-    const GrLaunch *launch = passes->launch;
+                  const GrPrivLog *known, bool *differs) {
     Level l = {.name = level_name(mode, threads), .some = some};
     PassRoom had = {0};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), &plan) ||
-            !gr_room_exceeds(&plan.room, &had)) {
-            note(p,
-                 "launch %llu of kernel %s was not checked between %s: there is no room for private "
-                 "copies of what it writes",
-                 (unsigned long long)launch->number, passes->kernel, l.name);
+        if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
-        }
         had = plan.room;
-        done = run_level(p, passes, &plan, k, &l);
+        done = run_level(p, passes, &plan, k, &l, known);
+        known = NULL;
     }
     if (l.again)
         return false;
@@ -279,15 +295,27 @@ static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
     return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
 }
 
-static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
-                        CUdeviceptr control) {
+// A launch that runs on private copies needs one for each unit. To ask the driver takes its time, so it is asked when the program's memory is another one.
+static uint64_t budget_of(Probe *p, ProbeContext *c) {
     const PrivatizerDriver *d = &p->driver;
     size_t unused = 0, total = 0;
+    pthread_mutex_lock(&p->memory);
+    uint64_t changes = p->ranges.changes + 1;
+    pthread_mutex_unlock(&p->memory);
+    if (c->changes == changes)
+        return c->budget;
     if (d->info(&unused, &total) != CUDA_SUCCESS)
         unused = 0;
-    // A launch that runs on private copies needs one for each unit.
     uint64_t budget = (unused + size_of(&c->memory)) / 4,
              most = d->is_cpu && !p->what_for ? 256 * MIB : 4096 * MIB;
+    c->budget = budget > most && (d->is_cpu || !p->what_for) ? most : budget;
+    c->changes = changes;
+    return c->budget;
+}
+
+static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run, const ProbedKernel *k,
+                        CUdeviceptr control) {
+    const PrivatizerDriver *d = &p->driver;
     return (Passes){.d = d,
                     .launch = l,
                     .kernel = k->shown,
@@ -296,11 +324,15 @@ static Passes passes_of(const Probe *p, ProbeContext *c, const GrLaunch *l, GrRu
                     .merge = c->merge,
                     .check = c->check,
                     .commit = c->commit,
+                    .gate = c->gate,
                     .memory = &c->memory,
-                    .budget = budget > most && (d->is_cpu || !p->what_for) ? most : budget,
+                    .budget = budget_of(p, c),
                     .most_copies = p->copies,
+                    .granule = k->granule,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
+                    .targets = p->targets,
+                    .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
@@ -338,25 +370,73 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     return levels & ~proved;
 }
 
-// Gives whether there are races.
-static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels) {
-    bool differs = false;
+// The runs of all levels, and behind them the launch itself, which is held if any of them says something. So the GPU need not wait for the host as long as nothing is
+// found. *logs: what they say then; *held: without it the launch is submitted, with result *rc.
+static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, GrPrivLog *logs, bool *held,
+                      CUresult *rc) {
     const GrLaunch *l = passes->launch;
-    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
-        bool warps = mode == GR_OF_WARPS, done = false;
-        uint32_t threads = threads_of_unit(k, warps);
+    bool some = l->params_known && !k->reaches;
+    unsigned ran = 0;
+    *held = true;
+    *rc = CUDA_SUCCESS;
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS && *rc == CUDA_SUCCESS; mode--) {
+        bool warps = mode == GR_OF_WARPS;
         Layout layout;
-        if (!(levels >> mode & 1))
+        PassPlan plan;
+        if (!(levels >> mode & 1) || !make_layout(p, l, warps, some, &layout))
             continue;
-        while (!done) {
-            bool some = l->params_known && !k->reaches;
+        passes->layout = &layout;
+        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), NULL, &plan)) {
+            *rc = gr_passes_submit(passes, &plan);
+            ran |= 1u << mode;
+        }
+        gr_layout_free(&layout);
+    }
+    if (*rc == CUDA_SUCCESS && ran)
+        *rc = gr_passes_end(passes, held);
+    if (*held)
+        memset(logs, 0, 2 * sizeof *logs);
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS && *held && *rc == CUDA_SUCCESS; mode--)
+        if (ran >> mode & 1)
+            *rc = gr_passes_read(passes, mode, &logs[mode == GR_OF_WARPS]);
+    if (*held) {
+        CUresult released = ran ? gr_passes_release(passes) : CUDA_SUCCESS;
+        *rc = *rc == CUDA_SUCCESS ? released : *rc;
+    }
+}
+
+static bool says_nothing(const GrPrivLog *log) {
+    static const GrPrivHead empty;
+    return !memcmp(&log->head, &empty, sizeof empty);
+}
+
+// Gives whether there are races. *done: the launch was submitted, with result *rc.
+static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bool *done, CUresult *rc) {
+    static GrPrivLog logs[2]; // with Probe.lock
+    const GrLaunch *l = passes->launch;
+    bool differs = false, held, ahead = l->params_known && !k->reaches;
+    run_ahead(p, passes, k, levels, logs, &held, rc);
+    *done = !held;
+    if (!held)
+        return false;
+    for (uint32_t mode = GR_OF_WARPS; mode >= GR_OF_BLOCKS; mode--) { // the smaller units first
+        bool warps = mode == GR_OF_WARPS, over = false;
+        uint32_t threads = threads_of_unit(k, warps);
+        const GrPrivLog *known = *rc == CUDA_SUCCESS ? &logs[warps] : NULL;
+        Layout layout;
+        if (!(levels >> mode & 1) || (known && says_nothing(known)))
+            continue;
+        while (!over) {
+            bool some = known ? ahead : l->params_known && !k->reaches;
             if (!make_layout(p, l, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
-            done = level(p, passes, k, mode, threads, some, &differs);
+            over = level(p, passes, k, mode, threads, some, known, &differs);
+            known = NULL;
             gr_layout_free(&layout);
         }
     }
+    *rc = CUDA_SUCCESS;
     return differs;
 }
 
@@ -390,13 +470,13 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
             why = "there is no room for a private copy for each warp or thread";
         } else {
             *rc = gr_passes_once(passes, &plan, &log);
-            again = *rc == CUDA_SUCCESS && ((log.outside && some) || log.full);
-            why = log.apart     ? "its threads did not all come to the end of a region"
-                  : log.over    ? "a loop went round too often"
-                  : log.outside ? "it accesses memory that has no private copy"
-                                : NULL;
-            if (log.full)
-                (void)gr_room_more(&k->room[1], log.full);
+            again = *rc == CUDA_SUCCESS && ((log.head.outside && some) || log.head.full);
+            why = log.head.apart     ? "its threads did not all come to the end of a region"
+                  : log.head.over    ? "a loop went round too often"
+                  : log.head.outside ? "it accesses memory that has no private copy"
+                                     : NULL;
+            if (log.head.full)
+                (void)gr_room_more(&k->room[1], log.head.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -454,7 +534,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
         Passes passes = passes_of(p, c, l, run, k, control);
         if (p->what_for)
             done = run_once(p, &passes, k, &rc);
-        else if (probe(p, &passes, k, levels) && p->stop) {
+        else if (probe(p, &passes, k, levels, &done, &rc) && p->stop) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
@@ -462,7 +542,9 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
     }
     if (!done)
-        rc = submit(p, l, run);
+        rc = run->submit(run, NULL);
+    if (rc == CUDA_SUCCESS)
+        submitted(p, l);
     pthread_mutex_unlock(&p->lock);
     return rc;
 }

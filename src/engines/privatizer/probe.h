@@ -13,6 +13,7 @@ typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
     bool has_shared, writes_global, by_warps, orders, results;
+    uint32_t granule; // as in GrPrivControl
     bool told[2];     // the verdict names it
     bool reaches;     // more memory than its parameters point into
     PassRoom room[2]; // what its launches get, of blocks and of warps; 0: none came so far
@@ -30,13 +31,15 @@ typedef struct ProbedModule {
     ProbedKernel *kernels;
     uint32_t n_kernels;
     bool *left_out;              // by site: races of it are not told
+    uint8_t *targets;            // by site: Target
     VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
 // Of one context.
 typedef struct ProbeContext {
     CUcontext context;
-    CUfunction merge, check, commit;
+    CUfunction merge, check, commit, gate;
+    uint64_t budget, changes; // bytes of rows and tables; of Probe.ranges when that was found
     Memory memory;
     bool failed;
 } ProbeContext;
@@ -51,6 +54,7 @@ typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
     uint64_t copies; // --copies
+    const Targets *targets;
     bool same_value, stop, proves;
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below

@@ -10,9 +10,12 @@
 //               shared_bytes                 arena_bytes
 //              <------------------------ span ------------------------>
 //     table:  the line's row, from 1 on; 0: no unit wrote it, and loads go to the program's own memory; GR_ROW_EDGE, GR_ROW_BUSY
-//     row:    | base | union | touched, of both | GrPrivRow | the number of each private copy of the line, n of them |
-//               128    128     2 * 32 bytes       16          4 bytes each; 0: it is not made
+//     row:    | base | union | own | owners | touched, of both | GrPrivRow | the number of each private copy of the line, n of them |
+//               128    128     128   128      2 * 32 bytes       16          4 bytes each; 0: it is not made
 //     copies: | 128 bytes | 128 bytes | ...   marks: | GrPrivMark | GrPrivMark | ...    of each private copy, from number 2 on
+//
+// Most words are written by one unit alone. So a line has one private copy in its row that units share, `own`: each granule of it (GrPrivControl.granule) belongs to the unit
+// that wrote it first, and `owners` has the unit's number and one. A unit that writes a granule of another's gets a private copy of the line of its own.
 //
 // The base is the memory as it was when the region began. The union is, in pass 1, where atomic operations are done for all units; then what all wrote. A unit (a block; a warp or
 // a thread of a block) has the private copy unit / divide % privates. As long as its units have not written the line, the copy is not made, and they find the base in
@@ -47,6 +50,7 @@ enum {
     GR_AS_IT_IS,  // the program's own
     GR_OF_BLOCKS, // each block has a private copy: the launch is one region
     GR_OF_WARPS,  // each warp, or each thread, of a block has one, from barrier to barrier
+    GR_HELD,      // the program's own, which does nothing: the host looks at the logs first
 };
 
 // Of a slot. A region has one list of the rows that were written in it, the next region the other one.
@@ -64,9 +68,9 @@ typedef struct GrPrivSlot {
 
 typedef struct GrPrivRow {
     uint32_t line;
-    uint32_t flags; // merge.h
-    uint32_t was;   // what the table said: 0 or GR_ROW_EDGE
-    uint32_t pad;
+    uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
+    uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
+    uint32_t numbered; // 0: there are no private copies but `own`, and their numbers say nothing
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -82,9 +86,13 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 // What a table says that is no row: the line is not wholly memory of the program; a thread makes its row.
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
-enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
+enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
+enum { GR_NUMBERED = 2, GR_NUMBERED_BUSY = 1 }; // GrPrivRow.numbered
+enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 };   // numbers of private copies
 
-#define GR_ROW_TOUCHED  (2 * GR_LINE)
+#define GR_ROW_OWN      (2 * GR_LINE)
+#define GR_ROW_OWNERS   (3 * GR_LINE)
+#define GR_ROW_TOUCHED  (4 * GR_LINE)
 #define GR_ROW_HEAD     (GR_ROW_TOUCHED + 2 * (GR_LINE / 4))
 #define GR_ROW_COPIES   (GR_ROW_HEAD + sizeof(GrPrivRow))
 #define GR_ROW_BYTES(n) ((GR_ROW_COPIES + 4 * (uint64_t)(n) + GR_LINE - 1) / GR_LINE * GR_LINE)
@@ -133,14 +141,24 @@ typedef struct GrPrivSeen {
     uint32_t thread[3], block[3];
 } GrPrivSeen;
 
+// All threads of all blocks of a copy count at so many places.
+enum { GR_SUMS = 32 };
+
 enum { GR_FULL_ROWS = 1, GR_FULL_COPIES = 2, GR_FULL_NOTES = 3 };
 enum { GR_MOST_FOUND = 256, GR_MOST_SEEN = 128 };
-typedef struct GrPrivLog {
+// What the host looks at of each log. All is 0 if nothing was found, and nothing went wrong.
+typedef struct GrPrivHead {
     uint64_t outside; // an address without a private copy; 0: there was none
     uint32_t over;    // a loop went round too often
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
     uint32_t full;    // a slot had no room left: FULL_...
+    uint32_t any;     // something was found, or seen
+    uint32_t pad;
+} GrPrivHead;
+
+typedef struct GrPrivLog {
+    GrPrivHead head;
     GrPrivFound found[GR_MOST_FOUND];
     GrPrivSeen seen[GR_MOST_SEEN];
 } GrPrivLog;
@@ -174,11 +192,13 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t granule; // of `own`, as a power of two: each access is to one. 0: it is not used
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.
     uint32_t once;
     uint64_t log;
-    uint64_t sums;    // GR_OF_BLOCKS: of each copy what its threads stored, of pass 1 and of pass 2
+    uint64_t
+        sums; // GR_OF_BLOCKS: of each copy what its threads stored, in GR_SUMS parts, of pass 1 and of pass 2
     uint64_t taken;   // GR_OF_WARPS: of each slot 4 bytes: a block has it
     uint64_t slot_of; // likewise of each block: its slot and one
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it

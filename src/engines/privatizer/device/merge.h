@@ -14,7 +14,7 @@ typedef struct Slot {
     GR_GLOBAL GrPrivControl *control;
     uint64_t head, table, lists, rows, row_bytes, copies, marks, log,
         changed; // rows, copies, marks: where number 0 would be
-    uint32_t n, capacity, most_copies, round;
+    uint32_t n, capacity, most_copies, round, granule;
     uint32_t region;
     uint64_t block, sequence;
     int commits, once;
@@ -35,6 +35,7 @@ GR_INLINE Slot slot_of_control(GR_GLOBAL GrPrivControl *c, uint64_t k) {
                   .capacity = c->capacity,
                   .most_copies = c->most_copies,
                   .round = c->round,
+                  .granule = c->granule,
                   .once = (int)c->once};
 }
 
@@ -70,10 +71,23 @@ GR_INLINE uint64_t touched_at(const Slot *s, uint32_t number, uint32_t word) {
     return (uint64_t)mark_at(s, number)->touched + word;
 }
 
-// The two parts of a row.
-enum { ROW_BASE = 0, ROW_UNION = GR_LINE };
+// The parts of a row.
+enum { ROW_BASE = 0, ROW_UNION = GR_LINE, ROW_OWN = GR_ROW_OWN };
 GR_INLINE uint64_t row_touched_at(uint64_t row, uint64_t part, uint32_t word) {
     return row + GR_ROW_TOUCHED + part / 4 + word;
+}
+
+// Where a row says whose a granule is: the number of the unit's copy and one; 0: nobody's.
+GR_INLINE uint64_t owner_at(const Slot *s, uint64_t row, uint32_t low) {
+    return row + GR_ROW_OWNERS + 4 * (uint64_t)(low >> s->granule);
+}
+// Likewise of a word; 0 if units share no copy.
+GR_INLINE uint32_t owner_of_word(const Slot *s, uint64_t row, uint32_t word) {
+    return s->granule ? word_at(owner_at(s, row, 4 * word)) : 0;
+}
+// 0: no unit has a private copy of the line but what it owns.
+GR_INLINE int is_numbered(uint64_t row) {
+    return *(GR_GLOBAL volatile uint32_t *)&head_of(row)->numbered != 0;
 }
 
 GR_INLINE uint32_t members_of(const Lanes *l) { return l->lanes == 32 ? ~0u : (1u << l->lanes) - 1; }
@@ -110,9 +124,9 @@ GR_INLINE int next_made(const Slot *s, uint64_t row, const Lanes *l, uint32_t wo
     return 1;
 }
 
-// All of them.
+// All of them, if there are such.
 #define EACH_MADE(m, i, ...)                                                                                 \
-    for (Made m = {0}; next_made(s, row, l, word, &m);)                                                      \
+    for (Made m = {.next = numbered ? 0 : s->n}; next_made(s, row, l, word, &m);)                            \
     _Pragma("unroll") for (uint32_t i = 0; i < AT_A_TIME; i++) if (i < m.n) __VA_ARGS__
 
 // Of the union `touched` says which copy changed the word: its number and one; OWNER_MANY: several, or one with too high a number. OWNER_UPDATED: atomic operations
@@ -156,6 +170,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             f->block = what->block;
             f->sequence = what->sequence;
             gr_store32(&f->state, 2);
+            gr_store32(&log->head.any, 1);
         }
         // One that is being written may become the same: then there are two for one region, and the host has both.
         if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
@@ -167,7 +182,7 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
             return;
         }
     }
-    gr_add32(&log->dropped, 1);
+    gr_add32(&log->head.dropped, 1);
 }
 
 GR_INLINE GR_GLOBAL GrPrivExtent *extent(GR_GLOBAL GrPrivControl *c, uint32_t k) {
@@ -187,10 +202,10 @@ static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, ui
     return low;
 }
 
-// Arrays are different parts; of shared memory, where they cannot be told apart, some lines.
-enum { SHARED_PARTS = 4 };
+// Arrays are different parts. Of shared memory, where variables cannot be told apart, neighbouring words are, and even and odd lines.
+enum { SHARED_PARTS = 8 };
 static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
-    return offset < c->shared_bytes ? (uint32_t)(offset / GR_LINE) % SHARED_PARTS
+    return offset < c->shared_bytes ? (uint32_t)(offset / 4 % 4 + offset / GR_LINE % 2 * 4)
                                     : SHARED_PARTS + gr_priv_extents_until(c, offset);
 }
 
@@ -209,8 +224,10 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
 
 // Which copies changed the same bytes.
 static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
-    uint32_t was = word_at(row + ROW_BASE + 4 * word), changed = 0, told = 0, last = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), owner = owner_of_word(s, row, word),
+             changed = owner ? bytes_of(word_at(row + ROW_OWN + 4 * word) ^ was) : 0, told = 0,
+             last = owner - 1;
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k));
         if (number < GR_COPY_FIRST)
             continue;
@@ -224,8 +241,16 @@ static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_
 }
 
 // One word behind pass 1, of a line that no atomic operation updated. Gives whether two copies changed the same byte.
-GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word) {
-    uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0;
+GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
+                         int numbered) {
+    uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0,
+             its = owner_of_word(s, row, word);
+    if (its) {
+        all = word_at(row + ROW_OWN + 4 * word);
+        changed = bytes_of(all ^ was);
+        owner = changed ? owner_of(its - 1) : 0;
+    }
+    uint32_t owned = changed;
     EACH_MADE(m, i, {
         uint32_t own = bytes_of(m.word[i] ^ was);
         twice |= own & changed;
@@ -237,6 +262,8 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
         gr_priv_tell_writes(s, row, word, offset);
     put_word(row + ROW_UNION + 4 * word, all);
     put_byte(row_touched_at(row, ROW_UNION, word), (uint8_t)owner);
+    if (s->granule)
+        put_word(row + ROW_OWN + 4 * word, (all & ~owned) | (was & owned));
     EACH_MADE(m, i, {
         uint32_t own = bytes_of(m.word[i] ^ was);
         if (all != was)
@@ -252,7 +279,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     uint32_t updaters = 0, updated = 0, stores = 0, stored = 0,
              last = 0; // how many copies, and the last of them
     uint64_t updater[2] = {0, 0};
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k));
         if (number < GR_COPY_FIRST)
             continue;
@@ -292,7 +319,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
     if (updaters) // one has stored besides, maybe; of several the union has had all updates
         put_word(base, updaters == 1 ? all : common);
     uint32_t other = updaters > 1 ? word_at(updater[1]) : was;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k));
         if (number < GR_COPY_FIRST)
             continue;
@@ -309,8 +336,11 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
 
 // Behind pass 2, which copies are not what they have to be, of a word that no atomic operation updated.
 static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
-    uint32_t all = word_at(row + ROW_UNION + 4 * word), told = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word), owner = owner_of_word(s, row, word),
+             own = owner ? word_at(row + ROW_OWN + 4 * word) : all, told = bytes_of(own ^ all);
+    if (own != all)
+        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, bytes_of(own ^ all));
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k)),
                  now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
         if (now != all)
@@ -323,7 +353,7 @@ static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t
 static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_t word, uint32_t *all) {
     uint32_t updaters = 0;
     uint64_t updater = 0;
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k++) {
+    GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k));
         if (number < GR_COPY_FIRST || !(byte_at(touched_at(s, number, word)) & GR_UPDATED))
             continue;
@@ -337,8 +367,9 @@ static GR_NOINLINE int gr_priv_updated_word(const Slot *s, uint64_t row, uint32_
 
 // One word behind pass 2. `told`: two copies wrote in its line, which was reported. `updated`: atomic operations updated the line.
 GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t offset, uint32_t word,
-                          int told, int updated) {
-    uint32_t all = word_at(row + ROW_UNION + 4 * word), differ = 0;
+                          int numbered, int told, int updated) {
+    uint32_t all = word_at(row + ROW_UNION + 4 * word),
+             differ = s->granule ? word_at(row + ROW_OWN + 4 * word) ^ all : 0;
     EACH_MADE(m, i, differ |= m.word[i] ^ all;)
     updated = updated && gr_priv_updated_word(s, row, word, &all);
     if (differ && !updated && !told)
@@ -347,11 +378,13 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
         return;
     put_word(row + ROW_BASE + 4 * word, all);
     put_word(row + ROW_UNION + 4 * word, all);
+    if (s->granule && differ)
+        put_word(row + ROW_OWN + 4 * word, all);
     put_byte(row_touched_at(row, ROW_UNION, word), 0);
 }
 
 // One word where a region ends that runs once: what the units wrote, in their order, becomes the base.
-GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word) {
+GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t word, int numbered) {
     uint64_t base = row + ROW_BASE + 4 * word;
     uint32_t was = word_at(base), all = was, updaters = 0, updated = 0;
     EACH_MADE(m, i, {
@@ -368,27 +401,35 @@ GR_INLINE void merge_once(const Slot *s, uint64_t row, const Lanes *l, uint32_t 
     put_word(base, all);
 }
 
-enum { ROW_LISTED = 1, ROW_MERGED = 2, ROW_TOLD = 4, ROW_UPDATED = 8 }; // UPDATED: by an atomic operation
+enum {
+    ROW_LISTED = GR_ROW_LISTED,
+    ROW_MERGED = 2,
+    ROW_TOLD = 4,
+    ROW_UPDATED = 8
+}; // UPDATED: by an atomic operation
 
 GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint32_t line = head->line, was = head->flags;
-    int twice = 0, ends = s->once || !merges;
+    int twice = 0, ends = s->once || !merges, numbered = head->numbered != 0;
     GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4; k += l->lanes) {
         uint64_t offset = (uint64_t)line * GR_LINE + 4 * k;
         if (s->once)
-            merge_once(s, row, l, k);
+            merge_once(s, row, l, k, numbered);
         else if (!merges)
-            check_word(s, row, l, offset, k, was & ROW_TOLD, was & ROW_UPDATED);
+            check_word(s, row, l, offset, k, numbered, was & ROW_TOLD, was & ROW_UPDATED);
         else if (was & ROW_UPDATED)
             twice |= gr_priv_merge_updated(s, row, offset, k);
         else
-            twice |= merge_word(s, row, l, offset, k);
+            twice |= merge_word(s, row, l, offset, k, numbered);
     }
     int told = !gr_all(members_of(l), !twice);
-    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends; k += l->lanes) put_word(number_at(row, k), 0);
+    GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4 && ends; k += l->lanes)
+        put_word(row + GR_ROW_OWNERS + 4 * k, 0);
     if (l->lane)
         return;
+    if (ends)
+        head->numbered = 0;
     head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
     if (s->once)
         put_byte(s->changed + line, 1);

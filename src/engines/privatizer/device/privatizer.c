@@ -37,6 +37,9 @@ GR_INLINE uint64_t slot_number(void) { return CONTROL.mode == GR_OF_WARPS ? *slo
 
 GR_INLINE void fence(void) { __asm__ volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
+// Lanes of a warp meet, and find what each has written.
+GR_INLINE void gr_meet(uint32_t lanes) { __asm__ volatile("bar.warp.sync %0;" ::"r"(lanes) : "memory"); }
+
 // Before units of the slot find what was written.
 GR_INLINE void publish(void) {
     if (CONTROL.mode == GR_OF_WARPS && !CONTROL.once)
@@ -75,8 +78,8 @@ void __gr_enter(void) {
         k = k + 1 == slots ? 0 : k + 1;
         if (k != first)
             continue;
-        if (gr_load32(
-                &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart)) // a block that gave up does not give it back
+        if (gr_load32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)
+                           ->head.apart)) // a block that gave up does not give it back
             return;
         gr_sleep(2000);
     }
@@ -116,10 +119,10 @@ uint32_t __gr_copy(void) {
 }
 
 static GR_NOINLINE void gr_priv_outside(uint64_t a) {
-    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->outside, a | 1);
+    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
 }
 
-void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->over, 1); }
+void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.over, 1); }
 
 #define IS_IN(name, space)                                                                                   \
     GR_INLINE int name(uint64_t a) {                                                                         \
@@ -185,49 +188,97 @@ static GR_NOINLINE void gr_priv_copy_edge(uint64_t row, uint64_t offset) {
     }
 }
 
-static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was) {
+// Where the program has the line.
+static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
+    if (offset < CONTROL.shared_bytes)
+        return (uint64_t)__gr_unwritten;
+    if (offset - CONTROL.shared_bytes < CONTROL.arena_bytes)
+        return CONTROL.arena + (offset - CONTROL.shared_bytes);
+    GR_GLOBAL GrPrivExtent *e = extent(&CONTROL, gr_priv_extents_until(&CONTROL, offset) - 1);
+    return e->at + (offset - e->offset);
+}
+
+// By the lanes `team`, of which this is number `rank` of n.
+static GR_NOINLINE void gr_priv_fill_row(uint64_t row, uint64_t line, uint32_t was, uint32_t team,
+                                         uint32_t rank, uint32_t n) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
-    uint64_t offset = line << GR_LINE_SHIFT;
+    uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (was == GR_ROW_EDGE) {
-        gr_priv_copy_edge(row, offset);
-    } else if (offset < CONTROL.shared_bytes) {
-        gr_priv_copy_line(row, row + GR_LINE, (uint64_t)__gr_unwritten);
-    } else if (offset - CONTROL.shared_bytes < CONTROL.arena_bytes) {
-        gr_priv_copy_line(row, row + GR_LINE, CONTROL.arena + (offset - CONTROL.shared_bytes));
+        if (rank == 0)
+            gr_priv_copy_edge(row, offset);
+        gr_meet(team);
     } else {
-        GR_GLOBAL GrPrivExtent *e = extent(&CONTROL, gr_priv_extents_until(&CONTROL, offset) - 1);
-        gr_priv_copy_line(row, row + GR_LINE, e->at + (offset - e->offset));
+        from = gr_priv_line_of(offset);
     }
-    GR_ROLLED for (uint32_t k = 0; k < GR_LINE / 2; k += 8) put_long(row_touched_at(row, 0, 0) + k, 0);
-    GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
+    GR_ROLLED for (uint32_t k = rank; k < GR_LINE / 4; k += n) {
+        uint32_t v = word_at(from + 4 * k);
+        put_word(row + ROW_BASE + 4 * k, v);
+        put_word(row + ROW_UNION + 4 * k, v);
+        put_word(row + ROW_OWN + 4 * k, v);
+        put_word(row + GR_ROW_OWNERS + 4 * k, 0);
+        if (k < GR_LINE / 8)
+            put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
+    }
+    if (rank)
+        return;
     head->line = (uint32_t)line;
     head->flags = 0;
     head->was = was;
+    head->numbered = 0;
 }
 
-// The number of the line's row, which is made if there is none. 0: there is no room.
-static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
+// What a lane of a team found: the others get it from the first.
+enum { ROW_RETRY = 0, ROW_THERE = 1, ROW_MINE = 2, ROW_NONE = 3 };
+
+static GR_NOINLINE uint32_t gr_priv_look_for_row(const Slot *s, uint64_t line, uint32_t *number,
+                                                 uint32_t *was) {
     GR_GLOBAL uint32_t *entry = entry_of(s, line), *used = &((GR_GLOBAL GrPrivSlot *)s->head)->used;
+    uint32_t v = gr_load32(entry);
+    *number = v;
+    *was = v;
+    if (is_row(v))
+        return ROW_THERE;
+    if (v == GR_ROW_BUSY)
+        return ROW_RETRY;
+    if (gr_load32(used) >= s->capacity)
+        return ROW_NONE;
+    if (gr_compare_swap(entry, v, GR_ROW_BUSY) != v)
+        return ROW_RETRY;
+    uint32_t k = gr_add32(used, 1);
+    *number = k + 1;
+    if (k < s->capacity)
+        return ROW_MINE;
+    gr_store32(entry, v);
+    return ROW_NONE;
+}
+
+// The number of the line's row, which is made if there is none, by all lanes of the warp that want it now. 0: there is no room.
+static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
+    uint32_t lanes = gr_active_mask(), team = gr_match_any(lanes, line),
+             n = (uint32_t)__builtin_popcount(team), first = (uint32_t)__builtin_ctz(team),
+             rank = (uint32_t)__builtin_popcount(team & gr_lanes_before());
     GR_ROLLED for (;;) {
-        uint32_t v = gr_load32(entry);
-        if (is_row(v))
-            return v;
-        if (v != GR_ROW_BUSY && gr_load32(used) >= s->capacity)
+        uint32_t state = ROW_RETRY, number = 0, was = 0;
+        if (rank == 0)
+            state = gr_priv_look_for_row(s, line, &number, &was);
+        state = gr_shuffle32(team, state, first);
+        number = gr_shuffle32(team, number, first);
+        was = gr_shuffle32(team, was, first);
+        if (state == ROW_THERE)
+            return number;
+        if (state == ROW_NONE)
             break;
-        if (v != GR_ROW_BUSY && gr_compare_swap(entry, v, GR_ROW_BUSY) == v) {
-            uint32_t k = gr_add32(used, 1);
-            if (k >= s->capacity) {
-                gr_store32(entry, v);
-                break;
-            }
-            gr_priv_fill_row(s, row_at(s, k + 1), line, v);
+        if (state == ROW_MINE) {
+            gr_priv_fill_row(row_at(s, number), line, was, team, rank, n);
             publish();
-            gr_store32(entry, k + 1);
-            return k + 1;
+            gr_meet(team);
+            if (rank == 0)
+                gr_store32(entry_of(s, line), number);
+            return number;
         }
-        gr_sleep(100);
+        gr_sleep(20);
     }
-    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_ROWS);
+    gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_ROWS);
     return 0;
 }
 
@@ -246,13 +297,30 @@ GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
     }
 }
 
+// Before the row's first private copy.
+static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
+    GR_GLOBAL uint32_t *numbered = &head_of(row)->numbered;
+    GR_ROLLED for (;;) {
+        uint32_t v = gr_load32(numbered);
+        if (v == GR_NUMBERED)
+            return;
+        if (v == 0 && gr_compare_swap(numbered, 0, GR_NUMBERED_BUSY) == 0) {
+            GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
+            publish();
+            gr_store32(numbered, GR_NUMBERED);
+            return;
+        }
+        gr_sleep(20);
+    }
+}
+
 // A new private copy of the row, as the units find it; 0: there is no room.
 static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number, uint32_t k,
                                              uint64_t unmade) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)s->head;
     uint32_t number = gr_add32(&of->made, 1) + GR_COPY_FIRST;
     if (number - GR_COPY_FIRST >= s->most_copies) {
-        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->full, GR_FULL_COPIES);
+        gr_store32(&((GR_GLOBAL GrPrivLog *)s->log)->head.full, GR_FULL_COPIES);
         return 0;
     }
     uint64_t row = row_at(s, row_number);
@@ -267,9 +335,10 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
 }
 
 // Where the unit's copy of the line is; 0: there is no room.
-static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint32_t k, uint64_t unmade) {
-    uint32_t row = gr_priv_row(s, line);
+static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k, uint64_t unmade) {
     GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
+    if (row)
+        gr_priv_number(s, row_at(s, row));
     GR_ROLLED while (row) {
         uint32_t v = gr_load32(number);
         if (v >= GR_COPY_FIRST)
@@ -282,6 +351,31 @@ static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint64_t line, uint32_t 
         gr_sleep(100);
     }
     return 0;
+}
+
+// Whether the unit has the granule: it is its own, or nobody's so far.
+static GR_NOINLINE int gr_priv_own(const Slot *s, uint32_t number, uint32_t low, uint32_t k) {
+    uint64_t row = row_at(s, number);
+    list_row(s, row, number);
+    GR_GLOBAL uint32_t *owner = (GR_GLOBAL uint32_t *)owner_at(s, row, low);
+    uint32_t was = gr_load32(owner);
+    if (was == 0)
+        was = gr_compare_swap(owner, 0, k + 1);
+    return was == 0 || was == k + 1;
+}
+
+// Where in a row the unit finds what it has stored, or what it would find in a copy that is not made.
+static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_t low, uint32_t k,
+                                         uint64_t unmade) {
+    uint64_t row = row_at(s, number);
+    if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
+        return row + ROW_OWN + low;
+    if (gr_load32(&head_of(row)->numbered) == GR_NUMBERED) {
+        uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(row, k));
+        if (copy >= GR_COPY_FIRST)
+            return copy_at(s, copy) + low;
+    }
+    return row + unmade + low;
 }
 
 // ---- Accesses ------------------------------------------------------------------------------------------------------------
@@ -327,15 +421,22 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
-        uint64_t to = gr_priv_make(&s, line, copy, unmade);
+        uint32_t row = gr_priv_row(&s, line);
+        if (row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy))
+            return row_at(&s, row) + ROW_OWN + low;
+        uint64_t to = row ? gr_priv_make(&s, row, copy, unmade) : 0;
         return to ? to + low : 0;
     }
     uint32_t v = gr_load32(entry_of(&s, line));
-    if (is_row(v)) {
-        uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy));
-        return (number >= GR_COPY_FIRST ? copy_at(&s, number) : row_at(&s, v) + unmade) + low;
-    }
+    if (is_row(v))
+        return gr_priv_find(&s, v, (uint32_t)low, copy, unmade);
     return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
+}
+
+// The row that has the address in its own part; 0: none.
+GR_INLINE uint32_t row_of(const Slot *s, uint64_t at) {
+    uint64_t number = (at - s->rows) / s->row_bytes;
+    return number - 1 < s->capacity ? (uint32_t)number : 0;
 }
 
 // The number of the private copy that has the address; 0: none.
@@ -392,7 +493,8 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
     if (!is_row(v))
         return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
-    uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy));
+    uint32_t number =
+        is_numbered(row_at(&s, v)) ? gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy)) : 0;
     // What the unit stored by a weak store, it finds.
     if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
         return copy_at(&s, number) + low;
@@ -405,16 +507,25 @@ uint64_t __gr_notes(void) {
     return CONTROL.notes + (block * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
 }
 
-void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->full, GR_FULL_NOTES); }
+void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_NOTES); }
 
-// Lanes that end together are added up first: all threads of all blocks of a copy count at one place.
+// Lanes that end together are added up first: all threads of all blocks of a copy count at few places.
 void __gr_done(uint64_t stores, uint32_t copy) {
     uint32_t lanes = gr_active_mask(), first = (uint32_t)__builtin_ctz(lanes);
     uint64_t sum = 0;
-    GR_ROLLED for (uint32_t left = lanes; left; left &= left - 1) sum +=
-        gr_shuffle64(lanes, stores, (uint32_t)__builtin_ctz(left));
-    if (gr_lane() == first)
-        gr_count((GR_GLOBAL uint64_t *)CONTROL.sums + (CONTROL.pass - 1) * CONTROL.privates + copy, sum);
+    if (lanes == ~0u) {
+        sum = stores;
+        GR_ROLLED for (uint32_t step = 16; step; step /= 2) sum += gr_shuffle64(lanes, sum, gr_lane() ^ step);
+    } else {
+        GR_ROLLED for (uint32_t left = lanes; left; left &= left - 1) sum +=
+            gr_shuffle64(lanes, stores, (uint32_t)__builtin_ctz(left));
+    }
+    if (gr_lane() != first || !sum)
+        return;
+    uint32_t part = (uint32_t)(gr_priv_block_number() * 8 + gr_priv_thread_number() / 32) % GR_SUMS;
+    gr_count((GR_GLOBAL uint64_t *)CONTROL.sums +
+                 ((uint64_t)(CONTROL.pass - 1) * CONTROL.privates + copy) * GR_SUMS + part,
+             sum);
 }
 
 uint64_t __gr_updated(uint64_t at, uint32_t pass, uint32_t size, uint32_t observed) {
@@ -439,22 +550,24 @@ uint32_t __gr_lanes(uint32_t site, uint64_t at, uint32_t what, uint64_t value, u
     uint32_t lane = gr_lane(), first = (uint32_t)__builtin_ctz(same);
     Slot s;
     gr_priv_slot(&s);
-    uint32_t number = number_of(&s, at);
-    if (!number) // local memory, by a generic address
+    uint32_t number = number_of(&s, at), row = number ? mark_at(&s, number)->row : row_of(&s, at);
+    if (!row) // local memory, by a generic address
         return 1;
     if (same != 1u << lane && lane == first && pass == 1) {
         uint32_t others = equal != same ? same & ~equal : same & ~(1u << lane);
         uint32_t other = (uint32_t)__builtin_ctz(others), thread = gr_priv_thread_number();
-        gr_priv_found(CONTROL.log, &(GrPrivFound){.kind = GR_FOUND_LANES,
-                                                  .region = site,
-                                                  .copy = {thread, thread - lane + other},
-                                                  .size = what >> GR_AT_SIZE,
-                                                  .same = equal == same,
-                                                  .round = CONTROL.round,
-                                                  .offset = offset_of(&s, number, at),
-                                                  .block = gr_priv_block_number(),
-                                                  .sequence = sequence,
-                                                  .bytes = what >> GR_AT_SIZE});
+        gr_priv_found(
+            CONTROL.log,
+            &(GrPrivFound){.kind = GR_FOUND_LANES,
+                           .region = site,
+                           .copy = {thread, thread - lane + other},
+                           .size = what >> GR_AT_SIZE,
+                           .same = equal == same,
+                           .round = CONTROL.round,
+                           .offset = (uint64_t)head_of(row_at(&s, row))->line * GR_LINE + at % GR_LINE,
+                           .block = gr_priv_block_number(),
+                           .sequence = sequence,
+                           .bytes = what >> GR_AT_SIZE});
     }
     return !(same >> lane >> 1);
 }
@@ -477,7 +590,7 @@ uint64_t __gr_updates_all(uint64_t at) {
 uint32_t __gr_gather(uint32_t ends) {
     GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
     uint32_t all = ntid_x() * ntid_y() * ntid_z() * ends;
-    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->apart;
+    GR_GLOBAL uint32_t *apart = &((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.apart;
     gr_add32(&of->arrived, 1);
     GR_ROLLED for (uint32_t k = 0; k < 4096 && !gr_load32(apart); k++) { // 80 ms; once for all
         if (gr_load32(&of->arrived) >= all)
@@ -494,13 +607,13 @@ static GR_NOINLINE int gr_priv_is_of_others(const Slot *s, uint64_t offset, uint
     uint64_t row = row_at(s, v), low = offset % GR_LINE;
     if (!is_row(v) || !(gr_load32(&head_of(row)->flags) & ROW_MERGED))
         return 0; // nobody wrote in this line, and the union is not made
-    uint32_t number = gr_load32((GR_GLOBAL uint32_t *)number_at(row, copy));
+    // In a copy that is not made it finds the union.
+    uint64_t own = gr_priv_find(s, v, (uint32_t)low, copy, ROW_UNION);
     uint8_t owner = byte_at(row_touched_at(row, ROW_UNION, (uint32_t)low / 4)),
             all = byte_at(row + ROW_UNION + low);
     if (owner == OWNER_UPDATED)
         return 1;
-    return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all &&
-           (number < GR_COPY_FIRST || byte_at(copy_at(s, number) + low) == all);
+    return owner && owner != owner_of(copy) && byte_at(row + ROW_BASE + low) != all && byte_at(own) == all;
 }
 
 // So many units' accesses by one instruction are told: loads are all alike, stores may store different values.
@@ -547,6 +660,7 @@ void __gr_look(uint32_t site, uint64_t a, uint32_t what, uint64_t value, uint32_
             seen->block[1] = gr_ctaid_y();
             seen->block[2] = gr_ctaid_z();
             gr_store32(&seen->state, 2);
+            gr_store32(&log->head.any, 1);
             return;
         }
         if (gr_load32(&seen->state) != 2 || seen->site != site)

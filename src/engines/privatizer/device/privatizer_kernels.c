@@ -12,8 +12,12 @@ static GR_NOINLINE void gr_priv_rows_of_grid(const Slot *s, int merges) {
     gr_priv_all_rows(s, &t, merges);
 }
 
+// Pass 2 comes next.
 KERNEL void __gr_merge_blocks(uint64_t control) {
-    Slot s = slot_of_control((GR_GLOBAL GrPrivControl *)control, 0);
+    GR_GLOBAL GrPrivControl *c = (GR_GLOBAL GrPrivControl *)control;
+    Slot s = slot_of_control(c, 0);
+    if (gr_ctaid_x() == 0 && gr_tid_x() == 0)
+        c->pass = 2;
     gr_priv_rows_of_grid(&s, 1);
 }
 
@@ -22,9 +26,23 @@ KERNEL void __gr_check_blocks(uint64_t control) {
     Slot s = slot_of_control(c, 0);
     GR_GLOBAL uint64_t *sum = (GR_GLOBAL uint64_t *)c->sums;
     gr_priv_rows_of_grid(&s, 0);
-    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n;
-                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n + k])
-        gr_priv_report(&s, GR_FOUND_READ, k, k, 0, 0);
+    GR_ROLLED for (uint32_t k = gr_ctaid_x() * ntid_x() + gr_tid_x(); k < s.n * GR_SUMS;
+                   k += nctaid_x() * ntid_x()) if (sum[k] != sum[s.n * GR_SUMS + k])
+        gr_priv_report(&s, GR_FOUND_READ, k / GR_SUMS, k / GR_SUMS, 0, 0);
+}
+
+// The program's launch comes next: it runs, or is held until the host has seen to what the `n` logs say. `heads`: memory of the host that gets their heads.
+KERNEL void __gr_gate(uint64_t control, uint64_t logs, uint64_t heads, uint32_t n) {
+    uint64_t all = 0;
+    GR_ROLLED for (uint32_t k = 0; k < n; k++) {
+        uint64_t head = logs + k * sizeof(GrPrivLog);
+        GR_ROLLED for (uint32_t b = 0; b < sizeof(GrPrivHead); b += 8) {
+            uint64_t v = gr_load64((GR_GLOBAL uint64_t *)(head + b));
+            gr_store64((GR_GLOBAL uint64_t *)(heads + k * sizeof(GrPrivHead) + b), v);
+            all |= v;
+        }
+    }
+    ((GR_GLOBAL GrPrivControl *)control)->mode = all ? GR_HELD : GR_AS_IT_IS;
 }
 
 static GR_NOINLINE uint64_t gr_priv_address(GR_GLOBAL GrPrivControl *c, uint64_t offset) {

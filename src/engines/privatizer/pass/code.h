@@ -17,7 +17,7 @@ typedef struct Code {
     uint64_t *set;
     Arena *arena;
     // Registers of every thread, set where the code begins.
-    PtxReg *copy; // the number of the thread's private copy
+    PtxReg *copy, *me; // the number of the thread's private copy; and one more
     PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
         *shared_bytes;   // rows, copies: where number 0 would be
     PtxReg *arena_table; // where the table would be of an arena that begins at its first line
@@ -27,8 +27,9 @@ typedef struct Code {
     PtxReg *left;        // rounds of loops that may still come
     PtxReg *asks;        // accesses are to be told
     PtxReg *pass, *sequence;
-    PtxReg *stores; // a hash of what the thread stored, and where
-    bool updates;   // the kernel has atomic operations or strong stores
+    PtxReg *stores;   // a hash of what the thread stored, and where
+    bool updates;     // the kernel has atomic operations or strong stores
+    uint32_t granule; // PrivatizedKernel.granule
     PtxReg *notes, *note,
         *note_end;    // where the thread notes results of the region, in pass 1; NULL: the kernel has none
     PtxLabel *full;   // where a thread goes that has no room for them

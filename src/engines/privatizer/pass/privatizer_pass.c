@@ -40,7 +40,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
                        &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
                        &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
-    PtxReg **words[] = {&c->copy, &c->row_bytes, &c->pass, &c->sequence};
+    PtxReg **words[] = {&c->copy, &c->me, &c->row_bytes, &c->pass, &c->sequence};
     for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
         *wide[k] = gr_ptx_new_reg(f, PTX_B64);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
@@ -89,12 +89,12 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "cvt.u64.u32 %s, %s; sub.u64 %s, %s, %s; sub.u64 %s, %s, %u;",
                            slot->name, c->row_bytes->name, c->rows->name, c->rows->name, slot->name,
                            c->copies->name, c->copies->name, (unsigned)GR_COPY_FIRST * GR_LINE));
-    GR_TRY(
-        gr_code_put(c, NULL, NULL, 0,
-                    "setp.ne.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; mul.wide.u32 %s, "
-                    "%s, 4; add.u64 %s, %s, %zu;",
-                    c->asks->name, asked->name, c->once->name, once->name, c->copy->name, c->suffix,
-                    c->number->name, c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES));
+    GR_TRY(gr_code_put(
+        c, NULL, NULL, 0,
+        "setp.ne.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0; call (%s), __gr%s_copy; mul.wide.u32 %s, "
+        "%s, 4; add.u64 %s, %s, %zu; add.u32 %s, %s, 1;",
+        c->asks->name, asked->name, c->once->name, once->name, c->copy->name, c->suffix, c->number->name,
+        c->copy->name, c->number->name, c->number->name, (size_t)GR_ROW_COPIES, c->me->name, c->copy->name));
     GR_TRY(gr_code_put(c, NULL, NULL, 0,
                        "shr.u64 %s, %s, %u; add.u64 %s, %s, %s; sub.u32 %s, %s, 1; mul.wide.u32 %s, %s, %u; "
                        "mov.u32 %s, 0; mov.u64 %s, 0;",
@@ -208,6 +208,22 @@ static bool is_ordered(const PtxInstr *i) {
            gr_ptx_instr_has(i, PTX_MOD_cas);
 }
 
+// Granules of `own`: none where atomic operations or strong stores are looked at word by word, in copies of their own.
+static void find_granule(const Work *w, PrivatizedKernel *k) {
+    k->granule = 2;
+    for (const PtxStmt *s = k->f->first; s; s = s->next) {
+        const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
+        if (!site || site->space == PTX_LOCAL || site->space == PTX_CONST)
+            continue;
+        while (k->granule < GR_LINE_SHIFT && site->size > 1u << k->granule)
+            k->granule++;
+        if (k->updates || !site->size || site->size & (site->size - 1) || site->size > GR_LINE) {
+            k->granule = 0;
+            return;
+        }
+    }
+}
+
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
@@ -254,6 +270,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     look_at_sites(w, &live, set, out);
     GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
     out->by_warps |= w->o->by_warps;
+    find_granule(w, out);
     PtxStmt *first = f->first, *last = f->last;
     while (first && (first->kind == PTX_DECL_REG || first->kind == PTX_DECL_VAR || first->kind == PTX_LOC))
         first = first->next;
@@ -265,6 +282,7 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .uses = &uses,
                  .set = set,
                  .updates = out->updates,
+                 .granule = out->granule,
                  .results = out->results,
                  .gathers = out->gathers,
                  .by_warps = out->by_warps,
@@ -273,19 +291,29 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     if (!ends(last))
         GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;"));
     PtxReg *mode = gr_ptx_new_reg(f, PTX_B32), *is = gr_ptx_new_reg(f, PTX_PRED);
+    PtxLabel *other = gr_ptx_new_label(f);
+    PtxOperand to_other = gr_ptx_label_operand(other);
     char control[64];
     gr_privatizer_control_name(w->o->suffix, control, sizeof control);
-    GR_TRY(gr_code_put(&code, first, NULL, 0, "ld.global.u32 %s, [%s];", mode->name, control));
+    GR_TRY(gr_code_put(&code, first, &to_other, 1,
+                       "ld.global.u32 %s, [%s]; setp.ne.u32 %s, %s, %d; @%s bra $0;", mode->name, control,
+                       is->name, mode->name, GR_AS_IT_IS, is->name));
+    gr_ptx_insert_label(f, NULL, other);
+    PtxLabel *label[2] = {NULL, NULL};
     for (int warps = 0; warps < 2; warps++) {
         if (warps ? out->warps.why : out->blocks.why)
             continue;
-        Code one = code;
-        PtxLabel *label = gr_ptx_new_label(f);
-        PtxOperand to = gr_ptx_label_operand(label);
-        one.warps = warps;
-        GR_TRY(gr_code_put(&one, first, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
+        label[warps] = gr_ptx_new_label(f);
+        PtxOperand to = gr_ptx_label_operand(label[warps]);
+        GR_TRY(gr_code_put(&code, NULL, &to, 1, "setp.eq.u32 %s, %s, %d; @%s bra $0;", is->name, mode->name,
                            warps ? GR_OF_WARPS : GR_OF_BLOCKS, is->name));
-        GR_TRY(make(&one, first, last, label));
+    }
+    GR_TRY(gr_code_put(&code, NULL, NULL, 0, "ret;")); // GR_HELD
+    for (int warps = 0; warps < 2; warps++) {
+        Code one = code;
+        one.warps = warps;
+        if (label[warps])
+            GR_TRY(make(&one, first, last, label[warps]));
     }
 done:
     gr_defuse_free(&uses);

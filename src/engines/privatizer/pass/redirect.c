@@ -3,6 +3,7 @@
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -225,64 +226,140 @@ static bool is_maybe(const Code *c, const PtxSite *site) {
                                                gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
 }
 
+// The registers of a lookup.
+typedef struct Lookup {
+    bool shared, stores;
+    const PtxReg *at;
+    PtxReg *offset, *line, *row, *number, *made, *to; // number: of the row. offset: in the end, in the line
+    PtxReg *in, *has, *is_made, *slow;
+} Lookup;
+
+// Whether the line has a row, and where that is. Of the number of the row, in the end, one less: so none is the largest.
+static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops, unsigned n_ops,
+                         const Lookup *l) {
+    gr_status st = GR_OK;
+    if (l->shared)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "mov.b64 %s, %s;", l->offset->name, l->at->name));
+    else
+        GR_TRY(gr_code_put(c, s, NULL, 0, "sub.u64 %s, %s, %s;", l->offset->name, l->at->name,
+                           c->arena_base->name));
+    GR_TRY(gr_code_put(c, s, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
+                       g->combine, l->in->name, l->offset->name,
+                       l->shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, l->number->name,
+                       GR_ROW_EDGE, l->made->name));
+    GR_TRY(
+        gr_code_put(c, s, NULL, 0,
+                    "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];",
+                    l->line->name, l->offset->name, (unsigned)GR_LINE_SHIFT, l->line->name, l->line->name,
+                    l->line->name, l->line->name, l->shared ? c->table->name : c->arena_table->name,
+                    l->in->name, l->number->name, l->line->name));
+    GR_TRY(gr_code_put(
+        c, s, NULL, 0,
+        "mad.wide.u32 %s, %s, %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u; and.b64 %s, %s, %u;",
+        l->row->name, l->number->name, c->row_bytes->name, c->rows->name, l->number->name, l->number->name,
+        l->has->name, l->number->name, GR_ROW_EDGE - 1, l->offset->name,
+        l->shared ? l->at->name : l->offset->name, (unsigned)GR_LINE - 1));
+done:
+    return st;
+}
+
+// Whether the granule is the unit's, in the new predicate *is_own. A store takes one that is nobody's.
+static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **is_own) {
+    gr_status st = GR_OK;
+    PtxFunc *f = c->f;
+    PtxReg *owner = gr_ptx_new_reg(f, PTX_B32), *at = gr_ptx_new_reg(f, PTX_B64);
+    *is_own = gr_ptx_new_reg(f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; mov.u32 %s, 0; @%s "
+                       "ld.global.u32 %s, [%s+%u];",
+                       at->name, l->offset->name, c->granule, at->name, at->name, at->name, at->name,
+                       l->row->name, owner->name, l->has->name, owner->name, at->name,
+                       (unsigned)GR_ROW_OWNERS));
+    if (l->stores) {
+        PtxReg *flags = gr_ptx_new_reg(f, PTX_B32), *free = gr_ptx_new_reg(f, PTX_PRED);
+        GR_TRY(gr_code_put(
+            c, s, NULL, 0,
+            "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; and.b32 %s, %s, %d; setp.ne.u32 %s, %s, 0; "
+            "setp.eq.and.u32 %s, %s, 0, %s; @%s setp.ne.u32 %s, 0, 0; @%s atom.global.cas.b32 %s, [%s+%u], "
+            "0, %s; "
+            "setp.eq.and.u32 %s, %s, 0, %s;",
+            flags->name, l->has->name, flags->name, l->row->name,
+            (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, flags), flags->name, flags->name, GR_ROW_LISTED,
+            free->name, flags->name, free->name, owner->name, free->name, c->once->name, free->name,
+            free->name, owner->name, at->name, (unsigned)GR_ROW_OWNERS, c->me->name, free->name, owner->name,
+            free->name));
+        GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.or.u32 %s, %s, %s, %s;", (*is_own)->name, owner->name,
+                           c->me->name, free->name));
+    } else {
+        GR_TRY(
+            gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, %s, %s;", (*is_own)->name, owner->name, c->me->name));
+    }
+done:
+    return st;
+}
+
+// The number of the unit's private copy, where the row has such.
+static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxReg *is_own) {
+    gr_status st = GR_OK;
+    PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
+                       "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
+                       "%s;",
+                       numbered->name, l->has->name, numbered->name, l->row->name,
+                       (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
+                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
+                       l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name,
+                       l->made->name, (unsigned)GR_LINE, c->copies->name));
+    if (!l->stores)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
+                           l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));
+    if (is_own)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %u; @%s mov.b64 %s, %s; or.pred %s, %s, %s;",
+                           l->line->name, l->row->name, (unsigned)GR_ROW_OWN, is_own->name, l->to->name,
+                           l->line->name, l->is_made->name, l->is_made->name, is_own->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s;", l->to->name, l->to->name, l->offset->name));
+done:
+    return st;
+}
+
 // Where the access at address `at` goes, in the new register *out; 0: nowhere. Memory in the arena, and shared memory, is looked up here: a load of a line that nobody wrote goes to
-// the program's own memory, other accesses to the private copy, if that is made. Whatever else there is, __gr_at does.
+// the program's own memory, other accesses to what the unit owns, or to its private copy, if that is made. Whatever else there is, __gr_at does.
 static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const PtxOperand *ops,
                             unsigned n_ops, const PtxReg *at, uint32_t what, PtxReg **out) {
     gr_status st = GR_OK;
     PtxFunc *f = c->f;
-    bool shared = (what & GR_AT_SPACE) == GR_AT_SHARED;
-    PtxReg *to = gr_ptx_new_reg(f, PTX_B64), *offset = gr_ptx_new_reg(f, PTX_B64),
-           *row = gr_ptx_new_reg(f, PTX_B64), *line = gr_ptx_new_reg(f, PTX_B64),
-           *number = gr_ptx_new_reg(f, PTX_B32), *made = gr_ptx_new_reg(f, PTX_B32),
-           *in = gr_ptx_new_reg(f, PTX_PRED), *has = gr_ptx_new_reg(f, PTX_PRED),
-           *is_made = gr_ptx_new_reg(f, PTX_PRED), *slow = gr_ptx_new_reg(f, PTX_PRED);
-    *out = to;
-    if (shared)
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "mov.b64 %s, %s;", offset->name, at->name));
-    else
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "sub.u64 %s, %s, %s;", offset->name, at->name,
-                           c->arena_base->name));
-    GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.lt%s.u64 %s, %s, %s%s; mov.u32 %s, %u; mov.u32 %s, 0;",
-                       g->combine, in->name, offset->name,
-                       shared ? c->shared_bytes->name : c->arena_bytes->name, g->operand, number->name,
-                       GR_ROW_EDGE, made->name));
-    GR_TRY(gr_code_put(
-        c, copy, NULL, 0,
-        "shr.u64 %s, %s, %u; shl.b64 %s, %s, 2; add.u64 %s, %s, %s; @%s ld.global.u32 %s, [%s];", line->name,
-        offset->name, (unsigned)GR_LINE_SHIFT, line->name, line->name, line->name, line->name,
-        shared ? c->table->name : c->arena_table->name, in->name, number->name, line->name));
-    GR_TRY(gr_code_put(c, copy, NULL, 0,
-                       "mad.wide.u32 %s, %s, %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u; add.u64 %s, "
-                       "%s, %s; @%s ld.global.u32 %s, [%s];",
-                       row->name, number->name, c->row_bytes->name, c->rows->name, number->name, number->name,
-                       has->name, number->name, GR_ROW_EDGE - 1, line->name, row->name, c->number->name,
-                       has->name, made->name, line->name));
-    GR_TRY(gr_code_put(
-        c, copy, NULL, 0, "setp.ge.u32 %s, %s, %d; and.b64 %s, %s, %u; mad.wide.u32 %s, %s, %u, %s;",
-        is_made->name, made->name, GR_COPY_FIRST, offset->name, shared ? at->name : offset->name,
-        (unsigned)GR_LINE - 1, to->name, made->name, (unsigned)GR_LINE, c->copies->name));
-    if (what & GR_AT_STORE) {
-        GR_TRY(gr_code_put(c, copy, NULL, 0, "add.u64 %s, %s, %s; not.pred %s, %s;", to->name, to->name,
-                           offset->name, slow->name, is_made->name));
-    } else { // number: less one, so that none is the largest
+    Lookup l = {.shared = (what & GR_AT_SPACE) == GR_AT_SHARED, .stores = what & GR_AT_STORE, .at = at};
+    PtxReg **wide[] = {&l.offset, &l.line, &l.row, &l.to}, **words[] = {&l.number, &l.made},
+           **predicates[] = {&l.in, &l.has, &l.is_made, &l.slow}, *is_own = NULL;
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
+        *wide[k] = gr_ptx_new_reg(f, PTX_B64);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        *words[k] = gr_ptx_new_reg(f, PTX_B32);
+    for (size_t k = 0; k < sizeof predicates / sizeof *predicates; k++)
+        *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
+    *out = l.to;
+    GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
+    if (c->granule)
+        GR_TRY(put_owner(c, copy, &l, &is_own));
+    GR_TRY(put_made(c, copy, &l, is_own));
+    if (l.stores) {
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "not.pred %s, %s;", l.slow->name, l.is_made->name));
+    } else {
         GR_TRY(gr_code_put(c, copy, NULL, 0,
-                           "add.u64 %s, %s, %s; selp.b64 %s, %s, %s, %s; add.u64 %s, %s, %s; setp.ge.u32 %s, "
-                           "%s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;",
-                           row->name, row->name, c->unmade->name, to->name, to->name, row->name,
-                           is_made->name, to->name, to->name, offset->name, slow->name, number->name,
-                           GR_ROW_EDGE - 1, slow->name, number->name, slow->name));
-        if (shared)
-            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s add.u64 %s, %s, %s;", has->name, to->name,
-                               c->unwritten->name, offset->name));
+                           "setp.ge.u32 %s, %s, %u; setp.ne.and.u32 %s, %s, 0xffffffff, %s;", l.slow->name,
+                           l.number->name, GR_ROW_EDGE - 1, l.slow->name, l.number->name, l.slow->name));
+        if (l.shared)
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s add.u64 %s, %s, %s;", l.has->name, l.to->name,
+                               c->unwritten->name, l.offset->name));
         else
-            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", has->name, to->name, at->name));
+            GR_TRY(gr_code_put(c, copy, NULL, 0, "@!%s mov.b64 %s, %s;", l.has->name, l.to->name, at->name));
     }
     if (n_ops > 1)
         GR_TRY(gr_code_put(c, copy, ops, n_ops, "selp.u32 %s, 1, 0, %s; setp.ne.and.u32 %s, %s, 0%s;",
-                           made->name, slow->name, slow->name, made->name, g->operand));
-    GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", slow->name, to->name,
-                       c->suffix, at->name, c->copy->name, what, c->unmade->name));
+                           l.made->name, l.slow->name, l.slow->name, l.made->name, g->operand));
+    GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s call (%s), __gr%s_at, (%s, %s, %u, %s);", l.slow->name,
+                       l.to->name, c->suffix, at->name, c->copy->name, what, c->unmade->name));
 done:
     return st;
 }
