@@ -6,6 +6,7 @@
 #include "engines/collider/collider_watch.h"
 #include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/kept.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
 #include "engines/core/sampling.h"
@@ -22,6 +23,7 @@ typedef struct Collider {
     GrSelection selection;
     GrSampling sampling;
     GrAttribution attribution;
+    GrKept kept;
     ColliderWatch *watch; // NULL: none
     GrBudget *budget;     // NULL: none
     bool stop;
@@ -50,6 +52,7 @@ static void collider_finish(void *self) {
     gr_selection_free(&c->selection);
     gr_sampling_free(&c->sampling);
     gr_attribution_free(&c->attribution);
+    gr_kept_free(&c->kept);
     free(c);
 }
 
@@ -71,13 +74,14 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .read_delay_ns = clamp32(words->read_delay),
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
-                                   .poison = words->poison_writes,
+                                   .poison = gr_collider_poisons(o),
                                    .thinned = thins(o, s != NULL),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
                                    .wanted = wanted,
                                    .user = c};
+    gr_kept_init(&c->kept, c->options.poison ? s : NULL);
     uint32_t budget;
     gr_status st = gr_budget_parse(words->budget, &budget, err);
     c->options.budget = budget > 0;
@@ -137,10 +141,17 @@ static gr_status collider_loaded(void *self, GrModule *m,
                          .stop = c->stop,
                          .module = (uint32_t)m->number};
     gr_attribution_attach(&c->attribution, m, &control);
+    gr_kept_loaded(&c->kept, m, at, &control);
     if (c->budget)
         control.shut = gr_budget_loaded(c->budget, m, at);
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+static void collider_unloaded(void *self, GrModule *m) { gr_kept_unloaded(&((Collider *)self)->kept, m); }
+
+static void collider_allocated(void *self, const GrRange *r) {
+    gr_kept_allocated(&((Collider *)self)->kept, r);
 }
 
 static void collider_launching(void *self, const GrLaunch *l) {
@@ -178,6 +189,8 @@ const GrEngine gr_engine_collider = {
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,
+    .unloaded = collider_unloaded,
+    .allocated = collider_allocated,
     .launching = collider_launching,
     .launched = collider_launched,
     .accepts = collider_accepts,

@@ -7,7 +7,9 @@
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
+#include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
 
 #include <stdio.h>
@@ -81,10 +83,12 @@ done:
 static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
     const Access where = *a;
     *status = gr_access_read(where.site, a);
-    if (*status != GR_SITE_CHECKED || w->classifies)
+    if ((*status != GR_SITE_CHECKED && *status != GR_SITE_STRONG) || w->classifies)
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
+    if (*status == GR_SITE_STRONG)
+        return gr_collider_come_late(w, a);
     return a->site->access == PTX_ACCESS_READ ? check_load(w, a, code) : gr_collider_store(w, a);
 }
 
@@ -167,7 +171,8 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
     Pace pace = {0};
     FuncCode code = {.hoisted = {.has_cfg = false}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = NULL;
+    w->random = w->length = w->groups = NULL;
+    w->sources = NULL;
     w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
@@ -177,9 +182,12 @@ static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *sta
         w->pace = &pace;
     }
     GR_TRY(check_sites(w, f, &code, status));
+    PtxStmt *body = start_of(f);
     GR_TRY(put_random_seed(w, f));
     if (w->pace)
         GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
+    GR_TRY(gr_collider_begin_waits(w, f, body));
+    GR_TRY(gr_source_finish(w, f, body));
 done:
     gr_pace_free(&pace);
     gr_defuse_free(&code.uses);

@@ -5,6 +5,8 @@
 #include "engines/collider/device/record.h"
 #include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_poison.h"
+#include "engines/collider/pass/collider_time.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,49 +20,6 @@ gr_status gr_collider_own_guard(Access *a) {
     PtxOperand g = gr_ptx_reg_operand(a->guard);
     a->guard = copy;
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
-}
-
-// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the number
-// state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes one IMAD.WIDE of both
-// halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth, volume 2, 3.2.1.2).
-static uint32_t base_for(uint32_t ns) {
-    static const uint8_t bases[] = {3, 5, 11, 13, 19, 21, 27, 29};
-    unsigned k = 0, bits = ns ? 32 - (unsigned)__builtin_clz(ns) : 0;
-    while (k + 1 < sizeof bases && bases[k] <= bits)
-        k++;
-    return bases[k];
-}
-
-// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
-// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes
-// up to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they make
-// the mean a sixteenth of the maximum.
-gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
-    if (max_ns <= 1) {
-        gr_format(delay, DELAY_TEXT, "%u", max_ns);
-        return GR_OK;
-    }
-    if (!w->random)
-        w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
-    uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
-    gr_format(delay, DELAY_TEXT, "%s", drawn->name);
-    return gr_access_put(a, a->after, NULL, 0,
-                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
-                         w->random->name, base, w->random->name, w->random->name, base, drawn->name, longest,
-                         drawn->name);
-}
-
-gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
-    gr_status st = GR_OK;
-    char guard[64], delay[DELAY_TEXT];
-    if (max_ns == 0)
-        return GR_OK;
-    GR_TRY(gr_collider_draw(w, a, max_ns, delay));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
-                         delay));
-done:
-    return st;
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
@@ -338,7 +297,7 @@ gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at,
     Access pause = *a;
     pause.after = at;
     pause.guard = (PtxReg *)guard_of_all(a, n);
-    GR_TRY(gr_collider_delay(w, &pause, w->o->read_delay_ns));
+    GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
     for (unsigned first = 0; first < n; first += AT_ONCE)
         GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
 done:
@@ -497,39 +456,6 @@ done:
     return st;
 }
 
-// Section 3.2 of the paper: garbage before the write, so that a store shows even to threads that store the same value. The
-// garbage is the complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows
-// at once.
-static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
-                            unsigned bits) {
-    char mods[96], guard[64];
-    const char *g = gr_access_guard(a, guard, sizeof guard);
-    repeat_mods(a, type, mods, sizeof mods);
-    StrBuf list = {0};
-    gr_status st = GR_OK;
-    Access earlier = *a; // the delays stand before the store
-    earlier.after = a->before;
-    // Threads that come together would all be done with the garbage before the first of them looks.
-    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
-    for (unsigned k = 0; k < a->n; k++) {
-        bool sink = stored[k].kind == PTX_O_SINK;
-        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-        if (!sink)
-            GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
-        gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
-    }
-    if (list.oom) {
-        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
-    GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
-                         mods + strlen("ld"), list.data));
-    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
-done:
-    gr_str_free(&list);
-    return st;
-}
-
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -544,12 +470,18 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits));
-    if (w->o->poison)
-        GR_TRY(put_poison(w, a, type, stored, bits));
+    // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
+    if (w->o->poison || w->o->thinned)
+        GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    if (w->o->poison) {
+        char mods[96];
+        repeat_mods(a, type, mods, sizeof mods);
+        GR_TRY(gr_collider_poison(w, a, stored, bits, mods + strlen("ld")));
+    }
     GR_TRY(gr_pace_close(a, &gate));
     GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
     a->after = a->report = gate.at;
-    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
+    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_STORED, w->o->write_delay_ns));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
     GR_TRY(gr_pace_close(a, &gate));

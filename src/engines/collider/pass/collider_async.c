@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_async.h"
 
+#include "engines/collider/pass/collider_time.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -200,7 +202,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
         src->used[k] = dst->used[k] = UINT64_MAX;
     uint32_t max_ns = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_collider_draw(w, dst, max_ns, delay));
+    GR_TRY(gr_collider_draw(w, dst, dst->after, WAIT_WINDOW, max_ns, delay));
     if (c->size)
         GR_TRY(put_partial(w, c, delay));
     if (c->ignore)

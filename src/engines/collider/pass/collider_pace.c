@@ -89,7 +89,7 @@ void gr_pace_step(Pace *p, const PtxStmt *s) { p->block = next_block(s, p->block
 
 // ---- Decisions -----------------------------------------------------------------------------------------------------
 
-// Odd, and 2^32 divided by the golden number: its multiples are spread evenly (Knuth, volume 3, 6.4).
+// Odd, and 2^32 divided by the golden number (Knuth, volume 3, 6.4).
 static const uint32_t factor = 0x9E3779B1;
 
 // What the seed adds. ptxas must not know that all lanes have the same.
@@ -99,6 +99,16 @@ static gr_status put_phase(const Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *
     gr_format(text, sizeof text, "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; add.u32 %s, %s, %u;",
               x, x, x, x, x, w->o->seed * 0x85EBCA6Bu);
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+// A number of the clock, in `t`. A square, so that no step of the clock makes it go up or down slowly.
+static gr_status put_number(const Pace *p, PtxFunc *f, PtxStmt *at, uint32_t site, const PtxReg *t,
+                            gr_error *err) {
+    const char *clock = gr_ptx_new_reg(f, PTX_U32)->name, *x = t->name;
+    char text[160];
+    gr_format(text, sizeof text, "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %s;",
+              clock, x, clock, factor, p->phase->name, x, x, clock);
+    return gr_ptx_insert(f, at, site, text, NULL, 0, NULL, err);
 }
 
 // The threshold of a kernel's thread, by how many warps the blocks before its own have.
@@ -148,9 +158,8 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                       p->shut->name);
             GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
         }
-        gr_format(text, sizeof text,
-                  "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s; setp.le.u32 %s, %s, %s;", t->name, t->name,
-                  t->name, factor, p->phase->name, p->outside->name, t->name, least->name);
+        GR_TRY(put_number(p, f, at, 0, t, w->err));
+        gr_format(text, sizeof text, "setp.le.u32 %s, %s, %s;", p->outside->name, t->name, least->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
 done:
@@ -252,8 +261,7 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
     if (!p->phase)
         p->phase = gr_ptx_new_reg(a->func, PTX_U32);
     GR_TRY(own_guard(a, at, &guard));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s;", t->name, t->name,
-                         t->name, factor, p->phase->name));
+    GR_TRY(put_number(p, a->func, at, a->site->id, t, w->err));
     const char *least = d->threshold->name, *open = d->open->name;
     if (p->shut) {
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_U32);

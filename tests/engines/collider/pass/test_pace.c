@@ -49,11 +49,12 @@ static char *rewritten(const char *body, const Options *of) {
     assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
     assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
     for (char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        unsigned site;
-        char *sleep = strstr(line, "nanosleep");
-        if (sleep && sleep < end && sscanf(line, " /*@gr:%u*/", &site) == 1)
+        unsigned site, shorter, length, by;
+        // What makes the next window shorter (collider_time.c): once in each window.
+        if (sscanf(line, " /*@gr:%u*/ shr.u32 %%gr%u, %%gr%u, %u;", &site, &shorter, &length, &by) == 4 &&
+            by == 3)
             gr_str_addf(&counted, "red.global.add.u32 [counters+%u], 1;\n", site * 4);
-        else
+        if (!strstr(line, "nanosleep") || strstr(line, "nanosleep") > end)
             gr_str_addn(&counted, line, (size_t)(end + 1 - line));
     }
     gr_ptx_free(m);

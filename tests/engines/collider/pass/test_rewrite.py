@@ -98,16 +98,22 @@ with tempfile.TemporaryDirectory() as tmp:
         check(orders_of_magnitude(run.stdout, most), f"delays below {most} ns have every order of magnitude")
     poisoned = rewrite(source, "--windows", "all", "--poison-writes").stdout
     lines = [line.split("*/ ")[-1].strip() for line in poisoned.splitlines()]
-    # Each weak store of the kernel is preceded by one of the complement, to the same bytes and under the same predicate.
-    for store, garbage in (("st.global.u8 [g+1], %r6;", r"st.relaxed.sys.global.b8 \[g\+1\], (%gr\d+);"),
-                           ("@%p1 st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};",
-                            r"@(%gr\d+) st.relaxed.sys.global.v4.b32 \[%rd1\], \{%gr\d+, %gr\d+, %gr\d+, %gr\d+\};"),
-                           ("@!%p1 st.v2.u64 [%rd1+16], {%rd1, 5};", r"@%gr\d+ st.relaxed.sys.v2.b64 \[%rd1\+16\], .*"),
-                           ("st.shared::cluster.u32 [%r1], %r9;", r"st.relaxed.sys.shared::cluster.b32 \[%r1\], .*")):
+    # Each weak store of the kernel is preceded by one of the value with a bit turned, to the same bytes and under the same predicate: unless it may be an
+    # address, or is where the host may look.
+    for store, garbage, addresses, kept in (
+            ("st.global.u8 [g+1], %r6;", r"st.relaxed.sys.global.b8 \[g\+1\], (%gr\d+);", 0, 1),
+            ("@%p1 st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};",
+             r"@(%gr\d+) st.relaxed.sys.global.v4.b32 \[%rd1\], \{%gr\d+, %gr\d+, %gr\d+, %gr\d+\};", 0, 1),
+            ("@!%p1 st.v2.u64 [%rd1+16], {%rd1, 5};", r"@%gr\d+ st.relaxed.sys.v2.b64 \[%rd1\+16\], .*", 2, 1),
+            ("st.shared::cluster.u32 [%r1], %r9;", r"st.relaxed.sys.shared::cluster.b32 \[%r1\], .*", 0, 0)):
         at = lines.index(store)
-        before = [k for k in range(at - 12, at) if re.fullmatch(garbage, lines[k])]
-        check(len(before) == 1 and any(line.startswith("not.b") for line in lines[at - 14 : before[0]]) and
-              "nanosleep" in lines[at - 1], f"--poison-writes: garbage before {store}")
+        garbages = [k for k in range(at - 8, at) if re.fullmatch(garbage, lines[k])]
+        first = max(k for k in range(at) if "nanosleep" in lines[k] and k < garbages[0]) if garbages else at
+        code = lines[first : garbages[0]] if garbages else []
+        check(len(garbages) == 1 and any(line.startswith("xor.b") for line in code) and any("nanosleep" in line for line in lines[garbages[0] : at]),
+              f"--poison-writes: garbage before {store}")
+        check((sum("131071" in line for line in code), sum("__gr_control" in line for line in code)) == (addresses, 2 * kept),
+              f"--poison-writes: no garbage where {store} stores an address, or the host may look: {code}")
     if ptxas:
         for name, text, arch in (("accesses", poisoned, "sm_90"), ("wide", rewrite(here / "wide.ptx", "--poison-writes").stdout, "sm_100")):
             run = subprocess.run([ptxas, f"-arch={arch}", write(tmp, "poisoned.ptx", text), "-o", f"{tmp}/o"],
