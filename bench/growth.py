@@ -12,7 +12,7 @@ Identical modules count once. A second table: time and memory that `gpurace ptx`
 How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--program NAME]... [--rounds N]
 
 Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
-accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
+accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. Lines `// GROWS ENGINE: ...` are for an engine that needs longer. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
 least of N rounds, and how many times as much as for the arguments before. (Of memory, what is less than this script's own 20 MiB does not show.)
 """
 import argparse
@@ -160,7 +160,8 @@ def runs(gpurace, engine, folder, chosen, rounds, file):
     """The table of programs that grow; all their numbers, to `file` too."""
     rows = []
     for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
-        steps = re.findall(r"^// GROWS: (.*)", source.read_text(encoding="utf-8"), re.M)
+        text = source.read_text(encoding="utf-8")
+        steps = re.findall(rf"^// GROWS {engine}: (.*)", text, re.M) or re.findall(r"^// GROWS: (.*)", text, re.M)
         for line, words in [(line, s.strip()) for line in steps for s in line.split("|") if source.stem in (chosen or [source.stem])]:
             of = [run_once(gpurace, engine, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
             rows.append({"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})

@@ -4,6 +4,9 @@
 // GROWS: threads 64 | threads 128 | threads 256 | threads 512
 // GROWS: bytes 1 | bytes 2 | bytes 4 | bytes 8
 // GROWS: races 500 | races 1000 | races 2000 | races 4000
+// GROWS privatizer: bytes 1 | bytes 2 | bytes 4
+// GROWS privatizer: threads 64 | threads 128 | threads 256 | threads 512
+// GROWS privatizer: races 250 | races 500 | races 1000
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -2,6 +2,7 @@
 // Sums of floats by compare-and-swap loops, in 64 places that all blocks share; the first look is a plain load's or a volatile one's.
 // ARGS: 64 4
 // GROWS: 64 4 | 64 8 | 64 16
+// GROWS privatizer: 64 4 | 64 8 | 64 16
 #include <cstdio>
 #include <cstdlib>
 

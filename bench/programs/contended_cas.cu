@@ -2,6 +2,7 @@
 // All threads of many blocks look at one place and swap it, until it holds the largest number.
 // ARGS: 8 1024
 // GROWS: 8 512 | 8 1024 | 8 2048
+// GROWS privatizer: 8 64 | 8 128 | 8 256
 #include <cstdio>
 #include <cstdlib>
 

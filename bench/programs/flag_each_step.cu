@@ -2,6 +2,7 @@
 // A breadth-first search over a long, thin graph: a launch for each level, and after each a flag goes back to the host.
 // ARGS: 2000
 // GROWS: 1000 | 2000 | 4000 | 8000
+// GROWS privatizer: 250 | 500 | 1000
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

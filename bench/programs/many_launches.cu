@@ -2,6 +2,7 @@
 // 10^4 small launches in one stream, and the host waits only at the end.
 // ARGS: 10000
 // GROWS: 10000 | 20000 | 40000 | 80000
+// GROWS privatizer: 1000 | 2000 | 4000
 #include <cstdio>
 #include <cstdlib>
 

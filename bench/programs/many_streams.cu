@@ -3,6 +3,7 @@
 // each stream writes its own.
 // ARGS: 10000
 // GROWS: 10000 | 20000 | 40000 | 80000
+// GROWS privatizer: 1000 | 2000 | 4000
 #include <cstdio>
 #include <cstdlib>
 

@@ -2,6 +2,7 @@
 // Modules that are loaded, launched once and unloaded, each with other code.
 // ARGS: 500
 // GROWS: 500 | 1000 | 2000 | 4000
+// GROWS privatizer: 100 | 200 | 400
 #include <cstdio>
 #include <cstdlib>
 #include <cuda.h>

@@ -2,6 +2,7 @@
 // Windows whose radius is known at run time only, so that one instruction in a loop reads all their elements.
 // ARGS: 256 6 2
 // GROWS: 256 3 2 | 256 6 2 | 256 12 2 | 256 24 2
+// GROWS privatizer: 128 3 2 | 128 6 2 | 128 12 2
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -2,6 +2,7 @@
 // One block turns an array around through shared memory, in 10^4 launches (as "reverse" of HeCBench does).
 // ARGS: 10000
 // GROWS: 5000 | 10000 | 20000 | 40000
+// GROWS privatizer: 50 | 100 | 200
 #include <cstdio>
 #include <cstdlib>
 

@@ -3,6 +3,7 @@
 // again and again: pieces of an array go to the device, are worked on, and come back.
 // ARGS: 300
 // GROWS: 100 | 200 | 400 | 800
+// GROWS privatizer: 10 | 20 | 40
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -2,6 +2,7 @@
 // Overlapping windows of an image that nobody writes, by several launches, as in bilateral filters and local entropy.
 // ARGS: 256 6
 // GROWS: 256 3 | 256 6 | 256 12 | 256 24
+// GROWS privatizer: 64 6 | 64 12 | 64 24
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

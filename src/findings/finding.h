@@ -55,6 +55,15 @@ typedef struct GrAccess {
     bool host;                   // the program's own, on the host
 } GrAccess;
 
+// How much came out otherwise, of runs on private copies: of the launch, the round and the block that showed it first.
+typedef struct GrOutcome {
+    const char *units; // whose copies: "blocks", "warps", "threads"
+    uint32_t copies, round;
+    uint64_t bytes;
+    uint64_t
+        regions; // bits: regions that the pair was found in; number k begins behind barrier k of the kernel, 0 with the kernel; 63: from 63 on
+} GrOutcome;
+
 typedef struct GrFinding {
     uint32_t class; // GrClass.number
     GrSeenBy seen_by;
@@ -77,6 +86,7 @@ typedef struct GrFinding {
     // Of a misuse: which thread did what, a sentence without its end. Of a race that no run of the program showed: the launch it needs. Of another race: what came out
     // otherwise.
     const char *detail;
+    const GrOutcome *outcome; // NULL: nothing is known
 } GrFinding;
 
 // What takes findings. `f` is read during the call; what it points to must outlive the taker's use. False: out of memory.

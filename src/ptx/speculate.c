@@ -7,89 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Use {
-    struct Use *next;
-    PtxStmt *stmt;
-    bool guard;
-} Use;
-
-struct DefUseReg {
-    uint32_t defs;
-    Use *uses;
-};
-
-static gr_status add_use(DefUse *d, const PtxReg *r, PtxStmt *s, bool guard, gr_error *err) {
-    if (!r || r->index >= d->n_regs)
-        return GR_OK;
-    Use *u = GR_NEW(&d->arena, Use);
-    if (!u)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    *u = (Use){.next = d->regs[r->index].uses, .stmt = s, .guard = guard};
-    d->regs[r->index].uses = u;
-    return GR_OK;
-}
-
-// Registers of an operand; `def`: they are written, unless they stand inside brackets.
-static gr_status walk_operand(DefUse *d, const PtxOperand *o, PtxStmt *s, bool def, gr_error *err) {
-    gr_status st = GR_OK;
-    if (o->kind == PTX_O_REG && def) {
-        if (o->reg->index < d->n_regs)
-            d->regs[o->reg->index].defs++;
-    } else if (o->kind == PTX_O_REG) {
-        GR_TRY(add_use(d, o->reg, s, false, err));
-    }
-    for (unsigned k = 0; k < o->n_sub; k++)
-        GR_TRY(walk_operand(d, &o->sub[k], s, def && o->kind != PTX_O_ADDRESS, err));
-done:
-    return st;
-}
-
-gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err) {
-    gr_status st = GR_OK;
-    *out = (DefUse){.n_regs = f->n_regs};
-    gr_arena_init(&out->arena);
-    out->regs = GR_NEW_ARRAY(&out->arena, struct DefUseReg, f->n_regs ? f->n_regs : 1);
-    if (!out->regs)
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    for (PtxStmt *s = f->first; s; s = s->next) {
-        if (s->kind != PTX_INSTR || s->tag.inserted)
-            continue;
-        const PtxInstr *i = s->instr;
-        GR_TRY(add_use(out, i->guard, s, true, err));
-        bool has_dst = !(gr_ptx_op_flags(i->op) & PTX_F_NO_DST);
-        for (unsigned k = 0; k < i->n_operands; k++)
-            GR_TRY(walk_operand(out, &i->operands[k], s, k == 0 && has_dst, err));
-    }
-done:
-    return st;
-}
-
-void gr_defuse_free(DefUse *d) { gr_arena_free(&d->arena); }
-
-// Arithmetic whose only effect is its destination.
-static bool is_pure(const PtxInstr *i) {
-    switch (i->op) {
-    case PTX_OP_ADD:
-    case PTX_OP_SUB:
-    case PTX_OP_MUL:
-    case PTX_OP_MAD:
-    case PTX_OP_FMA:
-    case PTX_OP_NEG:
-    case PTX_OP_ABS:
-    case PTX_OP_MIN:
-    case PTX_OP_MAX:
-    case PTX_OP_AND:
-    case PTX_OP_OR:
-    case PTX_OP_XOR:
-    case PTX_OP_NOT:
-    case PTX_OP_SHL:
-    case PTX_OP_SHR:
-    case PTX_OP_CVT:
-    case PTX_OP_MOV: return !i->guard && i->operands[0].kind == PTX_O_REG && !gr_ptx_instr_has(i, PTX_MOD_cc);
-    default: return false;
-    }
-}
-
 // Where the straight line that starts behind `s` ends: no branch, label, call or barrier may lie between the
 // load and the selp, or the value's fate would be decided elsewhere.
 static bool in_line(const PtxStmt *s, const PtxStmt *target) {
@@ -137,7 +54,7 @@ static bool follow(const DefUse *d, PtxStmt *load, const PtxReg *r, Speculation 
             bool b = i->operands[2].kind == PTX_O_REG && i->operands[2].reg == r;
             if (a == b || !keep(d, out, &i->operands[3], b, u->stmt))
                 return false;
-        } else if (!is_pure(i) || !follow(d, load, i->operands[0].reg, out, depth + 1)) {
+        } else if (!gr_defuse_is_pure(i) || !follow(d, load, i->operands[0].reg, out, depth + 1)) {
             return false;
         }
     }
@@ -164,27 +81,20 @@ bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out) {
 
 // ---- Across blocks ---------------------------------------------------------------------------------------------------
 
-enum { MAX_TAINTED = 32 };
-
-typedef struct Taint { // registers that may hold something of the value, and what gave it to them
-    const PtxReg *reg[MAX_TAINTED];
-    const PtxStmt *by[MAX_TAINTED];
-    unsigned n;
-} Taint;
-
-static bool is_tainted(const Taint *t, const PtxReg *r, const PtxStmt *by) {
-    for (unsigned k = 0; k < t->n; k++)
-        if (t->reg[k] == r && (!by || t->by[k] == by))
+static bool is_holder(const Decisions *t, const PtxReg *r, const PtxStmt *by) {
+    for (unsigned k = 0; k < t->n_holders; k++)
+        if (t->holder[k].reg == r && (!by || t->holder[k].by == by))
             return true;
     return false;
 }
 
 static bool is_reg(const PtxOperand *o, const PtxReg *r) { return o->kind == PTX_O_REG && o->reg == r; }
 
-static bool decide(Decisions *out, PtxStmt *at, const PtxOperand *pred, bool negated) {
+static bool decide(Decisions *out, PtxStmt *at, const PtxReg *of, const PtxOperand *pred, bool negated) {
     if (pred->kind != PTX_O_REG || out->n == SPEC_MAX)
         return false;
     out->at[out->n].at = at;
+    out->at[out->n].of = of;
     out->at[out->n].pred = pred->reg;
     out->at[out->n++].negated = negated != pred->negated;
     return true;
@@ -225,61 +135,61 @@ static bool reaches(const Cfg *g, const PtxStmt *def, const PtxStmt *use, const 
 }
 
 // Follows what statement `by` puts into r.
-static bool spread(const DefUse *d, const Cfg *g, const PtxReg *r, const PtxStmt *by, Taint *t,
-                   Decisions *out) {
-    if (is_tainted(t, r, by))
+static bool spread(const DefUse *d, const Cfg *g, const PtxReg *r, PtxStmt *by, Decisions *out) {
+    if (is_holder(out, r, by))
         return true;
-    if (r->index >= d->n_regs || t->n == MAX_TAINTED)
+    if (r->index >= d->n_regs || out->n_holders == SPEC_MAX_HOLDERS)
         return false;
-    t->reg[t->n] = r;
-    t->by[t->n++] = by;
+    out->holder[out->n_holders].reg = r;
+    out->holder[out->n_holders++].by = by;
     for (const Use *u = d->regs[r->index].uses; u; u = u->next) {
         const PtxInstr *i = u->stmt->instr;
         const PtxOperand *o = i->operands;
         bool logic = i->op == PTX_OP_AND || i->op == PTX_OP_OR;
-        if (!reaches(g, by, u->stmt, r))
+        if (d->regs[r->index].defs != 1 && !reaches(g, by, u->stmt, r))
             continue;
         if (u->guard || i->guard)
             return false;
         if (i->op == PTX_OP_SELP && i->n_operands == 4 && !is_reg(&o[3], r)) {
             bool b = is_reg(&o[2], r);
-            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, &o[3], b))
+            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, r, &o[3], b))
                 return false;
         } else if (logic && i->type[0] == PTX_PRED && i->n_operands == 3) {
             bool b = is_reg(&o[2], r);
-            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, &o[b ? 1 : 2], i->op == PTX_OP_OR))
+            if (is_reg(&o[1], r) == b || !decide(out, u->stmt, r, &o[b ? 1 : 2], i->op == PTX_OP_OR))
                 return false;
-        } else if (!(is_pure(i) || (i->op == PTX_OP_SETP && o[0].kind == PTX_O_REG)) ||
-                   !spread(d, g, o[0].reg, u->stmt, t, out)) {
+        } else if (!(gr_defuse_is_pure(i) || (i->op == PTX_OP_SETP && o[0].kind == PTX_O_REG)) ||
+                   !spread(d, g, o[0].reg, u->stmt, out)) {
             return false;
         }
     }
     return true;
 }
 
-static void mark(const Taint *t, const PtxStmt *by, bool *marked) {
-    for (unsigned k = 0; k < t->n; k++)
-        marked[k] |= t->by[k] == by;
+static void mark(const Decisions *t, const PtxStmt *by, bool *marked) {
+    for (unsigned k = 0; k < t->n_holders; k++)
+        marked[k] |= t->holder[k].by == by;
 }
 
 // Whether the value that a lane did not choose at `at` may come there again, without being loaded anew.
-static bool comes_again(const DefUse *d, const Cfg *g, const Taint *t, const PtxStmt *at) {
-    bool marked[MAX_TAINTED] = {false}, done[MAX_TAINTED] = {false};
-    for (unsigned k = 0; k < t->n; k++)
-        for (const Use *u = overwrites(at, t->reg[k]) ? NULL : d->regs[t->reg[k]->index].uses; u;
-             u = u->next) {
-            if (!reaches(g, at, u->stmt, t->reg[k]))
+static bool comes_again(const DefUse *d, const Cfg *g, const Decisions *t, const PtxStmt *at) {
+    bool marked[SPEC_MAX_HOLDERS] = {false}, done[SPEC_MAX_HOLDERS] = {false};
+    for (unsigned k = 0; k < t->n_holders; k++) {
+        const PtxReg *r = t->holder[k].reg;
+        for (const Use *u = overwrites(at, r) ? NULL : d->regs[r->index].uses; u; u = u->next) {
+            if (!reaches(g, at, u->stmt, r))
                 continue;
             if (u->stmt == at)
                 return true;
             mark(t, u->stmt, marked);
         }
-    for (unsigned k = 0; k < t->n; k++) {
+    }
+    for (unsigned k = 0; k < t->n_holders; k++) {
         if (!marked[k] || done[k])
             continue;
         done[k] = true;
-        for (const Use *u = d->regs[t->reg[k]->index].uses; u; u = u->next) {
-            if (!reaches(g, t->by[k], u->stmt, t->reg[k]))
+        for (const Use *u = d->regs[t->holder[k].reg->index].uses; u; u = u->next) {
+            if (!reaches(g, t->holder[k].by, u->stmt, t->holder[k].reg))
                 continue;
             if (u->stmt == at)
                 return true;
@@ -290,8 +200,7 @@ static bool comes_again(const DefUse *d, const Cfg *g, const Taint *t, const Ptx
     return false;
 }
 
-bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
-    Taint t = {.n = 0};
+bool gr_choices(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
     *out = (Decisions){0};
     if (s->kind != PTX_INSTR || s->instr->n_operands < 2)
         return false;
@@ -299,11 +208,19 @@ bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
     const PtxOperand *list = dst->kind == PTX_O_VECTOR ? dst->sub : dst;
     unsigned n = dst->kind == PTX_O_VECTOR ? dst->n_sub : 1;
     for (unsigned k = 0; k < n; k++)
-        if (list[k].kind != PTX_O_SINK &&
-            (list[k].kind != PTX_O_REG || !spread(d, g, list[k].reg, s, &t, out)))
+        if (list[k].kind != PTX_O_SINK && (list[k].kind != PTX_O_REG || !spread(d, g, list[k].reg, s, out)))
             return false;
     for (unsigned k = 0; k < out->n; k++)
-        if (is_tainted(&t, out->at[k].pred, NULL) || comes_again(d, g, &t, out->at[k].at))
+        if (is_holder(out, out->at[k].pred, NULL))
             return false;
     return out->n > 0;
+}
+
+bool gr_decisions(const DefUse *d, const Cfg *g, PtxStmt *s, Decisions *out) {
+    if (!gr_choices(d, g, s, out))
+        return false;
+    for (unsigned k = 0; k < out->n; k++)
+        if (comes_again(d, g, out, out->at[k].at))
+            return false;
+    return true;
 }

@@ -9,21 +9,9 @@
 #ifndef GR_PTX_SPECULATE_H
 #define GR_PTX_SPECULATE_H
 
-#include "ptx/ptx.h"
+#include "ptx/defuse.h"
 
-enum { SPEC_MAX = 8 };
-
-// Which statements define and which use each register of a function, by PtxReg.index. Valid until the function gains registers
-// that are looked up.
-typedef struct DefUse {
-    Arena arena;
-    struct DefUseReg *regs;
-    uint32_t n_regs;
-} DefUse;
-
-// Indexes the program's own statements of `f`.
-gr_status gr_defuse_build(const PtxFunc *f, DefUse *out, gr_error *err);
-void gr_defuse_free(DefUse *d);
+enum { SPEC_MAX = 8, SPEC_MAX_HOLDERS = 32 };
 
 typedef struct Speculation {
     unsigned n; // the value is kept where any of these holds
@@ -41,14 +29,22 @@ bool gr_speculated(const DefUse *d, PtxStmt *s, Speculation *out);
 // another way. So nothing is known at any one place, but a lane that has passed all of these since it loaded, and at none of
 // them `pred` held, has not used the value and never will. A lane that exits will not either.
 typedef struct Decisions {
-    unsigned n;
+    unsigned n, n_holders;
     struct {
-        PtxStmt *at; // selp, or and.pred and or.pred of a comparison with the value
-        PtxReg *pred;
+        PtxStmt *at;      // selp, or and.pred and or.pred of a comparison with the value
+        const PtxReg *of; // the register that holds something of the value there
+        PtxReg *pred;     // NULL: a lane that comes here uses what is in the register
         bool negated;
     } at[SPEC_MAX];
+    // Registers that may hold something of the value, and the statement that gave it to them: the load, or arithmetic.
+    struct {
+        const PtxReg *reg;
+        PtxStmt *by;
+    } holder[SPEC_MAX_HOLDERS];
 } Decisions;
 struct Cfg;
 bool gr_decisions(const DefUse *d, const struct Cfg *g, PtxStmt *s, Decisions *out);
+// The same, but a lane that did not choose the value may come to choose it later, in another turn of a loop.
+bool gr_choices(const DefUse *d, const struct Cfg *g, PtxStmt *s, Decisions *out);
 
 #endif

@@ -154,6 +154,17 @@ static bool add_names(const GrReport *r, json_t *o, const GrRace *race) {
     return ok && (!race->n_seen || gr_json_set(o, "seen_in", runs));
 }
 
+static json_t *outcome_json(const GrOutcome *of) {
+    json_t *regions = json_array();
+    for (unsigned k = 0; regions && k < 64; k++)
+        if (of->regions >> k & 1 && json_array_append_new(regions, json_integer(k)) < 0) {
+            json_decref(regions);
+            return NULL;
+        }
+    return json_pack("{s:s,s:I,s:I,s:o,s:I}", "units", of->units, "copies", (json_int_t)of->copies, "bytes",
+                     (json_int_t)of->bytes, "regions", regions, "round", (json_int_t)of->round);
+}
+
 static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
     json_t *o = json_object(), *accesses = json_array();
     bool ok =
@@ -174,6 +185,8 @@ static json_t *race_json(const GrReport *r, const GrRace *race, Arena *arena) {
         (!race->found.size || !race->found.stored_first || gr_json_set(o, "stored_first", json_true()));
     if (ok && race->found.detail)
         ok = gr_json_set(o, race->found.launch ? "outcome" : "witness", gr_json_text(race->found.detail));
+    if (ok && race->found.outcome)
+        ok = gr_json_set(o, "differs", outcome_json(race->found.outcome));
     if (ok && race->found.lanes)
         ok = gr_json_set(o, "lanes",
                          json_pack("{s:o,s:o,s:o}", "all", lanes_json(race->found.lanes), "stored_expected",

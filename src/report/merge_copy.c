@@ -68,6 +68,10 @@ static GrFinding copy_finding(GrMerge *m, const GrReport *from, const GrFinding 
     out.space = gr_merge_text(m, f->space);
     out.order = gr_merge_text(m, f->order);
     out.detail = gr_merge_text(m, f->detail);
+    GrOutcome *outcome = copy_bytes(m, f->outcome, sizeof *outcome);
+    if (outcome)
+        outcome->units = gr_merge_text(m, f->outcome->units);
+    out.outcome = outcome;
     out.expected = copy_bytes(m, f->expected, f->size);
     out.seen = copy_bytes(m, f->seen, f->size);
     for (unsigned k = 0; k < f->n_accesses; k++)

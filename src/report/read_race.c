@@ -282,6 +282,25 @@ static GrSeenBy seen_by(const char *evidence) {
                                                                             : GR_SEEN_BY_ENGINE;
 }
 
+static const GrOutcome *read_outcome(GrReader *x, const json_t *race) {
+    const json_t *o = gr_read_object(x, race, "differs"), *list = o ? gr_read_list(x, o, "regions") : NULL;
+    GrOutcome *out = o ? GR_NEW(&x->report->arena, GrOutcome) : NULL;
+    if (!out)
+        return NULL;
+    *out = (GrOutcome){.units = gr_read_needed(x, o, "units"),
+                       .copies = (uint32_t)gr_read_number(x, o, "copies", UINT32_MAX),
+                       .bytes = gr_read_number(x, o, "bytes", INT64_MAX),
+                       .round = (uint32_t)gr_read_number(x, o, "round", UINT32_MAX)};
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        json_int_t region = json_integer_value(json_array_get(list, k));
+        if (!json_is_integer(json_array_get(list, k)) || region < 0 || region > 63)
+            gr_read_wrong(x, "'regions' are no numbers of regions");
+        else
+            out->regions |= UINT64_C(1) << region;
+    }
+    return out;
+}
+
 static GrRace read_race(GrReader *x, const json_t *o) {
     GrRace race = {.number = 0};
     GrFinding *f = &race.found;
@@ -309,6 +328,7 @@ static GrRace read_race(GrReader *x, const json_t *o) {
     f->stored[0] = read_lanes(x, lanes, "stored_expected");
     f->stored[1] = read_lanes(x, lanes, "stored_seen");
     f->detail = gr_read_text(x, o, "outcome");
+    f->outcome = read_outcome(x, o);
     read_accesses(x, o, f);
     if (f->order && f->n_accesses < 2)
         gr_read_wrong(x, "'missing_order' is of one access");

@@ -18,20 +18,40 @@ static GrAccess access_of(const GrArea *area, const GrPrivateRace *r, const GrPr
     return a;
 }
 
+static unsigned copies_of(const GrPrivateRace *r) {
+    unsigned n = 0;
+    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
+        n += (unsigned)__builtin_popcountll(r->copies[k]);
+    return n;
+}
+
 static char *detail_of(const GrArea *area, const GrPrivateRace *r) {
-    unsigned copies = (unsigned)__builtin_popcountll(r->copies);
-    unsigned long long bytes = r->bytes;
-    if (r->level == GR_BETWEEN_BLOCKS)
-        return gr_arena_printf(area->arena, "%llu bytes came out otherwise, in %u private copies", bytes,
-                               copies);
-    if (!r->region)
-        return gr_arena_printf(
-            area->arena,
-            "%llu bytes came out otherwise before the kernel's first barrier, in %u private copies", bytes,
-            copies);
-    return gr_arena_printf(
-        area->arena, "%llu bytes came out otherwise behind barrier %u of the kernel, in %u private copies",
-        bytes, r->region, copies);
+    unsigned copies = copies_of(r);
+    const char *what = "what threads hold in registers, or stored,", *where = "";
+    if (r->bytes)
+        what = gr_arena_printf(area->arena, "%llu byte%s", (unsigned long long)r->bytes,
+                               r->bytes == 1 ? "" : "s");
+    if (what && r->region == GR_NO_REGION)
+        return gr_arena_printf(area->arena, "%s stored by several lanes of a warp at once", what);
+    if (r->level != GR_BETWEEN_BLOCKS)
+        where = r->region ? gr_arena_printf(area->arena, " behind barrier %u of the kernel", r->region)
+                          : " before the kernel's first barrier";
+    return what && where ? gr_arena_printf(area->arena, "%s came out otherwise%s, in %u private %s", what,
+                                           where, copies, copies == 1 ? "copy" : "copies")
+                         : NULL;
+}
+
+static const GrOutcome *outcome_of(const GrArea *area, const GrPrivateRace *r) {
+    GrOutcome *out = GR_NEW(area->arena, GrOutcome);
+    if (out)
+        *out = (GrOutcome){.units = !r->unit       ? "blocks"
+                                    : r->unit == 1 ? "threads"
+                                                   : "warps",
+                           .copies = copies_of(r),
+                           .round = r->round,
+                           .bytes = r->bytes,
+                           .regions = r->regions};
+    return out;
 }
 
 static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
@@ -57,7 +77,8 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
                        .order = missing[r.level],
                        .overlap = r.address,
                        .overlap_bytes = 1,
-                       .detail = detail_of(area, &r)};
+                       .detail = detail_of(area, &r),
+                       .outcome = outcome_of(area, &r)};
         f.kernel = f.accesses[0].kernel;
         f.launch = r.launch;
         if (!to->take(to->user, &f))
@@ -66,4 +87,4 @@ static gr_status decode(const GrArea *area, const GrSink *to, gr_error *err) {
     return GR_OK;
 }
 
-const GrDecoder gr_privatizer_decoder = {.tag = {"privatizer", 1, 1}, .decode = decode};
+const GrDecoder gr_privatizer_decoder = {.tag = {"privatizer", 1, 2}, .decode = decode};

@@ -3,6 +3,7 @@
 #ifndef GR_PRIVATIZER_DECODE_H
 #define GR_PRIVATIZER_DECODE_H
 
+#include "engines/privatizer/device/control.h"
 #include "findings/area.h"
 
 enum { GR_PRIVATE_RACES = 256 };
@@ -14,15 +15,22 @@ typedef struct GrPrivateSide {
     uint32_t thread[3], block[3];
 } GrPrivateSide;
 
+enum { GR_NO_REGION = 0x7fffffff }; // one store
+
 // One pair of accesses that the outcome hangs on.
 typedef struct GrPrivateRace {
     uint32_t state;                // 1: it is there
     uint32_t class, level, shared; // level: GrBetween
     uint64_t launch, count;        // the first; how many times the pair was found, in all rounds and launches
-    uint64_t address, bytes;       // where; how many bytes of the region came out otherwise
-    uint64_t copies;               // bits: which private copies did
-    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text.
-    uint32_t region, pad;
+    uint64_t address;              // where
+    // Of the launch, the round and the block that found the pair first: how many bytes of the region came out otherwise, and, bits, which private copies did.
+    uint64_t bytes, copies[GR_FOUND_COPIES / 64];
+    // Where the region begins: 0: with the kernel, else the number of the barrier in the kernel's text. And, bits, all regions with the pair; bit 63: with a higher number.
+    uint32_t region;
+    uint32_t round; // that found it first, from 1
+    uint32_t last;  // GrPrivFound.part: of which `bytes` and `copies` are
+    uint32_t unit;  // threads in one that has a copy; 0: blocks
+    uint64_t regions;
     GrPrivateSide side[2]; // [0] of the two is the one that read, if one did
 } GrPrivateRace;
 

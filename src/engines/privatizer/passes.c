@@ -46,14 +46,17 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
+#define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
+
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * (GR_LINE + sizeof(GrPrivMark)) + bytes_of_notes(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan);
 }
 
+// One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
-    uint64_t rows = room.rows < lines_of(p) ? room.rows : lines_of(p), most = rows * copies;
+    uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
     return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
 }
 
@@ -69,8 +72,43 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     out->room = usable(p, room, out->copies);
     uint64_t slots = mode == GR_OF_BLOCKS ? 1 : blocks < p->most_slots ? blocks : p->most_slots;
     out->slots = p->budget / bytes_of_slot(p, out);
+    if (!out->slots) { // then as many private copies as there is room for
+        out->room.copies = 0;
+        uint64_t others = bytes_of_slot(p, out);
+        out->room.copies = p->budget > others ? (p->budget - others) / BYTES_OF_COPY : 0;
+        out->slots = out->room.copies > 0;
+    }
     out->slots = out->slots > slots ? slots : out->slots;
     return out->slots > 0;
+}
+
+// More than that a thread does not note in a region: it may wait for what never comes.
+enum { MOST_NOTES = 2048 };
+
+bool gr_room_more(PassRoom *r, uint32_t full) {
+    if (full == GR_FULL_NOTES && r->notes >= MOST_NOTES)
+        return false;
+    if (full == GR_FULL_NOTES)
+        r->notes *= 8;
+    else
+        r->copies *= 8;
+    if (full == GR_FULL_ROWS)
+        r->rows *= 8;
+    return true;
+}
+
+bool gr_room_exceeds(const PassRoom *r, const PassRoom *other) {
+    return r->rows > other->rows || r->copies > other->copies || r->notes > other->notes;
+}
+
+bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full) {
+    PassRoom room = plan->room;
+    PassPlan larger;
+    if (!gr_room_more(&room, full) || !gr_passes_plan(p, plan->mode, plan->threads, room, &larger) ||
+        !gr_room_exceeds(&larger.room, &plan->room))
+        return false;
+    *plan = larger;
+    return true;
 }
 
 static CUresult set(const Passes *p, const GrPrivControl *c) {

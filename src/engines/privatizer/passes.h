@@ -48,6 +48,10 @@ typedef struct PassRoom {
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
 } PassRoom;
 
+// Eight times what `full` (GR_FULL_...) says there was too little of. False: nothing needs so much.
+bool gr_room_more(PassRoom *r, uint32_t full);
+bool gr_room_exceeds(const PassRoom *r, const PassRoom *other); // in one of the three
+
 // How one level is run: `units` share `copies`, in rounds of smaller and smaller groups.
 typedef struct PassPlan {
     uint32_t mode, threads; // GR_OF_BLOCKS; GR_OF_WARPS with 32 or 1 threads in a unit
@@ -55,8 +59,11 @@ typedef struct PassPlan {
     PassRoom room;
 } PassPlan;
 
-// With so much room, or less where more cannot be used. False: the device's memory has not enough for that.
+// With so much room, or less where more cannot be used, and with fewer private copies where the device's memory has not enough. False: it has none.
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out);
+
+// The same level, likewise. False: there is no more, and the plan is as it was.
+bool gr_passes_more(const Passes *p, PassPlan *plan, uint32_t full);
 
 // `rounds` of them, from `first` on, both passes of each. *log is what was found; with `ask`, in one round, of one block, what was asked for. The program's memory stays as it was.
 CUresult gr_passes_run(Passes *p, const PassPlan *plan, uint64_t first, uint64_t rounds, const GrPrivAsk *ask,

@@ -11,7 +11,10 @@ extern const char gr_privatizer_kernels_runtime_ptx[];
 
 #define MIB ((uint64_t)1 << 20)
 enum { PATIENCE_S = 20, SHORT_S = 1 }; // until work was not over in time for once
-enum { SPIN_NS = 100000 };             // a thread that sleeps wakes up later than that
+enum {
+    ASKS = 1 << 16,
+    SPIN_NS = 100000
+}; // ASKS: the CPU device works while it is asked, the same each time. A thread that sleeps wakes up later than SPIN_NS
 
 static void note(Probe *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void note(Probe *p, const char *fmt, ...) { // names of kernels may be long
@@ -71,7 +74,8 @@ static ProbeContext *context_of(Probe *p, CUcontext context) {
 
 static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, const struct timespec *since,
                     time_t patience) {
-    for (long pause = 20000;;) {
+    long pause = 20000;
+    for (long asks = d->is_cpu ? ASKS : 0;; asks--) {
         CUresult rc = event ? d->event_query(event) : d->query(stream);
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -79,7 +83,7 @@ static bool is_over(const PrivatizerDriver *d, CUstream stream, CUevent event, c
             return rc == CUDA_SUCCESS;
         if (now.tv_sec - since->tv_sec > patience)
             return false;
-        if ((now.tv_sec - since->tv_sec) * 1000000000 + (now.tv_nsec - since->tv_nsec) < SPIN_NS)
+        if (asks > 0 || (now.tv_sec - since->tv_sec) * 1000000000 + (now.tv_nsec - since->tv_nsec) < SPIN_NS)
             continue;
         nanosleep(&(struct timespec){0, pause}, NULL);
         pause = pause < 200000000 ? pause * 2 : pause;
@@ -165,19 +169,6 @@ static PassRoom room_of(ProbedKernel *k, bool warps) {
     return k->room[warps];
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
-// There was too little.
-static void more_room(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES)
-        r->notes *= 8;
-    else
-        r->copies *= 8;
-    if (full == GR_FULL_ROWS)
-        r->rows *= 8;
-}
-
 // All rounds, or what `known` says of them. False: once more, with more room, or copies of more memory.
 static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKernel *k, Level *l,
                       const GrPrivLog *known) {
@@ -194,10 +185,8 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
         return true;
     }
     if (rc == CUDA_SUCCESS && log.head.full &&
-        !(log.head.full == GR_FULL_NOTES && plan->room.notes >= MOST_NOTES)) {
-        more_room(&k->room[plan->mode == GR_OF_WARPS], log.head.full);
+        gr_room_more(&k->room[plan->mode == GR_OF_WARPS], log.head.full))
         return false;
-    }
     if (rc == CUDA_SUCCESS && (log.head.outside || log.head.over || log.head.apart || log.head.full)) {
         note(p, "launch %llu of kernel %s was not checked between %s: %s", (unsigned long long)launch->number,
              passes->kernel, l->name,
@@ -213,6 +202,10 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
+    if (rc == CUDA_SUCCESS && l->found.outside && l->some) {
+        k->reaches = l->again = true;
+        return true;
+    }
     if (rc != CUDA_SUCCESS)
         note(p, "launch %llu of kernel %s was not checked between %s: CUDA error %d",
              (unsigned long long)launch->number, passes->kernel, l->name, (int)rc);
@@ -221,9 +214,11 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     return true;
 }
 
+// With more room than it `had`.
 static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
-                       PassPlan *plan) {
-    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan);
+                       const PassRoom *had, PassPlan *plan) {
+    bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan) &&
+                   gr_room_exceeds(&plan->room, had);
     if (!planned)
         note(p,
              "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
@@ -238,10 +233,12 @@ static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t
 static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads, bool some,
                   const GrPrivLog *known, bool *differs) {
     Level l = {.name = level_name(mode, threads), .some = some};
+    PassRoom had = {0};
     for (bool done = false; !done;) {
         PassPlan plan;
-        if (!plan_level(p, passes, k, mode, threads, &plan))
+        if (!plan_level(p, passes, k, mode, threads, &had, &plan))
             return true;
+        had = plan.room;
         done = run_level(p, passes, &plan, k, &l, known);
         known = NULL;
     }
@@ -250,7 +247,13 @@ static bool level(Probe *p, Passes *passes, ProbedKernel *k, uint32_t mode, uint
     if (l.dropped)
         note(p, "kernel %s: more was found than there is room for", passes->kernel);
     // Units that share a copy may do something else each time once they race; so may blocks whose threads race.
-    if (l.found.unplaced && !l.found.placed && !*differs)
+    if (l.found.unplaced && l.found.cut)
+        note(p,
+             "kernel %s: in %u regions two runs on the same private copies of %s differ, and the run that "
+             "looks "
+             "for the accesses was given up",
+             passes->kernel, l.found.unplaced, l.name);
+    else if (l.found.unplaced && !l.found.placed && !*differs)
         note(p,
              "kernel %s: in %u regions two runs on the same private copies of %s differ, but none read what "
              "another wrote: lanes of a warp may race, or sums of floating-point atomics come in another "
@@ -371,6 +374,7 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, GrPrivLog *logs, bool *held,
                       CUresult *rc) {
     const GrLaunch *l = passes->launch;
+    static const PassRoom none;
     bool some = l->params_known && !k->reaches;
     unsigned ran = 0;
     *held = true;
@@ -382,7 +386,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         if (!(levels >> mode & 1) || !make_layout(p, l, warps, some, &layout))
             continue;
         passes->layout = &layout;
-        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), &plan)) {
+        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), &none, &plan)) {
             *rc = gr_passes_submit(passes, &plan);
             ran |= 1u << mode;
         }
@@ -472,7 +476,7 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
                   : log.head.outside ? "it accesses memory that has no private copy"
                                      : NULL;
             if (log.head.full)
-                more_room(&k->room[1], log.head.full);
+                (void)gr_room_more(&k->room[1], log.head.full);
             else
                 k->reaches = k->reaches || again;
             if (*rc == CUDA_ERROR_OUT_OF_MEMORY) {

@@ -32,22 +32,33 @@ static bool is_same_value(const GrPrivSeen *one, const GrPrivSeen *other) {
            one->what == other->what && one->value == other->value;
 }
 
+// What the same launch and round found in another part of the region.
+static void add_part(GrPrivateRace *r, const GrPrivateRace *part) {
+    if (r->launch != part->launch || r->round != part->round || r->region != part->region ||
+        r->last == part->last)
+        return;
+    r->last = part->last;
+    r->bytes += part->bytes;
+    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
+        r->copies[k] |= part->copies[k];
+}
+
 // The same pair of instructions is one race.
-static void put(GrPrivateArea *area, const GrPrivateRace *race, unsigned *n) {
+static void put(GrPrivateArea *area, const GrPrivateRace *race, RacesFound *found) {
     for (unsigned k = 0; k < GR_PRIVATE_RACES; k++) {
         GrPrivateRace *r = &area->race[k];
         if (!r->state) {
             *r = *race;
             __atomic_store_n(&r->state, 1, __ATOMIC_RELEASE);
-            ++*n;
+            found->races++;
             return;
         }
         bool same = r->side[0].site == race->side[0].site && r->side[1].site == race->side[1].site,
              other = r->side[0].site == race->side[1].site && r->side[1].site == race->side[0].site;
         if (r->class == race->class && r->level == race->level && (same || other)) {
             r->count++;
-            r->bytes += race->bytes;
-            r->copies |= race->copies;
+            r->regions |= race->regions;
+            add_part(r, race);
             return;
         }
     }
@@ -63,12 +74,24 @@ static GrBetween between(const Passes *p, const GrPrivSeen *one, const GrPrivSee
                : GR_BETWEEN_WARPS;
 }
 
-static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *one,
-                     const GrPrivSeen *other, GrPrivateArea *area, unsigned *n) {
+// What is looked for: what two private copies were found different by, and where what comes of it goes.
+typedef struct Search {
+    Passes *p;
+    PassPlan plan; // with as much room as the search needs
+    const GrPrivFound *f;
+    GrPrivateArea *area;
+    RacesFound *found;
+} Search;
+
+static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
+    const Passes *p = s->p;
+    const GrPrivFound *f = s->f;
     bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
     if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site])
         return;
-    const GrPrivSeen *first = is_store(one) && !writes ? other : one, *second = first == one ? other : one;
+    // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend on which was seen first.
+    bool turned = writes ? one->site > other->site : is_store(one);
+    const GrPrivSeen *first = turned ? other : one, *second = turned ? one : other;
     GrPrivateRace r = {.class = same     ? CLASS_SAME_VALUE
                                 : writes ? CLASS_WRITE_WRITE
                                          : CLASS_READ_WRITE,
@@ -78,30 +101,38 @@ static void put_pair(const Passes *p, const GrPrivFound *f, uint64_t offset, con
                        .count = 1,
                        .address = gr_layout_address(p->layout, offset),
                        .bytes = f->bytes,
-                       .copies = f->copies,
-                       .region = f->region};
+                       .region = f->region,
+                       .round = f->round + 1,
+                       .regions = UINT64_C(1) << (f->region < 63 ? f->region : 63),
+                       .last = f->part,
+                       .unit = s->plan.mode == GR_OF_BLOCKS ? 0 : s->plan.threads};
+    if (f->kind == GR_FOUND_LANES) { // `region` is the store
+        r.region = GR_NO_REGION;
+        r.regions = 0;
+        r.unit = 1;
+    }
+    memcpy(r.copies, f->copies, sizeof r.copies);
     put_side(&r.side[0], first);
     put_side(&r.side[1], second);
-    put(area, &r, n);
+    put(s->area, &r, s->found);
 }
 
 // Which accesses of those that were seen race with each other; and with `reader`, which accessed the byte in pass 2. NULL: none.
-static bool put_pairs(const Passes *p, const GrPrivFound *f, uint64_t offset, const GrPrivSeen *reader,
-                      const GrPrivLog *log, GrPrivateArea *area, unsigned *n) {
+static bool put_pairs(const Search *s, uint64_t offset, const GrPrivSeen *reader, const GrPrivLog *log) {
     bool placed = false;
     for (unsigned i = 0; i < GR_MOST_SEEN; i++) {
         const GrPrivSeen *one = &log->seen[i];
         if (one->state != 2 || one->what & GR_AT_MAYBE)
             continue;
         if (reader && races(one, reader)) {
-            put_pair(p, f, offset, reader, one, area, n);
+            put_pair(s, offset, reader, one);
             placed = true;
         }
         for (unsigned j = i + 1; j < GR_MOST_SEEN; j++) {
             const GrPrivSeen *other = &log->seen[j];
             if (other->state != 2 || other->what & GR_AT_MAYBE || !races(one, other))
                 continue;
-            put_pair(p, f, offset, one, other, area, n);
+            put_pair(s, offset, one, other);
             placed = true;
         }
     }
@@ -119,18 +150,31 @@ static const GrPrivFound *found_again(const GrPrivLog *log, const GrPrivFound *f
     return NULL;
 }
 
-// Runs the round again, and asks which units access that byte in pass 1 of the region.
-static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t offset,
-                           const GrPrivSeen *reader, GrPrivateArea *area, unsigned *n, bool *placed) {
+// Runs the round again, and asks. In a run in which atomic operations come in another order the launch may write more, or go further.
+static CUresult run_again(Search *s, const GrPrivAsk *ask, GrPrivLog *log) {
+    CUresult rc;
+    for (;;) {
+        rc = gr_passes_run(s->p, &s->plan, s->f->round, 1, ask, log);
+        if (rc != CUDA_SUCCESS || !log->head.full || !gr_passes_more(s->p, &s->plan, log->head.full))
+            break;
+    }
+    s->found->outside |= log->head.outside != 0;
+    s->found->cut += log->head.outside || log->head.over || log->head.apart || log->head.full;
+    return rc;
+}
+
+// Asks which units access that byte in pass 1 of the region.
+static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, bool *placed) {
     enum { TRIES = 4 };
+    const GrPrivFound *f = s->f;
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
     CUresult rc = CUDA_SUCCESS;
     bool done = false;
     for (unsigned k = 0; k < TRIES && rc == CUDA_SUCCESS && !done; k++) {
         GrPrivLog log;
         const GrPrivFound *again;
-        rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
-        done = rc == CUDA_SUCCESS && put_pairs(p, f, ask.offset, reader, &log, area, n);
+        rc = run_again(s, &ask, &log);
+        done = rc == CUDA_SUCCESS && put_pairs(s, ask.offset, reader, &log);
         *placed |= done;
         again = reader ? NULL : found_again(&log, f); // a reader is one of that byte
         if (!again || again->offset == ask.offset)    // another run would tell nothing else
@@ -143,9 +187,10 @@ static CUresult find_pairs(Passes *p, const PassPlan *plan, const GrPrivFound *f
 }
 
 // What is known at once: two lanes of one store.
-static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area, unsigned *n) {
+static void put_lanes(const Search *s) {
     GrPrivSeen side[2] = {{0}};
-    const uint32_t *grid = p->launch->grid, *block = p->launch->block;
+    const GrPrivFound *f = s->f;
+    const uint32_t *grid = s->p->launch->grid, *block = s->p->launch->block;
     for (unsigned k = 0; k < 2; k++)
         side[k] =
             (GrPrivSeen){.site = f->region,
@@ -155,7 +200,7 @@ static void put_lanes(const Passes *p, const GrPrivFound *f, GrPrivateArea *area
                                     f->copy[k] / block[0] / block[1]},
                          .block = {(uint32_t)(f->block % grid[0]), (uint32_t)(f->block / grid[0] % grid[1]),
                                    (uint32_t)(f->block / grid[0] / grid[1])}};
-    put_pair(p, f, f->offset, &side[0], &side[1], area, n);
+    put_pair(s, f->offset, &side[0], &side[1]);
 }
 
 // The same instruction as one before.
@@ -166,30 +211,33 @@ static bool is_again(const GrPrivLog *log, unsigned k) {
     return false;
 }
 
-// Loads of what others had changed, by units of these copies: those whose value is used, if there are such.
-static CUresult find_reads_of(Passes *p, const PassPlan *plan, const GrPrivFound *f, uint64_t copies,
-                              GrPrivateArea *area, unsigned *n, bool *placed) {
-    GrPrivAsk ask = {.kind = GR_ASK_READS, .block = f->block, .sequence = f->sequence, .copies = copies};
+// Loads of what others had changed, by units of these copies (bits, modulo 64): those whose value is used, if there are such.
+static CUresult find_reads_of(Search *s, uint64_t copies, bool *placed) {
+    GrPrivAsk ask = {
+        .kind = GR_ASK_READS, .block = s->f->block, .sequence = s->f->sequence, .copies = copies};
     GrPrivLog log;
-    CUresult rc = gr_passes_run(p, plan, f->round, 1, &ask, &log);
+    CUresult rc = run_again(s, &ask, &log);
     for (uint32_t maybe = 0; maybe <= GR_AT_MAYBE && !*placed; maybe += GR_AT_MAYBE)
         for (unsigned i = 0; i < GR_MOST_SEEN && rc == CUDA_SUCCESS; i++) {
-            const GrPrivSeen *s = &log.seen[i];
-            if (s->state == 2 && (s->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
-                rc = find_pairs(p, plan, f, s->offset, s, area, n, placed);
+            const GrPrivSeen *seen = &log.seen[i];
+            if (seen->state == 2 && (seen->what & GR_AT_MAYBE) == maybe && !is_again(&log, i))
+                rc = find_pairs(s, seen->offset, seen, placed);
         }
     return rc;
 }
 
-static CUresult find_reads(Passes *p, const PassPlan *plan, const GrPrivFound *f, GrPrivateArea *area,
-                           unsigned *n, bool *placed) {
-    CUresult rc = find_reads_of(p, plan, f, f->copies, area, n, placed);
+static CUresult find_reads(Search *s, bool *placed) {
+    const GrPrivFound *f = s->f;
+    uint64_t copies = 0;
+    for (unsigned k = 0; k < GR_FOUND_COPIES / 64; k++)
+        copies |= f->copies[k];
+    CUresult rc = find_reads_of(s, copies, placed);
     // What it stored may have been what was there before: then others that stored there are seen like this.
     if (rc == CUDA_SUCCESS && !*placed && f->bytes)
-        rc = find_pairs(p, plan, f, f->offset, NULL, area, n, placed);
+        rc = find_pairs(s, f->offset, NULL, placed);
     // A shuffle may have brought the value from another unit, which read it.
     if (rc == CUDA_SUCCESS && !*placed)
-        rc = find_reads_of(p, plan, f, ~UINT64_C(0), area, n, placed);
+        rc = find_reads_of(s, ~UINT64_C(0), placed);
     return rc;
 }
 
@@ -206,19 +254,21 @@ static bool is_told(const GrPrivLog *log, unsigned k) {
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
                        RacesFound *found) {
     CUresult rc = CUDA_SUCCESS;
-    for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
-        const GrPrivFound *f = &log->found[k];
-        bool placed = f->kind == GR_FOUND_LANES;
-        if (f->state != 2 || is_told(log, k))
-            continue;
-        if (f->kind == GR_FOUND_LANES)
-            put_lanes(p, f, area, &found->races);
-        else if (f->kind == GR_FOUND_WRITES)
-            rc = find_pairs(p, plan, f, f->offset, NULL, area, &found->races, &placed);
-        else
-            rc = find_reads(p, plan, f, area, &found->races, &placed);
-        found->placed += placed;
-        found->unplaced += !placed;
-    }
+    Search s = {.p = p, .plan = *plan, .area = area, .found = found};
+    for (uint64_t round = 0; round < plan->rounds; round++)
+        for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
+            s.f = &log->found[k];
+            bool placed = s.f->kind == GR_FOUND_LANES;
+            if (s.f->state != 2 || s.f->round != round || is_told(log, k))
+                continue;
+            if (s.f->kind == GR_FOUND_LANES)
+                put_lanes(&s);
+            else if (s.f->kind == GR_FOUND_WRITES)
+                rc = find_pairs(&s, s.f->offset, NULL, &placed);
+            else
+                rc = find_reads(&s, &placed);
+            found->placed += placed;
+            found->unplaced += !placed;
+        }
     return rc;
 }

@@ -10,6 +10,8 @@
 typedef struct RacesFound {
     unsigned placed, unplaced; // regions with a pair of accesses that race, and without
     unsigned races;            // pairs of instructions that no launch had before
+    unsigned cut;              // runs that asked for accesses and did not come to their end
+    bool outside;              // one of them went to memory without private copies
 } RacesFound;
 
 // Finds the accesses behind what `log` says, writes them into the area, and adds to *found.

@@ -11,7 +11,7 @@
 // Looks are far apart, and farther each time that one finds nothing, up to GAP_MAX.
 #include "vm/sched/stuck.h"
 
-#include "base/str.h"
+#include "base/rng.h"
 #include "vm/core/device.h"
 #include "vm/core/exec.h"
 #include "vm/core/exec_mem.h"
@@ -110,11 +110,23 @@ static bool loaded_pageable(const VmWarp *w, const VmInsn *i) {
 
 // ---- What repeats ------------------------------------------------------------------------------------------
 
+// Of registers, a multiple of 64 bytes; four sums, so that none waits for another one.
+static uint64_t hash_of(const uint8_t *frame, uint32_t bytes) {
+    uint64_t h[4] = {1, 2, 3, 4}, word;
+    for (uint32_t at = 0; at < bytes; at += sizeof h)
+        for (uint32_t k = 0; k < 4; k++) {
+            memcpy(&word, frame + at + k * sizeof word, sizeof word);
+            h[k] = (h[k] ^ word) * 0x9e3779b97f4a7c15u;
+            h[k] ^= h[k] >> 32;
+        }
+    return gr_mix64(gr_mix64(gr_mix64(h[0]) ^ h[1]) ^ h[2]) ^ h[3];
+}
+
 static uint64_t state_of(const VmSplit *p) {
     uint64_t h = p->mask;
     for (const VmActivation *a = p->act; a; a = a->caller) {
         h = gr_mix64(h ^ (uint64_t)(uintptr_t)a->ret ^ (uint64_t)a->func->index << 32);
-        h = gr_mix64(h ^ gr_hash_bytes(a->frame, a->func->frame_bytes));
+        h = gr_mix64(h ^ hash_of(a->frame, a->func->frame_bytes));
     }
     return h;
 }

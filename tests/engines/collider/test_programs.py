@@ -48,5 +48,62 @@ class Windows(unittest.TestCase):
         self.assertLessEqual(found["sampled"], 2)
 
 
+# Warp 1 stores to a word of shared memory that warp 0 loads at the same time. `use` is what warp 0 does with %v, loaded from [%s]: it may put
+# something into %acc. In the loop %r3 counts from 0 to 3.
+HOISTED = """.visible .entry k(.param .u64 p) {
+.reg .b64 %%a, %%b; .reg .b32 %%r<12>, %%v, %%w, %%acc, %%s; .reg .pred %%p<8>; .shared .align 4 .b32 word;
+ld.param.u64 %%a, [p]; cvta.to.global.u64 %%a, %%a; mov.u32 %%r1, %%tid.x; mul.wide.u32 %%b, %%r1, 4; add.s64 %%b, %%a, %%b;
+mov.u32 %%s, word; mov.u32 %%acc, 9; mov.u32 %%r3, 0; setp.ne.u32 %%p1, %%r1, 0; @%%p1 bra BEGIN; st.shared.u32 [%%s], %%r1;
+BEGIN: bar.sync 0; setp.gt.u32 %%p1, %%r1, 31; @%%p1 bra STORE;
+%s
+st.global.u32 [%%b], %%acc; ret;
+STORE: setp.ne.u32 %%p1, %%r1, 32; @%%p1 bra END; st.shared.u32 [%%s], 77;
+END: ret; }
+"""
+# KEEP stands for a comparison of %r1, the thread, and %r3 that holds for lane 3 in one turn, or for nobody.
+USES = {
+    "behind a branch, in a loop": """ld.shared.u32 %v, [%s];
+LOOP: KEEP %p2; @!%p2 bra SKIP; add.u32 %acc, %acc, %v; SKIP: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 4; @%p3 bra LOOP;""",
+    "behind a branch, with arithmetic": """ld.shared.u32 %v, [%s]; mad.lo.u32 %w, %v, 3, 7; KEEP %p2; @!%p2 bra SKIP; add.u32 %acc, %acc, %w; SKIP:""",
+    "under a guard, in a loop": """ld.shared.u32 %v, [%s];
+LOOP: KEEP %p2; @%p2 add.u32 %acc, %acc, %v; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 4; @%p3 bra LOOP;""",
+    "chosen in a loop": """ld.shared.u32 %v, [%s];
+LOOP: KEEP %p2; selp.b32 %acc, %v, %acc, %p2; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 4; @%p3 bra LOOP;""",
+    "chosen behind a branch": """ld.shared.u32 %v, [%s]; setp.eq.u32 %p3, %r1, 5; @%p3 bra NEXT; add.u32 %acc, %acc, 1;
+NEXT: KEEP %p2; selp.b32 %acc, %v, %acc, %p2;""",
+    "merged with another value": """setp.eq.u32 %p3, %r1, 5; @%p3 bra OTHER; ld.shared.u32 %v, [%s]; bra NEXT; OTHER: mov.u32 %v, 8;
+NEXT: KEEP %p2; selp.b32 %acc, %v, %acc, %p2;""",
+    "the result of a comparison": """ld.shared.u32 %v, [%s]; setp.gt.u32 %p4, %v, 5; setp.eq.u32 %p3, %r1, 5; @%p3 bra NEXT; add.u32 %acc, %acc, 1;
+NEXT: KEEP %p2; and.pred %p5, %p4, %p2; selp.b32 %acc, 4, %acc, %p5;""",
+    "handed to inline assembly": """ld.shared.u32 %v, [%s]; KEEP %p2; @!%p2 bra SKIP; { .reg .b32 t; add.u32 t, %v, 1; add.u32 %acc, %acc, t; } SKIP:""",
+    # The value of the first turn is thrown away; in the second one the register has another. Nobody but a thread that chooses in turn 0 uses it.
+    "overwritten before it is chosen": """LOOP: setp.ne.u32 %p3, %r3, 0; @%p3 bra OTHER; ld.shared.u32 %v, [%s]; bra NEXT; OTHER: mov.u32 %v, %r1;
+NEXT: KEEP %p2; setp.eq.u32 %p4, %r3, 1; or.pred %p2, %p2, %p4; selp.b32 %acc, %v, %acc, %p2;
+add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 4; @%p3 bra LOOP;""",
+}
+
+
+class Hoisted(unittest.TestCase):
+    """A load whose value its thread may throw away is an access of the threads that use the value, and of no others."""
+
+    def found(self, use, keep):
+        text = HOISTED % use.replace("KEEP %p2", "mad.lo.u32 %%r4, %%r3, 100, %%r1; setp.eq.u32 %%p2, %%r4, %d" % keep)
+        return any(races(text, seed, "--watchpoints", "no") for seed in (1, 2, 3))
+
+    def test_used(self):
+        for name, use in USES.items():
+            with self.subTest(name):
+                self.assertTrue(self.found(use, 3))
+
+    def test_read_before_a_fence(self):
+        """The source has it: the compiler moves no load up over the fence. A sequence lock reads so, and throws away."""
+        self.assertTrue(self.found("ld.shared.u32 %v, [%s]; fence.acq_rel.gpu; KEEP %p2; @!%p2 bra SKIP; add.u32 %acc, %acc, %v; SKIP:", 999))
+
+    def test_not_used(self):
+        for name, use in USES.items():
+            with self.subTest(name):
+                self.assertFalse(self.found(use, 999))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

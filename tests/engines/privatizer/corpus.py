@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the privatizer makes of the corpus: of each labelled race, in how many runs it was found, or why it need not be.
 
-    corpus.py GPURACE CORPUS [--seeds N] [--schedules WORDS] [--device D] [--list] [FAMILY...]
+    corpus.py GPURACE CORPUS [FAMILY...] [--seeds N] [--schedules WORDS] [--confirm N] [--device D] [--list]
 
 CORPUS is the folder with the built programs. A race may be left out for three reasons: a kernel of it is refused by name in the verdict; the labels and the
 accesses of its sides (tests/race/sides.tsv) say that it is none of two accesses within one launch; or cannot.tsv beside this file names it and says which of the
@@ -36,44 +36,79 @@ def cannot():
     return rows
 
 
-def runs_of(options, binary, program, seed, twin, words):
+class Found:
+    """What came of one program's runs."""
+
+    def __init__(self, program):
+        self.program = program
+        self.runs, self.hits = 0, {r: 0 for r in program.races}  # of the racy program: how many, and by race those that found it
+        self.reasons, self.false, self.errors = set(), [], []
+        self.refused = set()  # of runs of the racy program: what some of them say
+        self.always = None  # and what all say
+        self.reports = set()  # of each run the races, in words
+        self.pairs = {}  # {(space, lines): in words}
+
+
+def run_of(options, engine, program, seed, schedule, twin, *more):
+    binary = pathlib.Path(options.corpus, program.family, program.name)
     command = [str(binary)] + (["fixed"] if twin else []) + program.args
-    devices = ["--cpu-devices", str(program.devices)] if program.devices > 1 and options.device == "cpu" else []
-    run = Run(options.gpurace, "privatizer", command, seed, "json", [*devices, *words], device=options.device, timeout=120)
+    words = ["--cpu-devices", str(program.devices)] if program.devices > 1 and options.device == "cpu" else []
+    words += ["--schedule", schedule] if options.device == "cpu" or engine == "exact" else []
+    run = Run(options.gpurace, engine, command, seed, "json", [*words, *more], device="cpu" if engine == "exact" else options.device, timeout=120)
     return run.report(None)
 
 
+def judge_run(found, referee, report, twin, where):
+    said = report.get("reasons", []) + report["coverage"].get("besides", [])
+    words_of = {m[3] for m in map(REFUSED.match, said) if m}
+    failures = {w for w in words_of if "CUDA error" in w}  # ours, which excuses nothing
+    found.errors += [f"{where}: {w}" for w in sorted(failures)]
+    found.reasons |= {r for r in said if not REFUSED.match(r)}
+    program, ids = found.program, set()
+    for record in report["races"]:
+        of = set() if twin else referee.match(program, record, ())
+        if not of:
+            found.false.append(f"{where}: {judge.describe(record, program)}")
+        ids |= of
+    if twin:
+        return
+    found.runs += 1
+    found.refused |= words_of - failures
+    found.always = words_of - failures if found.always is None else found.always & words_of
+    for race in ids:
+        found.hits[race] += 1
+    found.reports.add(frozenset(judge.describe(r, program) for r in report["races"]))
+    found.pairs.update({lines_of(r, program): judge.describe(r, program) for r in report["races"]})
+
+
+def lines_of(record, program):
+    return record["space"], tuple(sorted(str(program.line_of(a)) for a in record["accesses"]))
+
+
+def confirm(options, found):
+    """Runs exact until it has reported the same pairs of lines; false alarms are those that it has not in so many runs."""
+    left = dict(found.pairs)
+    for seed in range(1, options.confirm + 1):
+        for schedule in ("default", "directed", "pct"):
+            if left:
+                for record in run_of(options, "exact", found.program, seed, schedule, False, "--max-reports", "0")["races"]:
+                    left.pop(lines_of(record, found.program), None)
+    found.false += [f"not confirmed by exact: {words}" for words in left.values()]
+
+
 def one(options, referee, program):
-    """(program, runs, {race: runs that found it}, [refused], [false], [errors])"""
-    binary = pathlib.Path(options.corpus, program.family, program.name)
-    hits, refused, false, errors, runs = {r: 0 for r in program.races}, set(), [], [], 0
-    reasons = set()
+    found = Found(program)
     for schedule in options.schedules.split(","):
-        for seed in range(1, options.seeds + 1):
+        for seed in range(options.first, options.first + options.seeds):
             for twin in (False, True):
-                words = ["--schedule", schedule] if options.device == "cpu" else []
+                where = f"{'twin, ' if twin else ''}seed {seed}, {schedule}"
                 try:
-                    report = runs_of(options, binary, program, seed, twin, words)
+                    judge_run(found, referee, run_of(options, "privatizer", program, seed, schedule, twin), twin, where)
                 except Exception as error:  # whatever a broken report raises
-                    errors.append(f"seed {seed}: {error}"[:300])
-                    continue
-                said = report.get("reasons", []) + report["coverage"].get("besides", [])
-                words_of = {m[3] for m in map(REFUSED.match, said) if m}
-                failures = {w for w in words_of if "CUDA error" in w}  # ours, which excuses nothing
-                errors += [f"{'twin, ' if twin else ''}seed {seed}, {schedule}: {w}" for w in sorted(failures)]
-                refused |= words_of - failures
-                reasons |= {r for r in said if not REFUSED.match(r)}
-                if not twin:
-                    runs += 1
-                found = set()
-                for record in report["races"]:
-                    ids = set() if twin else referee.match(program, record, ())
-                    if not ids:
-                        false.append(f"{'twin, ' if twin else ''}seed {seed}, {schedule}: {judge.describe(record, program)}")
-                    found |= ids
-                for race in found:
-                    hits[race] += 1
-    return program, runs, hits, refused, reasons, false, errors
+                    found.errors.append(f"{where}: {error}"[:300])
+    if options.confirm:
+        confirm(options, found)
+    return found
 
 
 def main():
@@ -82,6 +117,8 @@ def main():
     parser.add_argument("corpus")
     parser.add_argument("families", nargs="*")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
+    parser.add_argument("--confirm", type=int, default=0, metavar="N", help="each pair of lines that is reported has to be reported by exact, in one of N seeds under each of three schedules")
     parser.add_argument("--schedules", default="default")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--list", action="store_true", help="each race that is left out, and why")
@@ -93,35 +130,44 @@ def main():
     programs = [p for p in corpus.load(str(RACE)) if not options.families or p.family in options.families or p.key in options.families]
     if not programs:
         sys.exit("no such program")
-    failed, tally = 0, {}
+    failed, tally, same, confirmed = 0, {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for program, runs, hits, refused, reasons, false, errors in pool.map(lambda p: one(options, referee, p), programs):
+        for found in pool.map(lambda p: one(options, referee, p), programs):
+            program, runs, refused = found.program, found.runs, found.refused
             t = tally.setdefault(program.family, dict(programs=0, refused=0, races=0, can=0, every=0, other=0, beyond=0, spared=0))
             t["programs"] += 1
             t["refused"] += bool(refused)
-            for text in [f"false: {x}" for x in false] + [f"error: {x}" for x in errors]:
+            same += len(found.reports) < 2
+            confirmed += len(found.pairs)
+            if options.list and len(found.reports) > 1:
+                of = [f"{len(r)}: {', '.join(sorted(r - frozenset.intersection(*found.reports)))}" for r in found.reports]
+                print(f"{program.key}: {len(of)} different reports, of so many races, with, beside those of all: {' | '.join(sorted(of))}")
+            for text in [f"false: {x}" for x in found.false] + [f"error: {x}" for x in found.errors]:
                 print(f"{program.key}: {text}")
                 failed += 1
+            if found.refused - (found.always or set()):
+                print(f"{program.key}: refused in some runs only: {'; '.join(sorted(found.refused - found.always))}")
             for race_id, race in program.races.items():
                 t["races"] += 1
                 beyond = findable.within_a_launch(race, pairs.get((program.key, race_id), ()))
-                why = excused.get((program.key, race_id))
+                why, hits = excused.get((program.key, race_id)), found.hits[race_id]
                 if beyond or why or refused:
                     kind = "beyond" if beyond else "other" if why else "spared"
                     t[kind] += 1
-                    if options.list or (why and hits[race_id] == runs):
-                        print(f"{program.key} {race_id}: found {hits[race_id]} of {runs}, left out: {beyond or why or 'refused: ' + '; '.join(sorted(refused))}")
+                    if options.list or (why and hits == runs):
+                        print(f"{program.key} {race_id}: found {hits} of {runs}, left out: {beyond or why or 'refused: ' + '; '.join(sorted(refused))}")
                     continue
                 t["can"] += 1
-                t["every"] += hits[race_id] == runs
-                if hits[race_id] < runs:
-                    print(f"{program.key} {race_id}: found in {hits[race_id]} of {runs} runs: {sorted(race.classes)} {race.space}; {'; '.join(sorted(reasons))[:300]}")
+                t["every"] += hits == runs
+                if hits < runs:
+                    print(f"{program.key} {race_id}: found in {hits} of {runs} runs: {sorted(race.classes)} {race.space}; {'; '.join(sorted(found.reasons))[:300]}")
                     failed += 1
     heads = ["family", "programs", "with a kernel refused", "races", "can be found", "found in every run", "in kernels refused", "cannot", "not within a launch"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     total = {k: sum(t[k] for t in tally.values()) for k in next(iter(tally.values()))}
     for family, t in [*tally.items(), ("all", total)]:
         print(f"| {family} | " + " | ".join(str(t[k]) for k in ("programs", "refused", "races", "can", "every", "spared", "other", "beyond")) + " |")
+    print(f"{same} of {len(programs)} programs have one report in all runs (the same pairs of lines)" + (f"; exact reports all {confirmed} pairs of lines, too" if options.confirm and not failed else ""))
     return failed > 0
 
 

@@ -139,6 +139,28 @@ class Privatizer(unittest.TestCase):
         self.assertEqual(sides, [("load", 17), ("store", 17)])
         self.assertTrue(all(a["thread"] and a["block"] for a in race["accesses"]))
 
+    def test_a_report_has_the_outcome_in_numbers(self):
+        """Regions, private copies and bytes, as table VI of the paper has them; `gpurace report` keeps them."""
+        # 64 threads store 1 to 64 to one word, so one byte changes
+        race, = run(FOLDER / "room")[1]["races"]
+        self.assertEqual(race["differs"], {"units": "threads", "copies": 64, "bytes": 1, "regions": [1], "round": 1})
+        race, = run(FOLDER / "pair", "--copies", "2", words=["17", "18"])[1]["races"]
+        self.assertEqual((race["differs"]["units"], race["differs"]["bytes"], race["differs"]["regions"]), ("blocks", 1, [0]))
+        # blocks 16 to 19, 18 and 19 and so on are one group; 17 and 18 part in round 9 of 10
+        self.assertEqual(race["differs"]["round"], 9)
+        with tempfile.TemporaryDirectory() as folder:
+            report = run(EXAMPLES / "reduction_race")[1]
+            before, after = pathlib.Path(folder, "before.json"), pathlib.Path(folder, "after.json")
+            before.write_text(json.dumps(report))
+            subprocess.run([GPURACE, "report", "--format", "json", "--output", after, before], check=True, capture_output=True)
+            self.assertEqual([r["differs"] for r in json.loads(after.read_text())["races"]], [r["differs"] for r in report["races"]])
+
+    def test_a_run_that_looks_for_accesses_gets_more_room(self):
+        """In which atomic operations come in another order, so that it writes more."""
+        for seed in range(1, 9):
+            report = run(FOLDER / "room", "--seed", str(seed), "--schedule", "random")[1]
+            self.assertEqual(([r["class"] for r in report["races"]], notes(report)), (["write-write race"], []), seed)
+
     def test_stop_ends_the_program_with_an_error(self):
         out, report = run(EXAMPLES / "reduction_race", "--stop")
         self.assertEqual(report["verdict"], "races")

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
+#include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_matrix.h"
 #include "engines/collider/pass/collider_tensor.h"
 #include "passes/runtime.h"
@@ -44,16 +45,38 @@ static bool ends_thread(const PtxStmt *s) {
     return op == PTX_OP_RET || op == PTX_OP_EXIT || op == PTX_OP_TRAP || op == PTX_OP_BRA;
 }
 
-static gr_status check_plain(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
-    const Access where = *a;
+// What is known of one function.
+typedef struct FuncCode {
+    DefUse uses;
+    HoistedCode hoisted;
+} FuncCode;
+
+static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
+    gr_status st = GR_OK;
     Speculation spec;
+    Hoisted hoisted;
+    bool is_hoisted;
+    if (gr_speculated(&code->uses, a->stmt, &spec))
+        return gr_collider_load(w, a, &spec);
+    GR_TRY(gr_collider_is_hoisted(w, a, &code->uses, &code->hoisted, &hoisted, &is_hoisted));
+    w->hoisted = is_hoisted ? &hoisted : NULL;
+    st = gr_collider_load(w, a, NULL);
+    w->hoisted = NULL;
+    if (st == GR_OK && is_hoisted)
+        st = gr_collider_put_uses(w, a, &hoisted);
+done:
+    return st;
+}
+
+static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
+    const Access where = *a;
     *status = gr_access_read(where.site, a);
     if (*status != GR_SITE_CHECKED || w->classifies)
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
     if (a->site->access == PTX_ACCESS_READ)
-        return gr_collider_load(w, a, gr_speculated(uses, a->stmt, &spec) ? &spec : NULL);
+        return check_load(w, a, code);
     return gr_collider_store(w, a);
 }
 
@@ -84,7 +107,7 @@ static const struct {
     {PTX_OP_SURED, 0, NULL, GR_SITE_TEXTURE},
 };
 
-static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSiteStatus *status) {
+static gr_status check_site(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
     if (a->stmt->instr->op == PTX_OP_CP) {
         Copy c;
         *status = gr_copy_read(a->site, a->nested, w->err, &c);
@@ -99,11 +122,11 @@ static gr_status check_site(ColliderWork *w, Access *a, const DefUse *uses, GrSi
             *status = a->site->strong ? GR_SITE_STRONG : families[k].why_not;
             return families[k].check ? families[k].check(w, a, status) : GR_OK;
         }
-    return check_plain(w, a, uses, status); // ld, ldu, st; and whatever is not understood
+    return check_plain(w, a, code, status); // ld, ldu, st; and whatever is not understood
 }
 
 // All sites but those that are left out on purpose.
-static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, GrSiteStatus *status) {
+static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSiteStatus *status) {
     unsigned depth = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
@@ -115,7 +138,7 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, Gr
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        gr_status st = check_site(w, &a, uses, &status[s->site]);
+        gr_status st = check_site(w, &a, code, &status[s->site]);
         if (st != GR_OK)
             return st;
     }
@@ -124,16 +147,17 @@ static gr_status check_sites(ColliderWork *w, PtxFunc *f, const DefUse *uses, Gr
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
-    DefUse uses;
-    GR_TRY(gr_defuse_build(f, &uses, w->err));
+    FuncCode code = {.hoisted = {.has_cfg = false}};
+    GR_TRY(gr_defuse_build(f, &code.uses, w->err));
     w->random = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
         GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
-    GR_TRY(check_sites(w, f, &uses, status));
+    GR_TRY(check_sites(w, f, &code, status));
     GR_TRY(put_random_seed(w, f));
 done:
-    gr_defuse_free(&uses);
+    gr_defuse_free(&code.uses);
+    gr_collider_forget_code(&code.hoisted);
     return st;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_hoisted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,6 +176,18 @@ done:
     return st;
 }
 
+gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at, GrRaceClass class,
+                             const PtxReg *address, const PtxReg *expected, const PtxReg *seen) {
+    gr_status st = GR_OK;
+    char attached[64];
+    GR_TRY(put_breakpoint(w, a, at, attached, sizeof attached));
+    GR_TRY(gr_access_put(a, at, NULL, 0, "%scall __gr%s_report, (%u, %u, %s, %s, %s);", attached,
+                         w->o->suffix, a->site->id, meta_of(w, a, class), address->name, expected->name,
+                         seen->name));
+done:
+    return st;
+}
+
 gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
                               unsigned bits, GrRaceClass class, const Speculation *spec) {
     gr_status st = GR_OK;
@@ -243,11 +256,10 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
         GR_TRY(gr_access_put(a, d.at, NULL, 0, "selp.b64 %s, %s, %s, %s;", address->name, z->name,
                              address->name, p->name));
     }
-    char attached[64];
-    GR_TRY(put_breakpoint(w, a, d.at, attached, sizeof attached));
-    GR_TRY(gr_access_put(a, d.at, NULL, 0, "%scall __gr%s_report, (%u, %u, %s, %s, %s);", attached,
-                         w->o->suffix, a->site->id, meta_of(w, a, class), address->name, expected->name,
-                         seen->name));
+    if (w->hoisted)
+        GR_TRY(gr_collider_remember(w->hoisted, a, d.at, address, expected, seen));
+    else
+        GR_TRY(gr_collider_report(w, a, d.at, class, address, expected, seen));
     if (a->together)
         GR_TRY(gr_collider_close_together(a, &d, others));
     else

@@ -15,6 +15,8 @@ typedef struct ColliderWork {
     PtxReg *random; // the generator's state; NULL until the first delay needs it
     gr_error *err;
     bool classifies; // only reads what each access is: nothing is inserted
+    struct Hoisted
+        *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
 } ColliderWork;
 
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
@@ -38,6 +40,10 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
 // Compares before[] with after[] (registers of `bits` bits, a->used[] of each), and reports `class` where they differ.
 gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *before, const PtxOperand *after,
                               unsigned bits, GrRaceClass class, const Speculation *spec);
+
+// The call that reports, at `at`; a breakpoint before it where nobody is attached.
+gr_status gr_collider_report(const ColliderWork *w, const Access *a, PtxStmt *at, GrRaceClass class,
+                             const PtxReg *address, const PtxReg *expected, const PtxReg *seen);
 
 // The stored elements, as registers of exactly the stored width (8-bit ones in 16): what a reload of the same bytes yields.
 gr_status gr_collider_stored(Access *a, unsigned bits, PtxOperand *stored);

@@ -5,7 +5,7 @@
 #include "engines/collider/device/record.h"
 #include "passes/emit.h"
 #include "passes/runtime.h"
-#include "ptx/speculate.h"
+#include "ptx/fate.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -312,6 +312,19 @@ static bool read_access(const PtxSite *site, PtxStmt *s, Access *a, gr_error *er
     return a->address.kind == PTX_O_ADDRESS && a->address.n_sub == 1;
 }
 
+// A load whose value its thread may throw away, which is told elsewhere than behind the load: no replay looks for its other side.
+static bool is_hoisted(const PtxFunc *f, const DefUse *uses, PtxStmt *s) {
+    Decisions d;
+    Arena arena;
+    Cfg g;
+    if (gr_used_at_once(NULL, s))
+        return false;
+    gr_arena_init(&arena);
+    bool is = gr_cfg_build(f, &arena, &g, NULL) != GR_OK || gr_may_be_discarded(uses, &g, s, &d);
+    gr_arena_free(&arena);
+    return is;
+}
+
 static gr_status rewrite_function(Meet *w, PtxFunc *f) {
     gr_status st = GR_OK;
     DefUse uses;
@@ -341,6 +354,8 @@ static gr_status rewrite_function(Meet *w, PtxFunc *f) {
         if (gr_access_read(site, &told) == GR_SITE_CHECKED)
             a.before = told.before;
         bool doubtful = !writes && gr_speculated(&uses, s, &spec);
+        if (!writes && !doubtful && is_hoisted(f, &uses, s))
+            continue;
         a.after = behind(s);
         a.report = doubtful ? spec.last->next : a.after;
         GR_TRY(put_target(w, &a, w->o->targets[s->site] - 1u, doubtful ? &spec : NULL));

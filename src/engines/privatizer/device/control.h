@@ -70,7 +70,7 @@ typedef struct GrPrivRow {
     uint32_t line;
     uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
     uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
-    uint32_t numbered; // 0: there are no private copies but `own`, and their numbers say nothing
+    uint32_t numbered; // 0: there are no private copies but `own`
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -87,8 +87,7 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
-enum { GR_NUMBERED = 2, GR_NUMBERED_BUSY = 1 }; // GrPrivRow.numbered
-enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 };   // numbers of private copies
+enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
 #define GR_ROW_OWN      (2 * GR_LINE)
 #define GR_ROW_OWNERS   (3 * GR_LINE)
@@ -118,6 +117,7 @@ typedef struct GrPrivExtent {
 
 // Two private copies that were found different from what order would have made of them.
 enum { GR_FOUND_WRITES = 1, GR_FOUND_READ = 2, GR_FOUND_LANES = 3 };
+enum { GR_FOUND_COPIES = 256 };
 typedef struct GrPrivFound {
     uint32_t state; // 0: free, 1: being written, 2: there
     uint32_t kind;
@@ -126,10 +126,10 @@ typedef struct GrPrivFound {
     uint32_t size;                    // LANES: of the access
     uint32_t same, pad;               // LANES: all of them stored the same
     uint64_t offset, block, sequence; // of the first
-    uint64_t bytes;                   // all
+    uint64_t bytes;                   // that differ, each once, of that block's region
     uint32_t round;
-    uint32_t part;   // of memory: one of each region, kind and part is told
-    uint64_t copies; // bits: which took part, number modulo 64
+    uint32_t part;                         // of memory: one of each region, kind and part is told
+    uint64_t copies[GR_FOUND_COPIES / 64]; // bits: which took part, number modulo GR_FOUND_COPIES
 } GrPrivFound;
 
 // An access that was asked for.

@@ -144,6 +144,12 @@ GR_INLINE uint32_t bytes_of(uint32_t v) {
     return (v & 0x01010101) * 0xff;
 }
 
+GR_INLINE void add_copy(GR_GLOBAL GrPrivFound *f, uint32_t copy) {
+    __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies[copy % GR_FOUND_COPIES / 64]),
+                     "l"((uint64_t)1 << copy % 64));
+}
+
+// Its `copies` are those of `copy`.
 static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
     GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)to;
     GR_ROLLED for (uint32_t k = 0; k < GR_MOST_FOUND; k++) {
@@ -169,8 +175,10 @@ static GR_NOINLINE void gr_priv_found(uint64_t to, const GrPrivFound *what) {
         // One that is being written may become the same: then there are two for one region, and the host has both.
         if (state == 0 || (gr_load32(&f->state) == 2 && f->kind == what->kind && f->region == what->region &&
                            f->round == what->round && f->part == what->part)) {
-            gr_count(&f->bytes, what->bytes);
-            __asm__ volatile("red.relaxed.sys.global.or.b64 [%0], %1;" ::"l"(&f->copies), "l"(what->copies));
+            if (what->bytes && f->block == what->block && f->sequence == what->sequence)
+                gr_count(&f->bytes, what->bytes);
+            add_copy(f, what->copy[0]);
+            add_copy(f, what->copy[1]);
             return;
         }
     }
@@ -211,21 +219,22 @@ static GR_NOINLINE void gr_priv_report(const Slot *s, uint32_t kind, uint32_t on
                                          .offset = at,
                                          .block = s->block,
                                          .sequence = s->sequence,
-                                         .bytes = (uint64_t)__builtin_popcount(bytes) / 8,
-                                         .copies = (uint64_t)1 << one % 64 | (uint64_t)1 << other % 64});
+                                         .bytes = (uint64_t)__builtin_popcount(bytes) / 8});
 }
 
 // Which copies changed the same bytes.
 static GR_NOINLINE void gr_priv_tell_writes(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
     uint32_t was = word_at(row + ROW_BASE + 4 * word), owner = owner_of_word(s, row, word),
-             changed = owner ? bytes_of(word_at(row + ROW_OWN + 4 * word) ^ was) : 0, last = owner - 1;
+             changed = owner ? bytes_of(word_at(row + ROW_OWN + 4 * word) ^ was) : 0, told = 0,
+             last = owner - 1;
     GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k));
         if (number < GR_COPY_FIRST)
             continue;
-        uint32_t own = bytes_of(word_at(copy_at(s, number) + 4 * word) ^ was);
-        if (own & changed)
-            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed);
+        uint32_t own = bytes_of(word_at(copy_at(s, number) + 4 * word) ^ was), twice = own & changed;
+        if (twice)
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, twice & ~told);
+        told |= twice;
         changed |= own;
         last = own ? k : last;
     }
@@ -283,8 +292,8 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
         else if (own && owner != OWNER_UPDATED)
             owner = owner ? OWNER_MANY : owner_of(k);
         if ((updates && stores) || (plain && updaters)) {
-            gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, offset, 0xff);
-            twice = 1;
+            gr_priv_report(s, GR_FOUND_WRITES, k, stores ? stored : updated, offset, ~twice);
+            twice = ~0u;
         }
         if (plain) {
             stores++;
@@ -297,7 +306,7 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
             continue;
         }
         if (own & changed)
-            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed);
+            gr_priv_report(s, GR_FOUND_WRITES, k, last, offset, own & changed & ~twice);
         twice |= own & changed;
         all = (all & ~own) | (now & own);
         changed |= own;
@@ -328,14 +337,15 @@ static GR_NOINLINE int gr_priv_merge_updated(const Slot *s, uint64_t row, uint64
 // Behind pass 2, which copies are not what they have to be, of a word that no atomic operation updated.
 static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t word, uint64_t offset) {
     uint32_t all = word_at(row + ROW_UNION + 4 * word), owner = owner_of_word(s, row, word),
-             own = owner ? word_at(row + ROW_OWN + 4 * word) : all;
+             own = owner ? word_at(row + ROW_OWN + 4 * word) : all, told = bytes_of(own ^ all);
     if (own != all)
-        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, bytes_of(own ^ all));
+        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, told);
     GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k)),
                  now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
         if (now != all)
-            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all));
+            gr_priv_report(s, GR_FOUND_READ, k, k, offset, bytes_of(now ^ all) & ~told);
+        told |= bytes_of(now ^ all);
     }
 }
 
@@ -416,6 +426,8 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
     int told = !gr_all(members_of(l), !twice);
     GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4 && ends; k += l->lanes)
         put_word(row + GR_ROW_OWNERS + 4 * k, 0);
+    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends && numbered; k += l->lanes)
+        put_word(number_at(row, k), 0);
     if (l->lane)
         return;
     if (ends)

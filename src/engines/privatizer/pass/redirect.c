@@ -303,14 +303,14 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
     gr_status st = GR_OK;
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
+                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u64 %s, "
                        "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
                        "%s;",
                        numbered->name, l->has->name, numbered->name, l->row->name,
                        (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
-                       l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name,
-                       l->made->name, (unsigned)GR_LINE, c->copies->name));
+                       l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
+                       l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
+                       (unsigned)GR_LINE, c->copies->name));
     if (!l->stores)
         GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
                            l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));

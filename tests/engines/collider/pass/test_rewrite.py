@@ -23,6 +23,7 @@ GOLDEN = [  # file, target, what standard error must say
     ("copies", "sm_80", ["; 11 checked"]),  # cp.async
     ("deferred", "sm_100", ["5 checked", "3 strong", "a multimem address"]),  # st.async, st.bulk
     ("bulk", "sm_90", ["; 8 checked", "1 not instrumented: a tensor copy"]),
+    ("hoisted", "sm_90", ["6 checked"]),  # loads whose value a thread may throw away
     ("matrices", "sm_90", ["20 checked"]),  # ldmatrix, stmatrix, wmma.load, wmma.store
 ]
 
