@@ -208,12 +208,13 @@ static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, con
 static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                            uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_put(
-        c, s, NULL, 0,
-        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
-        c->sequence->name, kept->name, last->name));
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
+                       "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+                       last->name, kept->name, due->name, c->alone->name, due->name, due->name, kept->name,
+                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
+                       c->sequence->name, kept->name, last->name));
 done:
     return st;
 }
@@ -259,6 +260,31 @@ static gr_status put_row(const Code *c, PtxStmt *s, const Guard *g, const PtxOpe
         l->row->name, l->number->name, c->row_bytes->name, c->rows->name, l->number->name, l->number->name,
         l->has->name, l->number->name, GR_ROW_EDGE - 1, l->offset->name,
         l->shared ? l->at->name : l->offset->name, (unsigned)GR_LINE - 1));
+done:
+    return st;
+}
+
+// A load of a line that no unit wrote, or by a thread that has stored nothing in the region, needs no more. Then it is done, and the thread goes on at `end`.
+static gr_status put_quick_load(const Code *c, PtxStmt *s, const Lookup *l, PtxLabel *end) {
+    gr_status st = GR_OK;
+    PtxReg *quick = gr_ptx_new_reg(c->f, PTX_PRED), *plain = gr_ptx_new_reg(c->f, PTX_PRED),
+           *to = gr_ptx_new_reg(c->f, PTX_B64);
+    PtxOperand behind = gr_ptx_label_operand(end);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, %s, 0xffffffff;", quick->name, l->number->name));
+    if (c->plain)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; or.pred %s, %s, %s;", plain->name,
+                           l->has->name, c->plain->name, quick->name, quick->name, plain->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "and.pred %s, %s, %s; and.pred %s, %s, %s; add.u64 %s, %s, %s; add.u64 %s, %s, %s;",
+                       quick->name, quick->name, l->in->name, quick->name, quick->name, c->unasked->name,
+                       to->name, l->row->name, c->unmade->name, to->name, to->name, l->offset->name));
+    if (l->shared)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s add.u64 %s, %s, %s;", l->has->name, to->name,
+                           c->unwritten->name, l->offset->name));
+    else
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s;", l->has->name, to->name, l->at->name));
+    GR_TRY(gr_code_again(c, s, quick, to, NULL));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", quick->name));
 done:
     return st;
 }
@@ -340,6 +366,11 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
     GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
+    if (!l.stores) {
+        PtxLabel *end = gr_ptx_new_label(f);
+        gr_ptx_insert_label(f, copy->next, end);
+        GR_TRY(put_quick_load(c, copy, &l, end));
+    }
     if (c->granule)
         GR_TRY(put_owner(c, copy, &l, &is_own));
     GR_TRY(put_made(c, copy, &l, is_own));
@@ -387,6 +418,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
+    change_space(i);
     // Lanes of one store are compared (put_lanes), so they have to come there together.
     bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
     PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
@@ -413,6 +445,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                        g.operand));
     GR_TRY(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL, *common = NULL;
+    if (what & GR_AT_STORE && c->plain)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
     if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));
         GR_TRY(put_hash(c, copy, at, kept, value));
@@ -432,7 +466,6 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;
-    change_space(i);
     if (common)
         GR_TRY(put_copy_at(c, copy, common));
     if (site->access == PTX_ACCESS_RMW || site->strong)
