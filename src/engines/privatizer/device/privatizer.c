@@ -223,7 +223,7 @@ static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t l
     if (rank)
         return;
     head->line = (uint32_t)line;
-    head->flags = 0;
+    head->flags = flags_of(s, (uint32_t)line);
     head->was = was;
     head->numbered = 0;
 }
