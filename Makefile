@@ -3,7 +3,9 @@
 #   make            build into build/ (the command is build/gpurace); neither nvcc nor what only tests need is asked for
 #   make check      build and run the quick tests, in minutes
 #   make test       all tests but the longest      make soak   those too, for hours
+#   make test-gpu   the tests that need an NVIDIA GPU; writes docs/gpu.md's table. SOAK=1: those that take longer, too
 #   make demo       find a race, see it repaired   make bench  measure; writes build/bench.json
+#   make bench-gpu  measure the collider on an NVIDIA GPU; writes docs/gpu.md's tables
 #   make sanitize   the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make package    a .deb and a .tar.gz in build/packages
 #   make install PREFIX=/usr/local
@@ -12,7 +14,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 CTEST = ctest --test-dir build -j$(JOBS) --output-on-failure
 
-.PHONY: all build setup check test soak demo bench sanitize package install format clean
+.PHONY: all build setup check test test-gpu soak demo bench bench-gpu sanitize package install format clean
 all: build
 
 build: ; @tools/setup.sh build
@@ -41,6 +43,9 @@ soak: setup
 	@tools/setup.sh soak
 	$(CTEST)
 
+test-gpu:
+	@tools/test-gpu.sh $(if $(SOAK),soak)
+
 demo:
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory compile
@@ -50,6 +55,9 @@ bench:
 	@tools/setup.sh bench
 	@$(MAKE) --no-print-directory compile WITH="-DBUILD_TESTING=ON -DGPURACE_BENCHMARKS=ON"
 	@cmake --build build --target bench
+
+bench-gpu:
+	@tools/bench-gpu.sh
 
 sanitize:
 	@tools/setup.sh test

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu_bench — times the kernels of kernels.cu on a GPU, in several rewritings side by side.
 //
-//     gpu_bench ROUNDS FILE…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`
+//     gpu_bench ROUNDS FILE[@SHUT|#KERNEL]…     each FILE: kernels.ptx (or a cubin of it), as it is or rewritten by `gpurace ptx`;
+//                                               with `--budget`, what share of its windows stays shut; only this kernel of it
 //
-// Kernel times by events, medians of the rounds after one that warms up; in every round all kernels of all files run once, in turn. Ratios are to the first
-// file. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must stay empty. bench/gpu.sh makes the files.
+// Kernel times by events, medians of the rounds after one that warms up; in every round all kernels of all files run once, in turn. A line of text for each
+// file: its name and the milliseconds of each kernel. A rewritten module is given a record area, as gpurace would; the kernels have no races, so it must
+// stay empty. bench/gpu.py makes the files and the tables. Under `gpurace run` one plain file shows what the tool does to it.
 #include "engines/collider/device/record.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = 1 << 24, SIDE = 1024, BODIES = 1 << 14, THREADS = 256, KERNELS = 7, SLOT_BYTES = 1 << 20 };
-static const char *const kernels[KERNELS] = {"saxpy", "matmul", "reduce", "hist",
-                                             "nbody", "touch4", "collatz"};
+enum { ELEMENTS = 1 << 24, SIDE = 1024, THREADS = 256, SLOT_BYTES = 1 << 20, TABLES = 1056 };
+
+// One of kernels.cu; its parameters, as letters: n elements, f a factor, i o x the buffers. `blocks` 0: a thread for each element.
+static const struct Kernel {
+    const char *name, *parameters;
+    int n;
+    unsigned blocks;
+} kernels[] = {
+    {"saxpy", "nfix", ELEMENTS, 0},     {"matmul", "ixon", SIDE, SIDE *SIDE / THREADS},
+    {"reduce", "ion", ELEMENTS, 0},     {"hist", "ion", ELEMENTS, 1024},
+    {"nbody", "ion", 1 << 14, 0},       {"touch4", "xn", ELEMENTS, 0},
+    {"collatz", "on", 1 << 20, 0},      {"table", "ion", ELEMENTS, TABLES},
+    {"chase", "ion", ELEMENTS, TABLES}, {"relax", "ion", ELEMENTS, TABLES},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 #define DRIVER(X)                                                                                            \
     X(cuInit, (unsigned))                                                                                    \
@@ -62,19 +75,27 @@ static void *symbol(void *library, const char *name) {
 static CUdeviceptr in, out, x, slots;
 
 static float run(CUmodule m, int k, CUevent before, CUevent after) {
+    const struct Kernel *kernel = &kernels[k];
     CUfunction f;
-    int n = k == 1 ? SIDE : k == 4 ? BODIES : k == 6 ? 1 << 20 : ELEMENTS;
+    int n = kernel->n;
     float a = 2, ms;
-    unsigned grid = (unsigned)(k == 1 ? SIDE * SIDE / THREADS : k == 3 ? 1024 : n / THREADS);
-    void *parameters[KERNELS][4] = {{&n, &a, &in, &x}, {&in, &x, &out, &n}, {&in, &out, &n},
-                                    {&in, &out, &n},   {&in, &out, &n},     {&x, &n},
-                                    {&out, &n}};
-    must(d.cuModuleGetFunction(&f, m, kernels[k]), kernels[k]);
+    void *parameters[8];
+    for (int p = 0; kernel->parameters[p]; p++)
+        switch (kernel->parameters[p]) {
+        case 'n': parameters[p] = &n; break;
+        case 'f': parameters[p] = &a; break;
+        case 'i': parameters[p] = &in; break;
+        case 'o': parameters[p] = &out; break;
+        default: parameters[p] = &x; break;
+        }
+    must(d.cuModuleGetFunction(&f, m, kernel->name), kernel->name);
     must(d.cuCtxSynchronize(), "synchronize");
     must(d.cuEventRecord(before, NULL), "event");
-    must(d.cuLaunchKernel(f, grid, 1, 1, THREADS, 1, 1, 0, NULL, parameters[k], NULL), kernels[k]);
+    must(d.cuLaunchKernel(f, kernel->blocks ? kernel->blocks : (unsigned)(n / THREADS), 1, 1, THREADS, 1, 1,
+                          0, NULL, parameters, NULL),
+         kernel->name);
     must(d.cuEventRecord(after, NULL), "event");
-    must(d.cuEventSynchronize(after), kernels[k]);
+    must(d.cuEventSynchronize(after), kernel->name);
     must(d.cuEventElapsedTime(&ms, before, after), "time");
     return ms;
 }
@@ -82,6 +103,41 @@ static float run(CUmodule m, int k, CUevent before, CUevent after) {
 static int by_size(const void *a, const void *b) {
     float p = *(const float *)a, q = *(const float *)b;
     return (p > q) - (p < q);
+}
+
+typedef struct File {
+    CUmodule module;
+    const char *name;
+    const char *only; // this kernel; "": all
+} File;
+
+static void load(File *f, char *word) {
+    CUdeviceptr at;
+    size_t size;
+    GrControl control = {.slots = slots, .n_sites = 200};
+    char *shut = strchr(word, '@'), *only = strchr(word, '#');
+    if (shut) {
+        *shut = 0;
+        control.shut = (uint32_t)(atof(shut + 1) * UINT32_MAX);
+    } else if (only) {
+        *only = 0;
+    }
+    must(d.cuModuleLoad(&f->module, word), word);
+    f->name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+    f->only = only ? only + 1 : "";
+    if (d.cuModuleGetGlobal_v2(&at, &size, f->module, "__gr_control") == CUDA_SUCCESS)
+        must(d.cuMemcpyHtoD_v2(at, &control, sizeof control), "control");
+}
+
+// The beginning of what the kernel wrote is the same in all files.
+static void compare(int f, int k, const char *name) {
+    enum { WORDS = 1 << 18 };
+    static uint32_t first[KERNELS][WORDS], now[WORDS];
+    must(d.cuMemcpyDtoH_v2(f ? now : first[k], out, sizeof now), "copy");
+    if (f && memcmp(now, first[k], sizeof now) != 0) {
+        fprintf(stderr, "gpu_bench: %s of %s computes something else\n", kernels[k].name, name);
+        exit(1);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -110,44 +166,37 @@ int main(int argc, char **argv) {
     must(d.cuMemAlloc_v2(&slots, SLOT_BYTES), "memory");
     must(d.cuMemsetD32_v2(slots, 0, SLOT_BYTES / 4), "memset");
     float *data = malloc(bytes), *ms = calloc((size_t)files * KERNELS * (size_t)rounds, sizeof *ms);
-    CUmodule *modules = calloc((size_t)files, sizeof(CUmodule));
-    if (!data || !ms || !modules)
+    File *of = calloc((size_t)files, sizeof *of);
+    if (!data || !ms || !of)
         return 2;
     for (int k = 0; k < ELEMENTS; k++)
         data[k] = (float)(k % 1000) / 1000;
     must(d.cuMemcpyHtoD_v2(in, data, bytes), "copy");
-    must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
-    for (int f = 0; f < files; f++) {
-        CUdeviceptr at;
-        size_t size;
-        GrControl control = {.slots = slots, .n_sites = 200};
-        must(d.cuModuleLoad(&modules[f], argv[f + 2]), argv[f + 2]);
-        if (d.cuModuleGetGlobal_v2(&at, &size, modules[f], "__gr_control") == CUDA_SUCCESS)
-            must(d.cuMemcpyHtoD_v2(at, &control, sizeof control), "control");
-    }
+    for (int f = 0; f < files; f++)
+        load(&of[f], argv[f + 2]);
     for (int r = -1; r < rounds; r++)
         for (int f = 0; f < files; f++)
             for (int k = 0; k < KERNELS; k++) {
+                if (*of[f].only && strcmp(of[f].only, kernels[k].name) != 0)
+                    continue;
                 must(d.cuMemsetD32_v2(out, 0, ELEMENTS), "memset");
-                float t = run(modules[f], k, before, after);
+                if (r < 0 && strchr(kernels[k].parameters, 'x'))
+                    must(d.cuMemcpyHtoD_v2(x, data, bytes), "copy");
+                float t = run(of[f].module, k, before, after);
                 if (r >= 0)
                     ms[(f * KERNELS + k) * rounds + r] = t;
+                else
+                    compare(f, k, of[f].name);
             }
-    printf("| ms |");
-    for (int k = 0; k < KERNELS; k++)
-        printf(" %s |", kernels[k]);
-    printf(" geometric mean of the ratios |\n|---|---|---|---|---|---|---|---|---|\n");
     for (int f = 0; f < files; f++) {
-        double product = 0;
-        const char *name = strrchr(argv[f + 2], '/');
-        printf("| %s |", name ? name + 1 : argv[f + 2]);
+        printf("%s", of[f].name);
         for (int k = 0; k < KERNELS; k++) {
             float *t = ms + (f * KERNELS + k) * rounds;
             qsort(t, (size_t)rounds, sizeof *t, by_size);
-            product += log((double)t[rounds / 2] / (double)ms[k * rounds + rounds / 2]);
-            printf(" %.3f |", (double)t[rounds / 2]);
+            if (t[rounds / 2] > 0)
+                printf(" %s=%.4f", kernels[k].name, (double)t[rounds / 2]);
         }
-        printf(" %.2f |\n", exp(product / KERNELS));
+        printf("\n");
     }
     static uint64_t seen[SLOT_BYTES / 8];
     must(d.cuMemcpyDtoH_v2(seen, slots, SLOT_BYTES), "copy");

@@ -7,7 +7,8 @@
 Each program runs under each column. The first run does not count: it fills the driver's cache of compiled code. (Those are made --jobs at a time;
 the others one at a time.) Kernels: nanoseconds that kernels took on the device, by CUPTI (kernel_times.c); wall: milliseconds from start to end. A program
 that fails, or takes longer than --timeout under a column, is named, and left out of that column's mean. The table has how many times as long as under engine
-none: medians of the rounds; geometric mean, median and worst of the programs. "racecheck" is compute-sanitizer's, where that is on PATH; only wall.
+none: medians of the rounds; geometric mean, median and worst of the programs. "sampled" checks one access, chosen by a seed, another one in each round: geometric means.
+"racecheck" is compute-sanitizer's, where that is on PATH; only wall. bench/gpu.py uses this too.
 """
 import argparse
 import concurrent.futures
@@ -20,9 +21,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
+FAST, BALANCED = ["--read-delay", "1", "--write-delay", "1"], ["--read-delay", "5000", "--write-delay", "1"]  # section 5.1.3 of the SuperCollider paper
+ENGINES = {"none": ["none"], "collider": ["collider"], "default": ["collider"], "fast": ["collider", *FAST], "balanced": ["collider", *BALANCED],
+           "sampled": ["collider", *BALANCED, "--sample", "1"], "budget": ["collider", "--budget", "2x"],
+           "every": ["collider", "--windows", "all"], "every-fast": ["collider", "--windows", "all", *FAST],
+           "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
            "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
 
 
@@ -31,44 +37,51 @@ class Bench:
         self.args = args
         self.sanitizer = shutil.which("compute-sanitizer")
 
-    def run(self, program, column, limit):
-        """(kernels, their ns, wall ms), or why not."""
+    def run(self, program, column, limit, seed=1):
+        """(kernels, their ns, wall ms, KiB resident at most, MiB of the device in use at the end), or why not."""
         with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
             times = pathlib.Path(folder, "times")
             if column == "racecheck":
                 command, env = [self.sanitizer, "--tool", "racecheck", program], {}
             else:
-                command = [self.args.gpurace, "run", "--device", "gpu", "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--engine",
-                           *ENGINES[column], "--", program]
+                command = [self.args.gpurace, "run", "--device", "gpu", "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--seed", str(seed),
+                           "--engine", *ENGINES[column], "--", program]
                 env = {"CUDA_INJECTION64_PATH": os.path.abspath(self.args.kernel_times), "KERNEL_TIMES": str(times)}
-            begun = time.perf_counter()
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                     env=dict(os.environ, **env), start_new_session=True)
-            try:
-                printed, _ = child.communicate(timeout=limit)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)  # the program, too: a kernel that goes on takes the GPU's time from all that follow
-                child.communicate()
+            begun, late = time.perf_counter(), []
+            with open(os.path.join(folder, "printed"), "w") as out:
+                child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=dict(os.environ, **env), start_new_session=True)
+            # The program, too: a kernel that goes on takes the GPU's time from all that follow.
+            timer = threading.Timer(limit, lambda: (late.append(True), os.killpg(child.pid, signal.SIGKILL)))
+            timer.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            timer.cancel()
+            child.returncode = os.waitstatus_to_exitcode(status)
+            if late:
                 return f"not over after {limit:.0f} s"
+            printed = pathlib.Path(folder, "printed").read_text(errors="replace")
             wall = (time.perf_counter() - begun) * 1e3
             if child.returncode:
                 return f"status {child.returncode}: {printed.strip()[-200:]}"
             if column != "racecheck" and not times.exists():
                 return f"{self.args.kernel_times} wrote no times: did the driver load it?"
             rows = [list(map(int, line.split())) for line in times.read_text().splitlines()] if times.exists() else []
-            return sum(r[0] for r in rows), sum(r[1] for r in rows), wall
+            return sum(r[0] for r in rows), sum(r[1] for r in rows), wall, usage.ru_maxrss, max((r[5] for r in rows), default=0) / 2**20
 
     def measure(self, program, columns):
         found = {}
-        for _ in range(self.args.rounds):
+        for seed in range(1, self.args.rounds + 1):
             for column in columns:
                 if not isinstance(found.get(column), str):
-                    one = self.run(program, column, self.args.timeout)
+                    one = self.run(program, column, self.args.timeout, seed)
                     if isinstance(one, str):
                         found[column] = one
                     else:
                         found.setdefault(column, []).append(one)
-        return {c: v if isinstance(v, str) else [statistics.median(x) for x in zip(*v)] for c, v in found.items()}
+        return {c: v if isinstance(v, str) else [(mean if c == "sampled" else statistics.median)(x) for x in zip(*v)] for c, v in found.items()}
+
+
+def mean(values):
+    return statistics.geometric_mean(max(v, 1e-9) for v in values)
 
 
 def ratios(rows, column, place):
@@ -104,6 +117,24 @@ def show(rows, columns):
                       f"median {statistics.median(found.values()):.2f}, worst {found[worst]:.1f} ({worst})")
 
 
+def measure_all(bench, programs, columns):
+    """The rows, by name of the program."""
+    args, rows = bench.args, {}
+    seeds = {c: range(1, args.rounds + 1) if c == "sampled" else [1] for c in columns}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(lambda work: bench.run(work[0], work[1], args.timeout, work[2]),
+                      [(q, c, s) for q in programs for c in columns if c != "racecheck" for s in seeds[c]]))
+    with concurrent.futures.ThreadPoolExecutor(getattr(args, "parallel", 1)) as pool:
+        for program, row in zip(programs, pool.map(lambda q: bench.measure(q, columns), programs)):
+            name = os.path.basename(program)
+            rows[name] = row
+            print(name, row, flush=True)
+            if args.output:
+                with open(args.output, "a", encoding="utf-8") as out:
+                    out.write(json.dumps({"program": name, **row}) + "\n")
+    return rows
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("gpurace")
@@ -119,17 +150,7 @@ def main():
     if "racecheck" in columns and not bench.sanitizer:
         print("racecheck: skipped, there is no compute-sanitizer on PATH")
         columns.remove("racecheck")
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(lambda work: bench.run(*work, args.timeout), [(q, c) for q in args.programs for c in columns if c != "racecheck"]))
-    rows = {}
-    for program in args.programs:
-        name = os.path.basename(program)
-        rows[name] = bench.measure(program, columns)
-        print(name, rows[name], flush=True)
-        if args.output:
-            with open(args.output, "a", encoding="utf-8") as out:
-                out.write(json.dumps({"program": name, **rows[name]}) + "\n")
-    show(rows, columns)
+    show(measure_all(bench, args.programs, columns), columns)
     return 0
 
 

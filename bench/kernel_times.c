@@ -2,9 +2,12 @@
 // kernel_times — how long the kernels of an unchanged program ran on a GPU, by CUPTI's activity records.
 //
 // The driver loads this library where CUDA_INJECTION64_PATH names it, and calls InitializeInjection. As the process ends, one line is added to the
-// file $KERNEL_TIMES: kernels, their nanoseconds on the device, copies and memsets, their nanoseconds, records that CUPTI had to drop.
+// file $KERNEL_TIMES: kernels, their nanoseconds on the device, copies and memsets, their nanoseconds, records that CUPTI had to drop, and how many bytes
+// of the device's memory are in use then, by whoever (0: the driver does not say).
 // A process that is killed adds none. Kernels that run side by side each count in full.
+#include <cuda.h>
 #include <cupti.h>
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,13 +58,20 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
     free(buffer);
 }
 
+static size_t in_use(void) {
+    CUresult (*info)(size_t *, size_t *);
+    size_t left = 0, all = 0;
+    *(void **)&info = dlsym(RTLD_DEFAULT, "cuMemGetInfo_v2");
+    return info && info(&left, &all) == CUDA_SUCCESS ? all - left : 0;
+}
+
 static void write_line(void) {
     const char *path = getenv("KERNEL_TIMES");
     FILE *out = path ? fopen(path, "a") : NULL;
     cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (!out)
         return;
-    fprintf(out, "%llu %llu %llu %llu %llu\n", kernels, kernel_ns, copies, copy_ns, lost);
+    fprintf(out, "%llu %llu %llu %llu %llu %zu\n", kernels, kernel_ns, copies, copy_ns, lost, in_use());
     fclose(out);
 }
 

@@ -122,3 +122,46 @@ extern "C" __global__ void collatz(int *out, int n) {
         v = v & 1 ? 3 * v + 1 : v / 2;
     out[i] = steps;
 }
+
+// Long inner loops over shared memory, where a window at each access costs most. Each thread reads a whole table, at places that its neighbours read a step later.
+#define TABLE 1024
+extern "C" __global__ void table(const float *in, float *out, int n) {
+    __shared__ float s[TABLE];
+    for (int k = threadIdx.x; k < TABLE; k += blockDim.x)
+        s[k] = in[(blockIdx.x * 37 + k) % n];
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 4 * TABLE; k++)
+        sum = sum * 0.5f + s[(threadIdx.x + k) % TABLE];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// Each address is what was loaded before: no two loads overlap.
+extern "C" __global__ void chase(const unsigned *in, unsigned *out, int n) {
+    __shared__ unsigned s[TABLE];
+    for (int k = threadIdx.x; k < TABLE; k += blockDim.x)
+        s[k] = (in[(blockIdx.x + k) % n] + k * 7 + 1) % TABLE;
+    __syncthreads();
+    unsigned at = threadIdx.x, sum = 0;
+    for (int k = 0; k < 4 * TABLE; k++) {
+        at = s[at];
+        sum += at++;
+        at %= TABLE;
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// Loads, a store and two barriers in each step.
+extern "C" __global__ void relax(const float *in, float *out, int n) {
+    __shared__ float s[256];
+    unsigned t = threadIdx.x, i = blockIdx.x * 256 + t;
+    s[t] = in[i % n];
+    __syncthreads();
+    for (int k = 0; k < 1024; k++) {
+        float mean = (s[(t + 255) % 256] + s[t] + s[(t + 1) % 256]) / 3;
+        __syncthreads();
+        s[t] = mean;
+        __syncthreads();
+    }
+    out[i] = s[t];
+}

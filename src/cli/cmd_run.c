@@ -106,7 +106,7 @@ static gr_status choose_device(Run *r, gr_error *err) {
         return gr_fail(err, GR_ERR_UNSUPPORTED, "the engine %s works on a GPU only: --device gpu", o->engine);
     if (!r->on_gpu && access(r->parts.driver, R_OK))
         return gr_fail(err, GR_ERR_NOT_FOUND, "the CPU device is not installed: no %s", r->parts.driver);
-    return GR_OK;
+    return e && e->accepts ? e->accepts(o, err) : GR_OK;
 }
 
 // In memory that has a name, if the system has such memory. A driver registers its pages, but refuses pages of files on a disk
@@ -176,7 +176,7 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_add(&device, ",shuffle=1");
     if (o->weak)
         gr_str_add(&device, ",weak=1");
-    if (!strcmp(o->windows, "all"))
+    if (strcmp(o->windows, "sampled"))
         gr_str_add(&device, ",windows=1");
     add_schedule(o, &device);
     if (o->watchdog)
@@ -335,6 +335,21 @@ static const char *excludes_file(const void *selection, const char *file) {
     return gr_selection_excludes_file(selection, file);
 }
 
+// By the words of the engine that has them; the engine decides by the same (engines/collider/options.c).
+static bool poisons(const GrOptions *o) {
+    char number[32];
+    const GrOptTable *table;
+    const GrOptRow *row;
+    for (size_t k = 0; (row = gr_options_row(k, &table)); k++) {
+        if (!table->engine || strcmp(row->name, "poison") || !gr_options_uses(o, table->engine))
+            continue;
+        const char *word = gr_options_text(o, row->name, number);
+        return !strcmp(gr_options_text(o, "poison-writes", number), "yes") || !strcmp(word, "yes") ||
+               (!strcmp(word, "auto") && !strcmp(o->device, "gpu"));
+    }
+    return false;
+}
+
 static void remark_unheeded(void *report, const char *option, const char *why) {
     gr_report_remark(report, "%s had no effect: %s", option, why);
 }
@@ -342,7 +357,6 @@ static void remark_unheeded(void *report, const char *option, const char *why) {
 // What the command knows of the run.
 static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     GrReport report;
-    char number[32];
     const GrEngine *engine = gr_engine_find(r->options.engine);
     gr_report_init(&report);
     report.find_class = gr_engine_class;
@@ -363,8 +377,7 @@ static void describe_run(Run *r, char folder[PATH_MAX], GrReport *out) {
     report.device = r->options.device;
     report.seed = r->options.seed;
     report.max_reports = r->options.max_reports;
-    const char *poisons = gr_options_text(&r->options, "poison-writes", number);
-    report.poisoned = poisons && !strcmp(poisons, "yes");
+    report.poisoned = poisons(&r->options);
     report.folder = getcwd(folder, PATH_MAX);
     report.suppressions = r->suppresses ? &r->suppressions : NULL;
     report.bundled = r->options.bundled_suppressions ? &r->bundled : NULL;

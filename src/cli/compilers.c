@@ -2,6 +2,7 @@
 #include "cli/compilers.h"
 
 #include "cli/toolkit.h"
+#include "options/options.h"
 
 #include <ftw.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef enum Kind { WORD, CPU, KEPT, FRESH, PTXAS } Kind;
+typedef enum Kind { WORD, CPU, KEPT, FRESH, PTXAS, STAND_IN } Kind;
 
 typedef struct Setting {
     const char *variable;
@@ -65,14 +66,18 @@ static bool kept_folder(char out[PATH_MAX], const char *name) {
     return make_fresh() && join(out, fresh, name);
 }
 
-// The program's own ptxas, or the user's, is the one that gpurace-ptxas calls.
-static bool own_ptxas(char out[PATH_MAX], const char *variable) {
+static bool own_ptxas(char out[PATH_MAX]) {
     char self[PATH_MAX];
-    const char *before = getenv(variable);
     if (gr_own_path(self, NULL) != GR_OK)
         return false;
     *strrchr(self, '/') = 0;
-    if (!join(out, self, "gpurace-ptxas") || access(out, X_OK))
+    return join(out, self, "gpurace-ptxas") && !access(out, X_OK);
+}
+
+// The program's own ptxas, or the user's, is the one that gpurace-ptxas calls.
+static bool instead_of(char out[PATH_MAX], const char *variable) {
+    const char *before = getenv(variable);
+    if (!own_ptxas(out))
         return false;
     if (before && *before && strcmp(before, out) != 0)
         setenv("GPURACE_PTXAS", before, 0);
@@ -83,7 +88,8 @@ static bool value_of(const Setting *s, char out[PATH_MAX]) {
     switch (s->kind) {
     case KEPT: return kept_folder(out, s->value);
     case FRESH: return make_fresh() && join(out, fresh, s->value);
-    case PTXAS: return own_ptxas(out, s->variable);
+    case PTXAS: return instead_of(out, s->variable);
+    case STAND_IN: return own_ptxas(out);
     case WORD:
     case CPU: break;
     }

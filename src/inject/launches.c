@@ -176,6 +176,19 @@ static void record(Launching *l) {
     drop_copies(&copy);
 }
 
+// Tells the engine of the launch, before it and with its result. What the engine asks of the driver would break an open capture.
+static void tell(Launching *l, const CUresult *result) {
+    const GrEngine *e = gr_session.engine;
+    bool capturing = __atomic_load_n(&open_captures, __ATOMIC_SEQ_CST) > 0;
+    unsigned aside = capturing ? gr_aside_begin() : 0;
+    if (result)
+        e->launched(gr_session.engine_self, &l->launch, *result);
+    else
+        e->launching(gr_session.engine_self, &l->launch);
+    if (capturing)
+        gr_aside_end(aside);
+}
+
 // ---- Around the call ---------------------------------------------------------------------------------------------
 
 void gr_launch_begin(Launching *l) {
@@ -197,11 +210,15 @@ void gr_launch_begin(Launching *l) {
     if (gr_recording_is_on() && !l->captured)
         record(l);
     gr_session_unlock();
+    if (gr_session.engine->launching && !l->captured)
+        tell(l, NULL);
 }
 
 CUresult gr_launch_end(Launching *l, CUresult result) {
     if (l->captured)
         return result;
+    if (gr_session.engine->launched)
+        tell(l, &result);
     gr_session_lock();
     gr_kernel_launched(l->kernel, &l->launch, result);
     if (gr_recording_is_on() && result == CUDA_SUCCESS)

@@ -244,10 +244,27 @@ static CUresult refuse(const char *what) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+// No engine hears of another process. One that waits at accesses notices the values that another process changes.
+static CUresult shared(CUresult rc, const char *call) {
+    unsigned caps = gr_session.engine->caps;
+    if (rc != CUDA_SUCCESS || !(caps & CAP_CHECKS))
+        return rc;
+    if (caps & CAP_WINDOWS)
+        gr_session_remarkf("memory is shared with another process (%s): of what that process does with it, "
+                           "only changed values are noticed",
+                           call);
+    else
+        gr_session_notef(
+            "memory is shared with another process (%s), and what that process does with it is not seen",
+            call);
+    return rc;
+}
+
 CUresult gr_on_ipc_get(CUresult (*real)(CUipcMemHandle *, CUdeviceptr), CUipcMemHandle *out, CUdeviceptr at) {
+    static const char call[] = "cuIpcGetMemHandle";
     GrPlaced b;
     bool inside;
-    return gr_placed_at(at, &b, &inside) ? refuse("cuIpcGetMemHandle") : real(out, at);
+    return gr_placed_at(at, &b, &inside) ? refuse(call) : shared(real(out, at), call);
 }
 
 CUresult gr_on_handle_for_range(CUresult (*real)(void *, CUdeviceptr, size_t, CUmemRangeHandleType,
@@ -291,7 +308,7 @@ static CUresult imported(CUresult rc, const CUdeviceptr *at) {
 
 CUresult gr_on_ipc_open(CUresult (*real)(CUdeviceptr *, CUipcMemHandle, unsigned), CUdeviceptr *out,
                         CUipcMemHandle handle, unsigned flags) {
-    return imported(real(out, handle, flags), out);
+    return shared(imported(real(out, handle, flags), out), "cuIpcOpenMemHandle");
 }
 
 CUresult gr_on_external_buffer(CUresult (*real)(CUdeviceptr *, CUexternalMemory,
@@ -304,5 +321,5 @@ CUresult gr_on_external_buffer(CUresult (*real)(CUdeviceptr *, CUexternalMemory,
 
 CUresult gr_on_pool_import(CUresult (*real)(CUdeviceptr *, CUmemoryPool, CUmemPoolPtrExportData *),
                            CUdeviceptr *out, CUmemoryPool pool, CUmemPoolPtrExportData *data) {
-    return imported(real(out, pool, data), out);
+    return shared(imported(real(out, pool, data), out), "cuMemPoolImportPointer");
 }

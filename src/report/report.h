@@ -136,7 +136,7 @@ typedef struct GrReport {
     uint64_t seed;
     uint64_t max_reports; // list at most so many races; 0: all
     uint64_t replays;     // that looked for other sides
-    bool poisoned;        // --poison-writes: before each value its complement was stored
+    bool poisoned;        // --poison: before each value another one was stored, with the lowest bit turned
     const char *drawing;  // SVG without scripts, which a page of HTML shows below its races; NULL: none
     const char *tool;     // that found all this, and its version
     struct GrSuppressions *suppressions; // suppress.h; NULL: there are none

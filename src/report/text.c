@@ -138,6 +138,9 @@ static void add_coverage(const GrReport *r, Arena *arena, StrBuf *out) {
     else
         gr_str_addf(out, "  engine    %s (%s), device %s, seed %llu\n", r->engine, r->evidence, r->device,
                     (unsigned long long)r->seed);
+    if (r->poisoned)
+        gr_str_add(out, "  poison    before a store waits, its value is stored with the lowest bit turned "
+                        "(--poison no leaves that out)\n");
     gr_str_addf(out, "  modules   %llu checked, %llu not\n", (unsigned long long)r->modules_checked,
                 (unsigned long long)r->modules_unchecked);
     add_kernels(r, arena, out);

@@ -89,11 +89,11 @@ static void add_kernels(const GrRace *race, Arena *arena, StrBuf *out) {
         gr_str_addf(out, "        and %u more\n", race->n_kernels - n);
 }
 
-static bool is_inverse(const GrRace *race) {
+static bool is_turned(const GrRace *race) {
     for (uint32_t k = 0; k < race->found.size; k++)
-        if ((race->found.expected[k] ^ race->found.seen[k]) != 0xff)
+        if ((race->found.expected[k] ^ race->found.seen[k]) != (k == 0))
             return false;
-    return true;
+    return race->found.size > 0;
 }
 
 // Lanes of one warp: which lane stored what. `size` is 0 when the values are not known.
@@ -163,9 +163,10 @@ static void add_values(const GrReport *r, const GrRace *race, Arena *arena, StrB
     gr_value_text(race->found.expected, race->found.size, out);
     gr_str_add(out, "\n    then saw   ");
     gr_value_text(race->found.seen, race->found.size, out);
-    if (r->poisoned && is_inverse(race))
-        gr_str_add(out, "\n    which is the complement: another thread was about to store the same value "
-                        "(--poison-writes)");
+    if (r->poisoned && is_turned(race))
+        gr_str_add(out,
+                   "\n    which has the lowest bit turned: another thread was about to store the same value "
+                   "(--poison)");
     gr_str_addc(out, '\n');
 }
 

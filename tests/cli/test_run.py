@@ -4,6 +4,7 @@
 what is said about programs that cannot be run, and exit statuses. Usage: test_run.py GPURACE PROGRAM STUB_DIR SCHEMA MAKE_FATBIN"""
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -111,6 +112,15 @@ class Routes(unittest.TestCase):
         self.assertEqual(run.verdict, "races")
         self.assertIn("does not register the results file", "\n".join(run.report["coverage"]["remarks"]))
 
+    def test_memory_of_two_processes_is_named(self):
+        """Nobody hears of the other process. The collider notices what that process changes; the tracker does not."""
+        run = Run(self, "link", "quiet", "share")
+        self.assertEqual((run.verdict, run.status), ("clean", 0), run.stderr)
+        self.assertIn("memory is shared with another process (cuIpcGetMemHandle): of what", "\n".join(run.report["coverage"]["remarks"]))
+        run = Run(self, "link", "quiet", "share", options=["--engine", "tracker"])
+        self.assertEqual(run.status, 0, run.stderr)
+        self.assertIn("memory is shared with another process (cuIpcGetMemHandle), and what that process does with it is not seen", run.reasons())
+
     def test_engine_none_is_never_clean(self):
         run = Run(self, "link", "quiet", "sync", options=["--engine", "none"])
         self.assertEqual((run.verdict, run.status), ("inconclusive", 0))
@@ -120,6 +130,17 @@ class Routes(unittest.TestCase):
         run = Run(self, "link", "quiet", "again")
         launches = {k["name"]: k["launches"] for k in run.report["coverage"]["kernels"]}
         self.assertEqual(launches, {"quiet": 70000, "bad": 0, "race_it": 0})
+
+    def test_budget(self):
+        """Launches take 21 times as long with all windows as with none."""
+        run = Run(self, "link", "quiet", "again", options=["--budget", "2x"])
+        said = [r for r in run.report["coverage"]["remarks"] if r.startswith("--budget")]
+        found = re.fullmatch(r"--budget: (\d+) launches were measured; together they took ([\d.]+) times their own time, with ([\d.]+) % of their windows", said[0])
+        self.assertTrue(found, said)
+        launches, times, share = map(float, found.groups())
+        self.assertGreater(launches, 69000)
+        self.assertTrue(1.5 < times < 2 and 2 < share < 6, said)
+        self.assertIn("--budget 2x", run.report["reproduce"])
 
     def test_failed_launch(self):
         run = Run(self, "link", "bad", "sync")
@@ -271,6 +292,11 @@ class Ends(unittest.TestCase):
 
     def test_end_without_waiting(self):
         self.check("return", 0, "1 launch had not finished when the program ended")
+
+    def test_end_after_a_copy_of_rows(self):
+        """A copy to the host is waited for, one on the device is not."""
+        self.assertEqual(Run(self, "link", "quiet", "rows-host").verdict, "clean")
+        self.check("rows-device", 0, "1 launch had not finished when the program ended")
 
     def test_exit_without_destructors(self):
         self.check("_exit", 0, "1 launch had not finished when the program ended")

@@ -38,6 +38,7 @@ typedef struct Check {
     const char *only;
     unsigned index, next; // of the row, and of the first row not yet tried
     bool list, print_ptx, reference, no_device;
+    unsigned share, shares; // of every `shares` rows it takes number `share`; 0: all
     FILE *dump;
     Golden *golden;
     size_t n_golden;
@@ -213,6 +214,8 @@ static void check_row(const Row *r, void *arg) {
     if (c->index++ < c->next)
         return;
     c->next++;
+    if (c->shares && (c->next - 1) % c->shares != c->share)
+        return;
     c->rows++;
     if (c->list) {
         printf("%s\n", r->name);
@@ -424,6 +427,9 @@ int main(int argc, char **argv) {
             return covers(next);
         else if (!strcmp(argv[j], "--only"))
             c->only = next, j++;
+        else if (!strcmp(argv[j], "--share") && sscanf(next, "%u/%u", &c->share, &c->shares) == 2 &&
+                 c->share < c->shares)
+            j++;
         else if (!strcmp(argv[j], "--library"))
             library = next, j++;
         else if (!strcmp(argv[j], "--dump")) {
@@ -440,7 +446,7 @@ int main(int argc, char **argv) {
         } else {
             fprintf(stderr,
                     "usage: conformance [--library LIBCUDA] [--dump FILE] [--golden FILE [--golden-only]] "
-                    "[--only TEXT] [--list] [--ptx]\n");
+                    "[--only TEXT] [--share K/N] [--list] [--ptx]\n");
             return 2;
         }
     }
@@ -452,7 +458,7 @@ int main(int argc, char **argv) {
     if (status)
         return status;
     unsigned unseen = 0;
-    for (size_t j = 0; j < c->n_golden && !c->only; j++)
+    for (size_t j = 0; j < c->n_golden && !c->only && !c->shares; j++)
         unseen += !c->golden[j].seen;
     printf("%u rows, %u rejected by the driver, %u did not run, %u not as C expects; of the GPU's answers %u "
            "same, %u "

@@ -28,6 +28,8 @@ static bool rewrite(const char *text, size_t len, bool later, StrBuf *out) {
                          .write_delay_ns = 500,
                          .same_value = len % 2,
                          .poison = len % 5 == 0,
+                         .thinned = len % 7 < 4,
+                         .budget = len % 7 == 1,
                          .suffix = "7",
                          .later = later};
     GrSiteStatus *status = calloc((size_t)m->n_sites + 1, sizeof *status);

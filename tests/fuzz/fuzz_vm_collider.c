@@ -20,6 +20,7 @@ static PtxModule *rewrite(PtxModule *ptx, size_t size) {
                          .write_delay_ns = size & 2 ? 1000 : 0,
                          .same_value = size & 4,
                          .poison = size & 8,
+                         .thinned = size & 16,
                          .suffix = ""};
     gr_error err = {0};
     StrBuf text = {0};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX, on a GPU only: a Pallas kernel whose programs all write to one block (the twin: each to its own), and what XLA makes of an expression.
-XLA assembles by ptxas when XLA_FLAGS say so (run.py)."""
+XLA calls ptxas, in whose place gpurace-ptxas is started."""
 import sys
 
 import jax

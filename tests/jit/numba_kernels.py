@@ -7,6 +7,8 @@ import numpy as np
 from numba import cuda, int32
 
 warnings.simplefilter("ignore")
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, and NumPy 2.5 has it no more
+    np.row_stack = np.vstack
 REPAIRED = "repaired" in sys.argv
 
 

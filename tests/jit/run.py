@@ -12,14 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGES = {"bindings": ["cuda.bindings", "numpy"], "numba_kernels": ["numba", "numba_cuda"], "cupy_kernels": ["cupy"],
-            "triton_kernels": ["triton", "cuda.bindings", "numpy"], "triton_launched": ["triton", "torch"], "torch_compiled": ["torch", "triton"], "jax_kernels": ["jax"]}
+from packages import FIND, PACKAGES
+
 NO_LINES = {"jax_kernels"}
 # Programs without a planted race, of whose kernels those with such a name must be checked; others may be machine code. What torch.compile makes of a
 # softmax works in place: threads that hold a copy of an element load what another one stores (docs/just-in-time.md).
 NO_RACE = {"torch_compiled": "triton_"}
 GPU_ONLY = {"triton_launched", "torch_compiled", "jax_kernels"}
-FIND = "import importlib.util, sys; sys.exit(not all(importlib.util.find_spec(name) for name in sys.argv[1:]))"
 LINES_UNKNOWN = {"shift"}  # kernels that a library wraps into a source of its own
 
 
@@ -40,22 +39,6 @@ def is_of_library(kernel):
     return ".so" in kernel.get("module", "")
 
 
-def for_jax(arguments, folder):
-    """XLA has its compilers inside. Without them it calls the ptxas of a toolkit, which is put together here."""
-    toolkit, cuda = folder / "cuda", pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    if not toolkit.exists():
-        (toolkit / "bin").mkdir(parents=True)
-        (toolkit / "bin/ptxas").symlink_to(os.path.abspath(arguments.gpurace) + "-ptxas")
-        (toolkit / "bin/nvlink").symlink_to(cuda / "bin/nvlink")
-        (toolkit / "nvvm").symlink_to(cuda / "nvvm")
-    linker = "--xla_gpu_libnvjitlink_mode=LIB_NV_JIT_LINK_MODE_DISABLED"  # of newer versions
-    probe = call(arguments.python, "-c", "import jax; jax.devices()", env=dict(os.environ, XLA_FLAGS=linker))
-    if "Unknown flag" in probe.stdout:
-        linker = "--xla_gpu_enable_libnvjitlink=false"
-    flags = ["--xla_gpu_cuda_data_dir=" + str(toolkit), linker, "--xla_gpu_enable_libnvptxcompiler=false"]
-    return {"XLA_FLAGS": " ".join(flags), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-
-
 def run(arguments, program, twin, folder):
     """Exit status, output and report; None for a report that is not there."""
     report = folder / "report.json"
@@ -63,7 +46,7 @@ def run(arguments, program, twin, folder):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GPURACE_")}
     environment.update(XDG_CACHE_HOME=str(folder / "cache"), HOME=str(folder), TMPDIR=str(folder / "tmp"))
     if program.stem == "jax_kernels":
-        environment.update(for_jax(arguments, folder))
+        environment.update(XLA_PYTHON_CLIENT_PREALLOCATE="false")
     options = ["--engine", "tracker"] if arguments.device == "gpu" else []
     done = call(arguments.gpurace, "run", "--device", arguments.device, "--format", "json", "--output", str(report), *options,
                 *arguments.option, "--", arguments.python, str(program), *twin, env=environment)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 SIDES = "sides.tsv"
+GPU = "gpu.tsv"
 # Sides in whose course an engine that waits looks: PTX promises that nobody else touches the bytes meanwhile.
 WINDOWS = ("weak load", "weak store", "asynchronous load", "asynchronous store")
 WRITES = ("store", "atomic", "memset", "host write")
@@ -20,6 +21,10 @@ SAME = "both store the same value"
 UNSEEN = "the side that reads is no weak access of a kernel: {}"
 UNHEEDED = "the engine does not heed {}"
 TWO_LAUNCHES = "the accesses are of two launches"
+CLOSED = {
+    "in step": "it shows only if lanes of one warp come apart where no branch parts them",
+    "behind the issue": "the other access comes behind the issue of a copy that reads there",
+}
 NO_KERNEL = "a side is no access of a kernel: {}"
 HOST = "the engine does not follow what the host does"
 UNKNOWN = "sides.tsv does not have its accesses; run --update-sides"
@@ -42,6 +47,17 @@ def load(folder):
                 program, race, *pair = line.rstrip("\n").split("\t")
                 pairs.setdefault((program, int(race)), set()).add(tuple(pair))
     return pairs
+
+
+def load_closed(folder):
+    """(program, race) -> which of CLOSED. Of an example: the race is 0, which stands for all of its races."""
+    closed = {}
+    with open(os.path.join(folder, GPU), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                program, race, why = line.rstrip("\n").split("\t")
+                closed[program, int(race or 0)] = CLOSED[why]
+    return closed
 
 
 def save(folder, pairs):
@@ -81,6 +97,13 @@ def of_race(race, pairs):
     reasons = [of_pair(race_class, sides) for race_class, *sides in sorted(pairs)] or [(UNKNOWN, UNKNOWN)]
     best = lambda column: next((r[column] for r in reasons if not r[column]), reasons[0][column])
     return Findable(best(0), best(1))
+
+
+def on_gpu(key, race, pairs, closed, poisons=False):
+    """Why comparing values on a GPU does not find a race, where lanes run in step and nothing but time parts warps; empty: it can. Poisoned stores
+    make a change of a store of the same value."""
+    reason = of_race(race, pairs).by_value
+    return closed.get(key, "") if not reason or (poisons and reason == SAME) else reason
 
 
 def by_api(side):

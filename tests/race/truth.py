@@ -43,10 +43,10 @@ def load_schema(path):
 class Run:
     """One run of gpurace: what it exited with, printed and reported."""
 
-    def __init__(self, gpurace, engine, program, seed, fmt="json", options=(), device="cpu", timeout=120):
+    def __init__(self, gpurace, engine, program, seed, fmt="json", options=(), device="cpu", timeout=120, before=()):
         with tempfile.TemporaryDirectory(prefix="gpurace-race-") as folder:
             output = os.path.join(folder, "report")
-            command = [gpurace, "run", "--engine", engine, "--device", device, "--seed", str(seed), *options]
+            command = [*before, gpurace, "run", "--engine", engine, "--device", device, "--seed", str(seed), *options]
             command += ["--format", fmt, "--output", output, "--", *([program] if isinstance(program, str) else program)]
             self.command = " ".join(command)
             start = time.monotonic()

@@ -2,9 +2,11 @@
 // engine collider — the SuperCollider method: the pass rewrites, the device runtime records, this hands it its buffer.
 #include "engines/core/engine.h"
 #include "engines/collider/attribution.h"
+#include "engines/collider/budget.h"
 #include "engines/collider/collider_watch.h"
 #include "engines/collider/decode.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/kept.h"
 #include "engines/collider/options.h"
 #include "engines/collider/pass/collider.h"
 #include "engines/core/sampling.h"
@@ -21,7 +23,9 @@ typedef struct Collider {
     GrSelection selection;
     GrSampling sampling;
     GrAttribution attribution;
+    GrKept kept;
     ColliderWatch *watch; // NULL: none
+    GrBudget *budget;     // NULL: none
     bool stop;
 } Collider;
 
@@ -42,12 +46,21 @@ static uint32_t clamp32(uint64_t v) { return v > UINT32_MAX ? UINT32_MAX : (uint
 static void collider_finish(void *self) {
     Collider *c = self;
     gr_collider_watch_finish(c->watch);
+    gr_budget_finish(c->budget);
     if (c->watch) // which may still ask what is selected
         return;
     gr_selection_free(&c->selection);
     gr_sampling_free(&c->sampling);
     gr_attribution_free(&c->attribution);
+    gr_kept_free(&c->kept);
     free(c);
+}
+
+// Whether inserted code chooses the windows. The CPU device can do that by itself, and does unless it is told otherwise.
+static bool thins(const GrOptions *o, bool runs) {
+    if (!strcmp(o->windows, "sampled"))
+        return !runs || !strcmp(o->device, "gpu");
+    return !strcmp(o->windows, "inserted");
 }
 
 static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, gr_error *err) {
@@ -61,13 +74,22 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .read_delay_ns = clamp32(words->read_delay),
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
-                                   .poison = words->poison_writes,
+                                   .poison = gr_collider_poisons(o),
+                                   .thinned = thins(o, s != NULL),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
                                    .mark = mark,
                                    .wanted = wanted,
                                    .user = c};
-    gr_status st = gr_selection_init(&c->selection, o, err);
+    gr_kept_init(&c->kept, c->options.poison ? s : NULL);
+    uint32_t budget;
+    gr_status st = gr_budget_parse(words->budget, &budget, err);
+    c->options.budget = budget > 0;
+    c->options.thinned = c->options.thinned || budget;
+    if (s && budget && !(c->budget = gr_budget_new(s, budget)))
+        st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    if (st == GR_OK)
+        st = gr_selection_init(&c->selection, o, err);
     if (st == GR_OK)
         st = gr_sampling_init(&c->sampling, s, o, err);
     if (gr_sampling_chooses(&c->sampling))
@@ -89,7 +111,8 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     ColliderOptions o = c->options;
     char suffix[24];
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
-    o.later = o.later && !c->attribution.targets.len; // which want to see what this one inserted
+    if (c->attribution.targets.len) // a replay, which wants to see each access with its window
+        o.later = o.thinned = o.budget = false;
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
     gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);
@@ -118,8 +141,41 @@ static gr_status collider_loaded(void *self, GrModule *m,
                          .stop = c->stop,
                          .module = (uint32_t)m->number};
     gr_attribution_attach(&c->attribution, m, &control);
+    gr_kept_loaded(&c->kept, m, at, &control);
+    if (c->budget)
+        control.shut = gr_budget_loaded(c->budget, m, at);
     CUresult rc = c->session->write(c->session, at, &control, sizeof control);
     return rc == CUDA_SUCCESS ? GR_OK : gr_fail(err, GR_ERR_IO, "writing %s: CUDA error %d", name, (int)rc);
+}
+
+static void collider_unloaded(void *self, GrModule *m) { gr_kept_unloaded(&((Collider *)self)->kept, m); }
+
+static void collider_allocated(void *self, const GrRange *r) {
+    gr_kept_allocated(&((Collider *)self)->kept, r);
+}
+
+static void collider_launching(void *self, const GrLaunch *l) {
+    Collider *c = self;
+    if (c->budget)
+        gr_budget_begin(c->budget, l);
+}
+
+static void collider_launched(void *self, const GrLaunch *l, CUresult result) {
+    Collider *c = self;
+    if (c->budget)
+        gr_budget_end(c->budget, l, result);
+}
+
+static gr_status collider_accepts(const GrOptions *o, gr_error *err) {
+    const ColliderWords *words = gr_options_of(o, &gr_collider_options);
+    uint32_t budget;
+    gr_status st = gr_budget_parse(words->budget, &budget, err);
+    if (st == GR_OK && budget && strcmp(o->device, "gpu"))
+        st = gr_fail(
+            err, GR_ERR_UNSUPPORTED,
+            "--budget is for a GPU: the CPU device's time is virtual, and it leaves out windows by itself. "
+            "--sample makes a run cost less there");
+    return st;
 }
 
 const GrEngine gr_engine_collider = {
@@ -133,5 +189,10 @@ const GrEngine gr_engine_collider = {
     .begin = collider_begin,
     .rewrite = collider_rewrite,
     .loaded = collider_loaded,
+    .unloaded = collider_unloaded,
+    .allocated = collider_allocated,
+    .launching = collider_launching,
+    .launched = collider_launched,
+    .accepts = collider_accepts,
     .finish = collider_finish,
 };

@@ -13,4 +13,7 @@ typedef struct ColliderWords {
 
 extern const GrOptTable gr_collider_options;
 
+// Whether stores are poisoned, once the device is chosen.
+bool gr_collider_poisons(const GrOptions *o);
+
 #endif

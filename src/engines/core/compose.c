@@ -74,6 +74,22 @@ TELLS(freed, const GrRange *)
 TELLS(context_ended, CUcontext)
 TELLS(copied, const GrCopy *)
 TELLS(filled, const GrFill *)
+TELLS(launching, const GrLaunch *)
+
+static void launched(void *self, const GrLaunch *l, CUresult result) {
+    Two *t = self;
+    for (unsigned k = 0; k < 2; k++)
+        if (two.part[k]->launched)
+            two.part[k]->launched(t->self[k], l, result);
+}
+
+static gr_status accepts(const GrOptions *o, gr_error *err) {
+    gr_status st = GR_OK;
+    for (unsigned k = 0; k < 2 && st == GR_OK; k++)
+        if (two.part[k]->accepts)
+            st = two.part[k]->accepts(o, err);
+    return st;
+}
 
 // At most one part has it.
 static CUresult around_launch(void *self, const GrLaunch *l, GrRun *run) {
@@ -159,6 +175,9 @@ const GrEngine *gr_engine_compose(const char *name) {
     TAKE(copied);
     TAKE(filled);
     TAKE(around_launch);
+    TAKE(launching);
+    TAKE(launched);
+    TAKE(accepts);
 #undef TAKE
     return &two.engine;
 }

@@ -20,6 +20,7 @@ extern const char gr_privatizer_runtime_ptx[];
 typedef struct Privatizer {
     GrSession *session;
     GrSelection selection;
+    Targets targets; // --variable
     Probe probe;
     bool by_warps; // --units
 } Privatizer;
@@ -36,6 +37,7 @@ static void privatizer_finish(void *self) {
     Privatizer *t = self;
     gr_probe_finish(&t->probe);
     gr_selection_free(&t->selection);
+    gr_targets_free(&t->targets);
     free(t);
 }
 
@@ -57,7 +59,12 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
         s->note(s, "engine privatizer", "nothing was checked, because of --privatize");
     pthread_mutex_init(&t->probe.lock, NULL);
     pthread_mutex_init(&t->probe.memory, NULL);
-    gr_status st = gr_selection_init(&t->selection, o, err);
+    t->probe.targets = &t->targets;
+    gr_status st = gr_targets_init(&t->targets, words->variable, err);
+    if (st == GR_OK)
+        st = gr_selection_init(&t->selection, o, err);
+    if (st == GR_OK && s && t->targets.is_set)
+        s->remark(s, "races in memory that is no variable with a name that matches --variable are not told");
     if (st == GR_OK)
         *self = t;
     else
@@ -79,6 +86,7 @@ static void free_module(ProbedModule *m) {
     if (m) {
         free(m->kernels);
         free(m->left_out);
+        free(m->targets);
         gr_vec_free(&m->controls);
     }
     free(m);
@@ -134,17 +142,25 @@ static gr_status privatizer_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_
                            .user = t};
     PrivatizedKernel *kernels;
     uint32_t n;
+    uint8_t *targets = gr_targets_of_sites(&t->targets, ptx); // of the program's own text
+    if (!targets)
+        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     m->record_bytes = sizeof(GrPrivateArea);
     m->record_tag = gr_privatizer_decoder.tag;
     gr_status st = gr_privatizer_rewrite(ptx, &o, m->checked_sites, &kernels, &n, err);
     m->link_registers = gr_registers_most(ptx);
     m->link_kernels = true; // the runtime is compiled once, and not once for each kernel
-    if (st != GR_OK || !t->session)
-        return st;
-    ProbedModule *kept = calloc(1, sizeof *kept);
-    if (kept)
-        kept->left_out = calloc((size_t)m->n_sites + 1, sizeof *kept->left_out);
-    if (!kept || !kept->left_out || !keep_kernels(kept, ptx, kernels, n)) {
+    for (uint32_t k = 1; k <= m->n_sites; k++)
+        if (targets[k] == TARGET_OTHER && m->checked_sites[k] == GR_SITE_CHECKED)
+            m->checked_sites[k] = GR_SITE_FILTERED;
+    ProbedModule *kept = st == GR_OK && t->session ? calloc(1, sizeof *kept) : NULL;
+    if (!kept) {
+        free(targets);
+        return st != GR_OK || !t->session ? st : gr_fail(err, GR_ERR_NOMEM, "out of memory");
+    }
+    kept->targets = targets;
+    kept->left_out = calloc((size_t)m->n_sites + 1, sizeof *kept->left_out);
+    if (!kept->left_out || !keep_kernels(kept, ptx, kernels, n)) {
         free_module(kept);
         return gr_fail(err, GR_ERR_NOMEM, "out of memory");
     }

@@ -91,7 +91,8 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
             bool wanted = (!one->context || one->context == context) && one->size &&
                           (!params || one->kind == GR_RANGE_GLOBAL || points_into(one, params, bytes));
             if (wanted && outside == !(arena->size && one->at - arena->base < arena->size))
-                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0}));
+                ok = gr_vec_push(&out->extents, ((GrPrivExtent){one->at, one->size, 0})) &&
+                     (!one->name || gr_vec_push(&out->variables, *one));
         }
         if (!outside)
             out->n_inside = (uint32_t)out->extents.len;
@@ -112,6 +113,14 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
 void gr_layout_free(Layout *l) {
     gr_vec_free(&l->extents);
     gr_vec_free(&l->edges);
+    gr_vec_free(&l->variables);
+}
+
+const char *gr_layout_variable(const Layout *l, uint64_t address) {
+    for (size_t k = 0; k < l->variables.len; k++)
+        if (address - l->variables.data[k].at < l->variables.data[k].size)
+            return l->variables.data[k].name;
+    return NULL;
 }
 
 uint64_t gr_layout_address(const Layout *l, uint64_t offset) {

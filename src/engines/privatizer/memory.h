@@ -32,6 +32,7 @@ typedef struct Layout {
     VEC(GrPrivExtent) extents;                       // those in the arena first
     uint32_t n_inside;
     VEC(Edges) edges;
+    VEC(GrRange) variables; // of modules
 } Layout;
 
 // Of the memory that kernels in this context reach: all of it; or, with `params` (bytes of them), variables of modules and what a parameter
@@ -41,6 +42,8 @@ bool gr_layout_make(const Ranges *r, CUcontext context, const GrArena *arena, ui
 void gr_layout_free(Layout *l);
 // The program's address of an offset. Of shared memory the offset itself; 0: none.
 uint64_t gr_layout_address(const Layout *l, uint64_t offset);
+// The variable that the program's address is in. NULL: none.
+const char *gr_layout_variable(const Layout *l, uint64_t address);
 // A number for all that the layout says. Two layouts with one number are the same, most likely.
 uint64_t gr_layout_number(const Layout *l);
 

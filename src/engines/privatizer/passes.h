@@ -4,6 +4,7 @@
 #define GR_PRIVATIZER_PASSES_H
 
 #include "engines/privatizer/memory.h"
+#include "engines/privatizer/targets.h"
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
@@ -33,8 +34,10 @@ typedef struct Passes {
     uint32_t granule;     // as in GrPrivControl
     bool same_value;      // stores of one value are races
     const bool *left_out; // by site: its races are not told
-    uint64_t most_slots;  // blocks that run at once, of whose warps or threads there are copies
-    unsigned groups;      // blocks of merge and check
+    const Targets *targets;
+    const uint8_t *target_of; // by site: Target
+    uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
+    unsigned groups;          // blocks of merge and check
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;

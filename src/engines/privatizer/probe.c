@@ -214,16 +214,15 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
     return true;
 }
 
-// With more room than it `had`.
+// With more room than `had`, which was not enough; NULL: none was had.
 static bool plan_level(Probe *p, const Passes *passes, ProbedKernel *k, uint32_t mode, uint32_t threads,
                        const PassRoom *had, PassPlan *plan) {
     bool planned = gr_passes_plan(passes, mode, threads, room_of(k, mode == GR_OF_WARPS), plan) &&
-                   gr_room_exceeds(&plan->room, had);
+                   (!had || gr_room_exceeds(&plan->room, had));
     if (!planned)
         note(p,
              "launch %llu of kernel %s was not checked between %s: there is no room for private copies of "
-             "what "
-             "it writes",
+             "what it writes",
              (unsigned long long)passes->launch->number, passes->kernel, level_name(mode, threads));
     return planned;
 }
@@ -332,6 +331,8 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .granule = k->granule,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
+                    .targets = p->targets,
+                    .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
                     .most_rounds = d->is_cpu ? (uint64_t)1 << 18 : (uint64_t)1 << 28};
@@ -374,7 +375,6 @@ static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
 static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, GrPrivLog *logs, bool *held,
                       CUresult *rc) {
     const GrLaunch *l = passes->launch;
-    static const PassRoom none;
     bool some = l->params_known && !k->reaches;
     unsigned ran = 0;
     *held = true;
@@ -386,7 +386,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
         if (!(levels >> mode & 1) || !make_layout(p, l, warps, some, &layout))
             continue;
         passes->layout = &layout;
-        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), &none, &plan)) {
+        if (plan_level(p, passes, k, mode, threads_of_unit(k, warps), NULL, &plan)) {
             *rc = gr_passes_submit(passes, &plan);
             ran |= 1u << mode;
         }

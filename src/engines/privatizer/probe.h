@@ -31,6 +31,7 @@ typedef struct ProbedModule {
     ProbedKernel *kernels;
     uint32_t n_kernels;
     bool *left_out;              // by site: races of it are not told
+    uint8_t *targets;            // by site: Target
     VEC(ProbedControl) controls; // with Probe.memory
 } ProbedModule;
 
@@ -53,6 +54,7 @@ typedef struct Probe {
     GrSession *session;
     PrivatizerDriver driver;
     uint64_t copies; // --copies
+    const Targets *targets;
     bool same_value, stop, proves;
     enum { PROBE_DETECT, PROBE_RACE_FREE, PROBE_DETERMINISTIC } what_for; // --privatize
     pthread_mutex_t lock;                                                 // of all below

@@ -83,11 +83,21 @@ typedef struct Search {
     RacesFound *found;
 } Search;
 
+// Shared memory has no names but those in the text of its accesses.
+static bool is_target(const Passes *p, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
+    if (!p->targets->is_set)
+        return true;
+    if (offset < p->layout->shared_bytes)
+        return p->target_of[one->site] == TARGET_WANTED || p->target_of[other->site] == TARGET_WANTED;
+    return gr_targets_want(p->targets, gr_layout_variable(p->layout, gr_layout_address(p->layout, offset)));
+}
+
 static void put_pair(const Search *s, uint64_t offset, const GrPrivSeen *one, const GrPrivSeen *other) {
     const Passes *p = s->p;
     const GrPrivFound *f = s->f;
     bool writes = is_store(one) && is_store(other), same = writes && is_same_value(one, other);
-    if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site])
+    if ((same && !p->same_value) || p->left_out[one->site] || p->left_out[other->site] ||
+        !is_target(p, offset, one, other))
         return;
     // The one that reads; of two that write the one that comes first in the kernel, so that the report does not depend on which was seen first.
     bool turned = writes ? one->site > other->site : is_store(one);
@@ -165,7 +175,7 @@ static CUresult run_again(Search *s, const GrPrivAsk *ask, GrPrivLog *log) {
 
 // Asks which units access that byte in pass 1 of the region.
 static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader, bool *placed) {
-    enum { TRIES = 4 };
+    enum { TRIES = 8 };
     const GrPrivFound *f = s->f;
     GrPrivAsk ask = {.kind = GR_ASK_WHO, .block = f->block, .sequence = f->sequence, .offset = offset};
     CUresult rc = CUDA_SUCCESS;
@@ -176,9 +186,11 @@ static CUresult find_pairs(Search *s, uint64_t offset, const GrPrivSeen *reader,
         rc = run_again(s, &ask, &log);
         done = rc == CUDA_SUCCESS && put_pairs(s, ask.offset, reader, &log);
         *placed |= done;
-        again = reader ? NULL : found_again(&log, f); // a reader is one of that byte
-        if (!again || again->offset == ask.offset)    // another run would tell nothing else
+        again = reader ? NULL : found_again(&log, f);         // a reader is one of that byte
+        if (reader || (again && again->offset == ask.offset)) // another run would tell nothing else
             break;
+        if (!again) // not in this order of atomic operations
+            continue;
         ask.block = again->block;
         ask.sequence = again->sequence;
         ask.offset = again->offset;
@@ -241,14 +253,25 @@ static CUresult find_reads(Search *s, bool *placed) {
     return rc;
 }
 
-// Warps that find the same at once may each write it.
-static bool is_told(const GrPrivLog *log, unsigned k) {
-    for (unsigned i = 0; i < k; i++)
-        if (log->found[i].state == 2 && log->found[i].kind == log->found[k].kind &&
-            log->found[i].region == log->found[k].region && log->found[i].round == log->found[k].round &&
-            log->found[i].part == log->found[k].part)
-            return true;
-    return false;
+static bool is_same(const GrPrivFound *one, const GrPrivFound *other) {
+    return one->state == 2 && other->state == 2 && one->kind == other->kind && one->region == other->region &&
+           one->round == other->round && one->part == other->part;
+}
+
+// Warps that find the same at once may each write it: the first one has what all say. False: there is one before.
+static bool gather(const GrPrivLog *log, unsigned k, GrPrivFound *out) {
+    *out = log->found[k];
+    for (unsigned i = 0; i < GR_MOST_FOUND; i++) {
+        const GrPrivFound *f = &log->found[i];
+        if (i == k || !is_same(f, out))
+            continue;
+        if (i < k)
+            return false;
+        for (unsigned n = 0; n < GR_FOUND_COPIES / 64; n++)
+            out->copies[n] |= f->copies[n];
+        out->bytes += f->block == out->block && f->sequence == out->sequence ? f->bytes : 0;
+    }
+    return true;
 }
 
 CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, GrPrivateArea *area,
@@ -257,14 +280,15 @@ CUresult gr_races_find(Passes *p, const PassPlan *plan, const GrPrivLog *log, Gr
     Search s = {.p = p, .plan = *plan, .area = area, .found = found};
     for (uint64_t round = 0; round < plan->rounds; round++)
         for (unsigned k = 0; k < GR_MOST_FOUND && rc == CUDA_SUCCESS; k++) {
-            s.f = &log->found[k];
-            bool placed = s.f->kind == GR_FOUND_LANES;
-            if (s.f->state != 2 || s.f->round != round || is_told(log, k))
+            GrPrivFound f;
+            if (log->found[k].state != 2 || log->found[k].round != round || !gather(log, k, &f))
                 continue;
-            if (s.f->kind == GR_FOUND_LANES)
+            s.f = &f;
+            bool placed = f.kind == GR_FOUND_LANES;
+            if (f.kind == GR_FOUND_LANES)
                 put_lanes(&s);
-            else if (s.f->kind == GR_FOUND_WRITES)
-                rc = find_pairs(&s, s.f->offset, NULL, &placed);
+            else if (f.kind == GR_FOUND_WRITES)
+                rc = find_pairs(&s, f.offset, NULL, &placed);
             else
                 rc = find_reads(&s, &placed);
             found->placed += placed;

@@ -31,11 +31,18 @@ __global__ void same_shared(int *out)
         out[blockIdx.x] = found;
 }
 
-// Values that are each other's complement.
+// An address: one bit of it is another address.
+__global__ void same_address(int *out)
+{
+    if (threadIdx.x % 32 == 0)
+        *(int **)(out + 2 * blockIdx.x) = out; // same_address
+}
+
+// Values that differ in the bit that poisoning turns.
 __global__ void opposite(int *out)
 {
     if (threadIdx.x % 64 == 0)
-        out[blockIdx.x] = threadIdx.x ? -1 : 0; // opposite
+        out[blockIdx.x] = threadIdx.x ? 1 : 0; // opposite
 }
 
 // Neighbours in one word, in vectors and in all widths: no race, and the same memory afterwards.
@@ -229,7 +236,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*kernel)(int *);
-    } kernels[] = {{"same", same}, {"same_shared", same_shared}, {"opposite", opposite}, {"neighbours", neighbours}, {"read_store", read_store},
+    } kernels[] = {{"same", same}, {"same_shared", same_shared}, {"same_address", same_address}, {"opposite", opposite}, {"neighbours", neighbours}, {"read_store", read_store},
                    {"read_atomic", read_atomic}, {"read_exchange", read_exchange}, {"read_volatile", read_volatile},
                    {"store_store", store_store}, {"in_shared", in_shared}, {"generic", generic}, {"narrow", narrow},
                    {"wide", wide}, {"cluster", cluster}};
@@ -240,7 +247,12 @@ int main(int argc, char **argv)
         name = line;
     }
     int *d;
-    cudaMalloc(&d, sizeof out);
+    const char *memory = argc > 2 ? argv[2] : "";
+    cudaError_t got = !strcmp(memory, "pinned") ? cudaMallocHost(&d, sizeof out)
+                      : !strcmp(memory, "managed") ? cudaMallocManaged(&d, sizeof out)
+                                                   : cudaMalloc(&d, sizeof out);
+    if (got != cudaSuccess)
+        return 4;
     cudaMemset(d, 0, sizeof out);
     if (!strcmp(name, "copied")) {
         cudaStream_t streams[2];

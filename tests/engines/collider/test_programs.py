@@ -48,6 +48,37 @@ class Windows(unittest.TestCase):
         self.assertLessEqual(found["sampled"], 2)
 
 
+# Thread 0 issues a copy of shared memory, waits as the case says, and then, behind a barrier, all threads store there.
+SOURCE = """.shared .align 128 .b32 s[64];
+.func waits() {{ cp.async.bulk.wait_group 0; ret; }}
+.visible .entry k(.param .u64 p) {{
+.reg .b64 %a; .reg .b32 %r<4>; .reg .pred %p1;
+ld.param.u64 %a, [p]; cvta.to.global.u64 %a, %a; mov.u32 %r1, %tid.x; mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2;
+st.shared.u32 [%r3], %r1; fence.proxy.async; bar.sync 0; setp.ne.u32 %p1, %r1, 0;
+@%p1 bra AFTER;
+cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 256; cp.async.bulk.commit_group; {}
+AFTER: bar.sync 0; add.u32 %r1, %r1, 100; st.shared.u32 [%r3], %r1;
+@!%p1 cp.async.bulk.wait_group 0;
+ret; }}
+"""
+
+
+class Sources(unittest.TestCase):
+    def races(self, waits):
+        """Of five seeds, those with a race of the copy's source."""
+        found = [races(SOURCE.format(waits), seed, "--watchpoints", "no", "--schedule", "default") for seed in range(1, 6)]
+        self.assertTrue(all(race["class"] == "clobbered read" for run in found for race in run))
+        return sum(map(bool, found))
+
+    def test_a_source_that_is_written_behind_a_barrier(self):
+        for waits in ("", "cp.async.bulk.wait_group.read 1;", "call waits, (); cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 256; cp.async.bulk.commit_group;"):
+            self.assertEqual(self.races(waits), 5, waits)
+
+    def test_a_source_that_was_read(self):
+        for waits in ("cp.async.bulk.wait_group.read 0;", "call waits, ();", "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1;"):
+            self.assertEqual(self.races(waits), 0, waits)
+
+
 # Warp 1 stores to a word of shared memory that warp 0 loads at the same time. `use` is what warp 0 does with %v, loaded from [%s]: it may put
 # something into %acc. In the loop %r3 counts from 0 to 3.
 HOISTED = """.visible .entry k(.param .u64 p) {

@@ -166,6 +166,18 @@ class Privatizer(unittest.TestCase):
         self.assertEqual(report["verdict"], "races")
         self.assertNotIn("PASS", out)
 
+    def test_options_name_kernels_files_and_variables(self):
+        """What is named is checked, and of the rest no race is told: not even of neighbours in shared memory."""
+        source = (pathlib.Path(__file__).parent / "programs/variables.cu").read_text(encoding="utf-8").splitlines()
+        lines = {k for k, text in enumerate(source, 1) if "// RACE" in text}
+        of = {name: {k for k, text in enumerate(source, 1) if text.endswith(f"// RACE {name}")} for name in ("first", "second", "total")}
+        another = {max(lines)}
+        for words, expected in (([], lines), (["--kernel", "four"], lines - another), (["--not-kernel", "four"], another), (["--file", "variables.cu"], lines), (["--file", "other.cu"], set()),
+                                (["--variable", "first"], of["first"]), (["--variable", "^four.*::second$"], of["second"]), (["--variable", "^total$"], of["total"]),
+                                (["--variable", "first|total"], of["first"] | of["total"]), (["--variable", "nothing"], set())):
+            found = {a["line"] for r in run(FOLDER / "variables", *words)[1]["races"] for a in r["accesses"]}
+            self.assertEqual(found, expected, words)
+
     def test_launches_whose_accesses_cannot_meet_need_no_private_run(self):
         """By the text alone they are clean; with --prove no, too, and then they are run. Kernels that look alike and race are found either way."""
         source = (pathlib.Path(__file__).parent / "programs/places.cu").read_text(encoding="utf-8").splitlines()

@@ -149,3 +149,16 @@ void __gr_watch_bulk(uint32_t site, uint64_t src, uint32_t bytes, uint32_t delay
     if (now != before)
         report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
 }
+
+// The source of a copy under way, as a hash; and whether it still is that, when nobody can know that the copy has ended.
+uint64_t __gr_source(uint64_t src, uint32_t bytes) {
+    uint64_t h = hash_basis;
+    for (uint32_t k = 0; k < bytes; k += sizeof(Piece))
+        h = hash(h, load_piece_again(src + k));
+    return h;
+}
+
+void __gr_source_again(uint32_t site, uint64_t src, uint32_t bytes, uint64_t before) {
+    if (__gr_source(src, bytes) != before)
+        report_change(site, GR_CLASS_CLOBBERED_READ, src, 0, 0, 0, 0);
+}

@@ -57,6 +57,10 @@ typedef struct GrControl {
     uint32_t stop;    // not zero: trap at the first race
     uint32_t module;  // its number in the results
     uint64_t windows; // device address of the GrMeetTable; 0: none
+    uint32_t
+        shut; // --budget: this share of the windows, in 2^-32, stays shut; read once by each thread, when it begins
+    uint32_t unused;
+    uint64_t kept, kept_bytes; // where no store is poisoned: the host or another device may look
 } GrControl;
 
 #endif

@@ -4,9 +4,12 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_async.h"
 #include "engines/collider/pass/collider_deferred.h"
+#include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_hoisted.h"
 #include "engines/collider/pass/collider_matrix.h"
+#include "engines/collider/pass/collider_source.h"
 #include "engines/collider/pass/collider_tensor.h"
+#include "engines/collider/pass/collider_time.h"
 #include "passes/runtime.h"
 
 #include <stdio.h>
@@ -16,6 +19,14 @@
 const char *gr_collider_control_name(const char *suffix, char *buf, size_t size) {
     snprintf(buf, size, "__gr%s_control", suffix);
     return buf;
+}
+
+// Before the first instruction.
+static PtxStmt *start_of(const PtxFunc *f) {
+    PtxStmt *at = f->first;
+    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
+        at = at->next;
+    return at;
 }
 
 // The state is odd (put_delay): even factors, an odd summand. Factors spread what they multiply over the high bits, which are drawn first.
@@ -30,10 +41,7 @@ static gr_status put_random_seed(ColliderWork *w, PtxFunc *f) {
              "mov.u32 %s, %%ctaid.x; mad.lo.u32 %s, %s, 0x85EBCA6A, %s;"
              "mov.u32 %s, %%warpid; mad.lo.u32 %s, %s, 0xCC9E2D52, %s;",
              r, r, r, w->o->seed * 0xC2B2AE35u << 1 | 1, t->name, r, t->name, r, t->name, r, t->name, r);
-    PtxStmt *at = f->first;
-    while (at && (at->kind == PTX_DECL_REG || at->kind == PTX_DECL_VAR || at->kind == PTX_LOC))
-        at = at->next;
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    return gr_ptx_insert(f, start_of(f), 0, text, NULL, 0, NULL, w->err);
 }
 
 static bool ends_thread(const PtxStmt *s) {
@@ -49,6 +57,7 @@ static bool ends_thread(const PtxStmt *s) {
 typedef struct FuncCode {
     DefUse uses;
     HoistedCode hoisted;
+    LoadGroup group; // which the next load may join
 } FuncCode;
 
 static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
@@ -57,12 +66,15 @@ static gr_status check_load(ColliderWork *w, Access *a, FuncCode *code) {
     Hoisted hoisted;
     bool is_hoisted;
     if (gr_speculated(&code->uses, a->stmt, &spec))
-        return gr_collider_load(w, a, &spec);
+        return gr_group_load(w, &code->group, a, &spec);
     GR_TRY(gr_collider_is_hoisted(w, a, &code->uses, &code->hoisted, &hoisted, &is_hoisted));
-    w->hoisted = is_hoisted ? &hoisted : NULL;
+    if (!is_hoisted)
+        return gr_group_load(w, &code->group, a, NULL);
+    GR_TRY(gr_group_close(w, &code->group, a->before));
+    w->hoisted = &hoisted;
     st = gr_collider_load(w, a, NULL);
     w->hoisted = NULL;
-    if (st == GR_OK && is_hoisted)
+    if (st == GR_OK)
         st = gr_collider_put_uses(w, a, &hoisted);
 done:
     return st;
@@ -71,13 +83,13 @@ done:
 static gr_status check_plain(ColliderWork *w, Access *a, FuncCode *code, GrSiteStatus *status) {
     const Access where = *a;
     *status = gr_access_read(where.site, a);
-    if (*status != GR_SITE_CHECKED || w->classifies)
+    if ((*status != GR_SITE_CHECKED && *status != GR_SITE_STRONG) || w->classifies)
         return GR_OK;
     a->nested = where.nested;
     a->err = where.err;
-    if (a->site->access == PTX_ACCESS_READ)
-        return check_load(w, a, code);
-    return gr_collider_store(w, a);
+    if (*status == GR_SITE_STRONG)
+        return gr_collider_come_late(w, a);
+    return a->site->access == PTX_ACCESS_READ ? check_load(w, a, code) : gr_collider_store(w, a);
 }
 
 // What checks an instruction, known by its opcode and first modifier (UNKNOWN: any); or why nothing does.
@@ -127,35 +139,57 @@ static gr_status check_site(ColliderWork *w, Access *a, FuncCode *code, GrSiteSt
 
 // All sites but those that are left out on purpose.
 static gr_status check_sites(ColliderWork *w, PtxFunc *f, FuncCode *code, GrSiteStatus *status) {
+    gr_status st = GR_OK;
     unsigned depth = 0;
     PtxStmt *next;
     for (PtxStmt *s = f->first; s; s = next) {
         next = s->next;
+        if (s->tag.inserted) {
+            GR_TRY(gr_group_close(w, &code->group, s));
+            continue;
+        }
+        if (w->pace) {
+            GR_TRY(gr_group_step(w, &code->group, s));
+            gr_pace_step(w->pace, s);
+        }
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE && depth > 0;
-        if (!s->site || s->tag.inserted || gr_site_is_left_alone(status[s->site]))
+        if (!s->site || gr_site_is_left_alone(status[s->site]))
             continue;
         Access a = {.func = f, .stmt = s, .before = s, .site = &w->module->sites[s->site]};
         a.nested = depth > 0;
         a.err = w->err;
-        gr_status st = check_site(w, &a, code, &status[s->site]);
-        if (st != GR_OK)
-            return st;
+        GR_TRY(check_site(w, &a, code, &status[s->site]));
     }
-    return GR_OK;
+    GR_TRY(gr_group_close(w, &code->group, NULL));
+done:
+    return st;
 }
 
 static gr_status rewrite_function(ColliderWork *w, PtxFunc *f, GrSiteStatus *status) {
     gr_status st = GR_OK;
+    Pace pace = {0};
     FuncCode code = {.hoisted = {.has_cfg = false}};
     GR_TRY(gr_defuse_build(f, &code.uses, w->err));
-    w->random = NULL;
+    w->random = w->length = w->groups = NULL;
+    w->sources = NULL;
+    w->pace = NULL;
     // Detours go to the end of the body: control must not fall into them.
     if (!ends_thread(f->last) && !w->classifies)
         GR_TRY(gr_ptx_insert(f, NULL, 0, "ret;", NULL, 0, NULL, w->err));
+    if (w->o->thinned && !w->classifies) {
+        GR_TRY(gr_pace_begin(&pace, w, f));
+        w->pace = &pace;
+    }
     GR_TRY(check_sites(w, f, &code, status));
+    PtxStmt *body = start_of(f);
     GR_TRY(put_random_seed(w, f));
+    if (w->pace)
+        GR_TRY(gr_pace_finish(&pace, w, f, start_of(f)));
+    GR_TRY(gr_collider_begin_waits(w, f, body));
+    GR_TRY(gr_source_finish(w, f, body));
 done:
+    gr_pace_free(&pace);
     gr_defuse_free(&code.uses);
     gr_collider_forget_code(&code.hoisted);
     return st;

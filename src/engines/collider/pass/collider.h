@@ -24,7 +24,11 @@ typedef struct ColliderOptions {
     uint32_t seed;
     uint32_t read_delay_ns, write_delay_ns; // largest delay; 0: none at all
     bool same_value;                        // report lanes that store the same value to one address
-    bool poison;                            // store the complement, wait, and only then store (section 3.2)
+    bool poison;                            // store garbage, wait, and only then store (collider_poison.h)
+    // The inserted code decides which windows open (collider_pace.h), loads side by side share one (collider_group.h), and threads come late
+    // (collider_time.h): for a GPU. The CPU device decides by itself.
+    bool thinned;
+    bool budget; // with thinned: GrControl.shut says which share of the windows stays shut besides
     // Sets marked[index] of the functions to instrument; NULL: all of them. Which sites of those; NULL: all.
     void (*mark)(void *user, const PtxModule *m, bool *marked);
     bool (*wanted)(void *user, const PtxModule *m, const PtxSite *site);

@@ -3,7 +3,10 @@
 
 #include "base/str.h"
 #include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_group.h"
 #include "engines/collider/pass/collider_hoisted.h"
+#include "engines/collider/pass/collider_poison.h"
+#include "engines/collider/pass/collider_time.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,49 +20,6 @@ gr_status gr_collider_own_guard(Access *a) {
     PtxOperand g = gr_ptx_reg_operand(a->guard);
     a->guard = copy;
     return gr_access_put(a, a->before, &g, 1, "mov.pred %s, $0;", copy->name);
-}
-
-// The generator multiplies its odd state by `base`, modulo 2^32: what overflows is the next digit, in that base, of the number
-// state / 2^32, so one multiplication draws a uniform number below `base` and is the step as well (ptxas makes one IMAD.WIDE of both
-// halves). Bases that are 3 or 5 modulo 8 have the longest period that there is, 2^30 (Knuth, volume 2, 3.2.1.2).
-static uint32_t base_for(uint32_t ns) {
-    static const uint8_t bases[] = {3, 5, 11, 13, 19, 21, 27, 29};
-    unsigned k = 0, bits = ns ? 32 - (unsigned)__builtin_clz(ns) : 0;
-    while (k + 1 < sizeof bases && bases[k] <= bits)
-        k++;
-    return bases[k];
-}
-
-// Drawn once per warp: all lanes of a converged warp hold the same generator state. Each power of two below
-// the maximum is equally likely: a race whose other side is near is met as well as one whose other side is far. nanosleep takes
-// up to twice as long as it is told (PTX ISA 9.7.19.2), which keeps two fifths below the maximum and fills the gaps; they make
-// the mean a sixteenth of the maximum.
-gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]) {
-    if (max_ns <= 1) {
-        gr_format(delay, DELAY_TEXT, "%u", max_ns);
-        return GR_OK;
-    }
-    if (!w->random)
-        w->random = gr_ptx_new_reg(a->func, PTX_U32);
-    PtxReg *drawn = gr_ptx_new_reg(a->func, PTX_U32);
-    uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
-    gr_format(delay, DELAY_TEXT, "%s", drawn->name);
-    return gr_access_put(a, a->after, NULL, 0,
-                         "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;", drawn->name,
-                         w->random->name, base, w->random->name, w->random->name, base, drawn->name, longest,
-                         drawn->name);
-}
-
-gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
-    gr_status st = GR_OK;
-    char guard[64], delay[DELAY_TEXT];
-    if (max_ns == 0)
-        return GR_OK;
-    GR_TRY(gr_collider_draw(w, a, max_ns, delay));
-    GR_TRY(gr_access_put(a, a->after, NULL, 0, "%snanosleep.u32 %s;", gr_access_guard(a, guard, sizeof guard),
-                         delay));
-done:
-    return st;
 }
 
 // Everything a load's repeat keeps of the original: the space, the vector, the type. Cache operators and .nc go (.relaxed refuses them).
@@ -97,7 +57,7 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
     gr_status st = GR_OK;
     d->inline_ = a->nested;
     d->back = gr_ptx_new_label(a->func);
-    d->at = d->inline_ ? at : NULL;
+    d->at = at;
     PtxLabel *away = d->inline_ ? d->back : gr_ptx_new_label(a->func);
     PtxOperand target = gr_ptx_label_operand(away);
     GR_TRY(gr_access_put(a, at, &target, 1, "@%s%s bra $0;", d->inline_ ? "!" : "", condition->name));
@@ -105,18 +65,18 @@ gr_status gr_collider_open_detour(Access *a, PtxStmt *at, const PtxReg *conditio
         gr_ptx_insert_label(a->func, at, d->back);
         gr_ptx_insert_label(a->func, NULL, away);
         GR_TRY(put_position(a));
+        PtxOperand back = gr_ptx_label_operand(d->back);
+        GR_TRY(gr_access_put(a, NULL, &back, 1, "bra $0;"));
+        d->at = a->func->last; // what is inserted stands before the way back
     }
 done:
     return st;
 }
 
 gr_status gr_collider_close_detour(Access *a, Detour *d) {
-    if (d->inline_) {
+    if (d->inline_)
         gr_ptx_insert_label(a->func, d->at, d->back);
-        return GR_OK;
-    }
-    PtxOperand target = gr_ptx_label_operand(d->back);
-    return gr_access_put(a, NULL, &target, 1, "bra $0;");
+    return GR_OK;
 }
 
 gr_status gr_collider_open_together(Access *a, PtxStmt *at, const PtxReg *condition, Detour *d,
@@ -230,6 +190,9 @@ gr_status gr_collider_compare(ColliderWork *w, Access *a, const PtxOperand *befo
 
     if (spec)
         GR_TRY(gr_access_kept(a, a->report, spec, differs));
+    if (spec && w->open)
+        GR_TRY(gr_access_put(a, a->report, NULL, 0, "and.pred %s, %s, %s;", differs->name, differs->name,
+                             w->open->name));
 
     Detour d;
     PtxLabel *others = NULL;
@@ -285,32 +248,80 @@ gr_status gr_collider_repeat(Access *a, const char *type, PtxType reg_type, PtxO
     return st;
 }
 
+gr_status gr_collider_prepare(Access *a) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_access_prepare(a));
+    GR_TRY(gr_collider_own_guard(a));
+done:
+    return st;
+}
+
+// Of several loads, a lane waits if it may have made one of them.
+static const PtxReg *guard_of_all(const Access *a, unsigned n) {
+    for (unsigned k = 0; k < n; k++)
+        if (n > 1 && a[k].site->space == PTX_GENERIC)
+            return NULL;
+    return a->guard;
+}
+
+// So many loads are repeated before the first of them is compared: more at once would take less time and more registers.
+enum { AT_ONCE = 4 };
+
+static gr_status put_looks(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    PtxOperand again[AT_ONCE][EMIT_MAX_ELEMENTS], before[EMIT_MAX_ELEMENTS];
+    for (unsigned k = 0; k < n; k++) {
+        a[k].after = at;
+        a[k].report = spec ? spec->last->next : at;
+        GR_TRY(gr_access_comparable(&a[k], at));
+        unsigned bits = gr_access_compare_bits(&a[k]);
+        // The repeat has the original's type and register width, so that both extend alike.
+        GR_TRY(gr_collider_repeat(&a[k], gr_ptx_type_text(a[k].type),
+                                  bits == 64   ? PTX_B64
+                                  : bits == 32 ? PTX_B32
+                                               : PTX_B16,
+                                  again[k]));
+    }
+    for (unsigned k = 0; k < n; k++) {
+        for (unsigned v = 0; v < a[k].n; v++)
+            before[v] = *a[k].value[v];
+        GR_TRY(gr_collider_compare(w, &a[k], before, again[k], gr_access_compare_bits(&a[k]),
+                                   GR_CLASS_CLOBBERED_READ, spec));
+    }
+done:
+    return st;
+}
+
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec) {
+    gr_status st = GR_OK;
+    Access pause = *a;
+    pause.after = at;
+    pause.guard = (PtxReg *)guard_of_all(a, n);
+    GR_TRY(gr_collider_wait(w, &pause, pause.after, WAIT_WINDOW, w->o->read_delay_ns));
+    for (unsigned first = 0; first < n; first += AT_ONCE)
+        GR_TRY(put_looks(w, a + first, n - first < AT_ONCE ? n - first : AT_ONCE, at, spec));
+done:
+    return st;
+}
+
 // Figure 1: load, delay, load again, compare.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec) {
     gr_status st = GR_OK;
     bool any = false;
-    PtxOperand before[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
+    Gate gate;
     for (unsigned k = 0; k < a->n; k++)
         any = any || a->used[k];
     if (!any)
         return GR_OK;
     if (spec)
         a->report = spec->last->next;
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_delay(w, a, w->o->read_delay_ns));
-    GR_TRY(gr_access_comparable(a, a->after));
-    for (unsigned k = 0; k < a->n; k++)
-        before[k] = *a->value[k];
-    unsigned bits = gr_access_compare_bits(a);
-    // The repeat has the original's type and register width, so that both extend alike.
-    GR_TRY(gr_collider_repeat(a, gr_ptx_type_text(a->type),
-                              bits == 64   ? PTX_B64
-                              : bits == 32 ? PTX_B32
-                                           : PTX_B16,
-                              again));
-    GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, spec));
+    GR_TRY(gr_collider_prepare(a));
+    GR_TRY(gr_pace_open(w, a, a->after, &gate));
+    w->open = gate.open;
+    GR_TRY(gr_collider_loads(w, a, 1, gate.at, spec));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
+    w->open = NULL;
     return st;
 }
 
@@ -445,39 +456,6 @@ done:
     return st;
 }
 
-// Section 3.2 of the paper: garbage before the write, so that a store shows even to threads that store the same value. The
-// garbage is the complement, of which every bit differs. Strong, because a compiler may drop a weak store that another follows
-// at once.
-static gr_status put_poison(ColliderWork *w, Access *a, const char *type, const PtxOperand *stored,
-                            unsigned bits) {
-    char mods[96], guard[64];
-    const char *g = gr_access_guard(a, guard, sizeof guard);
-    repeat_mods(a, type, mods, sizeof mods);
-    StrBuf list = {0};
-    gr_status st = GR_OK;
-    Access earlier = *a; // the delays stand before the store
-    earlier.after = a->before;
-    // Threads that come together would all be done with the garbage before the first of them looks.
-    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
-    for (unsigned k = 0; k < a->n; k++) {
-        bool sink = stored[k].kind == PTX_O_SINK;
-        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
-        if (!sink)
-            GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "not.b%u %s, $0;", bits, r->name));
-        gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
-    }
-    if (list.oom) {
-        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
-        goto done;
-    }
-    GR_TRY(gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
-                         mods + strlen("ld"), list.data));
-    GR_TRY(gr_collider_delay(w, &earlier, w->o->write_delay_ns));
-done:
-    gr_str_free(&list);
-    return st;
-}
-
 // Figure 3: the intra-warp check, the store, delay, load back, compare.
 gr_status gr_collider_store(ColliderWork *w, Access *a) {
     gr_status st = GR_OK;
@@ -485,16 +463,28 @@ gr_status gr_collider_store(ColliderWork *w, Access *a) {
     PtxOperand stored[EMIT_MAX_ELEMENTS], again[EMIT_MAX_ELEMENTS];
     char type[16];
     gr_format(type, sizeof type, "b%u", a->bytes * 8);
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
+    Gate gate;
+    GR_TRY(gr_pace_open(w, a, a->before, &gate));
+    a->before = gate.at;
+    GR_TRY(gr_collider_prepare(a));
     GR_TRY(gr_access_comparable(a, a->before));
     GR_TRY(gr_collider_stored(a, bits, stored));
     GR_TRY(gr_collider_warp_check(w, a, stored, bits));
-    if (w->o->poison)
-        GR_TRY(put_poison(w, a, type, stored, bits));
-    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
+    // Threads that come together would all be done with their stores, or with the garbage, before the first of them looks.
+    if (w->o->poison || w->o->thinned)
+        GR_TRY(gr_collider_wait(w, a, a->before, WAIT_LATE, w->o->write_delay_ns));
+    if (w->o->poison) {
+        char mods[96];
+        repeat_mods(a, type, mods, sizeof mods);
+        GR_TRY(gr_collider_poison(w, a, stored, bits, mods + strlen("ld")));
+    }
+    GR_TRY(gr_pace_close(a, &gate));
+    GR_TRY(gr_pace_open_again(w, a, a->after, &gate));
+    a->after = a->report = gate.at;
+    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_STORED, w->o->write_delay_ns));
     GR_TRY(gr_collider_repeat(a, type, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16, again));
     GR_TRY(gr_collider_compare(w, a, stored, again, bits, GR_CLASS_LOST_UPDATE, NULL));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;
 }

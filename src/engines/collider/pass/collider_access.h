@@ -8,13 +8,22 @@
 #include "passes/emit.h"
 #include "ptx/speculate.h"
 
+typedef struct SourceWatch SourceWatch; // collider_source.c
+
 // One function under rewriting.
 typedef struct ColliderWork {
     PtxModule *module;
     const ColliderOptions *o;
     PtxReg *random; // the generator's state; NULL until the first delay needs it
+    PtxReg *length; // what is left of the delays (collider_time.h); likewise
+    SourceWatch
+        *sources;   // bulk copies of which a thread watches the source until it waits (collider_source.h)
+    PtxReg *groups; // how many bulk groups it has begun
     gr_error *err;
-    bool classifies; // only reads what each access is: nothing is inserted
+    bool classifies;   // only reads what each access is: nothing is inserted
+    struct Pace *pace; // which windows open; NULL: all
+    PtxReg
+        *open; // where the window that is being written stays shut unless this holds; NULL: it always opens
     struct Hoisted
         *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
 } ColliderWork;
@@ -23,15 +32,15 @@ typedef struct ColliderWork {
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);
 
+// One window for `n` loads, before `at`: a delay, all of them again, and the comparisons. Each was read by gr_access_read, and
+// gr_collider_prepare has made what it needs of it. `spec` is of one load.
+gr_status gr_collider_prepare(Access *a);
+gr_status gr_collider_loads(ColliderWork *w, Access *a, unsigned n, PtxStmt *at, const Speculation *spec);
+
 // ---- Pieces, for checks of other shapes ----------------------------------------------------------------------
 
 // A guard may be the program's own register, so it goes in by name only when that name is unambiguous; ours always are.
 gr_status gr_collider_own_guard(Access *a);
-
-// Emits a delay of up to `max_ns` at a->after. gr_collider_draw only chooses it: `delay` is the register or the number that holds it.
-enum { DELAY_TEXT = 32 };
-gr_status gr_collider_delay(ColliderWork *w, Access *a, uint32_t max_ns);
-gr_status gr_collider_draw(ColliderWork *w, Access *a, uint32_t max_ns, char delay[DELAY_TEXT]);
 
 // A strong load of the access's bytes at a->after, as `type` into fresh registers of `reg_type`; unused elements go to the
 // sink.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_async.h"
 
+#include "engines/collider/pass/collider_time.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +118,15 @@ uint32_t gr_copy_delay_ns(const ColliderWork *w) {
     return w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
 }
 
+gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate) {
+    gr_status st = GR_OK;
+    GR_TRY(gr_pace_open(w, &c->dst, c->dst.before, gate));
+    c->dst.before = c->dst.after = c->dst.report = gate->at;
+    c->src.before = c->src.after = c->src.report = gate->at;
+done:
+    return st;
+}
+
 // ---- cp.async ------------------------------------------------------------------------------------------------------
 
 // Lanes whose source is shorter than their destination are left to the runtime, which goes byte by byte; those that read nothing stay.
@@ -181,8 +192,9 @@ static void new_values(const Access *a, PtxOperand v[2], char *list, size_t size
 gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
     gr_status st = GR_OK;
     Access *src = &c->src, *dst = &c->dst;
-    GR_TRY(gr_access_prepare(dst));
-    GR_TRY(gr_collider_own_guard(dst));
+    Gate gate;
+    GR_TRY(gr_copy_open(w, c, &gate));
+    GR_TRY(gr_collider_prepare(dst));
     src->guard = dst->guard;
     src->bytes = dst->bytes = c->bytes == 4 ? 4 : 8;
     src->n = dst->n = c->bytes == 16 ? 2 : 1;
@@ -190,7 +202,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
         src->used[k] = dst->used[k] = UINT64_MAX;
     uint32_t max_ns = w->o->read_delay_ns > w->o->write_delay_ns ? w->o->read_delay_ns : w->o->write_delay_ns;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_collider_draw(w, dst, max_ns, delay));
+    GR_TRY(gr_collider_draw(w, dst, dst->after, WAIT_WINDOW, max_ns, delay));
     if (c->size)
         GR_TRY(put_partial(w, c, delay));
     if (c->ignore)
@@ -221,6 +233,7 @@ gr_status gr_collider_copy(ColliderWork *w, Copy *c) {
         GR_TRY(gr_access_put(dst, dst->before, two, 2, "not.b%u $0, $1;", dst->bytes * 8));
     }
     GR_TRY(PUT_END(dst, "%sst.relaxed.sys.%s.%s $0, %s;", all, space, type, list));
+    GR_TRY(gr_pace_close(dst, &gate));
 done:
     return st;
 }

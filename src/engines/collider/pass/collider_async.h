@@ -19,7 +19,7 @@
 #ifndef GR_PASSES_COLLIDER_ASYNC_H
 #define GR_PASSES_COLLIDER_ASYNC_H
 
-#include "engines/collider/pass/collider_access.h"
+#include "engines/collider/pass/collider_pace.h"
 
 // A copy's two ends; what is inserted for either stands before the copy.
 typedef struct Copy {
@@ -40,6 +40,9 @@ GrSiteStatus gr_copy_read(const PtxSite *site, bool nested, gr_error *err, Copy 
 gr_status gr_collider_copy(ColliderWork *w, Copy *c);
 // collider_bulk.c: the same for bulk copies.
 gr_status gr_collider_bulk(ColliderWork *w, Copy *c);
+
+// Both begin with this: what they insert goes before gate->at, and may be left out as other windows are.
+gr_status gr_copy_open(ColliderWork *w, Copy *c, Gate *gate);
 
 // The longest delay of a copy, which is a load and a store.
 uint32_t gr_copy_delay_ns(const ColliderWork *w);

@@ -5,6 +5,8 @@
 // towards shared memory they would need an mbarrier; as printed it also reads the destination without having waited. Ordinary
 // loads and stores need neither, and so both directions are alike (engines/collider/device/collider_copy.c). The program's copy keeps its group or mbarrier.
 #include "engines/collider/pass/collider_async.h"
+#include "engines/collider/pass/collider_source.h"
+#include "engines/collider/pass/collider_time.h"
 
 static const char *address_window(PtxSpace s) {
     return s == PTX_GLOBAL ? "global" : s == PTX_SHARED_CLUSTER ? "shared::cluster" : "shared";
@@ -29,7 +31,7 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
     if (c->source_only) {
         GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_watch_bulk, (%u, %s, %s, %s);", w->o->suffix,
                              a->site->id, src->name, size->name, delay));
-        goto done;
+        return gr_source_issued(w, c, at, src, size);
     }
     GR_TRY(put_generic(a, at, &dst));
     if (c->ranks) {
@@ -43,6 +45,7 @@ static gr_status put_call(ColliderWork *w, Copy *c, PtxStmt *at, const char *del
     }
     GR_TRY(gr_access_put(a, at, NULL, 0, "call __gr%s_copy_bulk, (%u, %s, %s, %s, %s);", w->o->suffix,
                          a->site->id, dst->name, src->name, size->name, delay));
+    st = gr_source_issued(w, c, at, src, size);
 done:
     return st;
 }
@@ -51,10 +54,11 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
     gr_status st = GR_OK;
     Access *a = &c->dst;
     Detour d;
+    Gate gate;
     char delay[DELAY_TEXT];
-    GR_TRY(gr_access_prepare(a));
-    GR_TRY(gr_collider_own_guard(a));
-    GR_TRY(gr_collider_draw(w, a, gr_copy_delay_ns(w), delay));
+    GR_TRY(gr_copy_open(w, c, &gate));
+    GR_TRY(gr_collider_prepare(a));
+    GR_TRY(gr_collider_draw(w, a, a->after, WAIT_WINDOW, gr_copy_delay_ns(w), delay));
     if (a->guard)
         GR_TRY(gr_collider_open_detour(a, a->before, a->guard, &d));
     GR_TRY(put_call(w, c, a->guard ? d.at : a->before, delay));
@@ -67,6 +71,7 @@ gr_status gr_collider_bulk(ColliderWork *w, Copy *c) {
         GR_TRY(gr_access_put(a, a->guard ? d.at : a->before, NULL, 0, "fence.proxy.async.%s;", space));
     if (a->guard)
         GR_TRY(gr_collider_close_detour(a, &d));
+    GR_TRY(gr_pace_close(a, &gate));
 done:
     return st;
 }

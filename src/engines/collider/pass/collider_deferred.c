@@ -15,6 +15,8 @@
 // st.bulk is performed at once, as any weak store is: after the delay each word of the range must still be zero.
 #include "engines/collider/pass/collider_deferred.h"
 
+#include "engines/collider/pass/collider_time.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +44,7 @@ gr_status gr_collider_store_async(ColliderWork *w, Access *a, GrSiteStatus *stat
     GR_TRY(gr_collider_warp_check(w, a, stored, bits));
     a->after = a->report = a->before;
     GR_TRY(gr_collider_repeat(a, type, reg, before));
-    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
+    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
     GR_TRY(gr_collider_repeat(a, type, reg, again));
     GR_TRY(gr_collider_compare(w, a, before, again, bits, GR_CLASS_CLOBBERED_READ, NULL));
 done:
@@ -75,7 +77,7 @@ gr_status gr_collider_store_bulk(ColliderWork *w, Access *a, GrSiteStatus *statu
     GR_TRY(gr_access_prepare(a));
     GR_TRY(gr_collider_own_guard(a));
     GR_TRY(gr_collider_warp_check(w, a, &zero, 64));
-    GR_TRY(gr_collider_delay(w, a, w->o->write_delay_ns));
+    GR_TRY(gr_collider_wait(w, a, a->after, WAIT_WINDOW, w->o->write_delay_ns));
     GR_TRY(gr_access_address64(a, a->after, &at));
     GR_TRY(gr_access_put(a, a->after, &i->operands[1], 1,
                          "mov.u64 %s, $0; add.s64 %s, %s, %s; mov.b64 %s, 0;", end->name, end->name,

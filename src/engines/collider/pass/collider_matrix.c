@@ -19,6 +19,7 @@
 #include "engines/collider/pass/collider_matrix.h"
 
 #include "base/str.h"
+#include "engines/collider/pass/collider_time.h"
 #include "passes/matrix.h"
 
 #include <stdio.h>
@@ -72,7 +73,7 @@ done:
 static gr_status put_delay(ColliderWork *w, Access *a, uint32_t max_ns) {
     PtxReg *guard = a->guard;
     a->guard = (PtxReg *)a->whole;
-    gr_status st = gr_collider_delay(w, a, max_ns);
+    gr_status st = gr_collider_wait(w, a, a->after, WAIT_WINDOW, max_ns);
     a->guard = guard;
     return st;
 }

@@ -202,10 +202,10 @@ static GR_NOINLINE uint32_t gr_priv_extents_until(GR_GLOBAL GrPrivControl *c, ui
     return low;
 }
 
-// Arrays are different parts; of shared memory, where they cannot be told apart, some lines.
-enum { SHARED_PARTS = 4 };
+// Arrays are different parts. Of shared memory, where variables cannot be told apart, neighbouring words are, and even and odd lines.
+enum { SHARED_PARTS = 8 };
 static GR_NOINLINE uint32_t gr_priv_part(GR_GLOBAL GrPrivControl *c, uint64_t offset) {
-    return offset < c->shared_bytes ? (uint32_t)(offset / GR_LINE) % SHARED_PARTS
+    return offset < c->shared_bytes ? (uint32_t)(offset / 4 % 4 + offset / GR_LINE % 2 * 4)
                                     : SHARED_PARTS + gr_priv_extents_until(c, offset);
 }
 

@@ -385,7 +385,8 @@ static GrPlace place_of(Finder *f, const PtxSite *site) {
                  (from.var && site->space == PTX_GENERIC) || (!from.var && !from.params && !shared);
         break;
     }
-    if (p.lost || (p.var && p.node && !f->nodes.data[p.node].in_var))
+    // Without a variable it is an offset from the begin of shared memory, where any variable may lie.
+    if (p.lost || (p.var && p.node && !f->nodes.data[p.node].in_var) || (shared && !p.var))
         p.node = 0;
     if (shared && !p.node) // somewhere in shared memory
         p.lost = true;

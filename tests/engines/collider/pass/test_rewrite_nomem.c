@@ -15,7 +15,7 @@
 typedef struct Work {
     char *ptx, *expected;
     size_t len;
-    bool later, shuffle;
+    bool later, shuffle, thinned;
 } Work;
 
 static gr_status rewrite(const Work *w, StrBuf *out, gr_error *err) {
@@ -27,6 +27,8 @@ static gr_status rewrite(const Work *w, StrBuf *out, gr_error *err) {
                          .same_value = true,
                          .poison = true,
                          .suffix = "",
+                         .thinned = w->thinned,
+                         .budget = w->thinned,
                          .later = w->later};
     gr_status st = GR_OK;
     GR_TRY(gr_ptx_parse(w->ptx, w->len, "module", &m, err));
@@ -79,12 +81,14 @@ static bool try(void *user, bool must) {
 static void test_every_allocation(void **state) {
     (void)state;
     static const char *const names[] = {"accesses", "bulk",   "copies", "deferred",
-                                        "matrices", "tensor", "wide"};
+                                        "matrices", "tensor", "wide",   "loops"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        for (unsigned way = 0; way < 2; way++) {
+        for (unsigned way = 0; way < 3; way++) {
             char path[1024];
             gr_error err = {0};
-            Work w = {.later = way == 0, .shuffle = way == 1};
+            Work w = {.later = way == 0, .shuffle = way == 1, .thinned = way == 2};
+            if (way == 2 && k != sizeof names / sizeof *names - 1 && strcmp(names[k], "copies") != 0)
+                continue; // nothing that the other two lack
             snprintf(path, sizeof path, "%s/%s.ptx", PASS_DIR, names[k]);
             assert_int_equal(gr_file_read(path, &w.ptx, &w.len, &err), GR_OK);
             assert_true(nomem_each(try, &w, 20) > 50);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/kept.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void gr_kept_init(GrKept *k, GrSession *s) { *k = (GrKept){.session = s}; }
+
+void gr_kept_free(GrKept *k) { gr_vec_free(&k->controls); }
+
+// Rarely more than once: most such memory is allocated before kernels are loaded.
+static void tell(GrKept *k, CUdeviceptr control) {
+    uint64_t range[2] = {k->low, k->high - k->low};
+    CUresult rc = k->session->write(k->session, control + offsetof(GrControl, kept), range, sizeof range);
+    if (rc == CUDA_SUCCESS || k->failed)
+        return;
+    char text[96];
+    snprintf(text, sizeof text, "stores to memory that the host may read are poisoned (CUDA error %d)",
+             (int)rc);
+    k->session->note(k->session, "poison", text);
+    k->failed = true;
+}
+
+static void keep(GrKept *k, uint64_t low, uint64_t high) {
+    bool none = k->low == k->high;
+    if (low == high || (!none && low >= k->low && high <= k->high))
+        return;
+    k->low = none || low < k->low ? low : k->low;
+    k->high = none || high > k->high ? high : k->high;
+    for (size_t i = 0; i < k->controls.len; i++)
+        tell(k, k->controls.data[i].at);
+}
+
+static bool is_managed(GrKept *k, CUdeviceptr at) {
+    unsigned managed = 0;
+    CUresult (*ask)(void *, CUpointer_attribute, CUdeviceptr) =
+        (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))k->session->driver(k->session,
+                                                                                  "cuPointerGetAttribute");
+    return ask && ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == CUDA_SUCCESS && managed;
+}
+
+void gr_kept_allocated(GrKept *k, const GrRange *r) {
+    if (!k->session)
+        return;
+    switch (r->kind) {
+    case GR_RANGE_DEVICE:
+    case GR_RANGE_POOL:
+    case GR_RANGE_MAPPING:
+    case GR_RANGE_GRAPH: return;
+    case GR_RANGE_GLOBAL:
+        if (!is_managed(k, r->at))
+            return;
+        break;
+    case GR_RANGE_MANAGED:
+    case GR_RANGE_PINNED:
+    case GR_RANGE_REGISTERED:
+    case GR_RANGE_IMPORTED: break;
+    }
+    keep(k, r->at, r->at + r->size);
+}
+
+// Kernels of a second device may look at the memory of the first.
+static void see_device(GrKept *k) {
+    CUdevice device;
+    CUresult (*ask)(CUdevice *) = (CUresult(*)(CUdevice *))k->session->driver(k->session, "cuCtxGetDevice");
+    if (!ask || ask(&device) != CUDA_SUCCESS)
+        return;
+    if (k->has_device && device != k->device)
+        keep(k, 0, UINT64_MAX);
+    k->has_device = true;
+    k->device = device;
+}
+
+void gr_kept_loaded(GrKept *k, const GrModule *m, CUdeviceptr at, GrControl *control) {
+    if (!k->session)
+        return;
+    see_device(k);
+    control->kept = k->low;
+    control->kept_bytes = k->high - k->low;
+    if (!gr_vec_push(&k->controls, ((struct GrKeptControl){m, at})))
+        control->kept_bytes = UINT64_MAX - (control->kept = 0); // nobody will tell it of more
+}
+
+void gr_kept_unloaded(GrKept *k, const GrModule *m) {
+    size_t n = 0;
+    for (size_t i = 0; i < k->controls.len; i++)
+        if (k->controls.data[i].module != m)
+            k->controls.data[n++] = k->controls.data[i];
+    k->controls.len = n;
+}

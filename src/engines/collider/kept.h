@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// kept — memory in which no store is poisoned, because the host or another device may look at it while a kernel runs: managed, pinned, registered and
+// imported memory, and all global memory once kernels of a second device are loaded.
+//
+// Device code compares an address with one range, which has all of it (GrControl.kept). The range grows, so memory between may be in it as well.
+// Host memory that no call made known to CUDA (pageable memory that a GPU reaches by itself) is not known here.
+#ifndef GR_ENGINES_COLLIDER_KEPT_H
+#define GR_ENGINES_COLLIDER_KEPT_H
+
+#include "base/vec.h"
+#include "engines/collider/device/record.h"
+#include "engines/core/engine.h"
+
+typedef struct GrKept {
+    GrSession *session; // NULL: nothing is poisoned, and nothing needs to be known
+    uint64_t low, high; // equal: no such memory
+    bool has_device;
+    CUdevice device; // of the first module
+    VEC(struct GrKeptControl {
+        const GrModule *module;
+        CUdeviceptr at;
+    })
+    controls;
+    bool failed; // said so
+} GrKept;
+
+void gr_kept_init(GrKept *k, GrSession *s);
+void gr_kept_free(GrKept *k);
+
+void gr_kept_allocated(GrKept *k, const GrRange *r);
+// Fills the control block of a module that is about to be written to `at`, and keeps it as it should be until the module is unloaded.
+void gr_kept_loaded(GrKept *k, const GrModule *m, CUdeviceptr at, GrControl *control);
+void gr_kept_unloaded(GrKept *k, const GrModule *m);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/collider/pass/collider_poison.h"
+
+#include "base/str.h"
+#include "engines/collider/pass/collider_time.h"
+
+#include <stddef.h>
+
+// ---- What is never poisoned --------------------------------------------------------------------------------------
+
+// Addresses have 49 bits and begin above 4 GB.
+static bool may_be_address(uint64_t v) { return v >> 32 && v >> 32 < 1u << 17; }
+
+static gr_status skip_if(Access *a, const PtxReg *p, PtxLabel *over) {
+    PtxOperand target = gr_ptx_label_operand(over);
+    return gr_access_put(a, a->before, &target, 1, "@%s bra $0;", p->name);
+}
+
+static gr_status skip_addresses(Access *a, const PtxOperand *stored, PtxLabel *over, bool *never) {
+    gr_status st = GR_OK;
+    *never = false;
+    if (a->bytes != 8 || a->type == PTX_F64)
+        return GR_OK;
+    for (unsigned k = 0; k < a->n; k++) {
+        if (stored[k].kind == PTX_O_INT)
+            *never = *never || may_be_address(stored[k].bits);
+        if (stored[k].kind != PTX_O_REG)
+            continue;
+        PtxReg *wide = gr_ptx_new_reg(a->func, PTX_B64), *high = gr_ptx_new_reg(a->func, PTX_B32);
+        PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+        GR_TRY(gr_access_put(
+            a, a->before, &stored[k], 1,
+            "shr.b64 %s, $0, 32; cvt.u32.u64 %s, %s; sub.u32 %s, %s, 1; setp.lt.u32 %s, %s, %u;", wide->name,
+            high->name, wide->name, high->name, high->name, p->name, high->name, (1u << 17) - 1));
+        GR_TRY(skip_if(a, p, over));
+    }
+done:
+    return st;
+}
+
+// Where the host or another device may look: one range, which the engine keeps (engine.c).
+static gr_status skip_kept(ColliderWork *w, Access *a, PtxLabel *over) {
+    gr_status st = GR_OK;
+    if (a->site->space != PTX_GLOBAL && a->site->space != PTX_GENERIC)
+        return GR_OK;
+    PtxReg *at, *low = gr_ptx_new_reg(a->func, PTX_U64), *bytes = gr_ptx_new_reg(a->func, PTX_U64);
+    PtxReg *p = gr_ptx_new_reg(a->func, PTX_PRED);
+    GR_TRY(gr_access_address64(a, a->before, &at));
+    GR_TRY(gr_access_put(a, a->before, NULL, 0,
+                         "ld.relaxed.sys.global.u64 %s, [__gr%s_control+%zu]; ld.relaxed.sys.global.u64 %s, "
+                         "[__gr%s_control+%zu]; sub.u64 %s, %s, %s; setp.lt.u64 %s, %s, %s;",
+                         low->name, w->o->suffix, offsetof(GrControl, kept), bytes->name, w->o->suffix,
+                         offsetof(GrControl, kept_bytes), low->name, at->name, low->name, p->name, low->name,
+                         bytes->name));
+    GR_TRY(skip_if(a, p, over));
+done:
+    return st;
+}
+
+// ---- The store ----------------------------------------------------------------------------------------------------
+
+// Strong, because a compiler may drop a weak store that another follows at once.
+static gr_status put_turned(Access *a, const PtxOperand *stored, unsigned bits, const char *mods) {
+    gr_status st = GR_OK;
+    char guard[64];
+    const char *g = gr_access_guard(a, guard, sizeof guard);
+    StrBuf list = {0};
+    for (unsigned k = 0; k < a->n; k++) {
+        bool sink = stored[k].kind == PTX_O_SINK;
+        PtxReg *r = gr_ptx_new_reg(a->func, bits == 64 ? PTX_B64 : bits == 32 ? PTX_B32 : PTX_B16);
+        if (!sink)
+            GR_TRY(gr_access_put(a, a->before, &stored[k], 1, "xor.b%u %s, $0, 1;", bits, r->name));
+        gr_str_addf(&list, "%s%s", k ? ", " : "", sink ? "_" : r->name);
+    }
+    if (list.oom)
+        st = gr_fail(a->err, GR_ERR_NOMEM, "out of memory");
+    else
+        st = gr_access_put(a, a->before, &a->address, 1, a->n > 1 ? "%sst%s $0, {%s};" : "%sst%s $0, %s;", g,
+                           mods, list.data);
+done:
+    gr_str_free(&list);
+    return st;
+}
+
+gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
+                             const char *mods) {
+    gr_status st = GR_OK;
+    PtxLabel *over = gr_ptx_new_label(a->func);
+    bool never;
+    GR_TRY(skip_addresses(a, stored, over, &never));
+    if (never)
+        return GR_OK;
+    GR_TRY(skip_kept(w, a, over));
+    GR_TRY(put_turned(a, stored, bits, mods));
+    GR_TRY(gr_collider_wait(w, a, a->before, WAIT_POISON, w->o->write_delay_ns));
+    gr_ptx_insert_label(a->func, a->before, over);
+done:
+    return st;
+}

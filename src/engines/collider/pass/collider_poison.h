@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider_poison — garbage before a store (section 3.2 of the paper), so that the store shows even to threads that store or know the same value.
+//
+// The garbage is the value with the lowest bit of each element turned. A racy program may use what it reads meanwhile: one bit of an index is
+// the next element, where the complement was an illegal address in ten programs of the corpus. Never poisoned are
+//
+//  - elements of 64 bits that may be an address (bits 32 to 48 are not all zero, those above are),
+//  - what the host or another device may look at (GrControl.kept; the engine knows the memory).
+#ifndef GR_PASSES_COLLIDER_POISON_H
+#define GR_PASSES_COLLIDER_POISON_H
+
+#include "engines/collider/pass/collider_access.h"
+
+// Before the store `a`, whose elements are `stored` (registers of `bits` bits). `mods` are the modifiers of a strong store of the same bytes.
+gr_status gr_collider_poison(ColliderWork *w, Access *a, const PtxOperand *stored, unsigned bits,
+                             const char *mods);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// collider_time — how long a warp waits, and where: in windows, and before what other threads' windows are to see.
+//
+// A window shows what another thread does while it is open. Two warps that start together, or leave a barrier together, run in step, so that both
+// sides must wait: one in its window, the other one before its store. There are two ways to draw how long:
+//
+// On the CPU device, whose time is virtual, every power of two below the maximum is as likely as any other. A race whose other side is near is
+// met as well as one whose other side is far.
+//
+// On a GPU (ColliderOptions.thinned) windows are rare where code runs often, and where one opens it is worth its time. Windows there have about
+// one length L, the maximum: warps that wait in each of their windows stay side by side, and the smaller waits before stores decide who
+// comes first. With waits of all sizes the longest wait before an access decides where its warp is, and that wait is another one in each warp.
+// A model of two to four warps with two or three accesses each (docs/detection-gpu.md) gave these:
+//
+//     WAIT_WINDOW   after a load: L/2 to L
+//     WAIT_STORED   after a store: in 5 cases of 8, L/2 to L. Only another store shows there, and the wait makes the warp late for what follows
+//     WAIT_LATE     before a store, a strong or an atomic access: in one case of 2, up to L/2
+//     WAIT_POISON   between a poisoned store and the store: up to L
+//     a kernel's beginning: up to L
+//
+// An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
+//
+// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
+// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
+//
+// Where one side is far, because a whole other kernel or a barrier of the grid comes between, the maximum is too short. So of WAIT_CYCLE launches
+// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. Larger waits lose nothing
+// where the sides are near, but time.
+//
+// An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
+// wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
+//
+// L is the maximum in a thread's first window of a function. After each window L is an eighth shorter, down to WAIT_LEAST_NS: short kernels are
+// watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
+#ifndef GR_PASSES_COLLIDER_TIME_H
+#define GR_PASSES_COLLIDER_TIME_H
+
+#include "engines/collider/pass/collider_access.h"
+
+enum {
+    WAIT_LEAST_NS = 250,
+    WAIT_CALLED = 8,
+    WAIT_PARTS = 3,
+    WAIT_CYCLE = 5,
+    WAIT_LONGER = 4,
+    WAIT_LONGEST = 16
+};
+
+typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
+
+// Emits a delay of up to `max_ns` at `at`, for the lanes of a->guard.
+gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns);
+
+// Only chooses it: `delay` is the register or the number that holds it.
+enum { DELAY_TEXT = 32 };
+gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
+                           char delay[DELAY_TEXT]);
+
+// Before an access that has no window of its own.
+gr_status gr_collider_come_late(ColliderWork *w, Access *a);
+// At a function's beginning `at`, behind what sets the generator: L is the maximum, and a kernel's warps begin at different times.
+gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at);
+
+#endif

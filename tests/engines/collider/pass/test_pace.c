@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_pace — which windows open where the inserted code decides (collider_pace.h), and which loads share one (collider_group.h).
+//
+// Each delay of the inserted code is replaced by an atomic addition to a counter of the access, so the counters tell how often
+// each window opened.
+#include "../../../vm/harness.h"
+
+#include "engines/collider/device/record.h"
+#include "engines/collider/pass/collider_group.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SITES = 32, LANES = 32 };
+
+static const char head[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b32 counters[32];\n"
+    ".visible .entry k(.param .u64 out, .param .u64 times) {\n"
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %rd<16>; .shared .align 16 .b8 s[4096];\n"
+    "ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [times]; cvt.u32.u64 %r1, %rd2; mov.u32 %r2, s;\n"
+    "mov.u32 %r3, %tid.x; shl.b32 %r3, %r3, 2; add.u32 %r2, %r2, %r3; mov.u32 %r4, 0;\n"
+    "mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ntid.x; mul.lo.u32 %r20, %r20, %r21; mul.wide.u32 %rd3, %r20, "
+    "4;\n"
+    "add.s64 %rd1, %rd1, %rd3; cvt.u64.u32 %rd3, %r3; add.s64 %rd1, %rd1, %rd3;\n";
+
+typedef struct Options {
+    bool budget;
+    double share; // of the windows, with a budget
+    uint32_t grid, seed;
+} Options;
+
+static char *rewritten(const char *body, const Options *of) {
+    PtxModule *m;
+    gr_error err = {0};
+    StrBuf program = {0}, text = {0}, counted = {0};
+    GrSiteStatus status[SITES];
+    ColliderOptions o = {
+        .seed = of->seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .thinned = true, .suffix = ""};
+    o.budget = of->budget;
+    gr_str_addf(&program, "%s%s ret; }\n", head, body);
+    if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
+        fail_msg("%s: %s", body, err.msg);
+    assert_true(m->n_sites < SITES);
+    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
+    assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
+    for (char *line = text.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        unsigned site, shorter, length, by;
+        // What makes the next window shorter (collider_time.c): once in each window.
+        if (sscanf(line, " /*@gr:%u*/ shr.u32 %%gr%u, %%gr%u, %u;", &site, &shorter, &length, &by) == 4 &&
+            by == 3)
+            gr_str_addf(&counted, "red.global.add.u32 [counters+%u], 1;\n", site * 4);
+        if (!strstr(line, "nanosleep") || strstr(line, "nanosleep") > end)
+            gr_str_addn(&counted, line, (size_t)(end + 1 - line));
+    }
+    gr_ptx_free(m);
+    gr_str_free(&program);
+    gr_str_free(&text);
+    return counted.data;
+}
+
+// How often the windows of each access opened, over all threads.
+static void count(const char *body, uint64_t times, const Options *o, uint32_t counters[SITES]) {
+    Rig r;
+    VmConfig c = {.seed = 1};
+    uint64_t at, size;
+    bool managed;
+    char *text = rewritten(body, o);
+    rig_open(&r, text, &c);
+    uint64_t out = rig_alloc(&r, (uint64_t)o->grid * 4 * LANES * 4 + 256),
+             slots = rig_alloc(&r, (SITES + 1) * GR_CLASS_COUNT * sizeof(GrSlot));
+    GrControl control = {.slots = slots, .n_sites = SITES, .shut = (uint32_t)((1 - o->share) * UINT32_MAX)};
+    assert_true(gr_vm_module_global(r.mod, "__gr_control", &at, &size, &managed));
+    assert_int_equal(size, sizeof control);
+    memcpy(rig_view(&r, at, sizeof control), &control, sizeof control);
+    if (RIG_RUN(&r, "k", o->grid, LANES, out, times) != VM_FAULT_NONE)
+        fail_msg("%s: %s", body, r.fault.msg);
+    assert_true(gr_vm_module_global(r.mod, "counters", &at, &size, &managed));
+    memcpy(counters, rig_view(&r, at, SITES * 4), SITES * 4);
+    const GrSlot *s = rig_view(&r, slots, (SITES + 1) * GR_CLASS_COUNT * sizeof(GrSlot));
+    for (unsigned k = 0; k < (SITES + 1) * GR_CLASS_COUNT; k++)
+        assert_int_equal(s[k].count, 0);
+    rig_close(&r);
+    free(text);
+}
+
+static const Options plain = {.share = 1, .grid = 1, .seed = 7};
+
+#define LOOP(inside) "L: " inside " add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1; @%p1 bra L;"
+
+static void first_ones_open(void **state) {
+    uint32_t n[SITES];
+    (void)state;
+    count("ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd1], %r5;", 1, &plain, n); // no loop
+    assert_int_equal(n[1], LANES);
+    assert_int_equal(n[2], LANES);
+    for (uint32_t seed = 1; seed < 6; seed++) {
+        Options o = {.share = 1, .grid = 1, .seed = seed};
+        count(LOOP("ld.global.u32 %r5, [%rd1]; st.shared.u32 [%r2], %r5;"), PACE_EACH, &o, n);
+        assert_int_equal(n[1], PACE_EACH * LANES);
+        assert_int_equal(n[2], PACE_EACH * LANES);
+        // 16 at each of five shares, then one in 32: 500 + 16 * 31 times, so about 80 + 16.
+        count(LOOP("ld.global.u32 %r5, [%rd1];"), 1000, &o, n);
+        assert_in_range(n[1], 50 * LANES, 160 * LANES);
+        count(LOOP("ld.global.u32 %r5, [%rd1];"), 20000, &o, n);
+        assert_in_range(n[1], 300 * LANES, 1600 * LANES);
+    }
+}
+
+// What runs rarely in a loop has first times of its own.
+static void rare_places_count_by_themselves(void **state) {
+    uint32_t n[SITES];
+    (void)state;
+    count(LOOP("and.b32 %r6, %r4, 127; setp.ne.u32 %p2, %r6, 0; ld.shared.u32 %r8, [%r2]; @%p2 bra N; "
+               "ld.global.u32 %r5, [%rd1]; st.shared.u32 [%r2], %r5;"
+               "N: @!%p2 ld.global.u32 %r7, [%rd1];"),
+          1280, &plain, n);
+    assert_in_range(n[1], 50 * LANES, 200 * LANES);
+    assert_int_equal(n[2], 10 * LANES);
+    assert_int_equal(n[3], 10 * LANES);
+    assert_int_equal(n[4], 10 * LANES); // guarded
+}
+
+// More of them than have counters of their own; and few lanes count for more.
+static void places_that_share_a_counter(void **state) {
+    uint32_t n[SITES];
+    StrBuf body = {0};
+    (void)state;
+    gr_str_add(&body, "L: ld.shared.u32 %r8, [%r2];");
+    for (unsigned k = 0; k < 8; k++)
+        gr_str_addf(&body,
+                    "setp.ne.u32 %%p2, %%r4, %u; @%%p2 bra N%u; ld.global.u32 %%r5, [%%rd1]; N%u: ", 900 + k,
+                    k, k);
+    for (unsigned k = 8; k < 12; k++) // often
+        gr_str_addf(&body,
+                    "setp.eq.u32 %%p2, %%r4, %u; @%%p2 bra N%u; ld.global.u32 %%r5, [%%rd1]; N%u: ", 900 + k,
+                    k, k);
+    gr_str_add(&body, "add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1; @%p1 bra L;");
+    count(body.data, 1000, &plain, n);
+    gr_str_free(&body);
+    for (unsigned k = 0; k < 8; k++)
+        assert_int_equal(n[2 + k], LANES);
+    for (unsigned k = 8; k < 12; k++)
+        assert_in_range(n[2 + k], LANES, 300 * LANES);
+    // One lane after the other: a window for the first time of each, then one in four.
+    count(LOOP("and.b32 %r6, %r4, 31; shl.b32 %r6, %r6, 2; setp.ne.u32 %p2, %r6, %r3; @%p2 bra N; "
+               "ld.global.u32 %r5, [%rd1]; N:"),
+          32, &plain, n);
+    assert_int_equal(n[1], LANES);
+    count(LOOP("and.b32 %r6, %r4, 31; shl.b32 %r6, %r6, 2; setp.ne.u32 %p2, %r6, %r3; @%p2 bra N; "
+               "ld.global.u32 %r5, [%rd1]; N:"),
+          32 * 100, &plain, n);
+    assert_in_range(n[1], 2 * LANES, 20 * LANES);
+}
+
+// Blocks behind the first ones have fewer windows.
+static void later_blocks_open_fewer(void **state) {
+    uint32_t n[SITES];
+    (void)state;
+    Options o = {.share = 1, .grid = PACE_WARPS, .seed = 3};
+    count("ld.global.u32 %r5, [%rd1];", 1, &o, n);
+    assert_int_equal(n[1], PACE_WARPS * LANES);
+    o.grid = PACE_WARPS * 3; // half of the next PACE_WARPS, a quarter of those after them
+    count("ld.global.u32 %r5, [%rd1];", 1, &o, n);
+    assert_in_range(n[1], PACE_WARPS * LANES * 5 / 4, PACE_WARPS * LANES * 9 / 4);
+}
+
+static void budget_shuts_them(void **state) {
+    uint32_t n[SITES];
+    (void)state;
+    Options o = {.budget = true, .share = 0, .grid = 64, .seed = 3};
+    const char *both = "ld.global.u32 %r5, [%rd1]; bar.sync 0;" LOOP("ld.shared.u32 %r8, [%r2];");
+    count(both, 100, &o, n);
+    assert_in_range(n[1] + n[2], 0, LANES); // one in 2^32
+    o.share = 1;
+    count(both, 10, &o, n);
+    assert_int_equal(n[1], 64 * LANES);
+    assert_int_equal(n[2], 640 * LANES);
+    o.share = 0.25;
+    count(both, 100, &o, n);
+    assert_in_range(n[1], 4 * LANES, 40 * LANES);
+    assert_in_range(n[2], 64 * 8 * LANES, 64 * 45 * LANES);
+}
+
+// Which loads share a delay: that of the first one.
+static void loads_share(void **state) {
+    static const struct {
+        const char *body;
+        unsigned delays[SITES]; // of one thread
+    } cases[] = {
+        {"ld.shared.u32 %r5, [%r2]; ld.shared.u32 %r6, [%r2+4]; add.u32 %r7, %r5, %r6; ld.global.u32 %r8, "
+         "[%rd1];",
+         {0, 1}},
+        {"ld.shared.u32 %r5, [%r2]; st.shared.u32 [%r2], %r5; ld.shared.u32 %r6, [%r2];",
+         {0, 1, 1, 1}}, // its own store is no other thread's
+        {"ld.shared.u32 %r5, [%r2]; bar.sync 0; ld.shared.u32 %r6, [%r2];", {0, 1, 1}},
+        {"ld.shared.u32 %r5, [%r2]; membar.gl; ld.shared.u32 %r6, [%r2];", {0, 1, 1}},
+        {"ld.shared.u32 %r5, [%r2]; atom.shared.add.u32 %r7, [%r2], 0; ld.shared.u32 %r6, [%r2];",
+         {0, 1, 0, 1}},
+        {"ld.shared.u32 %r5, [%r2]; ld.volatile.shared.u32 %r7, [%r2]; ld.shared.u32 %r6, [%r2];",
+         {0, 1, 0, 1}},
+        {"ld.shared.u32 %r5, [%r2]; add.u32 %r5, %r5, 1; ld.shared.u32 %r6, [%r2];",
+         {0, 1, 1}}, // the value is lost
+        {"ld.shared.u32 %r5, [%r2]; ld.shared.u32 %r5, [%r2+4];", {0, 1, 1}},
+        {"ld.shared.u32 %r5, [%r2]; add.u32 %r2, %r2, 4; ld.shared.u32 %r6, [%r2];",
+         {0, 1, 1}}, // the address is lost
+        {"ld.shared.u32 %r5, [%r2]; ld.shared.u32 %r2, [%r2]; ld.shared.u32 %r6, [s];", {0, 1, 1, 1}},
+        {"setp.eq.u32 %p2, %r1, 1; @%p2 ld.shared.u32 %r5, [%r2]; @%p2 ld.shared.u32 %r6, [%r2]; "
+         "ld.shared.u32 %r7, [%r2];",
+         {0, 1, 0, 1}},
+        {"ld.shared.u32 %r5, [%r2]; N: ld.shared.u32 %r6, [%r2];", {0, 1, 1}},
+        {"ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [s]; ld.shared.v4.u32 {%r9, %r10, %r11, %r12}, [s+16]; "
+         "ld.shared.u32 %r13, [%r2];",
+         {0, 1, 0, 1}},
+    };
+    (void)state;
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+        uint32_t n[SITES];
+        count(cases[k].body, 1, &plain, n);
+        for (unsigned s = 1; s < SITES; s++)
+            if (n[s] != cases[k].delays[s] * LANES)
+                fail_msg("%s: %u delays at access %u", cases[k].body, n[s] / LANES, s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_ones_open),
+        cmocka_unit_test(rare_places_count_by_themselves),
+        cmocka_unit_test(places_that_share_a_counter),
+        cmocka_unit_test(later_blocks_open_fewer),
+        cmocka_unit_test(budget_shuts_them),
+        cmocka_unit_test(loads_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a complete program, and what is wrong with it. CMakeLists.txt explains the comments in the sources."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+
+
+WAYS = {"jobs": ["--jobs", "3"], "weak": ["--weak"]}
+PLAIN = "plain"
+
+
+@dataclass
+class Done:
+    """One run: what it printed, its report, and what is wrong."""
+
+    text: str = ""
+    report: dict = field(default_factory=dict)
+    problems: list = field(default_factory=list)
+
+
+def comments(source, word):
+    with open(source, encoding="utf-8") as file:
+        return re.findall(rf"^// {word}: (.*)", file.read(), re.M)
+
+
+def race_of(record):
+    access = record["accesses"][0]
+    return f"{record['class']} at {access['file']}:{access['line']}"
+
+
+def run(gpurace, engine, source, program, device="cpu", timeout=None):
+    """Runs the program once. Whether a verdict other than `clean` is a problem is up to the caller."""
+    options = WAYS.get(engine, [])
+    environment = dict(os.environ, GPURACE_CPU_DEVICE=",".join(comments(source, "DEVICE")))
+    with tempfile.TemporaryDirectory(prefix="gpurace-program-") as folder:
+        output = os.path.join(folder, "report")
+        command = [gpurace, "run", *options, "--engine", "none" if engine in WAYS else engine, "--device", device]
+        command += ["--format", "json", "--output", output, "--"]
+        command = (command if engine != PLAIN else []) + [program, *" ".join(comments(source, "ARGS")).split()]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  errors="replace", env=environment, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return Done(problems=[f"no end after {timeout} s"])
+        result = Done(done.stdout)
+        try:
+            with open(output, encoding="utf-8") as file:
+                result.report = json.load(file)
+        except (OSError, ValueError) as error:
+            result.report = {"verdict": "none", "reasons": [str(error)]} if engine != PLAIN else {}
+    if done.returncode != 0:
+        result.problems.append(f"exit status {done.returncode}")
+    lines = done.stdout.splitlines()
+    result.problems += [f"no line: {wanted}" for wanted in ["PASS"] + comments(source, "OUTPUT") if wanted not in lines]
+    result.problems += [race_of(race) for race in result.report.get("races", [])]
+    if result.problems:
+        result.text += f"--- {' '.join(command)}\n{done.stdout}--- stderr\n{done.stderr}"
+    return result
+
+
