@@ -3,7 +3,7 @@
 # test-gpu.sh [soak]: builds what the tests of tests/gpu need, runs them on this machine's NVIDIA GPUs, and writes the table of docs/gpu.md.
 # Minutes; with `soak` also ten programs a hundred times each. Exit status: CTest's; 77: there is no GPU, and a line says what is missing.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 case ${1-} in '' | soak) ;; *) echo "usage: tools/test-gpu.sh [soak]" >&2; exit 2 ;; esac
 
 driver=tests/gpu/gpu.py results=build/gpu-tests

@@ -47,6 +47,7 @@ static bool is_own(const char *path) {
     return !stat(path, &st) && st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
+// As this library is loaded. Constructors of other libraries may start a program before that.
 static void look_up(void) {
 #define FIND(name) *(void **)&libc.name = gr_real_dlsym(RTLD_NEXT, #name)
     FIND(execve);
@@ -72,7 +73,7 @@ static bool may_stand_in(const char *file) {
     if (!stand_in[0] || !file)
         return false;
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-    return !strncmp(base, "ptxas", 5) && (!base[5] || base[5] == '-');
+    return !strcmp(base, "ptxas") || !strcmp(base, "ptxas-blackwell"); // Triton brings one of that name
 }
 
 static bool join(char *out, size_t room, const char *folder, size_t len, const char *file) {
@@ -85,12 +86,17 @@ static bool join(char *out, size_t room, const char *folder, size_t len, const c
     return true;
 }
 
+static bool is_program(const char *path) {
+    struct stat st;
+    return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
 // Where execvp finds it.
 static bool find_on_path(const char *file, char *out, size_t room) {
     const char *p = getenv("PATH");
     for (p = p ? p : "/bin:/usr/bin"; *p;) {
         size_t n = strcspn(p, ":");
-        if (join(out, room, p, n, file) && !access(out, X_OK))
+        if (join(out, room, p, n, file) && is_program(out))
             return true;
         p += n + (p[n] == ':');
     }
@@ -136,7 +142,7 @@ static bool stands_in(Start *s, const char *file, bool by_path, char *const argv
     if (by_path && !strchr(file, '/')) {
         if (!find_on_path(file, real, PATH_MAX))
             return false;
-    } else if (access(file, X_OK) || strlen(file) >= PATH_MAX) {
+    } else if (!is_program(file) || strlen(file) >= PATH_MAX) {
         return false;
     } else {
         memcpy(real, file, strlen(file) + 1);
@@ -164,6 +170,8 @@ __attribute__((noinline)) static void exec_instead(const char *file, bool by_pat
 }
 
 static int start(const char *file, bool by_path, char *const argv[], char *const envp[]) {
+    if (!libc.execve)
+        look_up();
     int (*real)(const char *, char *const[], char *const[]) = by_path ? libc.execvpe : libc.execve;
     if (may_stand_in(file))
         exec_instead(file, by_path, argv, envp);
@@ -197,6 +205,8 @@ __attribute__((noinline)) static bool spawn_instead(pid_t *pid, const char *file
                     const posix_spawn_file_actions_t *restrict actions,                                      \
                     const posix_spawnattr_t *restrict attributes, char *const argv[restrict],                \
                     char *const envp[restrict]) {                                                            \
+        if (!libc.name)                                                                                      \
+            look_up();                                                                                       \
         if (may_stand_in(file) && spawn_instead(pid, file, by_path, actions, attributes, argv, envp))        \
             return 0;                                                                                        \
         return libc.name ? libc.name(pid, file, actions, attributes, argv, envp) : ENOSYS;                   \

@@ -91,11 +91,30 @@ static CUresult told_fill(CUresult rc, GrFill f, CUstream stream, bool async) {
     return rc;
 }
 
+// Whether a pointer of which CUDA does not say whose it is points to memory of the host.
+static bool is_of_host(CUdeviceptr at) {
+    CUresult (*get)(void *, CUpointer_attribute, CUdeviceptr) =
+        (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))gr_driver_function("cuPointerGetAttribute");
+    unsigned type = 0;
+    if (!get)
+        return false;
+    return get(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
+}
+
+// When a copy to the host's memory returns, the host has the bytes: everything before them in the default stream, and in streams that wait for
+// it, is done.
+static CUresult brought(CUresult rc, bool to_host) { return to_host ? gr_waited_for_all(rc) : rc; }
+
+#define TO_HOST(c)                                                                                           \
+    ((c)->dstMemoryType == CU_MEMORYTYPE_HOST ||                                                             \
+     ((c)->dstMemoryType == CU_MEMORYTYPE_UNIFIED && is_of_host((c)->dstDevice)))
+
 // ---- copies of one row -------------------------------------------------------------------------------------------
 
 CUresult gr_on_memcpy(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t), CUdeviceptr dst, CUdeviceptr src,
                       size_t size) {
-    return copied(real(dst, src, size), dst, src, size);
+    CUresult rc = copied(real(dst, src, size), dst, src, size);
+    return brought(rc, rc == CUDA_SUCCESS && is_of_host(dst));
 }
 
 CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), CUdeviceptr dst,
@@ -103,10 +122,9 @@ CUresult gr_on_memcpy_htod(CUresult (*real)(CUdeviceptr, const void *, size_t), 
     return copied(real(dst, src, size), dst, (CUdeviceptr)(uintptr_t)src, size);
 }
 
-// The host has the bytes: everything before them in the default stream, and in streams that wait for it, is done.
 CUresult gr_on_memcpy_dtoh(CUresult (*real)(void *, CUdeviceptr, size_t), void *dst, CUdeviceptr src,
                            size_t size) {
-    return gr_waited_for_all(copied(real(dst, src, size), (CUdeviceptr)(uintptr_t)dst, src, size));
+    return brought(copied(real(dst, src, size), (CUdeviceptr)(uintptr_t)dst, src, size), true);
 }
 
 CUresult gr_on_memcpy_async(CUresult (*real)(CUdeviceptr, CUdeviceptr, size_t, CUstream), CUdeviceptr dst,
@@ -212,7 +230,7 @@ gr_on_memcpy_3d_batch_v2(CUresult (*real)(size_t, CUDA_MEMCPY3D_BATCH_OP *, unsi
 
 CUresult gr_on_memcpy_2d(CUresult (*real)(const CUDA_MEMCPY2D *), const CUDA_MEMCPY2D *c) {
     CUresult rc = real(c);
-    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_2D(c), NULL, false) : rc;
+    return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_2D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_2d_async(CUresult (*real)(const CUDA_MEMCPY2D *, CUstream), const CUDA_MEMCPY2D *c,
@@ -223,7 +241,7 @@ CUresult gr_on_memcpy_2d_async(CUresult (*real)(const CUDA_MEMCPY2D *, CUstream)
 
 CUresult gr_on_memcpy_3d(CUresult (*real)(const CUDA_MEMCPY3D *), const CUDA_MEMCPY3D *c) {
     CUresult rc = real(c);
-    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), NULL, false) : rc;
+    return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_3D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_3d_async(CUresult (*real)(const CUDA_MEMCPY3D *, CUstream), const CUDA_MEMCPY3D *c,
@@ -234,7 +252,7 @@ CUresult gr_on_memcpy_3d_async(CUresult (*real)(const CUDA_MEMCPY3D *, CUstream)
 
 CUresult gr_on_memcpy_3d_peer(CUresult (*real)(const CUDA_MEMCPY3D_PEER *), const CUDA_MEMCPY3D_PEER *c) {
     CUresult rc = real(c);
-    return rc == CUDA_SUCCESS ? told_copy(rc, (GrCopy)COPY_3D(c), NULL, false) : rc;
+    return rc == CUDA_SUCCESS ? brought(told_copy(rc, (GrCopy)COPY_3D(c), NULL, false), TO_HOST(c)) : rc;
 }
 
 CUresult gr_on_memcpy_3d_peer_async(CUresult (*real)(const CUDA_MEMCPY3D_PEER *, CUstream),

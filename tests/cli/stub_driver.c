@@ -85,6 +85,10 @@ STUB_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, uns
     (void)flags;
     return *out = (CUdeviceptr)(uintptr_t)p, CUDA_SUCCESS;
 }
+STUB_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) {
+    return c->WidthInBytes ? CUDA_SUCCESS
+                           : CUDA_ERROR_INVALID_VALUE; // there is no device's memory to copy from
+}
 STUB_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at) {
     memset(out, 0, sizeof *out);
     return at ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

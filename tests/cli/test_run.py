@@ -293,6 +293,11 @@ class Ends(unittest.TestCase):
     def test_end_without_waiting(self):
         self.check("return", 0, "1 launch had not finished when the program ended")
 
+    def test_end_after_a_copy_of_rows(self):
+        """A copy to the host is waited for, one on the device is not."""
+        self.assertEqual(Run(self, "link", "quiet", "rows-host").verdict, "clean")
+        self.check("rows-device", 0, "1 launch had not finished when the program ended")
+
     def test_exit_without_destructors(self):
         self.check("_exit", 0, "1 launch had not finished when the program ended")
 

@@ -305,12 +305,14 @@ def ahead_of_time(setting):
     if not tools.nvcc:
         return Outcome(skipped="no nvcc")
     outcome = Outcome()
-    status, text = setting.call(*setting.script("cli/test_ahead_of_time.py", setting.gpurace, tools.nvcc, setting.built.program("cpu-device")), env={"DEVICE": "gpu"})
-    setting.log("ahead_of_time", text)
-    tests = re.search(r"Ran (\d+) tests", text)
-    if status:
-        outcome.problems.append(f"test_ahead_of_time.py: exit status {status}: {text[-2500:]}")
-    outcome.row("tests/cli/test_ahead_of_time.py: gpurace nvcc and gpurace-ptxas", f"{tests.group(1) if tests else 0} tests, " + ("all pass" if status == 0 else "some fail"))
+    script = ROOT / "tests/cli/test_ahead_of_time.py"
+    groups = ["Ptxas"] + [f"Nvcc.{name}" for name in re.findall(r"def (test_\w+)", script.read_text(encoding="utf-8").partition("class Nvcc")[2])]
+    done = setting.map(lambda group: setting.call(*setting.script("cli/test_ahead_of_time.py", setting.gpurace, tools.nvcc, setting.built.program("cpu-device"), group),
+                                                  env={"DEVICE": "gpu"}), groups)
+    setting.log("ahead_of_time", "\n".join(text for _, text in done))
+    outcome.problems += [f"test_ahead_of_time.py {group}: exit status {status}: {text[-2500:]}" for group, (status, text) in zip(groups, done) if status]
+    count = sum(int(n) for _, text in done for n in re.findall(r"Ran (\d+) test", text))
+    outcome.row("tests/cli/test_ahead_of_time.py: gpurace nvcc and gpurace-ptxas", f"{count} tests, " + (f"{len(outcome.problems)} of {len(groups)} groups fail" if outcome.problems else "all pass"))
     debugger = shutil.which("cuda-gdb")
     if not debugger:
         outcome.row("cuda-gdb on a program of gpurace nvcc", "not run: no cuda-gdb")

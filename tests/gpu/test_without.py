@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import gpu
+import ipc
 import machine
 import page
 import parts
@@ -116,11 +117,66 @@ after
         self.assertEqual(page.replaced(page.replaced(text, "x"), "y"), page.replaced(text, "y"))
 
 
+class Processes(unittest.TestCase):
+    """What is wrong with a run of two processes is seen."""
+
+    PASS = ["owner: PASS\n", "opener: PASS\n"]
+
+    def judged(self, texts, engine, mode, statuses=(0, 0), races=(), verdict="clean", reasons=()):
+        reports = [{"verdict": verdict, "races": [{"class": "lost update", "accesses": [{"line": line}]} for line in races], "reasons": list(reasons)}] if engine else []
+        result = ipc.Result(texts=list(texts), statuses=list(statuses), reports=reports)
+        if engine == "privatizer":
+            ipc.judge_refusal(result)
+        else:
+            ipc.judge(result, engine, mode)
+        return " ".join(result.problems)
+
+    def test_right(self):
+        side = min(ipc.lines_of_race())
+        for engine, mode, races in (None, "fixed", ()), ("collider", "fixed", ()), ("collider", "racy", (side,)):
+            self.assertEqual(self.judged(self.PASS, engine, mode, races=races), "")
+
+    def test_wrong(self):
+        side = min(ipc.lines_of_race())
+        self.assertIn("does not print PASS twice", self.judged(["owner: FAIL\n", "opener: PASS\n"], None, "fixed"))
+        self.assertIn("exit status 3", self.judged(self.PASS, None, "racy", statuses=(3, 0)))
+        self.assertIn("exit status None", self.judged(self.PASS, "tracker", "racy", statuses=(None, 0)))
+        self.assertIn("reported: lost update", self.judged(self.PASS, "collider", "fixed", races=(side,)))
+        self.assertIn("reported at line 1", self.judged(self.PASS, "collider", "racy", races=(1,)))
+        self.assertIn("verdict none", self.judged(self.PASS, "collider", "fixed", verdict="none"))
+
+    def test_refusal(self):
+        refused, because = ["cudaIpcGetMemHandle(&handle, data): cudaErrorNotSupported\n", "gone\n"], ["cuIpcGetMemHandle: this engine places it"]
+        self.assertEqual(self.judged(refused, "privatizer", "racy", statuses=(3, 4), reasons=because), "")
+        self.assertIn("not refused", self.judged(self.PASS, "privatizer", "racy", reasons=because))
+        self.assertIn("not refused", self.judged(refused, "privatizer", "racy", statuses=(3, 4)))
+
+
 class Parts(unittest.TestCase):
     def test_each_is_a_test(self):
         cmake = (machine.ROOT / "tests/gpu/CMakeLists.txt").read_text(encoding="utf-8")
         for name in parts.PARTS:
             self.assertIn(f'"{name} ', cmake)
+
+    def corpus(self, programs):
+        """What the part makes of a gpurace-corpus that prints this."""
+        with tempfile.TemporaryDirectory(prefix="gpurace-test-") as folder, mock.patch("machine.Toolkit") as toolkit, mock.patch.dict(os.environ):
+            toolkit.return_value.cudart.return_value = None
+            setting = parts.Setting(gpu.parse_args(["--gpurace", folder, "corpus"]), machine.Machine(["GPU (sm_90)"], "1.0"))
+            setting.call = lambda *command, **_: (0, "left out: x\n" + json.dumps({"programs": programs}, indent=1))
+            outcome = parts.Outcome()
+            parts.judged_corpus(setting, outcome, "title", "collider")
+        return outcome
+
+    def test_corpus(self):
+        right = {"program": "a/right", "races": 1, "found": [1], "false": [], "errors": [], "twin_runs": 1}
+        unsure = dict(right, program="a/unsure", errors=["seed 1: verdict 'inconclusive' with 0 races: []"])
+        self.assertEqual(self.corpus([right]).problems, [])
+        outcome = self.corpus([right, unsure])
+        self.assertEqual(outcome.problems, [])
+        self.assertIn("1 of them inconclusive (a/unsure)", outcome.rows[0][1])
+        for wrong in dict(right, false=["lost update at 3"]), dict(right, errors=["seed 1: exit status 5"]), dict(unsure, errors=unsure["errors"] + ["seed 2: exit status 5"]):
+            self.assertNotEqual(self.corpus([wrong]).problems, [])
 
     def test_programs_that_soak_are_there(self):
         for program in parts.SOAKED:
