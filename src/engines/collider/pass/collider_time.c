@@ -153,11 +153,13 @@ done:
 
 // The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    gr_status st = GR_OK;
     char text[512];
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
+    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED);
     uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
-    const char *length = w->length->name;
+    const char *length = w->length->name, *r = w->random->name;
     gr_format(text, sizeof text,
               "mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %u; rem.u32 %s, %s, %u;"
               "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
@@ -166,7 +168,15 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               (unsigned)WAIT_CYCLE, longer->name, t->name, longest->name, t->name, length,
               all / WAIT_LONGEST * WAIT_LONGER, all / WAIT_LONGEST, longer->name, length, all, length,
               longest->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    gr_format(
+        text, sizeof text,
+        "or.pred %s, %s, %s; mul.lo.u32 %s, %s, %u; setp.lt.and.s32 %s, %s, 0, %s; @%s shr.u32 %s, %s, %u;",
+        longer->name, longer->name, longest->name, r, r, (unsigned)STEP, quick->name, r, longer->name,
+        quick->name, length, length, (unsigned)__builtin_ctz(WAIT_QUICKER));
+    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+done:
+    return st;
 }
 
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
