@@ -151,13 +151,19 @@ done:
     return st;
 }
 
-// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special.
+// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special. A budget leaves no time for these, and makes waits
+// shorter as it makes windows fewer: a kernel ends with its last warp, and so takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[512];
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
     uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
     const char *length = w->length->name;
+    if (w->pace->shut) {
+        gr_format(text, sizeof text, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length, all / WAIT_LONGEST,
+                  length, length, w->pace->shut->name);
+        return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    }
     gr_format(text, sizeof text,
               "mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %u; rem.u32 %s, %s, %u;"
               "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
