@@ -25,8 +25,8 @@
 // watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 //
 // Where one side is far, because a whole other kernel or a barrier of the grid comes between, the maximum is too short. So of WAIT_CYCLE launches
-// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. Larger waits lose nothing
-// where the sides are near, but time.
+// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. In these every second warp
+// waits WAIT_QUICKER times less than the others: it comes to what is far while one window of theirs is open.
 //
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
@@ -44,7 +44,8 @@ enum {
     WAIT_PARTS = 3,
     WAIT_CYCLE = 5,
     WAIT_LONGER = 4,
-    WAIT_LONGEST = 16
+    WAIT_LONGEST = 16,
+    WAIT_QUICKER = 4
 };
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
