@@ -5,7 +5,7 @@
 `make bench-gpu` builds what is needed and runs this. Two tables, each with all variants side by side, from one run: kernels of bench/kernels.cu (gpu_bench: kernel
 times by events, medians), and the programs of tests/programs (gpu_programs.py: kernel times by CUPTI, medians of the rounds; racecheck, where compute-sanitizer is on PATH).
 Fast, balanced and sampled are the SuperCollider paper's (section 5.3.1). Where ptxas is there, all variants of the kernels are assembled first, side by side.
-A process takes half a second to find the GPU, and its kernels some milliseconds: --parallel N runs N programs at a time, which hardly ever meet on the GPU. Then
+A process takes half a second to find the GPU, and its kernels some milliseconds: --parallel N runs N programs at a time, which seldom meet on the GPU. Then
 a few programs run again one at a time, for the times of whole programs and the memory.
 --update-docs puts the tables between the two marks in FILE. Without a GPU it says so, and the exit status is 77.
 """
@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import alternate
 import gpu_programs
@@ -177,6 +178,7 @@ def main():
     p.add_argument("--arch", default="sm_90", help="of the GPU, for ptxas; empty: the driver compiles")
     p.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
     p.add_argument("--parallel", type=int, default=1, metavar="N")
+    p.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="with --parallel: begin no program later than that; 0: whenever")
     p.add_argument("--alone", type=int, default=16, metavar="N", help="with --parallel: so many programs run again")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--json", default="")
@@ -203,14 +205,15 @@ def main():
     elif programs:
         columns = args.columns.split(",")
         own = argparse.Namespace(gpurace=os.path.join(args.build, "gpurace"), kernel_times=str(times), rounds=args.program_rounds, timeout=args.timeout, jobs=args.jobs, output="",
-                                 parallel=args.parallel)
+                                 parallel=args.parallel, until=time.time() + args.limit if args.limit else None)
         bench = gpu_programs.Bench(own)
         if "racecheck" in columns and not bench.sanitizer:
             columns.remove("racecheck")
         rows = alone = gpu_programs.measure_all(bench, programs, [c for c in columns if args.parallel == 1 or c != "racecheck"])
         if args.parallel > 1:
             own.rounds, own.parallel = 1, 1
-            alone = gpu_programs.measure_all(bench, programs[:: max(1, len(programs) // args.alone)], [c for c in columns if c in ("none", "default", "racecheck")])
+            done = [q for q in programs if os.path.basename(q) in rows]
+            alone = gpu_programs.measure_all(bench, done[:: max(1, len(done) // args.alone)][: args.alone], [c for c in columns if c in ("none", "default", "racecheck")])
         lines += ["", f"Programs of tests/programs: medians of {args.program_rounds} rounds, how many times as long as without an engine."
                   f"{'' if bench.sanitizer else ' compute-sanitizer is not installed there, so racecheck is missing.'}", "", *program_table(rows, columns, alone)]
     print("\n".join(lines), flush=True)

@@ -71,7 +71,7 @@ class Bench:
         found = {}
         for seed in range(1, self.args.rounds + 1):
             for column in columns:
-                if not isinstance(found.get(column), str):
+                if not isinstance(found.get(column), str) and not isinstance(found.get("none"), str):
                     one = self.run(program, column, self.args.timeout, seed)
                     if isinstance(one, str):
                         found[column] = one
@@ -118,15 +118,25 @@ def show(rows, columns):
 
 
 def measure_all(bench, programs, columns):
-    """The rows, by name of the program."""
+    """The rows, by name of the program. args.parallel programs at a time; then only the kernels' times mean something, and no run is made to warm up. Past args.until
+    (time.time) no program is begun."""
     args, rows = bench.args, {}
-    seeds = {c: range(1, args.rounds + 1) if c == "sampled" else [1] for c in columns}
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        list(pool.map(lambda work: bench.run(work[0], work[1], args.timeout, work[2]),
-                      [(q, c, s) for q in programs for c in columns if c != "racecheck" for s in seeds[c]]))
-    with concurrent.futures.ThreadPoolExecutor(getattr(args, "parallel", 1)) as pool:
-        for program, row in zip(programs, pool.map(lambda q: bench.measure(q, columns), programs)):
+    parallel, until = getattr(args, "parallel", 1), getattr(args, "until", None)
+    if parallel == 1:
+        seeds = {c: range(1, args.rounds + 1) if c == "sampled" else [1] for c in columns}
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            list(pool.map(lambda work: bench.run(work[0], work[1], args.timeout, work[2]),
+                          [(q, c, s) for q in programs for c in columns if c != "racecheck" for s in seeds[c]]))
+
+    def measure(program):
+        return program, None if until and time.time() > until else bench.measure(program, columns)
+
+    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(measure, q) for q in programs]):
+            program, row = done.result()
             name = os.path.basename(program)
+            if row is None:
+                continue
             rows[name] = row
             print(name, row, flush=True)
             if args.output:

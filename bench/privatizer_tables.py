@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The privatizer beside the LDetector paper: its tables I and V to VII and figures 7 to 9, on a GPU or on the CPU device.
 
-    bench/privatizer_tables.py GPURACE FOLDER [--device gpu] [--parts programs,amounts,rounds,pairs] [--divide N] [--rounds N] [--json FILE]
+    bench/privatizer_tables.py GPURACE FOLDER [--device gpu] [--parts programs,slowdowns,amounts,rounds,pairs] [--divide N] [--rounds N] [--json FILE]
 
 FOLDER has the programs of bench/ldetector, built. Each table is Markdown, with the paper's numbers beside ours where it has some; each run is a line in --json FILE.
 
-programs  the paper's 11 programs under engine none, the privatizer, and with --units warps: sizes (table V), what is found (VI), memory (VII), and times (figures 7 and 8)
+programs  the paper's 11 programs under engine none, the privatizer, and with --units warps: sizes (table V), what is found (VI), memory (VII), and where the time goes (figure 8)
+slowdowns how long they take (figure 7), in one process
 amounts   what it costs to check a block over the memory that it writes and the threads that it has (figure 9)
 rounds    960 units with 2 to 31 private copies: rounds, memory, time (table I)
 pairs     in which round a race of two of them is found, of pairs that are drawn, beside equation 1
 
-On the CPU device times are the host's, and --divide 32 makes programs smaller, unless it is named.
+On the CPU device times are the host's, and --divide 32 makes programs smaller, unless it is named. It fails when a program does, or when one has races that the paper's has not, or
+the other way round.
 """
 import argparse
 import concurrent.futures
@@ -74,10 +76,11 @@ class Runs:
             return None
         found = re.search(r"at most (\d+) KiB, and (\d+) rounds", " ".join(report["coverage"].get("remarks", [])))
         row = {"values": {n: float(v) for n, v in re.findall(r"^(\w+) ([\d.]+) \w+$", printed, re.M)}, "kib": int(found[1]) if found else 0,
-               "rounds": int(found[2]) if found else 0, "races": report["races"], "reasons": report["reasons"] if engine != "none" else []}
+               "rounds": int(found[2]) if found else 0, "spent": [float(x) for x in re.findall(r"([\d.]+) %", next((r for r in report["coverage"].get("remarks", []) if "private runs spent" in r), ""))], "races": report["races"], "reasons": report["reasons"] if engine != "none" else [], "printed": printed}
         if self.args.json:
             with open(self.args.json, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"words": list(map(str, words)), "engine": engine, "more": list(more), "device": self.args.device, **row}) + "\n")
+                short = {**row, "printed": None, "races": [{k: r.get(k) for k in ("class", "space", "kernel", "differs")} for r in row["races"]]}
+                file.write(json.dumps({"words": list(map(str, words)), "engine": engine, "more": list(more), "device": self.args.device, **short}) + "\n")
         return row
 
 
@@ -119,26 +122,50 @@ def found(row):
 
 
 def programs(runs):
-    rows = {name: {c: runs.run([name, runs.args.divide, runs.args.rounds], c) for c in COLUMNS} for name in PAPER if name in runs.args.only}
-    v, vi, vii, seven = [], [], [], []
-    for name, of in rows.items():
-        grid, block, shared, total, kinds, scope, warps, regions, addresses, of_shared, of_global, slow = PAPER[name]
-        if of["none"]:
-            n = of["none"]["values"]
+    """What is found and what memory it takes does not depend on other runs beside it; times do."""
+    names = [n for n in PAPER if n in runs.args.only]
+    with concurrent.futures.ThreadPoolExecutor(runs.args.jobs) as pool:
+        work = [(n, c) for n in names for c in COLUMNS]
+        rows = dict(zip(work, pool.map(lambda w: runs.run([w[0], runs.args.divide, 1], w[1], () if w[1] == "none" else ("--verbose",)), work)))
+    v, vi, vii, eight = [], [], [], []
+    for name in names:
+        none, warps, threads = (rows[name, c] for c in ("none", "warps", "threads"))
+        grid, block, shared, total, kinds, scope, n_warps, regions, addresses, of_shared, of_global, _ = PAPER[name]
+        if none:
+            n = none["values"]
             v.append([name, f"{grid}, {block}", f"{n['grid']:.0f}, {n['block']:.0f}", shared, f"{n['shared'] / 1024:.2f}", total, f"{n['global'] / 1e6:.3f}"])
-        vi.append([name, f"{kinds} {scope}".strip() or "no", warps or "", regions, addresses or "", *found(of["warps"]), *found(of["threads"])])
-        vii.append([name, of_shared, of_global, *(size(of[c]["kib"] * 1024) if of[c] else "failed" for c in ("warps", "threads")),
-                    *(of[c]["rounds"] if of[c] else "" for c in ("warps", "threads"))])
-        seven.append([name, slow or "", ms(of["none"]), ms(of["warps"]), times(of["warps"], of["none"]), ms(of["threads"]), times(of["threads"], of["none"])])
-    for column in ("warps", "threads"):
-        all_of = [float(times(of[column], of["none"])) for of in rows.values() if times(of[column], of["none"])]
-        if all_of:
-            seven.append([f"geometric mean, {column}", "10 (average)" if column == "warps" else "", "", *([f"{statistics.geometric_mean(all_of):.1f}", "", ""] if column == "threads"
-                                                                                                        else ["", f"{statistics.geometric_mean(all_of):.1f}", ""]), ""])
+        vi.append([name, f"{kinds} {scope}".strip() or "no", n_warps or "", regions, addresses or "", *found(warps), *found(threads)])
+        vii.append([name, of_shared, of_global, *(size(r["kib"] * 1024) if r else "failed" for r in (warps, threads)), *(r["rounds"] if r else "" for r in (warps, threads))])
+        for column, row in (("warps", warps), ("threads", threads)):
+            if row and bool(row["races"]) != bool(kinds):
+                runs.failed.append(f"{name} under {column}: {len(row['races'])} races, and the paper has {kinds or 'none'}")
+                print(f"failed: {runs.failed[-1]}", file=sys.stderr, flush=True)
+        eight.append([name, *(f"{x:.0f}" for r in (warps, threads) for x in (r["spent"] if r and r["spent"] else [0] * 5))])
     table("Table V: sizes", ["program", "paper: grid, block", "ours", "paper: shared, KB", "ours", "paper: global, MB", "ours"], v)
     table("Table VI: what is found", ["program", "paper", "warps", "regions, with races", "addresses", "ours, warps", "scope", "copies", "regions", "bytes", "ours, threads", "scope", "copies", "regions", "bytes"], vi)
     table("Table VII: memory for private copies", ["program", "paper: shared", "paper: global", "ours, warps", "ours, threads", "rounds, warps", "rounds, threads"], vii)
-    table("Figure 7: time", ["program", "paper, times", "none, ms", "warps, ms", "times", "threads, ms", "times"], seven)
+    steps = ["pass 1", "compare writes, union, start of pass 2", "pass 2", "compare, copy back", "clear"]
+    table("Figure 8: what private runs within blocks spend their time with, %", ["program", *(f"{c}: {s}" for c in ("warps", "threads") for s in steps)], eight)
+
+
+def times_of(row):
+    """{program: ms} of a run of `all`."""
+    return {name: float(ms) for name, ms in re.findall(r"^== (\w+)$.*?^time ([\d.]+) ms$", row["printed"] if row else "", re.M | re.S)}
+
+
+def slowdowns(runs):
+    of = {c: times_of(runs.run(["all", runs.args.divide, runs.args.rounds], c)) for c in COLUMNS}
+    rows, ratios = [], {c: [] for c in ("warps", "threads")}
+    for name, base in of["none"].items():
+        cells = []
+        for c, all_of in ratios.items():
+            ms = of[c].get(name)
+            cells += [f"{ms:.3f}", f"{ms / base:.1f}"] if ms else ["failed", ""]
+            all_of += [ms / base] if ms and base else []
+        rows.append([name, PAPER[name][-1] or "", f"{base:.4f}", *cells])
+    means = [f"{f(r):.1f}" if r else "" for r in ratios.values() for f in (statistics.geometric_mean, statistics.median)]
+    table("Figure 7: time", ["program", "paper, times", "none, ms", "warps, ms", "times", "threads, ms", "times"],
+          [*rows, ["geometric mean", "", "", "", means[0], "", means[2]], ["median", "below 5", "", "", means[1], "", means[3]]])
 
 
 # ---- Figure 9 ------------------------------------------------------------------------------------------------------------
@@ -148,11 +175,16 @@ def amounts(runs):
     large = runs.args.device == "gpu"
     steps = [("shared", k, 256) for k in (1, 2, 4, 8, 16, 32, 48)] + [("global", k, 256) for k in ((64, 256, 1024, 4096, 16384, 32768) if large else (16, 64, 256, 1024))]
     steps += [("shared", 48, t) for t in (32, 64, 128, 512, 1024)] + [("global", 1024 if large else 64, t) for t in (32, 64, 128, 512, 1024)]
+    words = ["amounts", runs.args.rounds, *(":".join(map(str, s)) for s in steps)]
+    of = {c: runs.run(words, c, () if c == "none" else ("--prove", "no")) for c in COLUMNS}
     rows = []
-    for space, kib, threads in steps:
-        of = {c: runs.run(["amounts", space, kib, threads, runs.args.rounds], c) for c in COLUMNS}
-        rows.append([space, kib, threads, ms(of["none"]), *(x for c in ("warps", "threads") for x in ("no room" if of[c] and of[c]["reasons"] else ms(of[c]), size(of[c]["kib"] * 1024) if of[c] else ""))])
-    table("Figure 9: a block that writes", ["memory", "KiB", "threads", "none, ms", "warps, ms", "copies take", "threads, ms", "copies take"], rows)
+    for step in steps:
+        name = "_".join(map(str, step))
+        rows.append([*step, *(f"{of[c]['values'][name]:.3f}" if of[c] and name in of[c]["values"] else "failed" for c in COLUMNS)])
+    table("Figure 9: a block that writes", ["memory", "KiB", "threads", "none, ms", "threads as units, ms", "warps as units, ms"], rows)
+    for c in COLUMNS:
+        for reason in of[c]["reasons"] if of[c] else ():
+            print(f"{c}: {reason}")
 
 
 # ---- Table I -------------------------------------------------------------------------------------------------------------
@@ -172,8 +204,8 @@ def equation(copies, rounds):
 def rounds(runs):
     rows = []
     base = runs.run(["pairs", runs.args.divide, runs.args.rounds], "none")
-    for copies in [*range(2, 32), UNITS]:
-        row = runs.run(["pairs", runs.args.divide, 1], "warps", ["--copies", str(copies)])
+    for copies in [*map(int, runs.args.copies.split(",")), UNITS]:
+        row = runs.run(["pairs", runs.args.divide, 1], "warps", ["--copies", str(copies), "--prove", "no"])
         rows.append([copies, OF_PAPER.get(copies, ""), 2 * least_rounds(copies), 2 * row["rounds"] if row else "failed", size(row["kib"] * 1024) if row else "",
                      ms(row), times(row, base), " ".join(f"{100 * equation(copies, k):.0f}" for k in range(1, least_rounds(copies) + 1))])
     table(f"Table I: 960 units, M private copies (none: {ms(base)} ms)",
@@ -186,7 +218,7 @@ def pairs(runs):
     rows = []
     for copies in (2, 4, 6, 10, 31):
         with concurrent.futures.ThreadPoolExecutor(runs.args.jobs) as pool:
-            of = list(pool.map(lambda p: runs.run(["pairs", 512, 1, *p], "warps", ["--copies", str(copies)]), drawn))
+            of = list(pool.map(lambda p: runs.run(["pairs", 32, 1, *p], "warps", ["--copies", str(copies), "--prove", "no"]), drawn))
         in_round = [min(r["differs"]["round"] for r in row["races"]) for row in of if row and row["races"]]
         steps = range(1, least_rounds(copies) + 1)
         rows.append([copies, f"{len(in_round)} of {len(drawn)}", " ".join(f"{100 * sum(r <= k for r in in_round) / len(drawn):.0f}" for k in steps),
@@ -194,7 +226,7 @@ def pairs(runs):
     table(f"Table I: {len(drawn)} pairs of 960 units that race", ["M", "found", "% in 1, 2, … rounds", "equation 1"], rows)
 
 
-PARTS = {"programs": programs, "amounts": amounts, "rounds": rounds, "pairs": pairs}
+PARTS = {"programs": programs, "slowdowns": slowdowns, "amounts": amounts, "rounds": rounds, "pairs": pairs}
 
 
 def main():
@@ -206,6 +238,7 @@ def main():
     p.add_argument("--only", default=",".join(PAPER), help="programs (default: all)")
     p.add_argument("--divide", type=int, metavar="N", help="an N-th of the paper's sizes (default: 1, on the CPU device 32)")
     p.add_argument("--rounds", type=int, metavar="N", help="launches of which the median counts (default: 5, on the CPU device 1)")
+    p.add_argument("--copies", default=",".join(map(str, range(2, 32))), metavar="M,...", help="for `rounds` (default: 2 to 31)")
     p.add_argument("--pairs", type=int, default=100, metavar="N", help="pairs that are drawn (default: %(default)s)")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time, of those that are not timed")
     p.add_argument("--timeout", type=float, default=120, metavar="SECONDS", help="of one run")

@@ -39,4 +39,5 @@ int main(int argc, char **argv) {
     Node *tree = p.memory(nodes);
     long long *wanted = p.memory(keys), *node = p.memory<long long>(QUERIES), *answer = p.memory<long long>(QUERIES);
     p.time(find, QUERIES, ORDER, [&] { MUST(cudaMemset(answer, 0xff, QUERIES * 8)); }, [&] { find<<<QUERIES, ORDER>>>(tree, wanted, node, answer); });
+    return 0;
 }

@@ -29,4 +29,5 @@ int main(int argc, char **argv) {
     };
     dim3 block(SIDE, SIDE);
     p.time(adjust, grid, block, prepare, [&] { adjust<<<grid, block>>>(delta, unit, weight, last, (int)inputs); });
+    return 0;
 }

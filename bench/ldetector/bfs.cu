@@ -40,4 +40,5 @@ int main(int argc, char **argv) {
         for (int l = 0; l < levels; l++)
             expand<<<grid, THREADS>>>(first, to, frontier + l * n, visited, cost, frontier + (l + 1) * n);
     });
+    return 0;
 }

@@ -29,4 +29,5 @@ int main(int argc, char **argv) {
         averages[k] = (float)(scrambled(k + 5) % 100);
     float *row = p.memory(rows), *average = p.memory(averages), *distance = p.memory<float>(CLUSTERS * n);
     p.time(distances, grid, THREADS, [] {}, [&] { distances<<<grid, THREADS>>>(row, average, distance, n, cols); });
+    return 0;
 }

@@ -33,4 +33,5 @@ int main(int argc, char **argv) {
         samples[k] = (float)(scrambled((unsigned)k) % 100);
     float *sample = p.memory(samples), *mean = p.memory<float>(grid * MIXTURES);
     p.time(means, grid, THREADS, [] {}, [&] { means<<<grid, THREADS>>>(sample, mean, each); });
+    return 0;
 }

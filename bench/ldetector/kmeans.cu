@@ -38,4 +38,5 @@ int main(int argc, char **argv) {
     float *point = p.memory(points), *centre = p.memory(centres);
     int *nearest = p.memory<int>(n);
     p.time(assign, grid, THREADS, [] {}, [&] { assign<<<grid, THREADS>>>(point, centre, nearest, n); });
+    return 0;
 }

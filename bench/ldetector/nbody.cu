@@ -44,4 +44,5 @@ int main(int argc, char **argv) {
     float4 *position = p.memory(start), *speed = p.memory<float4>(n), *moved = p.memory<float4>(n), *speed_now = p.memory<float4>(n);
     dim3 block(COLUMNS, ROWS);
     p.time(integrate, grid, block, [] {}, [&] { integrate<<<grid, block>>>(position, speed, moved, speed_now, n); });
+    return 0;
 }

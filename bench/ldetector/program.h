@@ -65,17 +65,23 @@ class Program {
               const std::function<void()> &launch) {
         cudaFuncAttributes of;
         MUST(cudaFuncGetAttributes(&of, (const void *)kernel));
+        float ms = median(prepare, launch);
+        tell("grid", grid, "blocks");
+        tell("block", block.x * block.y * block.z, "threads");
+        tell("shared", of.sharedSizeBytes, "bytes");
+        tell("global", (double)bytes_, "bytes");
+        tell("time", ms, "ms");
+    }
+
+    // Milliseconds, of `rounds` of them.
+    float median(const std::function<void()> &prepare, const std::function<void()> &launch) const {
         std::vector<float> all;
         for (int k = 0; k < rounds; k++) {
             prepare();
             all.push_back(once(launch));
         }
         std::sort(all.begin(), all.end());
-        tell("grid", grid, "blocks");
-        tell("block", block.x * block.y * block.z, "threads");
-        tell("shared", of.sharedSizeBytes, "bytes");
-        tell("global", (double)bytes_, "bytes");
-        tell("time", all[all.size() / 2], "ms");
+        return all[all.size() / 2];
     }
 
     static void tell(const char *name, double value, const char *unit) {

@@ -26,4 +26,5 @@ int main(int argc, char **argv) {
         values[k] = (float)(1 + k % 7);
     float *in = p.memory(values), *out = p.memory<float>(grid * N);
     p.time(scan, grid, N, [] {}, [&] { scan<<<grid, N>>>(in, out); });
+    return 0;
 }

@@ -183,8 +183,9 @@ static gr_status run_program(Run *r, gr_error *err) {
         gr_str_addf(&device, ",watchdog=%llu", (unsigned long long)o->watchdog * 1000000000);
     if (more && *more)
         gr_str_addf(&device, ",%s", more);
-    char cc[16];
+    char cc[16], version[16];
     snprintf(cc, sizeof cc, "%d", r->gpu.cc);
+    snprintf(version, sizeof version, "%d", r->gpu.version);
     if (preload.oom || merged.oom || device.oom) {
         st = gr_fail(err, GR_ERR_NOMEM, "out of memory");
         goto done;
@@ -196,6 +197,8 @@ static gr_status run_program(Run *r, gr_error *err) {
                                  r->results,
                                  r->on_gpu ? GR_DEVICE_CC_ENV : "GPURACE_CPU_DEVICE",
                                  r->on_gpu ? cc : device.data,
+                                 GR_DRIVER_VERSION_ENV,
+                                 version,
                                  hosts        ? GR_HOST_WATCH_ENV
                                  : r->targets ? GR_ATTRIBUTE_ENV
                                               : NULL,

@@ -74,6 +74,9 @@ static int ask_driver(GrGpu *out) {
         attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0) != CUDA_SUCCESS)
         return 1;
     out->cc = major * 10 + minor;
+    CUresult (*version)(int *) = (CUresult(*)(int *))dlsym(lib, "cuDriverGetVersion");
+    if (!version || version(&out->version) != CUDA_SUCCESS)
+        out->version = 0;
     return 0;
 }
 

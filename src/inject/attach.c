@@ -53,7 +53,7 @@ bool gr_module_attach(LoadedModule *m) {
     for (size_t i = 0; i < m->ready.len; i++)
         if (m->ready.data[i] == ctx)
             return true;
-    if (!load_into_engine(m) || !gr_vec_push(&m->ready, ctx))
+    if ((!m->by_kernel && !load_into_engine(m)) || !gr_vec_push(&m->ready, ctx))
         return false;
     unsigned aside = gr_aside_begin(); // a capture may be open, and the driver may load what is asked for
     gr_declared_tell(m, ctx, get_global);

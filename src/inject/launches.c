@@ -3,6 +3,7 @@
 
 #include "inject/declared.h"
 #include "inject/recording.h"
+#include "inject/twins.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,7 @@ void gr_launch_begin(Launching *l) {
     l->shown = shows && !l->captured && launch_ex();
     gr_session_lock();
     l->kernel = gr_kernel_of(l->launch.func);
+    l->twin = gr_twin_of(l->kernel, l->launch.func); // may take long, without the lock
     if (!l->captured)
         l->launch.number = gr_launch_reserve();
     if (l->kernel) {
@@ -212,6 +214,10 @@ void gr_launch_begin(Launching *l) {
     gr_session_unlock();
     if (gr_session.engine->launching && !l->captured)
         tell(l, NULL);
+}
+
+bool gr_launch_again(const Launching *l, CUresult result) {
+    return l->twin != l->launch.func && gr_twin_is_too_large(l->kernel, result);
 }
 
 CUresult gr_launch_end(Launching *l, CUresult result) {

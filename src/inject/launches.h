@@ -12,7 +12,8 @@ typedef struct Launching {
     void **params, **extra; // as the program gave them
     // Set by gr_launch_begin.
     Kernel *kernel;
-    bool shown; // to the engine, by gr_launch_around; the caller runs all others
+    CUfunction twin; // what the driver is to launch: twins.h
+    bool shown;      // to the engine, by gr_launch_around; the caller runs all others
     bool captured;
     char *line;                    // if launches are recorded (recording.h)
     CUlaunchAttribute *attributes; // copies, one more than there are
@@ -30,6 +31,8 @@ void gr_capture_ended(void);
 
 // Around the call. gr_launch_end counts the launch and yields `result`.
 void gr_launch_begin(Launching *l);
+// The driver refused l->twin, and is to launch l->launch.func instead.
+bool gr_launch_again(const Launching *l, CUresult result);
 CUresult gr_launch_end(Launching *l, CUresult result);
 
 // In between, if l->shown: the engine's turn.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program hands to the driver as code: PTX found in it, rewritten, and handed on instead.
 #include "inject/declared.h"
-#include "inject/functions.h"
+#include "inject/describe.h"
 #include "inject/guard.h"
 #include "inject/machine.h"
 #include "inject/memory.h"
-#include "inject/session.h"
+#include "inject/pieces.h"
+#include "inject/twins.h"
 
 #include "fatbin/fatbin.h"
-#include "passes/named.h"
 #include "passes/shuffle.h"
 
 #include <dlfcn.h>
@@ -47,97 +47,10 @@ static void set_unchecked(LoadedModule *m, const char *fmt, ...) {
     gr_session_verbose("module %s is not checked: %s", m->pub.name, m->unchecked);
 }
 
+static bool on_gpu(void) { return !strcmp(gr_session.options.device, "gpu"); }
+
 static const char *copy_text(LoadedModule *m, const char *s) {
     return s ? gr_arena_strdup(&m->arena, s) : NULL;
-}
-
-static GrFrame frame_of(LoadedModule *m, const PtxModule *ptx, const PtxFunc *f, const PtxLoc *loc) {
-    const char *function = loc->inlined_at && loc->function ? loc->function : f->name;
-    return (GrFrame){copy_text(m, function), copy_text(m, gr_ptx_file(ptx, loc->file)), loc->line, loc->col};
-}
-
-// The compiler gives what it has merged no line, but the code before it has one: the user's, where that was inlined.
-static GrFrame near_to(LoadedModule *m, const PtxModule *ptx, const PtxSite *site) {
-    enum { FAR = 4096 }; // statements
-    const PtxStmt *s = site->stmt;
-    for (unsigned k = 0; s && k < FAR && (!s->loc || !s->loc->line); k++)
-        s = s->prev;
-    const PtxLoc *loc = s ? s->loc : NULL;
-    if (!loc || !loc->line)
-        return (GrFrame){0};
-    while (loc->inlined_at && loc->inlined_at->line)
-        loc = loc->inlined_at;
-    return frame_of(m, ptx, site->func, loc);
-}
-
-// The names of a function's accesses, indexed for the function that came last: its sites follow one another.
-typedef struct Names {
-    Arena arena;
-    Named of;
-} Names;
-
-static bool name_site(LoadedModule *m, const PtxSite *site, Names *names, GrSiteInfo *out) {
-    if (names->of.f != site->func) {
-        gr_arena_rewind(&names->arena);
-        if (!gr_named_index(site->func, &names->arena, &names->of))
-            return false;
-    }
-    NamedAs as = gr_named_at(&names->of, site->stmt);
-    out->argument = as.argument;
-    out->variable = as.variable ? copy_text(m, as.variable->name) : NULL;
-    return out->variable || !as.variable;
-}
-
-static bool describe_site(LoadedModule *m, const PtxModule *ptx, const PtxSite *site, GrSiteInfo *out) {
-    const PtxLoc *loc = site->stmt->loc;
-    *out = (GrSiteInfo){.kernel = site->func->is_entry ? copy_text(m, site->func->name) : NULL,
-                        .type = gr_ptx_type_text(site->stmt->instr->type[0]),
-                        .ptx_line = site->stmt->line,
-                        .size = site->size,
-                        .access = (uint8_t)site->access,
-                        .before = site->async && !site->copy && site->access == PTX_ACCESS_WRITE,
-                        .is_volatile = site->stmt->instr->sem == PTX_VOLATILE,
-                        .space = (uint8_t)site->space};
-    if (!loc || !loc->line)
-        out->near = near_to(m, ptx, site);
-    if (!loc) {
-        out->at.function = copy_text(m, site->func->name);
-        return out->at.function != NULL;
-    }
-    out->at = frame_of(m, ptx, site->func, loc);
-    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
-        out->n_inlined++;
-    GrFrame *frames = GR_NEW_ARRAY(&m->arena, GrFrame, (size_t)out->n_inlined + 1);
-    if (!frames)
-        return false;
-    out->inlined = frames;
-    for (const PtxLoc *l = loc->inlined_at; l; l = l->inlined_at)
-        *frames++ = frame_of(m, ptx, site->func, l);
-    return out->at.function != NULL;
-}
-
-// What the record needs to know of the original, before the engine changes it.
-static gr_status describe(LoadedModule *m, const PtxModule *ptx, gr_error *err) {
-    GrModuleInfo *i = &m->info;
-    i->kernels = GR_NEW_ARRAY(&m->arena, const char *, (size_t)ptx->n_funcs + 1);
-    i->sites = GR_NEW_ARRAY(&m->arena, GrSiteInfo, (size_t)ptx->n_sites + 1);
-    bool ok = i->kernels && i->sites;
-    Names names = {.of.f = NULL};
-    gr_arena_init(&names.arena);
-    for (uint32_t f = 0; ok && f < ptx->n_funcs; f++)
-        if (ptx->funcs[f]->is_entry && ptx->funcs[f]->has_body)
-            ok = (i->kernels[i->n_kernels++] = copy_text(m, ptx->funcs[f]->name)) != NULL;
-    for (uint32_t n = 1; ok && n <= ptx->n_sites; n++)
-        ok = describe_site(m, ptx, &ptx->sites[n], &i->sites[n]) &&
-             name_site(m, &ptx->sites[n], &names, &i->sites[n]);
-    gr_arena_free(&names.arena);
-    if (!ok || gr_describe_functions(ptx, &m->arena, i, err) != GR_OK) {
-        i->n_kernels = 0;
-        return gr_fail(err, GR_ERR_NOMEM, "out of memory");
-    }
-    i->n_sites = m->pub.n_sites = ptx->n_sites;
-    m->pub.checked_sites = GR_NEW_ARRAY(&m->arena, GrSiteStatus, (size_t)ptx->n_sites + 1);
-    return m->pub.checked_sites ? GR_OK : gr_fail(err, GR_ERR_NOMEM, "out of memory");
 }
 
 // The engine's turn. On success m->text is what the driver gets.
@@ -148,10 +61,12 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
     m->info.hash = m->pub.hash = gr_hash_bytes(text, len);
     m->original_len = len;
     GR_TRY(gr_ptx_parse(text, len, m->pub.name, parsed, err));
-    GR_TRY(describe(m, *parsed, err));
+    GR_TRY(gr_module_describe(m, *parsed, err));
     GR_TRY(gr_declared_take(m, *parsed, err));
     m->pub.original = *parsed;
     m->has_lines = (*parsed)->n_files > 0;
+    const char *why = NULL;
+    Pieces *pieces = gr_twins_wanted() ? gr_pieces_find(*parsed, &m->arena, &why) : NULL;
     if (s->engine->rewrite)
         GR_TRY(s->engine->rewrite(s->engine_self, *parsed, &m->pub, err));
     if (s->options.shuffle_blocks && getenv(GR_DEVICE_CC_ENV)) // a GPU: the CPU device does it itself
@@ -160,6 +75,12 @@ static gr_status rewrite(LoadedModule *m, const char *text, size_t len, PtxModul
         gr_str_addn(&out, text, len);
     else
         GR_TRY(gr_ptx_print_later(*parsed, 0, &out, NULL, NULL, err));
+    if (pieces && m->pub.divides && gr_twins_pay(out.len) &&
+        gr_pieces_printed(pieces, *parsed, out.len, &m->arena))
+        m->pieces = pieces;
+    else if (gr_twins_wanted() && gr_twins_pay(out.len))
+        gr_session_verbose("module %s is compiled as a whole: %s", m->pub.name,
+                           why ? why : "the engine does not divide it");
     if (m->pub.record_bytes) {
         if (!gr_records_take(m)) {
             st = gr_fail(err, GR_ERR_IO, "there is no room for its results");
@@ -188,6 +109,23 @@ static gr_status rewrite_it(void *user, gr_error *err) {
     return rewrite(r->m, r->text, r->len, r->parsed, err);
 }
 
+// What the driver's compiler is told: what the program wants, and to use several threads, which changes how long it takes and not what comes out.
+// Drivers from CUDA 13.0 on are known to take that. Units that are linked are compiled as they were.
+static void set_options(LoadedModule *m, FatbinPtx *built, const char *programs) {
+    enum { KNOWS = 13000, LARGE = 1 << 18 };
+    const char *version = getenv(GR_DRIVER_VERSION_ENV);
+    bool relocatable = programs && strstr(programs, "compile-only");
+    built->options = copy_text(m, programs);
+    if (on_gpu() && version && atoi(version) >= KNOWS && m->text_len >= LARGE && !relocatable) {
+        const char *both =
+            gr_arena_printf(&m->arena, "%s%s--split-compile 0 ", programs ? programs : "",
+                            programs && *programs && programs[strlen(programs) - 1] != ' ' ? " " : "");
+        built->options = both ? both : built->options;
+        m->split = both != NULL;
+    }
+    m->built = *built;
+}
+
 static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *built) {
     PtxModule *ptx = NULL;
     gr_error err = {0};
@@ -211,6 +149,7 @@ static void add_ptx(LoadedModule *m, const char *text, size_t len, FatbinPtx *bu
                              .major = (uint16_t)ptx->version_major,
                              .minor = (uint16_t)ptx->version_minor,
                              .flags = FATBIN_F_64BIT | FATBIN_F_LINUX | (ptx->debug ? FATBIN_F_DEBUG : 0)};
+        set_options(m, built, NULL);
         gr_session_verbose("module %s: %u memory accesses, %zu bytes of PTX rewritten to %zu", m->pub.name,
                            m->info.n_sites, len, m->text_len);
     }
@@ -251,6 +190,7 @@ static void free_module(LoadedModule *m) {
     gr_arena_free(&m->arena);
     free(m->text);
     free(m->linked);
+    free(m->boxed);
     free(m);
 }
 
@@ -282,8 +222,6 @@ static uint32_t device_cc(void) {
         return getenv(GR_DEVICE_CC_ENV) ? (uint32_t)atoi(getenv(GR_DEVICE_CC_ENV)) : 90; // before cuInit
     return (uint32_t)(major * 10 + minor);
 }
-
-static bool on_gpu(void) { return !strcmp(gr_session.options.device, "gpu"); }
 
 static const char *base_name(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -321,6 +259,7 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     const FatbinEntry *e = NULL;
     if (st == GR_OK)
         e = gr_fatbin_best_ptx(fb, device_cc(), on_gpu() ? FATBIN_PREFER_SPECIFIC : FATBIN_PREFER_PLAIN);
+    const FatbinEntry *plain = e;
     if (st == GR_OK && !e)
         e = gr_machine_ptx(fb, device_cc(), arena);
     char *text = NULL, held[256];
@@ -344,8 +283,10 @@ static LoadedModule *add_container(const void *data, size_t len, const char *nam
     } else {
         add_ptx(m, text, n, built);
         built->flags = e->flags;
-        built->options = copy_text(m, e->options);
         built->source = copy_text(m, e->source);
+        set_options(m, built, e->options);
+        if (e != plain) // the program's own code is rewritten, too
+            m->pieces = NULL;
     }
     free(text);
     return m;
@@ -374,6 +315,14 @@ failed:
     free(extra);
     free(mine);
     return NULL;
+}
+
+// What the driver gets in place of PTX or of a container: the text, in a container where its compiler is to be told something.
+static const void *image_of(LoadedModule *m) {
+    size_t len;
+    if (m->split && !m->boxed && gr_fatbin_build(&m->built, 1, &m->boxed, &len, NULL) != GR_OK)
+        m->boxed = NULL;
+    return m->boxed ? m->boxed : m->text;
 }
 
 static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, const void **instead) {
@@ -416,7 +365,7 @@ static LoadedModule *prepare_wrapper(const FatbinWrapper *w, const char *name, c
     }
     if (!used)
         goto done;
-    *instead = count == 1 ? units[0]->text : rebuild_wrapper(w, built, count, containers);
+    *instead = count == 1 ? image_of(units[0]) : rebuild_wrapper(w, built, count, containers);
 done:
     gr_arena_free(&arena);
     return first;
@@ -504,7 +453,7 @@ LoadedModule *gr_modules_prepare(const void *image, size_t len, const char *name
             set_unchecked(m, "it is neither PTX nor a fatbinary");
     }
     if (m && m->pub.rewritten && !*instead)
-        *instead = m->text;
+        *instead = image_of(m);
     return m;
 }
 
@@ -552,7 +501,10 @@ void gr_modules_rewrite_wrapper(void *wrapper) {
         (gr_fatbin_best_ptx(fb, device_cc(), FATBIN_PREFER_SPECIFIC) ||
          gr_machine_ptx(fb, device_cc(), &arena))) {
         LoadedModule *m = add_container(w->data, GR_FATBIN_UNBOUNDED, NULL, &arena, &built);
-        if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
+        if (m && gr_twins_begin(m)) {
+            m->wrapped = true;
+            gr_modules_alias(w->data, m);
+        } else if (m && m->pub.rewritten && gr_fatbin_build(&built, 1, &container, &len, NULL) == GR_OK) {
             m->wrapped = true;
             gr_modules_alias(container, m);
             w->data = container;
@@ -611,6 +563,8 @@ void gr_modules_unloaded(void *handle) {
     LoadedModule *list = gr_map_remove_u64(&s->modules_of, (uintptr_t)handle);
     if (!list)
         return;
+    for (LoadedModule *m = list; m; m = m->next)
+        gr_twins_unload(m);
     gr_kernels_forget(list);
     gr_ranges_remove_of_module(handle);
     for (LoadedModule *m = list; m; m = m->next) {

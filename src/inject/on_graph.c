@@ -3,6 +3,7 @@
 #include "inject/graphs.h"
 #include "inject/handlers.h"
 #include "inject/launches.h"
+#include "inject/twins.h"
 
 // A graph may run code of any module.
 static void attach_modules(void) {
@@ -35,28 +36,33 @@ static CUresult made(CUresult rc, const CUgraphExec *out, CUgraph graph) {
 
 CUresult gr_on_graph_instantiate(CUresult (*real)(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t),
                                  CUgraphExec *out, CUgraph graph, CUgraphNode *bad, char *log, size_t size) {
+    gr_twins_in_graph(graph);
     return made(real(out, graph, bad, log, size), out, graph);
 }
 
 CUresult gr_on_graph_instantiate_flags(CUresult (*real)(CUgraphExec *, CUgraph, unsigned long long),
                                        CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+    gr_twins_in_graph(graph);
     return made(real(out, graph, flags), out, graph);
 }
 
 CUresult
 gr_on_graph_instantiate_params(CUresult (*real)(CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *),
                                CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params) {
+    gr_twins_in_graph(graph);
     return made(real(out, graph, params), out, graph);
 }
 
 CUresult
 gr_on_graph_update_v1(CUresult (*real)(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *),
                       CUgraphExec exec, CUgraph graph, CUgraphNode *bad, CUgraphExecUpdateResult *result) {
+    gr_twins_in_graph(graph);
     return made(real(exec, graph, bad, result), &exec, graph);
 }
 
 CUresult gr_on_graph_update(CUresult (*real)(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *),
                             CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
+    gr_twins_in_graph(graph);
     return made(real(exec, graph, info), &exec, graph);
 }
 
@@ -95,7 +101,18 @@ static CUresult lost(CUresult rc, CUgraphExec exec) {
 CUresult
 gr_on_graph_set_kernel_v1(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *),
                           CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params) {
-    return lost(real(exec, node, params), exec);
+    CUDA_KERNEL_NODE_PARAMS_v1 mine = params ? *params : (CUDA_KERNEL_NODE_PARAMS_v1){0};
+    mine.func = gr_twin_for_node(mine.func);
+    return lost(real(exec, node, params ? &mine : NULL), exec);
+}
+
+// What a node is to launch instead of what the program says, in `p`, a structure of the later version.
+static void use_twin(CUDA_KERNEL_NODE_PARAMS *p) {
+    CUfunction f = p->func ? p->func : (CUfunction)p->kern, twin = gr_twin_for_node(f);
+    if (twin != f) {
+        p->func = twin;
+        p->kern = NULL;
+    }
 }
 
 // Notes the kernel that `p` names, a structure of either version.
@@ -109,6 +126,12 @@ gr_on_graph_set_kernel_v1(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_
 
 CUresult gr_on_graph_set_kernel(CUresult (*real)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *),
                                 CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
+    CUDA_KERNEL_NODE_PARAMS mine;
+    if (params) {
+        mine = *params;
+        use_twin(&mine);
+        params = &mine;
+    }
     CUresult rc = real(exec, node, params);
     NOTE_KERNEL(rc, exec, node, params);
     CHANGE_CLONE(rc, exec, node, "cuGraphKernelNodeSetParams", const CUDA_KERNEL_NODE_PARAMS *, params);

@@ -15,8 +15,11 @@ CUresult gr_on_launch_kernel(CUresult (*real)(CUfunction, unsigned, unsigned, un
                    .params = params,
                    .extra = extra};
     gr_launch_begin(&l);
-    return gr_launch_end(&l, l.shown ? gr_launch_around(&l)
-                                     : real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra));
+    CUresult rc =
+        l.shown ? gr_launch_around(&l) : real(l.twin, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+    if (gr_launch_again(&l, rc))
+        rc = real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+    return gr_launch_end(&l, rc);
 }
 
 CUresult gr_on_launch_kernel_ex(CUresult (*real)(const CUlaunchConfig *, CUfunction, void **, void **),
@@ -33,7 +36,10 @@ CUresult gr_on_launch_kernel_ex(CUresult (*real)(const CUlaunchConfig *, CUfunct
                    .params = params,
                    .extra = extra};
     gr_launch_begin(&l);
-    return gr_launch_end(&l, l.shown ? gr_launch_around(&l) : real(c, f, params, extra));
+    CUresult rc = l.shown ? gr_launch_around(&l) : real(c, l.twin, params, extra);
+    if (gr_launch_again(&l, rc))
+        rc = real(c, f, params, extra);
+    return gr_launch_end(&l, rc);
 }
 
 CUresult gr_on_launch_cooperative(CUresult (*real)(CUfunction, unsigned, unsigned, unsigned, unsigned,
@@ -48,8 +54,11 @@ CUresult gr_on_launch_cooperative(CUresult (*real)(CUfunction, unsigned, unsigne
                               .cooperative = true},
                    .params = params};
     gr_launch_begin(&l);
-    return gr_launch_end(&l, l.shown ? gr_launch_around(&l)
-                                     : real(f, gx, gy, gz, bx, by, bz, shared, stream, params));
+    CUresult rc =
+        l.shown ? gr_launch_around(&l) : real(l.twin, gx, gy, gz, bx, by, bz, shared, stream, params);
+    if (gr_launch_again(&l, rc))
+        rc = real(f, gx, gy, gz, bx, by, bz, shared, stream, params);
+    return gr_launch_end(&l, rc);
 }
 
 // ---- Captures -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 // The entry points that bring code into the driver, and those that look something up in it.
 #include "inject/handlers.h"
 #include "inject/machine.h"
-#include "inject/session.h"
+#include "inject/twins.h"
 
 #include "fatbin/fatbin.h"
 
@@ -34,6 +34,10 @@ static Load prepare(const void *image, size_t len, const char *file) {
 static Load begin_load(const void *image, const char *file) {
     gr_session_lock();
     Load l = prepare(image, GR_FATBIN_UNBOUNDED, file);
+    if (l.changed && !l.list->next && gr_twins_begin(l.list)) {
+        l.image = image;
+        l.changed = false;
+    }
     // What is not changed may be a wrapper of the program that has rewritten code already.
     const void *linked = l.list && (l.changed || l.list->wrapped) ? gr_modules_link(l.list) : NULL;
     if (linked) {

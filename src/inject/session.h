@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "engines/core/engine.h"
+#include "fatbin/fatbin.h"
 #include "findings/module_record.h"
 #include "findings/results.h"
 #include "inject/hooks.h"
@@ -42,7 +43,13 @@ typedef struct LoadedModule {
     bool in_parts;       // it and those behind it were one piece of machine code: a driver takes them linked
     size_t original_len; // of the program's PTX, of which pub.hash is
     Map kernels;         // by name -> Kernel; of the first of those behind a handle
-    struct RecordPool *pool;   // that pub.records is of
+    struct RecordPool *pool; // that pub.records is of
+    struct Pieces *pieces;   // pieces.h; NULL: it is loaded as a whole
+    bool split;              // the driver's compiler is to use several threads
+    void *boxed;             // the text in a container; NULL: not needed yet
+    FatbinPtx built;         // how the text is put into a container
+    bool by_kernel;          // the driver has the program's own, and kernels get twins (twins.h)
+    struct Twin *twins;
     struct LoadedModule *next; // behind the same handle
 } LoadedModule;
 

@@ -118,6 +118,8 @@ const char *gr_options_text(const GrOptions *o, const char *name, char buf[32]);
 #define GR_OPTIONS_ENV "GPURACE_MERGED_OPTIONS"
 // And the compute capability of the GPU it found, for what is rewritten before the driver is there ("90").
 #define GR_DEVICE_CC_ENV "GPURACE_DEVICE_CC"
+// And the version of its driver ("13000").
+#define GR_DRIVER_VERSION_ENV "GPURACE_DRIVER_VERSION"
 // And where gpurace-ptxas is, which stands in for each ptxas that the program starts.
 #define GR_PTXAS_ENV "GPURACE_PTXAS_STAND_IN"
 // And, for a replay that looks for the other sides of races, at which sites (engines/collider/attribution.h).

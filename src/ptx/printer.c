@@ -470,6 +470,7 @@ gr_status gr_ptx_print_later(PtxModule *m, unsigned flags, StrBuf *out,
     gr_arena_init(&work);
     GR_TRY(put_header(&p, m, err));
     for (PtxItem *i = m->items; i; i = i->next) {
+        i->at = out->len;
         if (m->later.rewrite && i->kind == PTX_ITEM_FUNC && i->func->has_body)
             GR_TRY(put_once(&p, m, i, &work, err));
         else

@@ -370,6 +370,7 @@ typedef struct PtxItem {
     const char *text; // FILE, SECTION, RAW: verbatim
     PtxFunc *func;
     PtxVar *var;
+    size_t at; // where gr_ptx_print_later put it, if it put all at once
 } PtxItem;
 
 typedef struct PtxFile {

@@ -97,6 +97,23 @@ class Routes(unittest.TestCase):
             run = Run(self, "link", "quiet", "sync", container)
         self.assertEqual((run.status, run.stdout), (0, "launched: 0\n"), run.stderr)
 
+    def test_large_modules_are_compiled_by_several_threads(self):
+        """A container tells that to the compiler, with what the program tells it; an older driver gets the text."""
+        large = ("\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry race_it(.param .u64 p)\n{\n.reg .b64 %a;\nld.param.u64 %a, [p];\n" +
+                 "st.global.u32 [%a], 1;\n" * 400 + "ret;\n}\n")
+        small = large.replace("st.global.u32 [%a], 1;\n", "", 390)
+        with tempfile.TemporaryDirectory(prefix="test-run-") as folder:
+            text, container = os.path.join(folder, "in.ptx"), os.path.join(folder, "in.fatbin")
+            for ptx, version, options in ((large, "13000", "options -maxrregcount=32 --split-compile 0 \n"), (large, "12080", ""), (small, "13000", "")):
+                with open(text, "w", encoding="utf-8") as file:
+                    file.write(ptx)
+                subprocess.run([MAKE_FATBIN, text, container, "80", "-maxrregcount=32"], check=True)
+                run = Run(self, "link", "race_it", "sync", container, env={"STUB_VERSION": version})
+                self.assertEqual(run.verdict, "races", run.stderr)
+                self.assertIn("module rewritten", run.log)
+                self.assertEqual("options" in run.log, bool(options), run.log)
+                self.assertIn(options, run.log)
+
     def test_clean_program_keeps_its_status(self):
         run = Run(self, "link", "quiet", "three")
         self.assertEqual((run.verdict, run.status), ("clean", 3), run.stderr)

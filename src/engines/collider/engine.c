@@ -75,6 +75,7 @@ static gr_status collider_begin(GrSession *s, const GrOptions *o, void **self, g
                                    .write_delay_ns = clamp32(words->write_delay),
                                    .same_value = o->same_value,
                                    .poison = gr_collider_poisons(o),
+                                   .seed_at_load = s && !strcmp(o->device, "gpu"),
                                    .thinned = thins(o, s != NULL),
                                    .attached = s != NULL,
                                    .later = !o->shuffle_blocks,
@@ -113,6 +114,7 @@ static gr_status collider_rewrite(void *self, PtxModule *ptx, GrModule *m, gr_er
     o.suffix = gr_module_suffix(m, suffix, sizeof suffix);
     if (c->attribution.targets.len) // a replay, which wants to see each access with its window
         o.later = o.thinned = o.budget = false;
+    m->divides = !c->budget && !c->attribution.targets.len; // both know one control of a module
     m->record_bytes = gr_collider_slot_bytes(m->n_sites);
     m->record_tag = gr_collider_decoder.tag;
     gr_status st = gr_collider_watch_module(((Collider *)self)->watch, ptx, m, err);

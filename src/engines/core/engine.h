@@ -94,6 +94,8 @@ typedef struct GrModule {
     // several units is linked by the driver before it is loaded; with link_kernels, one of several kernels too. 0: it is never linked.
     unsigned link_registers;
     bool link_kernels;
+    // Set by rewrite: parts of the module may be loaded instead, with a kernel each, and `loaded` is called for each of them.
+    bool divides;
     void *engine_data; // the engine's own
 } GrModule;
 

@@ -12,6 +12,11 @@ static GrAccess access_of(const GrArea *area, const GrPrivateRace *r, const GrPr
     a.address = r->address;
     a.kernel = area->kernel_of(area->user, r->launch);
     a.launch = r->launch;
+    if (!s->store && !s->atomic && strcmp(a.kind, "load")) { // the side of an asynchronous copy that it reads
+        a.kind = "load";
+        a.variable = NULL;
+        a.argument = 0;
+    }
     a.did = s->atomic ? "updated" : s->store ? "wrote" : "read";
     memcpy(a.thread, s->thread, sizeof a.thread);
     memcpy(a.block, s->block, sizeof a.block);

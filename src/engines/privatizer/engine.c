@@ -50,6 +50,7 @@ static gr_status privatizer_begin(GrSession *s, const GrOptions *o, void **self,
     t->probe.copies = words->copies;
     t->probe.same_value = o->same_value;
     t->probe.stop = o->stop;
+    t->probe.tells = o->verbose;
     t->probe.proves = words->prove;
     t->probe.what_for = !strcmp(words->privatize, "race-free")       ? PROBE_RACE_FREE
                         : !strcmp(words->privatize, "deterministic") ? PROBE_DETERMINISTIC
@@ -123,7 +124,11 @@ static bool keep_kernels(ProbedModule *out, const PtxModule *m, const Privatized
                              .granule = kernels[k].granule,
                              .orders = kernels[k].orders,
                              .results = kernels[k].results,
+                             .stages = kernels[k].stages,
+                             .tracks = kernels[k].tracks,
+                             .pretends = kernels[k].pretends,
                              .places = kernels[k].places ? gr_places_keep(kernels[k].places) : NULL};
+        memcpy(to->cluster, kernels[k].f->reqcluster, sizeof to->cluster);
         ok = ok && to->name && to->shown && !to->places == !kernels[k].places &&
              (!kernels[k].blocks.why || to->why[0]) && (!kernels[k].warps.why || to->why[1]);
     }

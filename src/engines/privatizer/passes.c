@@ -46,18 +46,23 @@ static uint64_t bytes_of_notes(const Passes *p, const PassPlan *plan) {
     return plan->room.notes * sizeof(uint64_t) * gr_passes_threads(p->launch) * blocks;
 }
 
+static uint64_t bytes_of_stage(const Passes *p, const PassPlan *plan) {
+    uint64_t blocks = plan->mode == GR_OF_WARPS ? 1 : gr_passes_blocks(p->launch);
+    return plan->room.stage ? (gr_passes_threads(p->launch) + 31) / 32 * blocks * GR_STAGE : 0;
+}
+
 #define BYTES_OF_COPY (GR_LINE + sizeof(GrPrivMark))
 
 static uint64_t bytes_of_slot(const Passes *p, const PassPlan *plan) {
     return lines_of(p) * sizeof(uint32_t) +
            plan->room.rows * (GR_ROW_BYTES(plan->copies) + 2 * sizeof(uint32_t)) +
-           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan);
+           plan->room.copies * BYTES_OF_COPY + bytes_of_notes(p, plan) + bytes_of_stage(p, plan);
 }
 
 // One row more than there are lines: a thread that looks for room just when another one has taken the last line's row finds some, and looks again.
 static PassRoom usable(const Passes *p, PassRoom room, uint64_t copies) {
     uint64_t rows = room.rows <= lines_of(p) ? room.rows : lines_of(p) + 1, most = rows * copies;
-    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes};
+    return (PassRoom){rows, room.copies < most ? room.copies : most, room.notes, room.stage};
 }
 
 bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom room, PassPlan *out) {
@@ -65,7 +70,7 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     *out = (PassPlan){.mode = mode,
                       .threads = threads,
                       .units = mode == GR_OF_WARPS ? (gr_passes_threads(p->launch) + threads - 1) / threads
-                                                   : blocks};
+                                                   : p->clusters};
     most = most < 2 ? 2 : most;
     out->rounds = gr_passes_rounds(out->units, most);
     out->copies = p->most_copies ? most : fewest(out->units, out->rounds);
@@ -82,11 +87,8 @@ bool gr_passes_plan(const Passes *p, uint32_t mode, uint32_t threads, PassRoom r
     return out->slots > 0;
 }
 
-// More than that a thread does not note in a region: it may wait for what never comes.
-enum { MOST_NOTES = 2048 };
-
 bool gr_room_more(PassRoom *r, uint32_t full) {
-    if (full == GR_FULL_NOTES && r->notes >= MOST_NOTES)
+    if (full == GR_FULL_NOTES && r->notes >= GR_MOST_NOTES)
         return false;
     if (full == GR_FULL_NOTES)
         r->notes *= 8;
@@ -201,8 +203,14 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
              : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->notes, slots * bytes_of_notes(p, to), p->launch->stream)
                             : rc;
+    rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->stage, slots * bytes_of_stage(p, to), p->launch->stream)
+                            : rc;
     rc = rc == CUDA_SUCCESS ? gr_buffer_grow(d, &m->small, *small, p->launch->stream) : rc;
     rc = rc == CUDA_SUCCESS ? prepare_logs(p) : rc;
+    if (rc == CUDA_SUCCESS && p->spent && !m->spent.at) {
+        rc = gr_buffer_grow(d, &m->spent, GR_SPENT * sizeof *p->spent, p->launch->stream);
+        rc = rc == CUDA_SUCCESS ? d->fill(m->spent.at, 0, m->spent.size, p->launch->stream) : rc;
+    }
     *c = (GrPrivControl){.mode = to->mode,
                          .pass = 1,
                          .slots = slots,
@@ -219,6 +227,7 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .copies = m->copies.at,
                          .marks = m->marks.at,
                          .notes = m->notes.at,
+                         .stage = m->stage.at,
                          .note_bytes = to->room.notes * sizeof(uint64_t),
                          .extents = tables->extents.at,
                          .n_extents = (uint32_t)l->extents.len,
@@ -230,7 +239,11 @@ static CUresult prepare(Passes *p, const PassPlan *to, uint64_t slots, bool once
                          .granule = once ? 0 : p->granule,
                          .log = log_at(p, to->mode),
                          .sums = m->small.at + head_bytes,
+                         .all = p->all,
+                         .most_notes = (uint32_t)(GR_MOST_NOTES * sizeof(uint64_t)),
+                         .cluster = {p->cluster[0], p->cluster[1], p->cluster[2]},
                          .most_rounds = p->most_rounds,
+                         .spent = p->spent ? m->spent.at : 0,
                          .once = once};
     c->taken = c->sums + sum_bytes;
     c->slot_of = c->taken + slots * sizeof(uint32_t);
@@ -249,6 +262,19 @@ CUresult gr_passes_read(Passes *p, uint32_t mode, GrPrivLog *log) {
             p->memory->logs_are_empty = false;
     if (rc != CUDA_SUCCESS || log->head.apart) // blocks have left their tables as they were
         p->memory->of[mode == GR_OF_WARPS].n_clean = 0;
+    return rc;
+}
+
+CUresult gr_passes_spent(Passes *p) {
+    const Buffer *of = &p->memory->spent;
+    uint64_t cycles[GR_SPENT];
+    if (!p->spent || !of->at)
+        return CUDA_SUCCESS;
+    CUresult rc = p->d->read(cycles, of->at, sizeof cycles, p->launch->stream);
+    rc = rc == CUDA_SUCCESS ? p->d->fill(of->at, 0, sizeof cycles, p->launch->stream) : rc;
+    rc = rc == CUDA_SUCCESS ? p->d->wait(p->launch->stream) : rc;
+    for (unsigned k = 0; k < GR_SPENT && rc == CUDA_SUCCESS; k++)
+        p->spent[k] += cycles[k];
     return rc;
 }
 

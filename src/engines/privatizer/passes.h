@@ -8,7 +8,7 @@
 
 // Device memory of one context that is kept from launch to launch.
 typedef struct Memory {
-    Buffer rows, copies, marks, lists, notes, small, log;
+    Buffer rows, copies, marks, lists, notes, stage, small, log, spent;
     bool logs_are_empty;
     GrPrivHead *heads; // of the logs, in the host's memory
     CUevent heads_are_there;
@@ -29,7 +29,10 @@ typedef struct Passes {
     CUfunction merge, check, commit, gate; // device/privatizer_kernels.c
     Memory *memory;
     uint64_t budget;      // bytes of rows and tables
+    bool all;             // all memory that is known has private copies
     uint64_t most_copies; // --copies; 0: as many as fit
+    uint64_t clusters;    // of the launch, which are its units; blocks, if there are none
+    uint32_t cluster[3];  // blocks of one
     uint64_t most_rounds; // of a loop
     uint32_t granule;     // as in GrPrivControl
     bool same_value;      // stores of one value are races
@@ -38,6 +41,7 @@ typedef struct Passes {
     const uint8_t *target_of; // by site: Target
     uint64_t most_slots;      // blocks that run at once, of whose warps or threads there are copies
     unsigned groups;          // blocks of merge and check
+    uint64_t *spent;          // [GR_SPENT]: clock cycles are added; NULL: nobody wants to know
     // What became of it.
     uint64_t rounds, peak; // bytes
 } Passes;
@@ -49,7 +53,11 @@ uint64_t gr_passes_threads(const GrLaunch *l); // of a block
 typedef struct PassRoom {
     uint64_t rows, copies;
     uint64_t notes; // results that a thread notes in a region; 0: the kernel has none
+    bool stage;     // and memory of each warp for matrices
 } PassRoom;
+
+// More than that a thread does not note in a region: it may wait for what never comes.
+enum { GR_MOST_NOTES = 2048 };
 
 // Eight times what `full` (GR_FULL_...) says there was too little of. False: nothing needs so much.
 bool gr_room_more(PassRoom *r, uint32_t full);
@@ -84,6 +92,9 @@ bool gr_passes_plan_once(const Passes *p, uint32_t threads, PassRoom room, PassP
 // The launch itself, on private copies: each region once, and what was written merged in the units' order (section 4.6). With log->outside, log->over, log->apart or log->full the
 // program's memory stays as it was; likewise if the launch fails.
 CUresult gr_passes_once(Passes *p, const PassPlan *plan, GrPrivLog *log);
+
+// Adds what blocks have spent since the last time.
+CUresult gr_passes_spent(Passes *p);
 
 // Whether two copies were found different.
 bool gr_log_has_found(const GrPrivLog *log);

@@ -121,11 +121,11 @@ static void submitted(Probe *p, const GrLaunch *l) {
 
 // ---- What the launch is ------------------------------------------------------------------------------------------------
 
-// Why no launch like this is run on private copies; NULL: it is.
-static const char *launch_unsuited(const GrLaunch *l) {
-    if (l->cooperative)
+// Why no launch like this is run on private copies; NULL: it is. `once`: in place of the program's.
+static const char *launch_unsuited(const GrLaunch *l, bool once) {
+    if (once && l->cooperative)
         return "its launch is cooperative: blocks wait for each other";
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1)
+    if (once && (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1))
         return "its launch has clusters";
     if (l->programmatic)
         return "its launch may begin before the work in front of it has ended";
@@ -162,10 +162,11 @@ typedef struct Level {
 } Level;
 
 static PassRoom room_of(ProbedKernel *k, bool warps) {
-    static const PassRoom first[2] = {{8192, 16384, 32}, {512, 4096, 32}};
+    static const PassRoom first[2] = {{8192, 16384, 32, false}, {512, 4096, 32, false}};
     if (!k->room[warps].rows)
         k->room[warps] = first[warps];
     k->room[warps].notes *= k->results;
+    k->room[warps].stage = k->stages;
     return k->room[warps];
 }
 
@@ -199,6 +200,15 @@ static bool run_level(Probe *p, Passes *passes, const PassPlan *plan, ProbedKern
                    "waiting for another"
                  : "it accesses memory that has no private copy");
         return true;
+    }
+    bool *cut = &k->cut[plan->mode == GR_OF_WARPS];
+    if (rc == CUDA_SUCCESS && (log.head.ordered || log.head.stopped || log.head.waited) && !*cut) {
+        note(p, "kernel %s was not checked between %s to its end, but until %s", passes->kernel, l->name,
+             log.head.waited && !log.head.ordered
+                 ? "one waits for what other blocks, or the host, may do"
+                 : "they may order what they do by atomic operations, or volatile or "
+                   "strong accesses, beside fences");
+        *cut = true;
     }
     if (rc == CUDA_SUCCESS && area)
         rc = gr_races_find(passes, plan, &log, area, &l->found);
@@ -295,6 +305,19 @@ static uint64_t resident(const PrivatizerDriver *d, const GrLaunch *l) {
     return (uint64_t)units * (each > 32 ? 32 : each ? each : 1);
 }
 
+// Blocks of a cluster, in one dimension.
+static uint32_t cluster_of(const GrLaunch *l, const ProbedKernel *k, unsigned dimension) {
+    uint32_t asked = l->cluster[dimension], said = k->cluster[dimension];
+    return asked ? asked : said ? said : 1;
+}
+
+static uint64_t clusters_of(const GrLaunch *l, const ProbedKernel *k) {
+    uint64_t n = 1;
+    for (unsigned d = 0; d < 3; d++)
+        n *= l->grid[d] / cluster_of(l, k, d);
+    return n;
+}
+
 // A launch that runs on private copies needs one for each unit. To ask the driver takes its time, so it is asked when the program's memory is another one.
 static uint64_t budget_of(Probe *p, ProbeContext *c) {
     const PrivatizerDriver *d = &p->driver;
@@ -328,10 +351,13 @@ static Passes passes_of(Probe *p, ProbeContext *c, const GrLaunch *l, GrRun *run
                     .memory = &c->memory,
                     .budget = budget_of(p, c),
                     .most_copies = p->copies,
+                    .clusters = clusters_of(l, k),
+                    .cluster = {cluster_of(l, k, 0), cluster_of(l, k, 1), cluster_of(l, k, 2)},
                     .granule = k->granule,
                     .same_value = p->same_value,
                     .left_out = ((const ProbedModule *)l->module->engine_data)->left_out,
                     .targets = p->targets,
+                    .spent = p->tells ? p->spent : NULL,
                     .target_of = ((const ProbedModule *)l->module->engine_data)->targets,
                     .most_slots = d->is_cpu ? 8 : resident(d, l),
                     .groups = d->is_cpu ? 1 : 264,
@@ -355,7 +381,7 @@ static void tell_unsuited(Probe *p, ProbedKernel *k) {
 static unsigned levels_of(Probe *p, const GrLaunch *l, ProbedKernel *k) {
     unsigned levels = 0, proved = 0;
     // Of one warp its lanes are looked at.
-    if (!k->why[0] && gr_passes_blocks(l) >= 2 && k->writes_global)
+    if (!k->why[0] && clusters_of(l, k) >= 2 && k->writes_global)
         levels |= 1u << GR_OF_BLOCKS;
     if (!k->why[1] && gr_passes_threads(l) >= 2 && (k->writes_global || k->has_shared))
         levels |= 1u << GR_OF_WARPS;
@@ -376,6 +402,7 @@ static void run_ahead(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels
                       CUresult *rc) {
     const GrLaunch *l = passes->launch;
     bool some = l->params_known && !k->reaches;
+    passes->all = !some;
     unsigned ran = 0;
     *held = true;
     *rc = CUDA_SUCCESS;
@@ -431,6 +458,7 @@ static bool probe(Probe *p, Passes *passes, ProbedKernel *k, unsigned levels, bo
             if (!make_layout(p, l, warps, some, &layout))
                 return differs;
             passes->layout = &layout;
+            passes->all = !some;
             over = level(p, passes, k, mode, threads, some, known, &differs);
             known = NULL;
             gr_layout_free(&layout);
@@ -446,8 +474,9 @@ static const char *const made[] = {"", "race-free", "deterministic"};
 static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
     const GrLaunch *l = passes->launch;
     uint32_t threads = p->what_for == PROBE_DETERMINISTIC && !k->by_warps ? 1 : 32;
-    const char *why = k->why[1] ? k->why[1]
-                      : k->results
+    const char *why = k->why[1]     ? k->why[1]
+                      : k->pretends ? "prints, or reads a clock"
+                      : k->results || k->tracks
                           ? "uses the result of an atomic operation, or communicates by volatile or strong "
                             "accesses"
                       : p->what_for == PROBE_DETERMINISTIC && k->orders
@@ -493,9 +522,9 @@ static bool run_once(Probe *p, Passes *passes, ProbedKernel *k, CUresult *rc) {
 }
 
 // Why the launch runs as it is; a static text, or in `buf`. NULL: it need not.
-static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, char *buf,
-                            size_t size) {
-    const char *why = launch_unsuited(l);
+static const char *unsuited(const GrLaunch *l, const ProbedKernel *k, const ProbeContext *c, bool once,
+                            char *buf, size_t size) {
+    const char *why = launch_unsuited(l, once);
     if (!c || c->failed)
         return "the driver takes no code of the privatizer";
     if (!why && k->why[0] && k->why[1]) {
@@ -514,7 +543,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
     if (!control) // the verdict says why its module was not loaded so
         k = NULL;
     ProbeContext *c = k && p->driver.there ? context_of(p, l->context) : NULL;
-    const char *why = k ? unsuited(l, k, c, buf, sizeof buf) : NULL;
+    const char *why = k ? unsuited(l, k, c, p->what_for != PROBE_DETECT, buf, sizeof buf) : NULL;
     CUresult rc = CUDA_SUCCESS;
     bool done = false, checks = k && !why && !p->what_for;
     unsigned levels = checks ? levels_of(p, l, k) : 0;
@@ -538,6 +567,7 @@ CUresult gr_probe_launch(Probe *p, const GrLaunch *l, GrRun *run) {
             done = true;
             rc = CUDA_ERROR_LAUNCH_FAILED;
         }
+        (void)gr_passes_spent(&passes);
         p->rounds += passes.rounds;
         p->peak = passes.peak > p->peak ? passes.peak : p->peak;
     }
@@ -562,8 +592,25 @@ void gr_probe_context_ended(Probe *p, CUcontext context) {
     pthread_mutex_unlock(&p->lock);
 }
 
+static void tell_spent(Probe *p) {
+    char text[200];
+    double all = 0, of[GR_SPENT];
+    for (unsigned k = 0; k < GR_SPENT; k++)
+        all += (double)p->spent[k];
+    for (unsigned k = 0; k < GR_SPENT; k++)
+        of[k] = all > 0 ? 100 * (double)p->spent[k] / all : 0;
+    snprintf(
+        text, sizeof text,
+        "within blocks, private runs spent %.1f %% with pass 1, %.1f %% comparing writes, %.1f %% with pass "
+        "2, %.1f %% comparing what came out, %.1f %% making ready for the next block",
+        of[GR_SPENT_PASS_1], of[GR_SPENT_MERGE], of[GR_SPENT_PASS_2], of[GR_SPENT_CHECK], of[GR_SPENT_CLEAR]);
+    if (all > 0)
+        p->session->remark(p->session, text);
+}
+
 void gr_probe_finish(Probe *p) {
     char text[200];
+    tell_spent(p);
     if (p->rounds) {
         snprintf(text, sizeof text, "private copies took at most %llu KiB, and %llu rounds of two passes",
                  (unsigned long long)(p->peak / 1024), (unsigned long long)p->rounds);

@@ -12,13 +12,15 @@
 typedef struct ProbedKernel {
     char *name, *shown; // shown: demangled
     char *why[2];       // why not for blocks, for warps; NULL: the code is there
-    bool has_shared, writes_global, by_warps, orders, results;
-    uint32_t granule; // as in GrPrivControl
-    bool told[2];     // the verdict names it
-    bool reaches;     // more memory than its parameters point into
-    PassRoom room[2]; // what its launches get, of blocks and of warps; 0: none came so far
-    GrPlaces *places; // NULL: nothing of its launches can be proved
-    Proofs proofs;    // with Probe.lock
+    bool has_shared, writes_global, by_warps, orders, results, stages, tracks, pretends;
+    uint32_t granule;    // as in GrPrivControl
+    bool told[2];        // the verdict names it
+    uint32_t cluster[3]; // as its code says; zeros: it does not
+    bool cut[2];         // likewise, that it was not checked to its end
+    bool reaches;        // more memory than its parameters point into
+    PassRoom room[2];    // what its launches get, of blocks and of warps; 0: none came so far
+    GrPlaces *places;    // NULL: nothing of its launches can be proved
+    Proofs proofs;       // with Probe.lock
 } ProbedKernel;
 
 // The variable of the module in one context.
@@ -63,7 +65,9 @@ typedef struct Probe {
     VEC(ProbeStream) streams;
     pthread_mutex_t memory; // of `ranges` and of modules' controls
     Ranges ranges;
-    // For the remark at the end.
+    // For the remarks at the end.
+    bool tells; // --verbose: what blocks spend their time with
+    uint64_t spent[GR_SPENT];
     uint64_t rounds, peak;
     uint64_t proved; // launches of which something was proved
 } Probe;

@@ -5,6 +5,7 @@
 // diverge) and after every call stands a rejoin instruction. Divergent instructions point to theirs.
 #include "vm/core/decode.h"
 
+#include "ptx/fate.h"
 #include "vm/core/exec.h"
 #include "vm/core/extend.h"
 #include "vm/decode/forms.h"
@@ -220,7 +221,7 @@ static gr_status find_speculated(Decoder *d) {
     for (PtxStmt *s = d->f->ptx->first; s; s = s->next) {
         Decisions found;
         if (s->kind != PTX_INSTR || s->instr->op != PTX_OP_LD || !s->site || s->tag.inserted ||
-            (s->instr->sem != PTX_SEM_NONE && s->instr->sem != PTX_WEAK) ||
+            (s->instr->sem != PTX_SEM_NONE && s->instr->sem != PTX_WEAK) || gr_used_at_once(NULL, s) ||
             !gr_decisions(&uses, &d->cfg, s, &found))
             continue;
         if (!add_speculated(d, s, &found))

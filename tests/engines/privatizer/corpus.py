@@ -23,7 +23,7 @@ import findable  # noqa: E402
 import judge  # noqa: E402
 from truth import Run  # noqa: E402
 
-REFUSED = re.compile(r"engine privatizer: (?:launch \d+ of )?kernel (.*?) was not checked(?: between (\w+))?: (.*)")
+REFUSED = re.compile(r"engine privatizer: (?:launch \d+ of )?kernel (.*?) was not checked(?: between (\w+))?(?: to its end, but until|:) (.*)")
 
 
 def cannot():

@@ -18,7 +18,13 @@ import tempfile
 import time
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2] / "programs"
-REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (.*?) was not (?:checked|made [\w-]+)(?: between (\w+))?: (?:it )?(.*?)(?: \([^()]*:\d+\))?$")
+REFUSED = re.compile(r"engine privatizer: (launch \d+ of )?kernel (.*?) was not (?:checked|made [\w-]+)(?: between (\w+))?(: | to its end, but until )(?:it )?(.*?)(?: \([^()]*:\d+\))?$")
+
+def is_whole(levels):
+    """Whether nothing of the kernel was checked: {(level, its end)}."""
+    whole = {level for level, end in levels if not end}
+    return None in whole or ("blocks" in whole and whole & {"threads", "warps"})
+
 
 
 def run(options, program, engine, seed):
@@ -65,7 +71,7 @@ def main():
                 and not re.search(r"^// WITHOUT:.* privatizer", (SOURCES / f"{p.name}.cu").read_text(encoding="utf-8"), re.M)]
     if not programs:
         sys.exit(f"no program of tests/programs is in {options.folder}")
-    failed = kernels = refused_kernels = whole = 0
+    failed = kernels = refused_kernels = nothing = whole = 0
     ratios, why = [], {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for program, (_, plain_wrong, plain_seconds), rows in pool.map(lambda p: one(options, p), programs):
@@ -85,7 +91,7 @@ def main():
             for reason in report.get("reasons", []) + report["coverage"].get("besides", []):
                 match = REFUSED.match(reason)
                 if match:
-                    of.setdefault(match[2], []).append((match[3], match[4]))
+                    of.setdefault(match[2], []).append((match[3], match[5], "end" in match[4]))
                 elif reason.startswith("engine privatizer"):
                     key = reason.split(": ", 1)[1][:150]
                     why[key] = why.get(key, 0) + 1
@@ -97,14 +103,15 @@ def main():
                     kernels += 1
             refused_kernels += len(of)
             whole += bool(of)
+            nothing += sum(bool(is_whole({(level, end) for level, _, end in rows_of})) for rows_of in of.values())
             for rows_of in of.values():
-                for level, reason in rows_of:
-                    key = f"{reason} [{level or 'all levels'}]"
+                for level, reason, end in rows_of:
+                    key = f"{reason} [{level or 'all levels'}{', behind' if end else ''}]"
                     why[key] = why.get(key, 0) + 1
             if options.list:
-                print(f"{program.name}: {seconds:.2f} s, {plain_seconds:.2f} s without; {len(of)} kernels refused: {sorted({r for v in of.values() for _, r in v})}")
+                print(f"{program.name}: {seconds:.2f} s, {plain_seconds:.2f} s without; {len(of)} kernels refused: {sorted({r for v in of.values() for _, r, _ in v})}")
     ratios.sort()
-    print(f"{len(programs)} programs, {kernels} kernels launched, {refused_kernels} refused in part or whole, in {whole} programs")
+    print(f"{len(programs)} programs, {kernels} kernels launched, {refused_kernels} refused in part or whole, in {whole} programs; {nothing} of them whole")
     for key, n in sorted(why.items(), key=lambda x: -x[1]):
         print(f"{n:5} {key}")
     mean = 1.0

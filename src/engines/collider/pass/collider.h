@@ -22,6 +22,9 @@
 
 typedef struct ColliderOptions {
     uint32_t seed;
+    // The code reads the seed from its control (GrControl), so that the text is the same for each: a GPU's driver keeps what it has compiled by
+    // its text.
+    bool seed_at_load;
     uint32_t read_delay_ns, write_delay_ns; // largest delay; 0: none at all
     bool same_value;                        // report lanes that store the same value to one address
     bool poison;                            // store garbage, wait, and only then store (collider_poison.h)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/collider/pass/collider_group.h"
 
+#include "ptx/defuse.h"
+
 static unsigned words_of(const Access *a) {
     unsigned each = gr_access_compare_bits(a) / 32;
     return a->n * (each ? each : 1);
@@ -9,31 +11,15 @@ static unsigned words_of(const Access *a) {
 // Nothing but registers: whatever else the instruction may do is not known to do nothing.
 static bool computes(const PtxInstr *i) {
     switch (i->op) {
-    case PTX_OP_ADD:
-    case PTX_OP_SUB:
-    case PTX_OP_MUL:
-    case PTX_OP_MAD:
-    case PTX_OP_FMA:
+    case PTX_OP_MOV: // of vectors, too
     case PTX_OP_DIV:
     case PTX_OP_REM:
-    case PTX_OP_NEG:
-    case PTX_OP_ABS:
-    case PTX_OP_MIN:
-    case PTX_OP_MAX:
-    case PTX_OP_AND:
-    case PTX_OP_OR:
-    case PTX_OP_XOR:
-    case PTX_OP_NOT:
     case PTX_OP_LOP3:
-    case PTX_OP_SHL:
-    case PTX_OP_SHR:
     case PTX_OP_SHF:
     case PTX_OP_BFE:
     case PTX_OP_BFI:
     case PTX_OP_PRMT:
-    case PTX_OP_CVT:
     case PTX_OP_CVTA:
-    case PTX_OP_MOV:
     case PTX_OP_SETP:
     case PTX_OP_SET:
     case PTX_OP_SELP:
@@ -44,7 +30,7 @@ static bool computes(const PtxInstr *i) {
     case PTX_OP_COS:
     case PTX_OP_LG2:
     case PTX_OP_EX2: return true;
-    default: return false;
+    default: return gr_defuse_is_pure(i);
     }
 }
 

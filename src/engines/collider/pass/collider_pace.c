@@ -89,10 +89,26 @@ void gr_pace_step(Pace *p, const PtxStmt *s) { p->block = next_block(s, p->block
 
 // ---- Decisions -----------------------------------------------------------------------------------------------------
 
-// Odd, of any size; the high half of a product with it decides.
-static uint32_t factor(uint32_t seed) {
-    uint64_t x = (seed + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
-    return (uint32_t)(x >> 32) | 0x40000001;
+// Odd, and 2^32 divided by the golden number (Knuth, volume 3, 6.4).
+static const uint32_t factor = 0x9E3779B1;
+
+// What the seed adds. ptxas must not know that all lanes have the same.
+static gr_status put_phase(const Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
+    const char *x = p->phase->name;
+    char text[160];
+    gr_format(text, sizeof text, "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; add.u32 %s, %s, %u;",
+              x, x, x, x, x, w->o->seed * 0x85EBCA6Bu);
+    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+}
+
+// A number of the clock, in `t`. A square, so that no step of the clock makes it go up or down slowly.
+static gr_status put_number(const Pace *p, PtxFunc *f, PtxStmt *at, uint32_t site, const PtxReg *t,
+                            gr_error *err) {
+    const char *clock = gr_ptx_new_reg(f, PTX_U32)->name, *x = t->name;
+    char text[160];
+    gr_format(text, sizeof text, "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s; mul.lo.u32 %s, %s, %s;",
+              clock, x, clock, factor, p->phase->name, x, x, clock);
+    return gr_ptx_insert(f, at, site, text, NULL, 0, NULL, err);
 }
 
 // The threshold of a kernel's thread, by how many warps the blocks before its own have.
@@ -122,11 +138,8 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     char text[256];
     if (p->thresholds.oom)
         return gr_fail(w->err, GR_ERR_NOMEM, "out of memory");
-    if (p->zero) {
-        gr_format(text, sizeof text, "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000;", p->zero->name,
-                  p->zero->name, p->zero->name);
-        GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
-    }
+    if (p->phase)
+        GR_TRY(put_phase(p, w, f, at));
     if (p->threshold)
         GR_TRY(put_threshold(p, w, f, at));
     if (p->thresholds.len)
@@ -145,8 +158,8 @@ gr_status gr_pace_finish(Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                       p->shut->name);
             GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
         }
-        gr_format(text, sizeof text, "mov.u32 %s, %%clock; mul.lo.u32 %s, %s, %u; setp.le.u32 %s, %s, %s;",
-                  t->name, t->name, t->name, factor(w->o->seed), p->outside->name, t->name, least->name);
+        GR_TRY(put_number(p, f, at, 0, t, w->err));
+        gr_format(text, sizeof text, "setp.le.u32 %s, %s, %s;", p->outside->name, t->name, least->name);
         GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     }
 done:
@@ -245,11 +258,10 @@ static gr_status decide(ColliderWork *w, Access *a, PtxStmt *at, Decision *d) {
     d->threshold = threshold_of(p, a->func, &d->first);
     d->firsts = p->firsts;
     d->open = gr_ptx_new_reg(a->func, PTX_PRED);
-    if (!p->zero)
-        p->zero = gr_ptx_new_reg(a->func, PTX_U32);
+    if (!p->phase)
+        p->phase = gr_ptx_new_reg(a->func, PTX_U32);
     GR_TRY(own_guard(a, at, &guard));
-    GR_TRY(gr_access_put(a, at, NULL, 0, "mov.u32 %s, %%clock; mad.lo.u32 %s, %s, %u, %s;", t->name, t->name,
-                         t->name, factor(w->o->seed), p->zero->name));
+    GR_TRY(put_number(p, a->func, at, a->site->id, t, w->err));
     const char *least = d->threshold->name, *open = d->open->name;
     if (p->shut) {
         PtxReg *both = gr_ptx_new_reg(a->func, PTX_U32);
@@ -292,6 +304,8 @@ gr_status gr_pace_open(ColliderWork *w, Access *a, PtxStmt *at, Gate *gate) {
     if (!p->depth[p->block]) {
         if ((p->threshold || p->shut) && !p->outside)
             p->outside = gr_ptx_new_reg(a->func, PTX_PRED);
+        if (p->outside && !p->phase)
+            p->phase = gr_ptx_new_reg(a->func, PTX_U32);
         gate->open = p->outside;
         return gr_pace_open_again(w, a, at, gate);
     }

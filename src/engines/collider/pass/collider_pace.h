@@ -2,23 +2,25 @@
 // collider_pace — which windows open, where the inserted code says so (ColliderOptions.thinned): the first ones of each place, later ones
 // more and more rarely.
 //
-// What is first: in a launch the warps of the first blocks, PACE_WARPS of them; in a loop the first PACE_EACH times of a thread. A kernel begins
-// with a threshold, 2^32 - 1 shifted right by one bit for each power of two that the number of warps in the blocks before is above PACE_WARPS,
-// by PACE_RAREST at most. A number is made of the clock. Where it is not above the threshold, all places outside loops have windows in this
-// thread. In a loop each basic block has a threshold of its own, which begins as the kernel's and falls to half after each PACE_EACH windows that opened. The
-// number is made anew at the block's first place, and the windows of all places in the block open or stay shut together:
+// What is first: in a launch the warps of the first blocks, PACE_WARPS of them; in a loop the first PACE_EACH times of a thread. A kernel
+// begins with a threshold, 2^32 - 1 shifted right by one bit for each power of two that the number of warps in the blocks before is above
+// PACE_WARPS, by PACE_RAREST at most. A number is made of the clock. Where it is not above the threshold, all places outside loops have
+// windows in this thread. In a loop each basic block has a threshold of its own, which begins as the kernel's and falls to half after each
+// PACE_EACH windows that opened. The number is made anew at the block's first place, and the windows of all places in the block open or
+// stay shut together:
 //
-//     mov.u32 t, %clock; mad.lo.u32 t, t, K, zero; setp.le.u32 open, t, threshold;
+//     mov.u32 c, %clock; mad.lo.u32 t, c, K, phase; mul.lo.u32 t, t, c; setp.le.u32 open, t, threshold;
 //     @open bra window;        out of line: the delay, the repeated loads, the comparisons, and the threshold falls
 //     back:
 //
 // The lanes of a warp read one clock, whatever each of them has executed before. So lanes with like thresholds decide alike, and a warp
-// does not wait because one of 32 lanes would. K is odd and made of the seed: products with a steady step of the clock spread evenly over
-// 32 bits (Knuth, volume 3, 6.4), so no loop is in step with the choice. (The zero is one of which ptxas does not know that all lanes have
-// it. Otherwise it reads the clock into a uniform register, which takes much longer.) Where few lanes of a warp execute a block together,
-// each time counts for more, so that the warp's windows become as rare as if all lanes were there. In a loop an access under a guard has a
-// register of its own, which counts when the guard holds. A function has PACE_OWN such registers at most, for the blocks in the deepest loops. Its
-// other blocks share one, and a bit for each tells that its first window has opened. Functions that are called count anew in each call.
+// does not wait because one of 32 lanes would. The number is a square of the clock, times a constant, modulo 2^32: whatever the step of the
+// clock from time to time, the numbers neither repeat nor rise slowly, so no loop is in step with the choice. The phase is made of the
+// seed; ptxas does not know that all lanes have the same one, and so reads the clock into an ordinary register, not a uniform one. Where
+// few lanes of a warp execute a block together, each time counts for more, so that the warp's windows become as rare as if all lanes were
+// there. In a loop an access under a guard has a register of its own, which counts when the guard holds. A function has PACE_OWN such
+// registers at most, for the blocks in the deepest loops. Its other blocks share one, and a bit for each tells that its first window has
+// opened. Functions that are called count anew in each call.
 #ifndef GR_PASSES_COLLIDER_PACE_H
 #define GR_PASSES_COLLIDER_PACE_H
 
@@ -40,7 +42,7 @@ typedef struct Pace {
         *last_at; // the label behind the last window that may stay shut, and where more of its code goes
     const PtxReg *last_open;
     // Set at the function's start; NULL: not needed. The kernel's threshold; ~ of GrControl.shut; whether places outside loops have windows.
-    PtxReg *threshold, *shut, *outside, *zero;
+    PtxReg *threshold, *shut, *outside, *phase;
     // Of the blocks that have none of their own: the threshold, the bits of the last 32 of them, how many of these bits are taken.
     PtxReg *shared, *firsts;
     uint32_t n_firsts;

@@ -33,6 +33,11 @@
 //   __gr_strong(a, copy, what)    where a strong load of address `a` goes in pass 1; 0: nowhere
 //   __gr_notes()                  where the thread notes results of strong loads and atomic operations
 //   __gr_no_notes()               there was no room for them
+//   __gr_orders(a, copy, what, roles)   before an access that GR_ORDERS_...
+//   __gr_stops()                  the thread stops, in code for blocks (pass/stops.c)
+//   __gr_ends()                   by all threads of a block, in pass 1, where a region ends: 1: the block leaves
+//   __gr_print(...), __gr_fail(...)   in place of the program's vprintf and __assertfail
+//   __gr_stage()                  where the thread's warp has GR_STAGE bytes of memory for matrices
 //   __gr_done(stores, copy)       the thread ends, in code for blocks; `stores`: a hash of all that it stored and where
 //   __gr_lanes(site, at, what, value, pass, sequence)   before a store of code for warps; gives 1 to the lane whose value stays there
 //   __gr_look(site, a, what, value, copy, pass, sequence)     an access to address `a`, when asked
@@ -62,9 +67,14 @@ typedef struct GrPrivSlot {
     uint32_t made;    // private copies, of all regions so far
     // GR_OF_WARPS: what the threads of the block that has it start from.
     uint32_t asks; // accesses are to be told to __gr_look
-    uint32_t pad;
+    uint32_t ends; // the block leaves where its region ends: a thread waits for what does not come
+    uint32_t reader,
+        writer; // the copy, and one, of the unit that made accesses which GR_ORDERS_...; GR_MANY: several did
     uint64_t table, rows, copies; // where number 0 would be
+    uint64_t since;               // clock cycles, when the step began that the block is in
 } GrPrivSlot;
+
+#define GR_MANY 0xffffffffu
 
 typedef struct GrPrivRow {
     uint32_t line;
@@ -89,6 +99,11 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
 enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
+// By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
+enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
+
+enum { GR_STAGE = 1024 }; // the largest matrix of wmma
+
 #define GR_ROW_OWN      (2 * GR_LINE)
 #define GR_ROW_OWNERS   (3 * GR_LINE)
 #define GR_ROW_TOUCHED  (4 * GR_LINE)
@@ -106,6 +121,7 @@ enum {
     GR_AT_ATOMIC = 8,  // a store, too
     GR_AT_MAYBE = 16,  // a load that the compiler may have moved out of its guard: its value need not be used
     GR_AT_STRONG = 32, // not weak: two of them do not race
+    GR_AT_STOPS = 64,  // where no memory of the program is, the thread stops
     GR_AT_SIZE = 8,    // bits from 8 on: bytes
 };
 
@@ -152,8 +168,10 @@ typedef struct GrPrivHead {
     uint32_t dropped; // that found had no room for
     uint32_t apart;   // threads did not meet at the end of a region
     uint32_t full;    // a slot had no room left: FULL_...
+    uint32_t stopped; // GR_OF_BLOCKS: some threads did
+    uint32_t ordered; // blocks of GR_OF_WARPS that left because units may have ordered what they do
+    uint32_t waited;  // likewise, because a thread waits
     uint32_t any;     // something was found, or seen
-    uint32_t pad;
 } GrPrivHead;
 
 typedef struct GrPrivLog {
@@ -174,6 +192,10 @@ typedef struct GrPrivAsk {
     uint64_t block, sequence, offset;
 } GrPrivAsk;
 
+// What blocks spend their time with, GR_OF_WARPS (LDetector, figure 8). Private copies are made when they are first written, in the passes; what pass 2 starts from is made
+// while writes are compared.
+enum { GR_SPENT_PASS_1, GR_SPENT_MERGE, GR_SPENT_PASS_2, GR_SPENT_CHECK, GR_SPENT_CLEAR, GR_SPENT };
+
 typedef struct GrPrivControl {
     uint32_t mode, pass; // pass: of GR_OF_BLOCKS
     uint64_t arena, arena_bytes, shared_bytes, span;
@@ -185,14 +207,18 @@ typedef struct GrPrivControl {
     uint64_t copies, marks;       // of each slot `most_copies` private copies of lines
     uint64_t notes,
         note_bytes; // of each thread of each slot, or of the grid: results of pass 1, of kernels that use such
+    uint64_t stage; // GR_STAGE bytes of each warp of each slot, or of the grid, of kernels that need them
     uint64_t extents;
     uint32_t n_extents, n_inside; // n_inside: of them, in the arena
     uint32_t capacity, most_copies;
     uint32_t privates, round;
     uint64_t divide;
-    uint32_t threads; // GR_OF_WARPS: of a unit: 32 or 1
-    uint32_t alone;   // likewise: each thread of a block has private copies that no other has
-    uint32_t granule; // of `own`, as a power of two: each access is to one. 0: it is not used
+    uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t all;        // all memory that is known has private copies
+    uint32_t most_notes; // bytes; a thread that wants more waits
+    uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
+    uint32_t alone;      // GR_OF_WARPS: each thread of a block has private copies that no other has
+    uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.
     uint32_t once;
@@ -203,6 +229,7 @@ typedef struct GrPrivControl {
     uint64_t slot_of; // likewise of each block: its slot and one
     uint64_t changed; // with `once`: a byte for each line: some slot has changed it
     uint64_t most_rounds;
+    uint64_t spent; // clock cycles of all blocks, by GR_SPENT_...; 0: nobody wants to know
     GrPrivAsk ask;
 } GrPrivControl;
 

@@ -466,6 +466,7 @@ static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merge
         of->count[1 - list] = 0;
         of->now = 1 - list;
         of->made = 0;
+        of->reader = of->writer = 0;
     }
 }
 

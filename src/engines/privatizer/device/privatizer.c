@@ -25,6 +25,13 @@ static GR_NOINLINE uint64_t gr_priv_block_number(void) {
     return gr_ctaid_x() + (uint64_t)nctaid_x() * (gr_ctaid_y() + (uint64_t)nctaid_y() * gr_ctaid_z());
 }
 
+static GR_NOINLINE uint64_t gr_priv_cluster_number(void) {
+    GR_GLOBAL const uint32_t *of = __gr_control.cluster;
+    return gr_ctaid_x() / of[0] +
+           (uint64_t)(nctaid_x() / of[0]) *
+               (gr_ctaid_y() / of[1] + (uint64_t)(nctaid_y() / of[1]) * (gr_ctaid_z() / of[2]));
+}
+
 static GR_NOINLINE uint32_t gr_priv_thread_number(void) {
     return gr_tid_x() + ntid_x() * (gr_tid_y() + ntid_y() * gr_tid_z());
 }
@@ -50,6 +57,22 @@ GR_INLINE void publish(void) {
 
 static GR_NOINLINE void gr_priv_slot(Slot *s) { *s = slot_of_control(&CONTROL, slot_number()); }
 
+GR_INLINE uint64_t clock_now(void) {
+    uint64_t v;
+    __asm__ volatile("mov.u64 %0, %%clock64;" : "=l"(v)::"memory");
+    return v;
+}
+
+// The block's first thread has ended a step. The other threads may be in it still.
+static GR_NOINLINE void gr_priv_spent(uint32_t what) {
+    if (!CONTROL.spent || gr_priv_thread_number())
+        return;
+    GR_GLOBAL GrPrivSlot *of = (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+    uint64_t now = clock_now();
+    gr_count((GR_GLOBAL uint64_t *)CONTROL.spent + what, now - of->since);
+    of->since = now;
+}
+
 static GR_NOINLINE void gr_priv_take(uint64_t k) {
     Slot s = slot_of_control(&CONTROL, k);
     gr_store32(slot_of_block(), (uint32_t)k + 1);
@@ -57,7 +80,8 @@ static GR_NOINLINE void gr_priv_take(uint64_t k) {
         (GrPrivSlot){.asks = CONTROL.ask.kind && CONTROL.ask.block == gr_priv_block_number(),
                      .table = s.table,
                      .rows = s.rows,
-                     .copies = s.copies};
+                     .copies = s.copies,
+                     .since = CONTROL.spent ? clock_now() : 0};
 }
 
 // Blocks that have a slot are resident and give it back.
@@ -101,6 +125,7 @@ void __gr_clear(void) {
 void __gr_leave(void) {
     if (gr_priv_thread_number() || CONTROL.once)
         return;
+    gr_priv_spent(GR_SPENT_CLEAR);
     fence();
     gr_store32((GR_GLOBAL uint32_t *)CONTROL.taken + slot_number(), 0);
 }
@@ -112,14 +137,23 @@ uint64_t __gr_slot(void) {
 
 uint32_t __gr_copy(void) {
     uint64_t unit =
-        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_block_number();
+        CONTROL.mode == GR_OF_WARPS ? gr_priv_thread_number() / CONTROL.threads : gr_priv_cluster_number();
     if (unit <= UINT32_MAX && CONTROL.divide <= UINT32_MAX) // faster
         return (uint32_t)unit / (uint32_t)CONTROL.divide % CONTROL.privates;
     return (uint32_t)(unit / CONTROL.divide % CONTROL.privates);
 }
 
-static GR_NOINLINE void gr_priv_outside(uint64_t a) {
-    gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
+GR_INLINE GR_GLOBAL GrPrivSlot *slot_head(void) {
+    return (GR_GLOBAL GrPrivSlot *)CONTROL.slot + slot_number();
+}
+
+// Where blocks of the grid meet is memory of the driver.
+static GR_NOINLINE void gr_priv_outside(uint64_t a, uint32_t what) {
+    int stops = what & GR_AT_STOPS && CONTROL.all;
+    if (stops && CONTROL.mode == GR_OF_WARPS)
+        gr_store32(&slot_head()->ends, 1);
+    if (!stops)
+        gr_store64(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.outside, a | 1);
 }
 
 void __gr_over(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.over, 1); }
@@ -402,7 +436,7 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
     uint64_t offset = gr_priv_offset(&s, a, what, &outside), line = offset >> GR_LINE_SHIFT,
              low = offset % GR_LINE;
     if (outside)
-        gr_priv_outside(a);
+        gr_priv_outside(a, what);
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
@@ -472,7 +506,7 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     gr_priv_slot(&s);
     uint64_t offset = gr_priv_offset(&s, a, what, &outside), low = offset % GR_LINE;
     if (outside)
-        gr_priv_outside(a);
+        gr_priv_outside(a, what);
     if (offset == ~UINT64_C(0))
         return outside ? 0 : a;
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
@@ -486,13 +520,72 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     return row_at(&s, v) + ROW_UNION + low;
 }
 
-uint64_t __gr_notes(void) {
-    uint64_t threads = ntid_x() * ntid_y() * ntid_z(),
-             block = CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
-    return CONTROL.notes + (block * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
+// Of the slots, or of the grid.
+GR_INLINE uint64_t place_of_block(void) {
+    return CONTROL.mode == GR_OF_WARPS ? slot_number() : gr_priv_block_number();
 }
 
-void __gr_no_notes(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_NOTES); }
+uint64_t __gr_notes(void) {
+    uint64_t threads = ntid_x() * ntid_y() * ntid_z();
+    return CONTROL.notes + (place_of_block() * threads + gr_priv_thread_number()) * CONTROL.note_bytes;
+}
+
+uint64_t __gr_stage(void) {
+    uint32_t warps = (ntid_x() * ntid_y() * ntid_z() + 31) / 32;
+    return CONTROL.stage + (place_of_block() * warps + gr_priv_thread_number() / 32) * GR_STAGE;
+}
+
+void __gr_no_notes(uint32_t pass) {
+    if (CONTROL.mode == GR_OF_WARPS && pass == 1 && CONTROL.note_bytes >= CONTROL.most_notes)
+        gr_store32(&slot_head()->ends, 1);
+    else
+        gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.full, GR_FULL_NOTES);
+}
+
+static GR_NOINLINE void gr_priv_took_part(GR_GLOBAL uint32_t *who, uint32_t copy) {
+    uint32_t was = gr_compare_swap(who, 0, copy + 1);
+    if (was && was != copy + 1)
+        gr_store32(who, GR_MANY);
+}
+
+void __gr_orders(uint32_t copy, uint32_t roles, uint32_t pass) {
+    GR_GLOBAL GrPrivSlot *of = slot_head();
+    if (pass == 1 && roles & GR_ORDERS_READ)
+        gr_priv_took_part(&of->reader, copy);
+    if (pass == 1 && roles & GR_ORDERS_WRITE)
+        gr_priv_took_part(&of->writer, copy);
+}
+
+// Whether one unit may have ordered what it did before what another one does then.
+GR_INLINE uint32_t is_ordered(GR_GLOBAL GrPrivSlot *of) {
+    uint32_t reader = gr_load32(&of->reader), writer = gr_load32(&of->writer);
+    return reader && writer && (reader != writer || reader == GR_MANY);
+}
+
+uint32_t __gr_ends(void) {
+    GR_GLOBAL GrPrivSlot *of = slot_head();
+    GR_GLOBAL GrPrivLog *log = (GR_GLOBAL GrPrivLog *)CONTROL.log;
+    uint32_t ordered = is_ordered(of), waited = gr_load32(&of->ends);
+    if (gr_priv_thread_number() == 0 && (ordered || waited))
+        gr_add32(ordered ? &log->head.ordered : &log->head.waited, 1);
+    return ordered || waited;
+}
+
+void __gr_stops(void) { gr_store32(&((GR_GLOBAL GrPrivLog *)CONTROL.log)->head.stopped, 1); }
+
+uint32_t __gr_print(uint64_t format, uint64_t values) {
+    (void)format;
+    (void)values;
+    return 0;
+}
+
+void __gr_fail(uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint64_t size) {
+    (void)message;
+    (void)file;
+    (void)line;
+    (void)function;
+    (void)size;
+}
 
 // Lanes that end together are added up first: all threads of all blocks of a copy count at few places.
 void __gr_done(uint64_t stores, uint32_t copy) {
@@ -673,7 +766,9 @@ static GR_NOINLINE void gr_priv_rows_of_block(uint32_t region, uint32_t sequence
     s.sequence = sequence;
     s.commits = 1;
     Team t = {gr_priv_thread_number(), ntid_x() * ntid_y() * ntid_z()};
+    gr_priv_spent(merges ? GR_SPENT_PASS_1 : GR_SPENT_PASS_2);
     gr_priv_all_rows(&s, &t, merges);
+    gr_priv_spent(merges ? GR_SPENT_MERGE : GR_SPENT_CHECK);
 }
 
 void __gr_merge(uint32_t region, uint32_t sequence) { gr_priv_rows_of_block(region, sequence, 1); }

@@ -7,6 +7,8 @@
 #include "engines/privatizer/pass/privatizer_pass.h"
 #include "ptx/speculate.h"
 
+typedef struct Copying Copying; // copies.c
+
 typedef struct Code {
     PtxFunc *f;
     const char *suffix;
@@ -34,12 +36,25 @@ typedef struct Code {
     bool updates;     // the kernel has atomic operations or strong stores
     uint32_t granule; // PrivatizedKernel.granule
     PtxReg *notes, *note,
-        *note_end;    // where the thread notes results of the region, in pass 1; NULL: the kernel has none
-    PtxLabel *full;   // where a thread goes that has no room for them
-    bool results;     // the kernel has accesses with results (suits.h)
-    bool gathers;     // its lanes wait for each other
-    bool by_warps;    // units are warps
-    PtxReg *once;     // code for warps: regions run once
+        *note_end;  // where the thread notes results of the region, in pass 1; NULL: the kernel has none
+    PtxLabel *full; // where a thread goes that has no room for them
+    bool results;   // the kernel has accesses with results (suits.h)
+    bool gathers;   // its lanes wait for each other
+    bool by_warps;  // units are warps
+    PtxReg *stage;  // memory of the warp, GR_STAGE bytes; NULL: the kernel needs none
+    bool stages;    // it does
+    bool pretends;  // the kernel prints, may fail an assertion, or reads a clock
+    PtxReg *clock;  // its own, which goes on when it is read; NULL: the kernel reads none
+    bool clusters;  // generic addresses may be of shared memory of other blocks
+    bool orders;    // units may order what they do
+    const uint8_t *roles; // by site, GR_ORDERS_...; NULL: there are none
+    Copying *copying;     // n_copying: the kernel's cp.async that are done some time, in code for warps
+    unsigned n_copying, n_kept_too;
+    PtxReg *group; // of these, the thread's, by number
+    PtxReg **
+        kept_too; // registers that pass 2 of a region begins with as pass 1 did, besides those of the program
+    PtxReg *once; // code for warps: regions run once
+    PtxLabel *stops;  // code for blocks: where a thread goes that may learn of another block; NULL: none may
     PtxLabel *over;   // where a thread goes that has gone round too often
     PtxLabel *leaves; // where a thread goes that ends
     gr_error *err;
@@ -49,7 +64,41 @@ typedef struct Code {
 gr_status gr_code_put(const Code *c, PtxStmt *at, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-// redirect.c: the access `copy`, which stands for the program's own `site`, goes to the private copy.
+// redirect.c: code that leaves the address in the new 64-bit register *out.
+gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out);
+
+// redirect.c: the state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
+void gr_code_change_space(PtxInstr *i);
+
+// expand.c: whether the instruction, which is no plain access, is done by plain ones; and whether those need memory of the warp.
+bool gr_expands(const PtxInstr *i);
+bool gr_stages(const PtxInstr *i);
+
+// expand.c: one load or store that is a part of what the program's own site does.
+gr_status gr_code_access(const Code *c, PtxStmt *s, const PtxSite *site, PtxAccess access, PtxSpace space,
+                         uint32_t size, const PtxOperand *ops, unsigned n_ops, const char *fmt, ...)
+    __attribute__((format(printf, 9, 10)));
+const char *gr_space_words(PtxSpace space); // of such: ".global"
+
+// copies.c: whether it is a cp.async that is followed.
+bool gr_is_copy(const PtxInstr *i);
+
+// copies.c: at ends of regions, and where they are waited for, what copies under way do; before the body is changed otherwise. And such a copy itself.
+gr_status gr_code_find_copies(Code *c);
+gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);
+
+// pretends.c: of the copy of a call, and of an instruction that reads a clock (gr_is_clock).
+gr_status gr_code_call(const Code *c, PtxStmt *s);
+gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half);
+
+// stops.c: whether a thread can stop, with no other one waiting for it but at barriers of the block. And the code, in code for blocks that has exits of its own; it sets c->stops.
+bool gr_can_stop(const PtxFunc *f);
+gr_status gr_code_stops(Code *c);
+
+// expand.c: writes them in place of the copy `s` of the program's own `site`.
+gr_status gr_code_expand(const Code *c, PtxStmt *s, const PtxSite *site);
+
+// redirect.c: the access `copy`, which stands for the program's own `site`, or for a part of what that does (its `stmt` is NULL), goes to the private copy.
 gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site);
 
 // redirect.c: the instruction once more before itself, under another guard, at another address, with another destination (NULL: its own).

@@ -10,7 +10,8 @@ gr_status gr_code_lost(const Code *c) {
     PtxOperand leaves = gr_ptx_label_operand(c->leaves);
     if (c->results) {
         gr_ptx_insert_label(c->f, NULL, c->full);
-        GR_TRY(gr_code_put(c, NULL, &leaves, 1, "call __gr%s_no_notes; bra $0;", c->suffix));
+        GR_TRY(gr_code_put(c, NULL, &leaves, 1, "call __gr%s_no_notes, (%s); bra $0;", c->suffix,
+                           c->pass->name));
     }
     gr_ptx_insert_label(c->f, NULL, c->over);
     GR_TRY(gr_code_put(c, NULL, NULL, 0, "call __gr%s_over;", c->suffix));

@@ -3,6 +3,7 @@
 
 #include "engines/privatizer/device/control.h"
 #include "engines/privatizer/pass/code.h"
+#include "engines/privatizer/pass/order.h"
 #include "passes/registers.h"
 #include "passes/runtime.h"
 
@@ -48,6 +49,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     PtxReg **of_results[] = {&c->notes, &c->note, &c->note_end};
     for (size_t k = 0; k < sizeof of_results / sizeof *of_results && c->results; k++)
         *of_results[k] = gr_ptx_new_reg(f, PTX_B64);
+    c->stage = c->stages ? gr_ptx_new_reg(f, PTX_B64) : NULL;
+    c->clock = c->pretends ? gr_ptx_new_reg(f, PTX_B64) : NULL;
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
@@ -107,12 +110,16 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                        c->arena_table->name, c->shared_bytes->name, (unsigned)GR_LINE_SHIFT - 2,
                        c->arena_table->name, c->arena_table->name, c->table->name, asked->name, c->pass->name,
                        c->unmade->name, asked->name, (unsigned)GR_LINE, c->sequence->name, c->stores->name));
+    if (c->clock)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, 0;", c->clock->name));
     if (c->results)
         GR_TRY(gr_code_put(
             c, NULL, NULL, 0,
             "call (%s), __gr%s_notes; ld.global.u64 %s, [%s+%zu]; add.u64 %s, %s, %s; mov.b64 %s, %s;",
             c->notes->name, c->suffix, c->note_end->name, at->name, offsetof(GrPrivControl, note_bytes),
             c->note_end->name, c->note_end->name, c->notes->name, c->note->name, c->notes->name));
+    if (c->stages)
+        GR_TRY(gr_code_put(c, NULL, NULL, 0, "call (%s), __gr%s_stage;", c->stage->name, c->suffix));
 done:
     return st;
 }
@@ -182,19 +189,38 @@ static bool opens_nothing(const PtxInstr *i) {
     return false;
 }
 
+static gr_status put_site(const Code *c, PtxStmt *s, const PtxSite *site) {
+    if (!gr_expands(s->instr))
+        return gr_code_redirect(c, s, site);
+    bool shared = gr_is_shared_space(site->space) && !site->copy;
+    return shared && !c->warps ? GR_OK : gr_code_expand(c, s, site);
+}
+
 static gr_status make(Code *c, const PtxStmt *first, const PtxStmt *last, PtxLabel *label) {
     gr_status st = GR_OK;
     GR_TRY(put_prologue(c, label));
     GR_TRY(gr_body_copy(c->f, first, last, c->warps ? gr_is_full_barrier : opens_nothing, c->arena, &c->body,
                         c->err));
+    for (size_t k = 0; k < c->body.n; k++)
+        c->clusters |= c->body.stmt[k]->kind == PTX_INSTR && c->body.stmt[k]->instr->op == PTX_OP_MAPA;
     GR_TRY(limit_loops(c));
+    GR_TRY(gr_code_find_copies(c));
     if (c->warps)
         GR_TRY(gr_code_regions(c));
     else
         GR_TRY(put_ends_of_blocks(c));
-    for (size_t k = 0; k < c->body.n; k++)
-        if (c->body.stmt[k]->kind == PTX_INSTR && c->body.from[k]->site)
-            GR_TRY(gr_code_redirect(c, c->body.stmt[k], &c->f->module->sites[c->body.from[k]->site]));
+    if (!c->warps && c->orders)
+        GR_TRY(gr_code_stops(c));
+    for (size_t k = 0; k < c->body.n; k++) {
+        PtxStmt *s = c->body.stmt[k];
+        unsigned half;
+        if (s->kind == PTX_INSTR && s->instr->op == PTX_OP_CALL)
+            GR_TRY(gr_code_call(c, s));
+        else if (s->kind == PTX_INSTR && gr_is_clock(s->instr, &half))
+            GR_TRY(gr_code_clock(c, s, half));
+        else if (s->kind == PTX_INSTR && c->body.from[k]->site)
+            GR_TRY(put_site(c, s, &c->f->module->sites[c->body.from[k]->site]));
+    }
 done:
     return st;
 }
@@ -205,6 +231,7 @@ typedef struct Work {
     PtxModule *m;
     const PrivatizerOptions *o;
     GrSiteStatus *status;
+    GrCalls calls;
     gr_error *err;
 } Work;
 
@@ -212,6 +239,12 @@ typedef struct Work {
 static bool is_ordered(const PtxInstr *i) {
     return gr_ptx_type_is_float(i->type[0]) || gr_ptx_instr_has(i, PTX_MOD_exch) ||
            gr_ptx_instr_has(i, PTX_MOD_cas);
+}
+
+// Its lanes have a matrix together, whichever of them an element is loaded or stored by.
+static bool is_of_lanes(const PtxStmt *s) {
+    return s->kind == PTX_INSTR &&
+           (gr_stages(s->instr) || s->instr->op == PTX_OP_LDMATRIX || s->instr->op == PTX_OP_STMATRIX);
 }
 
 // Granules of `own`: none where atomic operations or strong stores are looked at word by word, in copies of their own.
@@ -233,9 +266,14 @@ static void find_granule(const Work *w, PrivatizedKernel *k) {
 static void look_at_sites(const Work *w, const Liveness *live, uint64_t *set, PrivatizedKernel *k) {
     for (const PtxStmt *s = k->f->first; s; s = s->next) {
         const PtxSite *site = s->site ? &w->m->sites[s->site] : NULL;
-        k->by_warps |= s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr);
+        k->stages |= s->kind == PTX_INSTR && gr_stages(s->instr);
+        k->by_warps |= is_of_lanes(s) || (s->kind == PTX_INSTR && gr_is_warp_barrier(s->instr));
         k->gathers |= s->kind == PTX_INSTR && gr_ptx_instr_flags(s->instr) & PTX_F_COLLECTIVE &&
                       !gr_is_full_barrier(s->instr);
+        unsigned half;
+        if (s->kind == PTX_INSTR)
+            k->pretends |= gr_is_clock(s->instr, &half) ||
+                           (s->instr->op == PTX_OP_CALL && gr_calls_instead(s->instr->callee));
         if (!site)
             continue;
         bool generic = site->space == PTX_GENERIC, global = generic || site->space == PTX_GLOBAL,
@@ -271,8 +309,14 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     uint64_t *set = GR_NEW_ARRAY(&arena, uint64_t, live.n_words);
     if (!set)
         GR_TRY(gr_fail(w->err, GR_ERR_NOMEM, "out of memory"));
-    *out = (PrivatizedKernel){
-        .f = f, .blocks = gr_suits_blocks(f, &live, set), .warps = gr_suits_warps(f, &live, set)};
+    GrRoles roles = {{NULL, NULL}, {false, false}};
+    GR_TRY(gr_order_find(f, &live, set, &arena, &roles, w->err));
+    GrKernelLook look = {f, &live, set, &w->calls, false, roles.of[0]};
+    *out = (PrivatizedKernel){.f = f, .blocks = gr_suits(&look)};
+    look.warps = true;
+    look.roles = roles.of[1];
+    out->warps = gr_suits(&look);
+    out->tracks = roles.of[1];
     look_at_sites(w, &live, set, out);
     GR_TRY(gr_places_find(&cfg, &w->m->arena, &out->places, w->err));
     out->by_warps |= w->o->by_warps;
@@ -291,6 +335,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
                  .granule = out->granule,
                  .results = out->results,
                  .gathers = out->gathers,
+                 .stages = out->stages,
+                 .pretends = out->pretends,
                  .by_warps = out->by_warps,
                  .arena = &arena,
                  .err = w->err};
@@ -318,6 +364,8 @@ static gr_status rewrite_kernel(const Work *w, PtxFunc *f, PrivatizedKernel *out
     for (int warps = 0; warps < 2; warps++) {
         Code one = code;
         one.warps = warps;
+        one.roles = roles.of[warps];
+        one.orders = roles.orders[warps];
         if (label[warps])
             GR_TRY(make(&one, first, last, label[warps]));
     }
@@ -331,7 +379,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
                                 PrivatizedKernel **kernels, uint32_t *n, gr_error *err) {
     gr_status st = GR_OK;
     uint32_t n_funcs = m->n_funcs; // the program's
-    Work w = {m, o, status, err};
+    Work w = {.m = m, .o = o, .status = status, .err = err};
     bool *marked = GR_NEW_ARRAY(&m->arena, bool, (size_t)n_funcs + 1);
     *kernels = GR_NEW_ARRAY(&m->arena, PrivatizedKernel, (size_t)n_funcs + 1);
     *n = 0;
@@ -345,6 +393,7 @@ gr_status gr_privatizer_rewrite(PtxModule *m, const PrivatizerOptions *o, GrSite
         status[k] = marked[m->sites[k].func->index] && (!o->wanted || o->wanted(o->user, m, &m->sites[k]))
                         ? GR_SITE_UNSEEN
                         : GR_SITE_FILTERED;
+    GR_TRY(gr_calls_find(m, &m->arena, &w.calls, err));
     GR_TRY(gr_registers_limit(m, err));
     GR_TRY(gr_runtime_raise(m, err));
     GR_TRY(gr_runtime_link(m, o->runtime, o->suffix, err));

@@ -22,11 +22,15 @@ typedef struct PrivatizedKernel {
     bool has_shared;       // it accesses shared memory, maybe by generic addresses
     bool writes_global;    // likewise it writes global memory
     bool updates;          // by atomic operations, or strong stores
+    bool tracks;           // threads of a block may order what they do by strong accesses
     bool results;          // it uses what they give, or loads by strong loads
     bool orders;  // whose order decides what memory ends up with: sums of floating-point numbers, exchanges
     bool gathers; // lanes of a warp wait for each other: barriers of a warp, shuffles, votes
+    bool
+        by_warps; // units are warps: it has barriers of a warp, which order lanes, or matrices that its lanes have together; or it was asked for
+    bool pretends;    // on private copies it prints nothing, or has another clock
+    bool stages;      // its warps need memory for matrices
     uint32_t granule; // as in GrPrivControl: the largest access, as a power of two
-    bool by_warps;    // units are warps: it has barriers of a warp, which order lanes, or it was asked for
     GrPlaces *places; // where its accesses go, in the module's arena; NULL: its text says too little
 } PrivatizedKernel;
 

@@ -31,8 +31,7 @@ static PtxOperand *address_of(PtxInstr *i) {
     return NULL;
 }
 
-// Code that leaves the address in the new 64-bit register *out.
-static gr_status put_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
+gr_status gr_code_address(const Code *c, PtxStmt *at, const PtxOperand *address, PtxReg **out) {
     PtxOperand base = address->n_sub ? address->sub[0] : gr_ptx_int_operand(0);
     *out = gr_ptx_new_reg(c->f, PTX_B64);
     if (base.kind == PTX_O_REG && gr_ptx_type_bits(base.reg->type) == 32) {
@@ -44,8 +43,7 @@ static gr_status put_address(const Code *c, PtxStmt *at, const PtxOperand *addre
                        (*out)->name, (long long)address->offset);
 }
 
-// The state space that the private copy is in is written in place of shared memory's; what is read may change, so it is not .nc.
-static void change_space(PtxInstr *i) {
+void gr_code_change_space(PtxInstr *i) {
     unsigned n = 0;
     for (unsigned k = 0; k < i->n_mods; k++) {
         if (i->mods[k].id == PTX_MOD_nc)
@@ -126,13 +124,33 @@ done:
     return st;
 }
 
+// In code for blocks, an access to shared memory by a generic address is the launch's own where another block of the cluster may have it, or where threads of a block order what they do by it:
+// they do so in both passes. What follows is for other lanes.
+static gr_status put_own(const Code *c, PtxStmt *s, PtxReg *at) {
+    gr_status st = GR_OK;
+    PtxInstr *i = s->instr;
+    PtxReg *in = gr_ptx_new_reg(c->f, PTX_PRED), *out = gr_ptx_new_reg(c->f, PTX_PRED);
+    PtxOperand guard = i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0};
+    GR_TRY(gr_code_put(c, s, NULL, 0, "isspacep.shared%s %s, %s; not.pred %s, %s;",
+                       c->clusters ? "::cluster" : "", in->name, at->name, out->name, in->name));
+    if (i->guard)
+        GR_TRY(gr_code_put(c, s, &guard, 1,
+                           "{ .reg .pred own; %s.pred own, $0; and.pred %s, %s, own; and.pred %s, %s, own; }",
+                           i->guard_negated ? "not" : "mov", in->name, in->name, out->name, out->name));
+    GR_TRY(gr_code_again(c, s, in, at, NULL));
+    i->guard = out;
+    i->guard_negated = false;
+done:
+    return st;
+}
+
 // A strong load of what all units see: in pass 2 what it was in pass 1.
 static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, const PtxOperand *ops,
                                  unsigned n_ops, const PtxReg *at, uint32_t what) {
     gr_status st = GR_OK;
     PtxReg *to = gr_ptx_new_reg(c->f, PTX_B64), *kept = gr_ptx_new_reg(c->f, PTX_PRED),
            *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
     GR_TRY(gr_code_put(c, s, ops, n_ops,
                        "mov.u64 %s, 1; %scall (%s), __gr%s_strong, (%s, %s, %u); setp.eq.u64 %s, %s, 0; "
                        "setp.ne%s.u64 %s, %s, 0%s;",
@@ -144,7 +162,7 @@ static gr_status put_strong_load(const Code *c, PtxStmt *s, const Guard *g, cons
                        "and.pred %s, %s, %s; @%s call __gr%s_look, (%u, %s, %u, 0, %s, %s, %s);", told->name,
                        kept->name, c->asks->name, told->name, c->suffix, c->f->module->sites[s->site].id,
                        at->name, what, c->copy->name, c->pass->name, c->sequence->name));
-    change_space(s->instr);
+    gr_code_change_space(s->instr);
     GR_TRY(gr_code_result(c, s, to, NULL, kept));
 done:
     return st;
@@ -223,8 +241,9 @@ done:
 static bool is_maybe(const Code *c, const PtxSite *site) {
     Speculation spec;
     Decisions decisions;
-    return site->access == PTX_ACCESS_READ && (gr_speculated(c->uses, site->stmt, &spec) ||
-                                               gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
+    return site->access == PTX_ACCESS_READ && site->stmt &&
+           (gr_speculated(c->uses, site->stmt, &spec) ||
+            gr_decisions(c->uses, c->live->cfg, site->stmt, &decisions));
 }
 
 // The registers of a lookup.
@@ -399,26 +418,39 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     gr_status st = GR_OK;
     PtxInstr *i = copy->instr;
     PtxOperand *address = address_of(i);
-    bool shared = site->space == PTX_SHARED || site->space == PTX_SHARED_CTA;
+    bool shared = gr_is_shared_space(site->space), inside = shared || site->space == PTX_SHARED_CLUSTER;
     bool generic = site->space == PTX_GENERIC;
     bool result = gr_has_result(site, c->live, c->set);
-    if (!address || (!generic && site->space != PTX_GLOBAL && !(shared && (c->warps || result))))
+    if (!address || (!generic && site->space != PTX_GLOBAL && !(inside && (c->warps || result))))
         return GR_OK;
     uint32_t what = site->size << GR_AT_SIZE | (site->access & PTX_ACCESS_WRITE ? GR_AT_STORE : 0);
     what |= site->access == PTX_ACCESS_RMW ? GR_AT_ATOMIC : is_maybe(c, site) ? GR_AT_MAYBE : 0;
-    what |= site->strong ? GR_AT_STRONG : 0;
+    what |= site->strong ? GR_AT_STRONG | (c->warps || c->stops ? GR_AT_STOPS : 0) : 0;
     what |= generic ? GR_AT_GENERIC : shared ? GR_AT_SHARED : GR_AT_GLOBAL;
     Guard g;
+    PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_address(c, copy, address, &at));
+    unsigned roles = c->roles ? c->roles[site->id] : 0;
+    if (inside && !c->warps && roles & GR_ORDERS_INNER)
+        return GR_OK;
+    if (generic && !c->warps && (roles & GR_ORDERS_INNER || c->clusters))
+        GR_TRY(put_own(c, copy, at));
     guard_of(i, &g);
     PtxOperand ops[2] = {{0}, i->guard ? gr_ptx_reg_operand(i->guard) : (PtxOperand){0}};
     unsigned n_ops = i->guard ? 2 : 0;
-    PtxReg *at, *to, *kept = gr_ptx_new_reg(c->f, PTX_PRED);
-    GR_TRY(put_address(c, copy, address, &at));
-    if (shared && !c->warps)
+    roles &= ~(unsigned)GR_ORDERS_INNER;
+    if (roles & GR_ORDERS_READ && c->stops) {
+        PtxOperand there[2] = {gr_ptx_label_operand(c->stops), ops[1]};
+        GR_TRY(gr_code_put(c, copy, there, n_ops ? n_ops : 1, "%sbra $0;", g.alone));
+    }
+    if (roles && c->warps)
+        GR_TRY(gr_code_put(c, copy, ops, n_ops, "%scall __gr%s_orders, (%s, %u, %s);", g.alone, c->suffix,
+                           c->copy->name, roles, c->pass->name));
+    if (inside && !c->warps)
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
-    change_space(i);
+    gr_code_change_space(i);
     // Lanes of one store are compared (put_lanes), so they have to come there together.
     bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
     PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
@@ -439,7 +471,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         GR_TRY(gr_code_put(c, copy, NULL, 0, "bar.warp.sync %s;", lanes->name));
     // Without a private copy the access cannot be made, and what the thread would do next is worth nothing.
     PtxReg *lost = gr_ptx_new_reg(c->f, PTX_PRED);
-    PtxOperand leaves = gr_ptx_label_operand(c->leaves);
+    PtxOperand leaves = gr_ptx_label_operand(what & GR_AT_STOPS && c->stops ? c->stops : c->leaves);
     GR_TRY(gr_code_put(c, copy, ops, n_ops, "setp.eq%s.u64 %s, %s, 0%s; setp.ne%s.u64 %s, %s, 0%s;",
                        g.combine, lost->name, to->name, g.operand, g.combine, kept->name, to->name,
                        g.operand));

@@ -7,7 +7,7 @@
 //
 //     at a barrier k:    pass 1: note what is live, at = k; pass 2: compare it, and k with `at`; go to END
 //     END:               wait for all threads of the block
-//                        pass 1: merge, wait, pass = 2; go to R_start
+//                        pass 1: leave if threads may have ordered what they did; merge, wait, pass = 2; go to R_start
 //                        pass 2: check, wait, pass = 1; leave if all threads are at their end; start = at; go to C_at
 //     C_k:               what is live becomes what was noted, and is kept; S_k: (the barrier) ... ---> the next barrier, or the thread's end
 //     R_k:               restore what was kept; go to S_k
@@ -35,6 +35,7 @@ typedef struct Regions {
     PtxLabel *end;
     PtxReg **kept, **noted; // by PtxReg.index: the registers that have its value
     PtxReg *stores_kept, *stores_noted;
+    PtxReg **too;        // that keep c->kept_too
     PtxReg *ends, *came; // how many regions the thread has ended; whether all threads came there
     // Of barriers that reduce; NULL: there are none. In pass 1: the thread's predicate, whether it is at such a barrier; how many predicates hold, of how many.
     PtxReg *vote, *votes, *ayes, *all_votes, *ayes_kept, *all_kept;
@@ -233,6 +234,9 @@ static gr_status put_begin(const Regions *r, size_t k) {
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));
+    for (unsigned i = 0; i < c->n_kept_too; i++)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), r->too[i]->name,
+                           c->kept_too[i]->name));
     if (k)
         GR_TRY(put_locals(r, at, "", "__gr_noted_", NULL));
     GR_TRY(put_locals(r, at, "__gr_kept_", "", NULL));
@@ -240,6 +244,9 @@ static gr_status put_begin(const Regions *r, size_t k) {
         GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u32 %s, %s; mov.u32 %s, %s;", r->ayes_kept->name,
                            r->ayes->name, r->all_kept->name, r->all_votes->name));
     gr_ptx_insert_label(c->f, at, g->starts);
+    if (c->clock)
+        GR_TRY(gr_code_put(c, at, NULL, 0, "cvt.u64.u32 %s, %s; shl.b64 %s, %s, 32;", c->clock->name,
+                           c->sequence->name, c->clock->name, c->clock->name));
     if (k)
         GR_TRY(put_result(r, g));
 done:
@@ -307,6 +314,10 @@ static gr_status put_end(const Regions *r) {
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", r->second->name));
     GR_TRY(put_reduction(r));
     GR_TRY(gr_code_put(c, NULL, &to_checks, 1, "@%s bra $0;", c->once->name));
+    if (c->roles || c->results || c->updates)
+        GR_TRY(gr_code_put(c, NULL, &to_leaves, 1,
+                           "call (%s), __gr%s_ends; setp.ne.u32 %s, %s, 0; @%s bra $0;", r->came->name,
+                           c->suffix, ends->name, r->came->name, ends->name));
     GR_TRY(gr_code_put(
         c, NULL, NULL, 0, "call __gr%s_merge, (%s, %s); barrier.sync 0; mov.u32 %s, 2; mov.u64 %s, %u;",
         c->suffix, r->start->name, c->sequence->name, c->pass->name, c->unmade->name, (unsigned)GR_LINE));
@@ -328,6 +339,9 @@ static gr_status put_end(const Regions *r) {
         gr_ptx_insert_label(c->f, NULL, r->all.data[k].restores);
         GR_TRY(put_each(r, NULL, &r->all.data[k], "mov.pred $0, $1;", "mov.# $0, $1;"));
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.u64 %s, %s;", c->stores->name, r->stores_kept->name));
+        for (unsigned i = 0; i < c->n_kept_too; i++)
+            GR_TRY(gr_code_put(c, NULL, NULL, 0, "mov.%s %s, %s;", mov_type(r->too[i]), c->kept_too[i]->name,
+                               r->too[i]->name));
         GR_TRY(put_locals(r, NULL, "", "__gr_kept_", NULL));
         GR_TRY(gr_code_put(c, NULL, &back, 1, "bra $0;"));
     }
@@ -352,7 +366,10 @@ gr_status gr_code_regions(const Code *c) {
                  .differs = gr_ptx_new_reg(c->f, PTX_PRED),
                  .kept = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1),
                  .noted = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->f->n_regs + 1)};
-    if (!r.kept || !r.noted)
+    r.too = GR_NEW_ARRAY(c->arena, PtxReg *, (size_t)c->n_kept_too + 1);
+    for (unsigned k = 0; r.too && k < c->n_kept_too; k++)
+        r.too[k] = gr_ptx_new_reg(c->f, c->kept_too[k]->type);
+    if (!r.kept || !r.noted || !r.too)
         GR_TRY(gr_fail(c->err, GR_ERR_NOMEM, "out of memory"));
     GR_TRY(find_locals(&r));
     GR_TRY(add(&r, NULL, NULL));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/privatizer/pass/suits.h"
 
+#include "engines/privatizer/device/control.h"
+#include "engines/privatizer/pass/code.h"
+
 #include <string.h>
 
 const char *gr_unsuited_text(GrUnsuited why) {
@@ -27,18 +30,9 @@ bool gr_is_full_barrier(const PtxInstr *i) {
            i->operands[first].bits == 0;
 }
 
-static bool reads_clock(const PtxOperand *o) {
-    static const char *const clocks[] = {"%clock", "%globaltimer", "%pm"};
-    for (size_t k = 0; o->kind == PTX_O_SREG && k < sizeof clocks / sizeof *clocks; k++)
-        if (!strncmp(o->text, clocks[k], strlen(clocks[k])))
-            return true;
-    for (unsigned k = 0; k < o->n_sub; k++)
-        if (reads_clock(&o->sub[k]))
-            return true;
-    return false;
-}
+bool gr_is_shared_space(PtxSpace s) { return s == PTX_SHARED || s == PTX_SHARED_CTA; }
 
-static bool is_private(PtxSpace s) {
+bool gr_is_private_space(PtxSpace s) {
     return s == PTX_LOCAL || s == PTX_CONST || s == PTX_PARAM || s == PTX_PARAM_ENTRY || s == PTX_PARAM_FUNC;
 }
 
@@ -46,51 +40,17 @@ static const PtxSite *site_of(const PtxFunc *f, const PtxStmt *s) {
     return s->site ? &f->module->sites[s->site] : NULL;
 }
 
-// A function that computes alone may be called as often as one likes. Recursion ends by `depth`.
-static bool is_harmless(const PtxFunc *f, unsigned depth) {
-    if (!f || !f->has_body || depth > 16)
-        return false;
-    for (const PtxStmt *s = f->first; s; s = s->next) {
-        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
-        const PtxSite *site = site_of(f, s);
-        if (!i)
-            continue;
-        unsigned flags = gr_ptx_instr_flags(i);
-        if (i->op == PTX_OP_CALL && !is_harmless(i->callee, depth + 1))
-            return false;
-        if ((site && !is_private(site->space)) || flags & (PTX_F_BARRIER | PTX_F_ASYNC | PTX_F_ATOMIC) ||
-            i->op == PTX_OP_MBARRIER || i->op == PTX_OP_TRAP)
-            return false;
-        for (unsigned k = 0; k < i->n_operands; k++)
-            if (reads_clock(&i->operands[k]))
-                return false;
-    }
-    return true;
-}
-
-static GrUnsuited of_call(const PtxInstr *i) {
+static GrUnsuited of_call(const GrKernelLook *l, const PtxInstr *i) {
     if (!i->callee)
-        return GR_UNSUITED_CALLS_BY_ADDRESS;
+        return l->calls->by_address ? GR_SUITS : GR_UNSUITED_CALLS_BY_ADDRESS;
     if (!i->callee->has_body)
-        return GR_UNSUITED_CALLS_OUTSIDE;
-    return is_harmless(i->callee, 0) ? GR_SUITS : GR_UNSUITED_CALLS_ACCESSES;
-}
-
-// Whether threads may order what they do by more than barriers of a block: PTX makes strong accesses do so beside fences or by an acquire or release alone.
-static bool orders(const PtxFunc *f) {
-    for (const PtxStmt *s = f->first; s; s = s->next) {
-        const PtxInstr *i = s->kind == PTX_INSTR ? s->instr : NULL;
-        if (i && (gr_ptx_instr_flags(i) & PTX_F_FENCE || gr_ptx_instr_has(i, PTX_MOD_acquire) ||
-                  gr_ptx_instr_has(i, PTX_MOD_release) || gr_ptx_instr_has(i, PTX_MOD_acq_rel) ||
-                  gr_ptx_instr_has(i, PTX_MOD_sc)))
-            return true;
-    }
-    return false;
+        return gr_calls_instead(i->callee) ? GR_SUITS : GR_UNSUITED_CALLS_OUTSIDE;
+    return l->calls->harmless[i->callee->index] ? GR_SUITS : GR_UNSUITED_CALLS_ACCESSES;
 }
 
 bool gr_has_result(const PtxSite *site, const Liveness *live, uint64_t *set) {
-    const PtxInstr *i = site->stmt->instr;
-    return site->strong && !is_private(site->space) &&
+    const PtxInstr *i = site->stmt ? site->stmt->instr : NULL;
+    return i && site->strong && !gr_is_private_space(site->space) &&
            (i->op == PTX_OP_LD || (i->op == PTX_OP_ATOM && !gr_live_is_dead(live, site->stmt, set)));
 }
 
@@ -103,47 +63,55 @@ static bool can_note(const PtxOperand *o) {
                                             gr_ptx_type_bits(o->reg->type) <= 64));
 }
 
-// `shared`: shared memory is private, too.
-static GrUnsuited of_site(const PtxFunc *f, const PtxSite *site, const Liveness *live, uint64_t *set,
-                          bool shared) {
+static GrUnsuited of_site(const GrKernelLook *l, const PtxSite *site) {
     const PtxInstr *i = site->stmt->instr;
-    bool alone =
-        is_private(site->space) || (!shared && (site->space == PTX_SHARED || site->space == PTX_SHARED_CTA));
+    bool shared = gr_is_shared_space(site->space) || site->space == PTX_SHARED_CLUSTER;
+    if (gr_expands(i))
+        return GR_SUITS;
     if (site->async)
         return GR_UNSUITED_ASYNC;
-    if (site->space == PTX_SHARED_CLUSTER)
+    if (site->space == PTX_SHARED_CLUSTER && l->warps)
         return GR_UNSUITED_CLUSTER;
-    if (gr_has_result(site, live, set) && (orders(f) || !can_note(&i->operands[0])))
-        return i->op == PTX_OP_ATOM ? GR_UNSUITED_RESULT : GR_UNSUITED_STRONG;
-    if (i->op == PTX_OP_RED || i->op == PTX_OP_ATOM || alone)
+    if (gr_has_result(site, l->live, l->set) && !can_note(&i->operands[0]))
+        return GR_UNSUITED_RESULT;
+    if (i->op == PTX_OP_RED || i->op == PTX_OP_ATOM || gr_is_private_space(site->space) ||
+        (shared && !l->warps))
         return GR_SUITS;
-    if (i->op != PTX_OP_LD && i->op != PTX_OP_LDU && i->op != PTX_OP_ST)
-        return GR_UNSUITED_OTHER_ACCESS;
-    return site->strong && orders(f) ? GR_UNSUITED_STRONG : GR_SUITS;
+    return i->op != PTX_OP_LD && i->op != PTX_OP_LDU && i->op != PTX_OP_ST ? GR_UNSUITED_OTHER_ACCESS
+                                                                           : GR_SUITS;
 }
 
-static GrUnsuited of_instr(const PtxFunc *f, const PtxStmt *s, const Liveness *live, uint64_t *set,
-                           bool shared) {
+// Done later, or waits for such: in code for blocks a block's shared memory, with the objects that it waits at, is the launch's own.
+static GrUnsuited of_async(const GrKernelLook *l, const PtxInstr *i) {
+    bool waits = i->op == PTX_OP_CP && gr_ptx_instr_flags(i) == PTX_F_NO_DST,
+         meets = i->op == PTX_OP_MBARRIER || (waits && gr_ptx_instr_has(i, PTX_MOD_mbarrier));
+    if (gr_expands(i) || (meets ? !l->warps : waits))
+        return GR_SUITS;
+    return meets || i->op == PTX_OP_CP || gr_ptx_instr_flags(i) & PTX_F_ASYNC ? GR_UNSUITED_ASYNC : GR_SUITS;
+}
+
+static GrUnsuited of_instr(const GrKernelLook *l, const PtxStmt *s) {
     const PtxInstr *i = s->instr;
-    const PtxSite *site = site_of(f, s);
-    for (unsigned k = 0; k < i->n_operands; k++)
-        if (reads_clock(&i->operands[k]))
-            return GR_UNSUITED_CLOCK;
+    const PtxSite *site = site_of(l->f, s);
+    unsigned half;
+    if (gr_reads_clock(i) && !gr_is_clock(i, &half))
+        return GR_UNSUITED_CLOCK;
     if (i->op == PTX_OP_CALL)
-        return of_call(i);
+        return of_call(l, i);
     if (i->op == PTX_OP_GRIDDEPCONTROL)
         return GR_UNSUITED_DEPENDS;
-    if (i->op == PTX_OP_MBARRIER || gr_ptx_instr_flags(i) & PTX_F_ASYNC || i->op == PTX_OP_CP)
-        return GR_UNSUITED_ASYNC;
-    if (i->op == PTX_OP_MAPA || gr_ptx_instr_has(i, PTX_MOD_cluster))
+    GrUnsuited later = of_async(l, i);
+    if (later)
+        return later;
+    if ((i->op == PTX_OP_MAPA || (is_barrier(i) && gr_ptx_instr_has(i, PTX_MOD_cluster))) && l->warps)
         return GR_UNSUITED_CLUSTER;
-    if (is_barrier(i) && !gr_is_warp_barrier(i) && shared && !gr_is_full_barrier(i))
+    if (is_barrier(i) && !gr_is_warp_barrier(i) && l->warps && !gr_is_full_barrier(i))
         return GR_UNSUITED_PARTIAL;
     if (site)
-        return of_site(f, site, live, set, shared);
+        return of_site(l, site);
     bool plain = i->op == PTX_OP_LD || i->op == PTX_OP_ST; // of parameters: no site
     unsigned accesses = gr_ptx_instr_flags(i) & (PTX_F_READS | PTX_F_WRITES | PTX_F_ATOMIC);
-    return i->op == PTX_OP_UNKNOWN || (accesses && !(plain && is_private(i->space)))
+    return i->op == PTX_OP_UNKNOWN || (accesses && !(plain && gr_is_private_space(i->space)))
                ? GR_UNSUITED_OTHER_ACCESS
                : GR_SUITS;
 }
@@ -176,30 +144,31 @@ static bool is_scoped_with_variables(const PtxStmt *barrier) {
     return around > 0;
 }
 
-static GrSuits suits(const PtxFunc *f, const Liveness *live, uint64_t *set, bool warps) {
+GrSuits gr_suits(const GrKernelLook *l) {
+    const PtxFunc *f = l->f;
+    bool warps = l->warps, has_local = false;
     unsigned depth = 0;
+    for (const PtxStmt *s = f->first; s; s = s->next)
+        has_local |= s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL;
     for (const PtxStmt *s = f->first; s; s = s->next) {
         depth += s->kind == PTX_SCOPE_OPEN;
         depth -= s->kind == PTX_SCOPE_CLOSE;
         GrUnsuited why = GR_SUITS;
-        if (s->kind == PTX_INSTR)
-            why = of_instr(f, s, live, set, warps);
+        // What a unit waited for is not in its copy. What it then does must do no harm: accesses of all memory but the thread's own are looked at
+        // between threads; between blocks it stops before.
+        if (l->roles && l->roles[s->site] & (GR_ORDERS_READ | GR_ORDERS_WRITE) &&
+            (warps ? has_local : !gr_can_stop(f)))
+            why = GR_UNSUITED_ORDERS;
+        else if (s->kind == PTX_INSTR)
+            why = of_instr(l, s);
         else if (s->kind == PTX_DECL_VAR && s->var->space == PTX_LOCAL && depth && warps)
             why = GR_UNSUITED_NESTED_LOCAL;
         if (!why && warps && s->kind == PTX_INSTR && gr_is_full_barrier(s->instr))
-            why = keeps_odd(f, live, s, set)    ? GR_UNSUITED_REGISTERS
-                  : is_scoped_with_variables(s) ? GR_UNSUITED_NESTED_LOCAL
-                                                : GR_SUITS;
+            why = keeps_odd(f, l->live, s, l->set) ? GR_UNSUITED_REGISTERS
+                  : is_scoped_with_variables(s)    ? GR_UNSUITED_NESTED_LOCAL
+                                                   : GR_SUITS;
         if (why)
             return (GrSuits){why, s};
     }
     return (GrSuits){GR_SUITS, NULL};
-}
-
-GrSuits gr_suits_blocks(const PtxFunc *f, const Liveness *live, uint64_t *set) {
-    return suits(f, live, set, false);
-}
-
-GrSuits gr_suits_warps(const PtxFunc *f, const Liveness *live, uint64_t *set) {
-    return suits(f, live, set, true);
 }

@@ -3,6 +3,7 @@
 #ifndef GR_PRIVATIZER_PASS_SUITS_H
 #define GR_PRIVATIZER_PASS_SUITS_H
 
+#include "engines/privatizer/pass/calls.h"
 #include "ptx/liveness.h"
 #include "ptx/ptx.h"
 
@@ -18,6 +19,8 @@ const char *gr_unsuited_text(GrUnsuited why);
 
 // A barrier at which all threads of the block meet, whatever it reduces.
 bool gr_is_full_barrier(const PtxInstr *i);
+bool gr_is_shared_space(PtxSpace s);        // of the block
+bool gr_is_private_space(PtxSpace s);       // of the thread, or never written
 bool gr_is_warp_barrier(const PtxInstr *i); // of some lanes or all
 
 // Whether the access gives the thread what other units may have made of the memory at that time: atomic operations, and strong loads. It is the same in both passes.
@@ -28,8 +31,18 @@ typedef struct GrSuits {
     const PtxStmt *at; // the first such instruction; NULL: none
 } GrSuits;
 
-// Of a kernel: whether private copies of blocks (of its launch), or of warps, can be made. `live`: of its graph; `set`: l->n_words words to work in.
-GrSuits gr_suits_blocks(const PtxFunc *f, const Liveness *live, uint64_t *set);
-GrSuits gr_suits_warps(const PtxFunc *f, const Liveness *live, uint64_t *set);
+// What is looked at of a kernel.
+typedef struct GrKernelLook {
+    const PtxFunc *f;
+    const Liveness *live; // of its graph
+    uint64_t *set;        // live->n_words words to work in
+    const GrCalls *calls;
+    bool warps; // for private copies of warps, and so of shared memory; else of clusters, of the launch
+    const uint8_t
+        *roles; // by site: those by which units may order what they do (pass/order.h); NULL: there are none
+} GrKernelLook;
+
+// Whether private copies can be made.
+GrSuits gr_suits(const GrKernelLook *l);
 
 #endif

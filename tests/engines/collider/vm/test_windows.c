@@ -36,18 +36,26 @@ static const char program[] =
 
 enum { SLOTS = 33 * GR_CLASS_COUNT * sizeof(GrSlot) };
 
-static char *rewritten(uint32_t delay_ns) {
+static ColliderOptions options(uint32_t delay_ns) {
+    return (ColliderOptions){.seed = 7, .read_delay_ns = delay_ns, .write_delay_ns = delay_ns, .suffix = ""};
+}
+
+static char *rewritten_as(const ColliderOptions *o) {
     PtxModule *m;
     gr_error err = {0};
     StrBuf text = {0};
     GrSiteStatus status[64];
-    ColliderOptions o = {.seed = 7, .read_delay_ns = delay_ns, .write_delay_ns = delay_ns, .suffix = ""};
     assert_int_equal(gr_ptx_parse(program, sizeof program - 1, "k", &m, &err), GR_OK);
     assert_true(m->n_sites < 64);
-    assert_int_equal(gr_collider_rewrite(m, &o, status, &err), GR_OK);
+    assert_int_equal(gr_collider_rewrite(m, o, status, &err), GR_OK);
     assert_int_equal(gr_ptx_print(m, 0, &text, &err), GR_OK);
     gr_ptx_free(m);
     return text.data;
+}
+
+static char *rewritten(uint32_t delay_ns) {
+    ColliderOptions o = options(delay_ns);
+    return rewritten_as(&o);
 }
 
 typedef struct Outcome {
@@ -114,6 +122,7 @@ static void on_window(void *user, const VmWindowEvent *e) {
 
 static Watcher *watcher;
 static bool every_window; // of the next runs
+static uint32_t seed_of_control;
 
 static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid) {
     Rig r;
@@ -121,7 +130,7 @@ static Outcome run(const char *text, uint64_t seed, bool unfused, uint32_t grid)
     VmConfig c = {.seed = seed, .split_one_in = 64, .unfused = unfused, .every_window = every_window};
     rig_open(&r, text, &c);
     uint64_t out = rig_alloc(&r, 1 << 16);
-    GrControl control = {.slots = rig_alloc(&r, SLOTS), .n_sites = 32};
+    GrControl control = {.slots = rig_alloc(&r, SLOTS), .n_sites = 32, .seed = seed_of_control};
     uint64_t at, size;
     bool managed;
     char name[64];
@@ -212,12 +221,33 @@ static void all_windows_open(void **state) {
     free(text);
 }
 
+// A driver keeps what it has compiled by its text, so that of one seed must serve all.
+static void the_control_has_the_seed(void **state) {
+    (void)state;
+    ColliderOptions o = options(5000);
+    o.seed_at_load = true;
+    char *text = rewritten_as(&o), *other;
+    o.seed = 8;
+    other = rewritten_as(&o);
+    assert_string_equal(text, other);
+    Outcome seven, again, eight;
+    seed_of_control = 7;
+    seven = run(text, 1, false, 4);
+    again = run(text, 1, false, 4);
+    seed_of_control = 8;
+    eight = run(text, 1, false, 4);
+    seed_of_control = 0;
+    assert_memory_equal(&seven, &again, sizeof seven);
+    assert_int_not_equal(seven.events, eight.events);
+    free(text);
+    free(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fused_and_unfused_agree),
-        cmocka_unit_test(windows_become_rare),
-        cmocka_unit_test(windows_are_told),
-        cmocka_unit_test(all_windows_open),
+        cmocka_unit_test(fused_and_unfused_agree),  cmocka_unit_test(windows_become_rare),
+        cmocka_unit_test(windows_are_told),         cmocka_unit_test(all_windows_open),
+        cmocka_unit_test(the_control_has_the_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// pieces — what one kernel needs of a module's text, so that it can be a module by itself.
+//
+// A driver compiles all kernels of a module before the first one runs. Rewritten code takes long to compile, and of a library of templates a
+// program launches a few kernels. So a kernel's part is cut out when it is launched.
+//
+// Only where that makes no difference: what kernels share through variables of the module would be shared no longer. So no kernel of such a
+// module refers to a variable in global or constant memory, but for the compiler's own string literals. There is no code that is linked with
+// other code, nor a kernel that another kernel launches.
+#ifndef GR_INJECT_PIECES_H
+#define GR_INJECT_PIECES_H
+
+#include "ptx/ptx.h"
+
+typedef struct Pieces Pieces;
+
+// Of a module as it was parsed, before anything is inserted. NULL: it cannot be cut, and *why says why, or memory is out. Lives in `arena`.
+Pieces *gr_pieces_find(const PtxModule *m, Arena *arena, const char **why);
+
+// When all that is inserted is printed, by one gr_ptx_print_later without `take`, `len` bytes. False: memory is out.
+bool gr_pieces_printed(Pieces *p, const PtxModule *m, size_t len, Arena *arena);
+
+// The part of `text`, which was printed, that the kernel needs. GR_ERR_NOT_FOUND: there is no such kernel.
+gr_status gr_pieces_cut(const Pieces *p, const char *text, const char *kernel, StrBuf *out, gr_error *err);
+
+#endif

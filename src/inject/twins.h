@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// twins — kernels that are compiled when they are launched, each in a module of its own (pieces.h).
+//
+// The driver has the program's own module, and the program its handles: nothing of that is compiled anew. When a kernel is first launched, its part
+// of the rewritten text is loaded. This twin is launched in its place, from then on, and asked in its place for what depends on the code:
+// registers, occupancy. With the session's lock, unless said otherwise.
+#ifndef GR_INJECT_TWINS_H
+#define GR_INJECT_TWINS_H
+
+#include "inject/session.h"
+
+// Whether modules may be loaded so (--compile), and whether one is of so many bytes when it is rewritten.
+bool gr_twins_wanted(void);
+bool gr_twins_pay(size_t len);
+
+// The module's kernels get twins, if they can: then the driver is to have the program's own image.
+bool gr_twins_begin(LoadedModule *m);
+
+// What is to be launched in this context: the twin of `f`, which is of kernel `k`, or `f` itself where there is none.
+CUfunction gr_twin_of(Kernel *k, CUfunction f);
+
+// Whether any module is loaded so.
+bool gr_twins_exist(void);
+
+// The kernel nodes of a graph, of graphs within it too, launch twins from now on. Without the session's lock.
+void gr_twins_in_graph(CUgraph graph);
+// What a node is to launch that the program sets to `f`. Without the session's lock.
+CUfunction gr_twin_for_node(CUfunction f);
+
+// The driver refused to launch a twin with `error`. Whether the program's kernel is to be launched, unchecked: it takes fewer registers.
+bool gr_twin_is_too_large(const Kernel *k, CUresult error);
+
+// The driver drops the module.
+void gr_twins_unload(LoadedModule *m);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches kernels of a module in all the ways that there are: by_kernel FILE. FILE is PTX with kernels of one parameter, the address of 64 numbers:
+// plain, large (with 64 KiB of dynamic shared memory), node, captured, swapped and never. Each adds 1 to all numbers.
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TRY(x)                                                                                               \
+    do {                                                                                                     \
+        CUresult rc_ = (x);                                                                                  \
+        if (rc_ != CUDA_SUCCESS) {                                                                           \
+            printf("failed with %d: %s\n", (int)rc_, #x);                                                    \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+enum { N = 64, LARGE = 65536 };
+static CUdeviceptr numbers;
+static void *args[] = {&numbers};
+
+static CUfunction get(CUmodule m, const char *name) {
+    CUfunction f;
+    TRY(cuModuleGetFunction(&f, m, name));
+    return f;
+}
+
+static void launch(CUfunction f, unsigned shared, CUstream s) {
+    TRY(cuLaunchKernel(f, 1, 1, 1, N, 1, 1, shared, s, args, NULL));
+}
+
+static CUDA_KERNEL_NODE_PARAMS node_of(CUfunction f) {
+    return (CUDA_KERNEL_NODE_PARAMS){.func = f,
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = N,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = args};
+}
+
+static void in_graphs(CUmodule m) {
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUstream s;
+    CUDA_KERNEL_NODE_PARAMS p = node_of(get(m, "node"));
+    TRY(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    TRY(cuGraphCreate(&graph, 0));
+    TRY(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    TRY(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    TRY(cuGraphLaunch(exec, s));
+    p = node_of(get(m, "swapped"));
+    TRY(cuGraphExecKernelNodeSetParams(exec, node, &p));
+    TRY(cuGraphLaunch(exec, s));
+    TRY(cuStreamSynchronize(s));
+    TRY(cuGraphExecDestroy(exec));
+    TRY(cuGraphDestroy(graph));
+    TRY(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    launch(get(m, "captured"), 0, s);
+    TRY(cuStreamEndCapture(s, &graph));
+    TRY(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    TRY(cuGraphLaunch(exec, s));
+    TRY(cuStreamSynchronize(s));
+    TRY(cuGraphExecDestroy(exec));
+    TRY(cuGraphDestroy(graph));
+}
+
+int main(int argc, char **argv) {
+    CUcontext context;
+    CUmodule m;
+    CUfunction large;
+    int blocks = 0, threads = 0, sum[N];
+    if (argc < 2)
+        return 2;
+    TRY(cuInit(0));
+    TRY(cuDevicePrimaryCtxRetain(&context, 0));
+    TRY(cuCtxSetCurrent(context));
+    TRY(cuMemAlloc(&numbers, sizeof sum));
+    TRY(cuMemsetD8(numbers, 0, sizeof sum));
+    for (int k = 0; k < 2; k++) { // the module comes, goes, and comes again
+        TRY(cuModuleLoad(&m, argv[1]));
+        launch(get(m, "plain"), 0, NULL);
+        large = get(m, "large");
+        TRY(cuFuncSetAttribute(large, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, LARGE));
+        TRY(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, large, N, LARGE));
+        TRY(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, large));
+        launch(large, LARGE, NULL);
+        TRY(cuCtxSynchronize());
+        in_graphs(m);
+        TRY(cuCtxSynchronize());
+        TRY(cuModuleUnload(m));
+    }
+    TRY(cuMemcpyDtoH(sum, numbers, sizeof sum));
+    bool right = blocks > 0 && threads >= N;
+    for (int k = 0; k < N; k++)
+        right = right && sum[k] == 10;
+    printf(right ? "PASS\n" : "FAIL: %d blocks, %d threads, %d\n", blocks, threads, sum[0]);
+    return !right;
+}
