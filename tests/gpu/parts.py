@@ -349,10 +349,14 @@ def processes(setting):
     """Two processes with one piece of device memory (cudaIpcGetMemHandle), each under gpurace."""
     outcome, cases = Outcome(), [(None, ipc.APART, mode) for mode in ipc.MODES]
     cases += [(engine, how, mode) for engine in ("none", *ENGINES) for how in (ipc.APART, ipc.TOGETHER) for mode in ipc.MODES]
+    said = {}
     for (engine, how, mode), result in zip(cases, setting.map(lambda case: ipc.run(setting, *case), cases)):
-        outcome.problems += [f"{engine or 'without gpurace'}, {how}, {mode}: {p}" for p in result.problems]
-        setting.log(f"processes.{engine}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
-        outcome.row(f"tests/gpu/shared_memory.cu, {mode}, {engine or 'without gpurace'}" + (f", {how}" if engine else ""), result.says)
+        name = engine or "without gpurace"
+        outcome.problems += [f"{name}, {how}, {mode}: {p}" for p in result.problems]
+        setting.log(f"processes.{name}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
+        said.setdefault(name, {}).setdefault(ipc.MODES[mode], set()).add(result.says)
+    for name, modes in said.items():
+        outcome.row(f"tests/gpu/shared_memory.cu: memory of two processes, {name}", "; ".join(f"{mode}: {', or '.join(sorted(says))}" for mode, says in modes.items()))
     return outcome
 
 
