@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "engines/collider/pass/collider_pace.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 // A step of the generator alone. 29 is 5 modulo 8, as the bases below are.
@@ -36,18 +35,6 @@ static gr_status draw_any(ColliderWork *w, const Access *a, PtxStmt *at, uint32_
     uint32_t longest = max_ns < 5 ? 1 : (uint32_t)((uint64_t)max_ns * 2 / 5), base = base_for(longest);
     return gr_access_put(a, at, NULL, 0, "mul.hi.u32 %s, %s, %u; mul.lo.u32 %s, %s, %u; shr.u32 %s, %u, %s;",
                          drawn, r, base, r, r, base, drawn, longest, drawn);
-}
-
-void gr_collider_seed(const ColliderWork *w, PtxFunc *f, uint32_t factor, uint32_t plus, char code[SEED_CODE],
-                      char operand[DELAY_TEXT]) {
-    code[0] = 0;
-    gr_format(operand, DELAY_TEXT, "%u", w->o->seed * factor + plus);
-    if (!w->o->seed_at_load)
-        return;
-    const char *t = gr_ptx_new_reg(f, PTX_U32)->name;
-    gr_format(code, SEED_CODE, "ld.global.nc.u32 %s, [__gr%s_control+%u]; mad.lo.u32 %s, %s, %u, %u;", t,
-              w->o->suffix, (unsigned)offsetof(GrControl, seed), t, t, factor, plus);
-    gr_format(operand, DELAY_TEXT, "%s", t);
 }
 
 static uint32_t longest_of(uint32_t max_ns) {
@@ -168,11 +155,14 @@ done:
 // shorter as it makes windows fewer: a kernel ends with its last warp, and so takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
+<<<<<<< HEAD
     char text[512 + SEED_CODE], seed[SEED_CODE], summand[DELAY_TEXT];
+=======
+    char text[640], seed[96];
+>>>>>>> main
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
     PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *later = gr_ptx_new_reg(f, PTX_PRED);
-    PtxReg *rare = gr_ptx_new_reg(f, PTX_U32);
     uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
     const char *length = w->length->name, *r = w->random->name;
     if (w->pace->shut) {
@@ -180,6 +170,7 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   length, length, w->pace->shut->name);
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
+<<<<<<< HEAD
     gr_collider_seed(w, f, 1, 0, seed, summand);
     gr_format(text, sizeof text,
               "%smov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
@@ -187,6 +178,15 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               seed, grid->name, t->name, grid->name, t->name, t->name, summand, rare->name, t->name,
               WAIT_RARELY - 1u, later->name, grid->name, (unsigned)WAIT_LAUNCHES, later->name, rare->name,
               later->name, t->name, t->name, (unsigned)WAIT_CYCLE);
+=======
+    gr_format(text, sizeof text,
+              "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
+              "setp.gt.u64 %s, %s, %u; setp.ne.and.u32 %s, %s, 0, %s; rem.u32 %s, %s, %u;",
+              gr_collider_seed(w, length, seed, sizeof seed), grid->name, t->name, grid->name, t->name,
+              t->name, length, length, t->name, WAIT_RARELY - 1u, later->name, grid->name,
+              (unsigned)WAIT_LAUNCHES, later->name, length, later->name, t->name, t->name,
+              (unsigned)WAIT_CYCLE);
+>>>>>>> main
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(text, sizeof text,
               "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"

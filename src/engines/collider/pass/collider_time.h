@@ -18,8 +18,8 @@
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
 //
-// A program that launches often would wait often. From launch WAIT_LAUNCHES on (counted by %gridid), L begins at an eighth of the maximum, but for one
-// launch in WAIT_RARELY.
+// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
+// maximum, but in one launch in WAIT_RARELY.
 //
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
@@ -55,16 +55,11 @@ enum {
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;
 
-enum { DELAY_TEXT = 32, SEED_CODE = 200 };
-
-// The seed times `factor`, and `plus`: `operand` is a number, or a register that `code` fills (ColliderOptions.seed_at_load).
-void gr_collider_seed(const ColliderWork *w, PtxFunc *f, uint32_t factor, uint32_t plus, char code[SEED_CODE],
-                      char operand[DELAY_TEXT]);
-
 // Emits a delay of up to `max_ns` at `at`, for the lanes of a->guard.
 gr_status gr_collider_wait(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns);
 
 // Only chooses it: `delay` is the register or the number that holds it.
+enum { DELAY_TEXT = 32 };
 gr_status gr_collider_draw(ColliderWork *w, const Access *a, PtxStmt *at, ColliderWait what, uint32_t max_ns,
                            char delay[DELAY_TEXT]);
 
