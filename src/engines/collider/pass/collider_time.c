@@ -155,11 +155,7 @@ done:
 // shorter as it makes windows fewer: a kernel ends with its last warp, and so takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
     gr_status st = GR_OK;
-<<<<<<< HEAD
-    char text[512 + SEED_CODE], seed[SEED_CODE], summand[DELAY_TEXT];
-=======
     char text[640], seed[96];
->>>>>>> main
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
     PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *later = gr_ptx_new_reg(f, PTX_PRED);
@@ -170,15 +166,6 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
                   length, length, w->pace->shut->name);
         return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
     }
-<<<<<<< HEAD
-    gr_collider_seed(w, f, 1, 0, seed, summand);
-    gr_format(text, sizeof text,
-              "%smov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
-              "setp.gt.u64 %s, %s, %u; setp.ne.and.u32 %s, %s, 0, %s; rem.u32 %s, %s, %u;",
-              seed, grid->name, t->name, grid->name, t->name, t->name, summand, rare->name, t->name,
-              WAIT_RARELY - 1u, later->name, grid->name, (unsigned)WAIT_LAUNCHES, later->name, rare->name,
-              later->name, t->name, t->name, (unsigned)WAIT_CYCLE);
-=======
     gr_format(text, sizeof text,
               "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
               "setp.gt.u64 %s, %s, %u; setp.ne.and.u32 %s, %s, 0, %s; rem.u32 %s, %s, %u;",
@@ -186,7 +173,6 @@ static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
               t->name, length, length, t->name, WAIT_RARELY - 1u, later->name, grid->name,
               (unsigned)WAIT_LAUNCHES, later->name, length, later->name, t->name, t->name,
               (unsigned)WAIT_CYCLE);
->>>>>>> main
     GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
     gr_format(text, sizeof text,
               "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
