@@ -69,7 +69,7 @@ class Setting:
 
     def some(self):
         """Of what: to be told in a row."""
-        return f", each {self.every}th" if self.every > 1 else ""
+        return f", one in {self.every}" if self.every > 1 else ""
 
     def map(self, function, items):
         """function(item) of all items, as many at a time as there are jobs."""
@@ -383,7 +383,7 @@ def soak(setting):
                 problems = [str(error)]
             outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
         bad = sum(p.startswith(f"{engine}, ") for p in outcome.problems)
-        outcome.row(f"{len(SOAKED)} programs, {setting.runs} runs each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
+        outcome.row(f"{len(SOAKED)} programs, {setting.runs} run{'s' if setting.runs > 1 else ''} each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
                     + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
     return outcome
 
