@@ -512,14 +512,12 @@ uint64_t __gr_strong(uint64_t a, uint32_t copy, uint32_t what) {
     uint32_t v = gr_load32(entry_of(&s, offset >> GR_LINE_SHIFT));
     if (!is_row(v))
         return offset < CONTROL.shared_bytes ? (uint64_t)__gr_unwritten + low : a;
-    uint64_t row = row_at(&s, v);
-    uint32_t number = gr_load32(&head_of(row)->numbered) == GR_NUMBERED
-                          ? gr_load32((GR_GLOBAL uint32_t *)number_at(row, copy))
-                          : 0;
+    uint32_t number =
+        is_numbered(row_at(&s, v)) ? gr_load32((GR_GLOBAL uint32_t *)number_at(row_at(&s, v), copy)) : 0;
     // What the unit stored by a weak store, it finds.
     if (number >= GR_COPY_FIRST && byte_at(touched_at(&s, number, (uint32_t)low / 4)) == GR_STORED)
         return copy_at(&s, number) + low;
-    return row + ROW_UNION + low;
+    return row_at(&s, v) + ROW_UNION + low;
 }
 
 // Of the slots, or of the grid.
