@@ -288,6 +288,7 @@ static CUresult submit(Passes *p, const PassPlan *plan, uint64_t first, uint64_t
         c.ask = *ask;
     for (c.round = (uint32_t)first; c.round < first + rounds && rc == CUDA_SUCCESS; c.round++) {
         c.divide = power(plan->copies, plan->rounds - 1 - c.round);
+        c.alone = c.threads == 1 && c.divide == 1 && plan->copies >= plan->units;
         rc = p->d->fill(p->memory->small.at, 0, small, p->launch->stream);
         if (rc == CUDA_SUCCESS)
             rc = plan->mode == GR_OF_BLOCKS ? run_blocks(p, &c) : run_warps(p, &c);

@@ -231,13 +231,42 @@ static bool are_apart(Bytes *v, size_t n, bool same) {
     return true;
 }
 
-static bool same_number(const Number *a, const Number *b) {
-    return a->c == b->c && a->block == b->block && a->thread == b->thread;
+// Both are one access to all intents: whoever comes to one comes to the other.
+static bool is_same(const Prover *p, const GrPlace *a, const GrPlace *b) {
+    const Number *x = &p->numbers[a->node], *y = &p->numbers[b->node];
+    return a == b || (x->c == y->c && x->block == y->block && x->thread == y->thread && a->size == b->size &&
+                      !a->n_guards && !b->n_guards);
+}
+
+static bool holds(const GrPlaceGuard *g, int64_t x, int64_t y) {
+    uint64_t ux = unsigned_of(x, g->bits), uy = unsigned_of(y, g->bits);
+    bool less = g->is_signed ? x < y : ux < uy;
+    switch (g->compare) {
+    case GR_PLACE_EQ: return x == y;
+    case GR_PLACE_NE: return x != y;
+    case GR_PLACE_LT: return less;
+    case GR_PLACE_LE: return less || x == y;
+    case GR_PLACE_GT: return !less && x != y;
+    default: return !less;
+    }
+}
+
+// Whether thread number t of any block may come to the access. Guards that depend on the block, or are not known, are left out.
+static bool comes(const Prover *p, const GrPlace *a, uint32_t t) {
+    for (uint32_t k = 0; k < a->n_guards; k++) {
+        const GrPlaceGuard *g = &a->guards[k];
+        const Number *x = &p->numbers[g->a], *y = &p->numbers[g->b];
+        if (x->known && y->known && !x->block && !y->block &&
+            holds(g, x->c + (x->thread ? x->thread[t] : 0), y->c + (y->thread ? y->thread[t] : 0)) !=
+                g->holds)
+            return false;
+    }
+    return true;
 }
 
 static bool threads_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     const Number *x = &p->numbers[a->node], *y = &p->numbers[b->node];
-    bool same = same_number(x, y) && a->size == b->size;
+    bool same = is_same(p, a, b);
     size_t n = 0;
     // How far apart the two are has to be the same in all blocks.
     int64_t between = y->c - x->c + (y->block ? y->block[0] : 0) - (x->block ? x->block[0] : 0);
@@ -246,10 +275,12 @@ static bool threads_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
             return false;
     Bytes *v = calloc(2 * (size_t)p->threads, sizeof *v);
     for (uint32_t k = 0; v && k < p->threads; k++)
-        v[n++] = (Bytes){x->thread ? x->thread[k] : 0, (x->thread ? x->thread[k] : 0) + a->size, k, 0};
+        if (comes(p, a, k))
+            v[n++] = (Bytes){x->thread ? x->thread[k] : 0, (x->thread ? x->thread[k] : 0) + a->size, k, 0};
     for (uint32_t k = 0; v && !same && k < p->threads; k++) {
         int64_t low = between + (y->thread ? y->thread[k] : 0);
-        v[n++] = (Bytes){low, low + b->size, k, 1};
+        if (comes(p, b, k))
+            v[n++] = (Bytes){low, low + b->size, k, 1};
     }
     bool apart = v && are_apart(v, n, same);
     free(v);
@@ -278,7 +309,7 @@ static bool elements_are_apart(Prover *p, const Number *x, uint32_t size) {
 static bool blocks_are_apart(Prover *p, const GrPlace *a, const GrPlace *b) {
     const Number *number[2] = {&p->numbers[a->node], &p->numbers[b->node]};
     uint32_t size[2] = {a->size, b->size};
-    bool same = same_number(number[0], number[1]) && a->size == b->size;
+    bool same = is_same(p, a, b);
     size_t n = 0;
     Bytes *v = calloc(2 * (size_t)p->blocks, sizeof *v);
     for (uint32_t which = 0; v && which < (same ? 1 : 2); which++) {

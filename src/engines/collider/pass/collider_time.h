@@ -18,6 +18,9 @@
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
 //
+// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
+// maximum, but in one launch in WAIT_RARELY.
+//
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
 //
@@ -42,6 +45,8 @@ enum {
     WAIT_LEAST_NS = 250,
     WAIT_CALLED = 8,
     WAIT_PARTS = 3,
+    WAIT_LAUNCHES = 20, // of each kind of WAIT_CYCLE four
+    WAIT_RARELY = 16,
     WAIT_CYCLE = 5,
     WAIT_LONGER = 4,
     WAIT_LONGEST = 16,

@@ -80,7 +80,7 @@ typedef struct GrPrivRow {
     uint32_t line;
     uint32_t flags;    // GR_ROW_LISTED, and those of merge.h
     uint32_t was;      // what the table said: 0 or GR_ROW_EDGE
-    uint32_t numbered; // 0: there are no private copies but `own`, and their numbers say nothing
+    uint32_t numbered; // 0: there are no private copies but `own`
 } GrPrivRow;
 
 // `touched` has a byte for each word of four: an atomic operation updated it; a store wrote it, of kernels with atomic operations.
@@ -97,8 +97,7 @@ enum { GR_LINE_SHIFT = 7, GR_LINE = 1 << GR_LINE_SHIFT };
 #define GR_ROW_EDGE 0xfffffffeu
 #define GR_ROW_BUSY 0xffffffffu
 enum { GR_ROW_LISTED = 1 }; // GrPrivRow.flags: the region's list has it, and granules may be taken
-enum { GR_NUMBERED = 2, GR_NUMBERED_BUSY = 1 }; // GrPrivRow.numbered
-enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 };   // numbers of private copies
+enum { GR_COPY_BUSY = 1, GR_COPY_FIRST = 2 }; // numbers of private copies
 
 // By what a strong access may order what units do (pass/order.h); in code for blocks INNER: what threads of one unit do, if it is to shared memory.
 enum { GR_ORDERS_READ = 1, GR_ORDERS_WRITE = 2, GR_ORDERS_INNER = 4 };
@@ -215,6 +214,7 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t alone;      // likewise: each thread of a block has private copies that no other has
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has

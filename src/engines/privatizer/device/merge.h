@@ -245,6 +245,8 @@ GR_INLINE int merge_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t o
                          int numbered) {
     uint32_t was = word_at(row + ROW_BASE + 4 * word), all = was, changed = 0, twice = 0, owner = 0,
              its = owner_of_word(s, row, word);
+    if (!its && !numbered) // the union is the base already
+        return 0;
     if (its) {
         all = word_at(row + ROW_OWN + 4 * word);
         changed = bytes_of(all ^ was);
@@ -339,7 +341,7 @@ static GR_NOINLINE void gr_priv_tell_reads(const Slot *s, uint64_t row, uint32_t
     uint32_t all = word_at(row + ROW_UNION + 4 * word), owner = owner_of_word(s, row, word),
              own = owner ? word_at(row + ROW_OWN + 4 * word) : all, told = bytes_of(own ^ all);
     if (own != all)
-        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, bytes_of(own ^ all));
+        gr_priv_report(s, GR_FOUND_READ, owner - 1, owner - 1, offset, told);
     GR_ROLLED for (uint32_t k = 0; k < s->n && is_numbered(row); k++) {
         uint32_t number = word_at(number_at(row, k)),
                  now = number < GR_COPY_FIRST ? all : word_at(copy_at(s, number) + 4 * word);
@@ -374,7 +376,7 @@ GR_INLINE void check_word(const Slot *s, uint64_t row, const Lanes *l, uint64_t 
     updated = updated && gr_priv_updated_word(s, row, word, &all);
     if (differ && !updated && !told)
         gr_priv_tell_reads(s, row, word, offset);
-    if (!s->commits)
+    if (!s->commits || (!differ && !updated && word_at(row + ROW_BASE + 4 * word) == all))
         return;
     put_word(row + ROW_BASE + 4 * word, all);
     put_word(row + ROW_UNION + 4 * word, all);
@@ -408,6 +410,13 @@ enum {
     ROW_UPDATED = 8
 }; // UPDATED: by an atomic operation
 
+// Lines of shared memory are few, and written in most regions: they are in no list, but looked at where any region ends.
+GR_INLINE uint32_t lines_of_shared(const Slot *s) { return (uint32_t)(s->control->shared_bytes / GR_LINE); }
+// Of a row that no unit has written in the region.
+GR_INLINE uint32_t flags_of(const Slot *s, uint32_t line) {
+    return line < lines_of_shared(s) ? ROW_LISTED : 0;
+}
+
 GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint32_t line = head->line, was = head->flags;
@@ -426,11 +435,14 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
     int told = !gr_all(members_of(l), !twice);
     GR_ROLLED for (uint32_t k = l->lane; k < GR_LINE / 4 && ends; k += l->lanes)
         put_word(row + GR_ROW_OWNERS + 4 * k, 0);
+    GR_ROLLED for (uint32_t k = l->lane; k < s->n && ends && numbered; k += l->lanes)
+        put_word(number_at(row, k), 0);
     if (l->lane)
         return;
     if (ends)
         head->numbered = 0;
-    head->flags = ends ? 0 : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
+    head->flags =
+        ends ? flags_of(s, line) : ROW_LISTED | ROW_MERGED | (was & ROW_UPDATED) | (told ? ROW_TOLD : 0);
     if (s->once)
         put_byte(s->changed + line, 1);
     else if (ends && !s->commits) // the slot is not used again
@@ -441,12 +453,15 @@ GR_INLINE void one_row(const Slot *s, uint64_t row, const Lanes *l, int merges) 
 static GR_NOINLINE void gr_priv_all_rows(const Slot *s, const Team *t, int merges) {
     uint32_t warp = t->thread / 32, warps = (t->threads + 31) / 32, list = s->sequence & 1, lanes = 32;
     GR_GLOBAL volatile GrPrivSlot *of = (GR_GLOBAL volatile GrPrivSlot *)s->head;
-    uint32_t n = of->count[list];
+    uint32_t shared = lines_of_shared(s), n = shared + of->count[list];
     while (lanes > t->threads - warp * 32)
         lanes /= 2;
     Lanes l = {t->thread % 32, lanes};
-    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps)
-        one_row(s, row_at(s, word_at(list_at(s, list, k))), &l, merges);
+    GR_ROLLED for (uint32_t k = warp; k < n && l.lane < lanes; k += warps) {
+        uint32_t number = word_at(k < shared ? (uint64_t)entry_of(s, k) : list_at(s, list, k - shared));
+        if (is_row(number))
+            one_row(s, row_at(s, number), &l, merges);
+    }
     if (t->thread == 0 && (s->once || !merges)) {
         of->count[1 - list] = 0;
         of->now = 1 - list;

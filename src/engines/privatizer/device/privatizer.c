@@ -233,8 +233,8 @@ static GR_NOINLINE uint64_t gr_priv_line_of(uint64_t offset) {
 }
 
 // By the lanes `team`, of which this is number `rank` of n.
-static GR_NOINLINE void gr_priv_fill_row(uint64_t row, uint64_t line, uint32_t was, uint32_t team,
-                                         uint32_t rank, uint32_t n) {
+static GR_NOINLINE void gr_priv_fill_row(const Slot *s, uint64_t row, uint64_t line, uint32_t was,
+                                         uint32_t team, uint32_t rank, uint32_t n) {
     GR_GLOBAL volatile GrPrivRow *head = (GR_GLOBAL volatile GrPrivRow *)head_of(row);
     uint64_t offset = line << GR_LINE_SHIFT, from = row;
     if (was == GR_ROW_EDGE) {
@@ -253,10 +253,11 @@ static GR_NOINLINE void gr_priv_fill_row(uint64_t row, uint64_t line, uint32_t w
         if (k < GR_LINE / 8)
             put_word(row_touched_at(row, 0, 0) + 4 * k, 0);
     }
+    GR_ROLLED for (uint32_t k = 2 * rank; k < s->n; k += 2 * n) put_long(number_at(row, k), 0);
     if (rank)
         return;
     head->line = (uint32_t)line;
-    head->flags = 0;
+    head->flags = flags_of(s, (uint32_t)line);
     head->was = was;
     head->numbered = 0;
 }
@@ -303,8 +304,9 @@ static GR_NOINLINE uint32_t gr_priv_row(const Slot *s, uint64_t line) {
         if (state == ROW_NONE)
             break;
         if (state == ROW_MINE) {
-            gr_priv_fill_row(row_at(s, number), line, was, team, rank, n);
-            publish();
+            gr_priv_fill_row(s, row_at(s, number), line, was, team, rank, n);
+            fence(); // granules are taken behind the caches
+
             gr_meet(team);
             if (rank == 0)
                 gr_store32(entry_of(s, line), number);
@@ -331,23 +333,6 @@ GR_INLINE void list_row(const Slot *s, uint64_t row, uint32_t number) {
     }
 }
 
-// Before the row's first private copy.
-static GR_NOINLINE void gr_priv_number(const Slot *s, uint64_t row) {
-    GR_GLOBAL uint32_t *numbered = &head_of(row)->numbered;
-    GR_ROLLED for (;;) {
-        uint32_t v = gr_load32(numbered);
-        if (v == GR_NUMBERED)
-            return;
-        if (v == 0 && gr_compare_swap(numbered, 0, GR_NUMBERED_BUSY) == 0) {
-            GR_ROLLED for (uint32_t k = 0; k < s->n; k += 2) put_long(number_at(row, k), 0);
-            publish();
-            gr_store32(numbered, GR_NUMBERED);
-            return;
-        }
-        gr_sleep(20);
-    }
-}
-
 // A new private copy of the row, as the units find it; 0: there is no room.
 static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number, uint32_t k,
                                              uint64_t unmade) {
@@ -371,8 +356,8 @@ static GR_NOINLINE uint32_t gr_priv_new_copy(const Slot *s, uint32_t row_number,
 // Where the unit's copy of the line is; 0: there is no room.
 static GR_NOINLINE uint64_t gr_priv_make(const Slot *s, uint32_t row, uint32_t k, uint64_t unmade) {
     GR_GLOBAL uint32_t *number = (GR_GLOBAL uint32_t *)number_at(row_at(s, row), k);
-    if (row)
-        gr_priv_number(s, row_at(s, row));
+    if (row) // each time: the unit's own multiprocessor has to find it
+        gr_store32(&head_of(row_at(s, row))->numbered, 1);
     GR_ROLLED while (row) {
         uint32_t v = gr_load32(number);
         if (v >= GR_COPY_FIRST)
@@ -404,7 +389,7 @@ static GR_NOINLINE uint64_t gr_priv_find(const Slot *s, uint32_t number, uint32_
     uint64_t row = row_at(s, number);
     if (s->granule && gr_load32((GR_GLOBAL uint32_t *)owner_at(s, row, low)) == k + 1)
         return row + ROW_OWN + low;
-    if (gr_load32(&head_of(row)->numbered) == GR_NUMBERED) {
+    if (is_numbered(row)) {
         uint32_t copy = gr_load32((GR_GLOBAL uint32_t *)number_at(row, k));
         if (copy >= GR_COPY_FIRST)
             return copy_at(s, copy) + low;

@@ -21,13 +21,16 @@ typedef struct Code {
     // Registers of every thread, set where the code begins.
     PtxReg *copy, *me; // the number of the thread's private copy; and one more
     PtxReg *table, *rows, *row_bytes, *copies, *arena_base, *arena_bytes,
-        *shared_bytes;   // rows, copies: where number 0 would be
-    PtxReg *arena_table; // where the table would be of an arena that begins at its first line
-    PtxReg *number;      // where in a row the number of the thread's copy is
-    PtxReg *unmade;      // where in a row the thread finds what its copy would hold
-    PtxReg *unwritten;   // code for warps: a line of shared memory that nobody wrote
-    PtxReg *left;        // rounds of loops that may still come
-    PtxReg *asks;        // accesses are to be told
+        *shared_bytes;      // rows, copies: where number 0 would be
+    PtxReg *arena_table;    // where the table would be of an arena that begins at its first line
+    PtxReg *number;         // where in a row the number of the thread's copy is
+    PtxReg *unmade;         // where in a row the thread finds what its copy would hold
+    PtxReg *unwritten;      // code for warps: a line of shared memory that nobody wrote
+    PtxReg *left;           // rounds of loops that may still come
+    PtxReg *asks, *unasked; // accesses are to be told, or not
+    PtxReg *alone;          // code for warps: no other thread has this one's private copies
+    PtxReg *
+        plain; // likewise: and it has stored nothing in the region so far, in pass 2 nothing in pass 1 as well, and is not asked
     PtxReg *pass, *sequence;
     PtxReg *stores;   // a hash of what the thread stored, and where
     bool updates;     // the kernel has atomic operations or strong stores

@@ -39,6 +39,24 @@ typedef struct GrPlaceNode {
 
 enum { GR_NO_VAR = 0, GR_VAR_EXTERN = 1 }; // all .extern .shared variables begin at one place
 
+// What holds where an access is made: a comparison of two nodes, or the opposite of it.
+typedef enum GrPlaceCompare {
+    GR_PLACE_EQ,
+    GR_PLACE_NE,
+    GR_PLACE_LT,
+    GR_PLACE_LE,
+    GR_PLACE_GT,
+    GR_PLACE_GE
+} GrPlaceCompare;
+
+typedef struct GrPlaceGuard {
+    uint8_t compare, bits;
+    bool is_signed, holds;
+    uint32_t a, b;
+} GrPlaceGuard;
+
+enum { GR_PLACE_GUARDS = 4 };
+
 // Where one access goes.
 typedef struct GrPlace {
     uint32_t node; // the address; 0: not known
@@ -48,6 +66,8 @@ typedef struct GrPlace {
     bool lost;     // not even in which variable or memory it is
     uint32_t var;  // in which variable; GR_NO_VAR: what one of `params` points to
     uint64_t params;
+    uint32_t n_guards; // there may be more, that are not known
+    GrPlaceGuard guards[GR_PLACE_GUARDS];
 } GrPlace;
 
 typedef struct GrPlaces {

@@ -37,7 +37,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     char control[64];
     PtxReg *none = gr_ptx_new_reg(f, PTX_PRED), *at = gr_ptx_new_reg(f, PTX_B64),
            *slot = gr_ptx_new_reg(f, PTX_B64), *asked = gr_ptx_new_reg(f, PTX_B32),
-           *once = gr_ptx_new_reg(f, PTX_B32);
+           *once = gr_ptx_new_reg(f, PTX_B32), *alone = gr_ptx_new_reg(f, PTX_B32);
     PtxReg **wide[] = {&c->table,       &c->rows,         &c->copies,      &c->arena_base,
                        &c->arena_bytes, &c->shared_bytes, &c->arena_table, &c->number,
                        &c->unmade,      &c->unwritten,    &c->left,        &c->stores};
@@ -54,6 +54,9 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     c->full = c->results ? gr_ptx_new_label(f) : NULL;
     c->asks = gr_ptx_new_reg(f, PTX_PRED);
     c->once = gr_ptx_new_reg(f, PTX_PRED);
+    c->unasked = gr_ptx_new_reg(f, PTX_PRED);
+    c->alone = gr_ptx_new_reg(f, PTX_PRED);
+    c->plain = c->warps ? gr_ptx_new_reg(f, PTX_PRED) : NULL;
     c->over = gr_ptx_new_label(f);
     c->leaves = gr_ptx_new_label(f);
     gr_privatizer_control_name(c->suffix, control, sizeof control);
@@ -76,6 +79,7 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
                   {"u32", c->row_bytes, at, offsetof(GrPrivControl, row_bytes)},
                   {"u32", c->pass, at, offsetof(GrPrivControl, pass)},
                   {"u32", once, at, offsetof(GrPrivControl, once)},
+                  {"u32", alone, at, offsetof(GrPrivControl, alone)},
                   // Of blocks there is one slot.
                   {"u64", c->table, c->warps ? slot : at,
                    c->warps ? offsetof(GrPrivSlot, table) : offsetof(GrPrivControl, tables)},
@@ -88,6 +92,8 @@ static gr_status put_prologue(Code *c, PtxLabel *label) {
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "ld.global.%s %s, [%s+%zu];", fields[k].type, fields[k].to->name,
                            fields[k].from->name, fields[k].at));
+    GR_TRY(gr_code_put(c, NULL, NULL, 0, "setp.eq.u32 %s, %s, 0; setp.ne.u32 %s, %s, 0;", c->unasked->name,
+                       asked->name, c->alone->name, alone->name));
     if (!c->warps)
         GR_TRY(gr_code_put(c, NULL, NULL, 0, "cvt.u64.u32 %s, %s; sub.u64 %s, %s, %s; sub.u64 %s, %s, %u;",
                            slot->name, c->row_bytes->name, c->rows->name, c->rows->name, slot->name,

@@ -226,12 +226,13 @@ static gr_status put_hash(const Code *c, PtxStmt *at, const PtxReg *address, con
 static gr_status put_lanes(const Code *c, PtxStmt *s, const PtxSite *site, const PtxReg *to, PtxReg *kept,
                            uint32_t what, const PtxReg *value) {
     gr_status st = GR_OK;
-    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32);
-    GR_TRY(gr_code_put(
-        c, s, NULL, 0,
-        "mov.u32 %s, 0; @%s call (%s), __gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
-        last->name, kept->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
-        c->sequence->name, kept->name, last->name));
+    PtxReg *last = gr_ptx_new_reg(c->f, PTX_B32), *due = gr_ptx_new_reg(c->f, PTX_PRED);
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "selp.u32 %s, 1, 0, %s; not.pred %s, %s; and.pred %s, %s, %s; @%s call (%s), "
+                       "__gr%s_lanes, (%u, %s, %u, %s, %s, %s); setp.ne.u32 %s, %s, 0;",
+                       last->name, kept->name, due->name, c->alone->name, due->name, due->name, kept->name,
+                       due->name, last->name, c->suffix, site->id, to->name, what, value->name, c->pass->name,
+                       c->sequence->name, kept->name, last->name));
 done:
     return st;
 }
@@ -282,6 +283,31 @@ done:
     return st;
 }
 
+// A load of a line that no unit wrote, or by a thread that has stored nothing in the region, needs no more. Then it is done, and the thread goes on at `end`.
+static gr_status put_quick_load(const Code *c, PtxStmt *s, const Lookup *l, PtxLabel *end) {
+    gr_status st = GR_OK;
+    PtxReg *quick = gr_ptx_new_reg(c->f, PTX_PRED), *plain = gr_ptx_new_reg(c->f, PTX_PRED),
+           *to = gr_ptx_new_reg(c->f, PTX_B64);
+    PtxOperand behind = gr_ptx_label_operand(end);
+    GR_TRY(gr_code_put(c, s, NULL, 0, "setp.eq.u32 %s, %s, 0xffffffff;", quick->name, l->number->name));
+    if (c->plain)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "and.pred %s, %s, %s; or.pred %s, %s, %s;", plain->name,
+                           l->has->name, c->plain->name, quick->name, quick->name, plain->name));
+    GR_TRY(gr_code_put(c, s, NULL, 0,
+                       "and.pred %s, %s, %s; and.pred %s, %s, %s; add.u64 %s, %s, %s; add.u64 %s, %s, %s;",
+                       quick->name, quick->name, l->in->name, quick->name, quick->name, c->unasked->name,
+                       to->name, l->row->name, c->unmade->name, to->name, to->name, l->offset->name));
+    if (l->shared)
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s add.u64 %s, %s, %s;", l->has->name, to->name,
+                           c->unwritten->name, l->offset->name));
+    else
+        GR_TRY(gr_code_put(c, s, NULL, 0, "@!%s mov.b64 %s, %s;", l->has->name, to->name, l->at->name));
+    GR_TRY(gr_code_again(c, s, quick, to, NULL));
+    GR_TRY(gr_code_put(c, s, &behind, 1, "@%s bra $0;", quick->name));
+done:
+    return st;
+}
+
 // Whether the granule is the unit's, in the new predicate *is_own. A store takes one that is nobody's.
 static gr_status put_owner(const Code *c, PtxStmt *s, const Lookup *l, PtxReg **is_own) {
     gr_status st = GR_OK;
@@ -322,14 +348,14 @@ static gr_status put_made(const Code *c, PtxStmt *s, const Lookup *l, const PtxR
     gr_status st = GR_OK;
     PtxReg *numbered = gr_ptx_new_reg(c->f, PTX_B32), *has = gr_ptx_new_reg(c->f, PTX_PRED);
     GR_TRY(gr_code_put(c, s, NULL, 0,
-                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.eq.u32 %s, %s, %d; add.u64 %s, "
+                       "mov.u32 %s, 0; @%s ld.global.u32 %s, [%s+%zu]; setp.ne.u32 %s, %s, 0; add.u64 %s, "
                        "%s, %s; @%s ld.global.u32 %s, [%s]; setp.ge.u32 %s, %s, %d; mad.wide.u32 %s, %s, %u, "
                        "%s;",
                        numbered->name, l->has->name, numbered->name, l->row->name,
                        (size_t)GR_ROW_HEAD + offsetof(GrPrivRow, numbered), has->name, numbered->name,
-                       GR_NUMBERED, l->line->name, l->row->name, c->number->name, has->name, l->made->name,
-                       l->line->name, l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name,
-                       l->made->name, (unsigned)GR_LINE, c->copies->name));
+                       l->line->name, l->row->name, c->number->name, has->name, l->made->name, l->line->name,
+                       l->is_made->name, l->made->name, GR_COPY_FIRST, l->to->name, l->made->name,
+                       (unsigned)GR_LINE, c->copies->name));
     if (!l->stores)
         GR_TRY(gr_code_put(c, s, NULL, 0, "add.u64 %s, %s, %s; @!%s mov.b64 %s, %s;", l->line->name,
                            l->row->name, c->unmade->name, l->is_made->name, l->to->name, l->line->name));
@@ -359,6 +385,11 @@ static gr_status put_lookup(const Code *c, PtxStmt *copy, const Guard *g, const 
         *predicates[k] = gr_ptx_new_reg(f, PTX_PRED);
     *out = l.to;
     GR_TRY(put_row(c, copy, g, ops, n_ops, &l));
+    if (!l.stores) {
+        PtxLabel *end = gr_ptx_new_label(f);
+        gr_ptx_insert_label(f, copy->next, end);
+        GR_TRY(put_quick_load(c, copy, &l, end));
+    }
     if (c->granule)
         GR_TRY(put_owner(c, copy, &l, &is_own));
     GR_TRY(put_made(c, copy, &l, is_own));
@@ -419,6 +450,7 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
         return put_shared_result(c, copy, &g, ops, n_ops, at);
     if (site->strong && i->op == PTX_OP_LD)
         return put_strong_load(c, copy, &g, ops, n_ops, at, what);
+    gr_code_change_space(i);
     // Lanes of one store are compared (put_lanes), so they have to come there together.
     bool together = c->warps && c->by_warps && i->op == PTX_OP_ST && !site->strong;
     PtxReg *lanes = together ? gr_ptx_new_reg(c->f, PTX_B32) : NULL;
@@ -445,6 +477,8 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
                        g.operand));
     GR_TRY(gr_code_put(c, copy, &leaves, 1, "@%s bra $0;", lost->name));
     PtxReg *told = gr_ptx_new_reg(c->f, PTX_PRED), *value = NULL, *common = NULL;
+    if (what & GR_AT_STORE && c->plain)
+        GR_TRY(gr_code_put(c, copy, NULL, 0, "@%s setp.ne.u32 %s, 0, 0;", kept->name, c->plain->name));
     if (what & GR_AT_STORE) {
         GR_TRY(put_value(c, copy, site->size, &value));
         GR_TRY(put_hash(c, copy, at, kept, value));
@@ -464,7 +498,6 @@ gr_status gr_code_redirect(const Code *c, PtxStmt *copy, const PtxSite *site) {
     GR_TRY(set_address(c, address, to));
     i->guard = kept;
     i->guard_negated = false;
-    gr_code_change_space(i);
     if (common)
         GR_TRY(put_copy_at(c, copy, common));
     if (site->access == PTX_ACCESS_RMW || site->strong)

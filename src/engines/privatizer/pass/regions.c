@@ -228,6 +228,9 @@ static gr_status put_begin(const Regions *r, size_t k) {
     if (k)
         GR_TRY(put_arrival(r, k));
     gr_ptx_insert_label(c->f, at, g->begins);
+    // In pass 2 it stays what it is at the end of pass 1: there a thread does not find in the union what it has written itself.
+    GR_TRY(gr_code_put(c, at, NULL, 0, "and.pred %s, %s, %s;", c->plain->name, c->alone->name,
+                       c->unasked->name));
     GR_TRY(put_each(r, at, g, "mov.pred $0, $2; mov.pred $1, $2;", "mov.# $0, $2; mov.# $1, $2;"));
     GR_TRY(gr_code_put(c, at, NULL, 0, "mov.u64 %s, %s; mov.u64 %s, %s;", c->stores->name,
                        r->stores_noted->name, r->stores_kept->name, r->stores_noted->name));

@@ -60,6 +60,21 @@ __global__ void counts(const int *in, int *out) {
     atomicAdd(&out[threadIdx.x], s[threadIdx.x]);
 }
 
+__global__ void tree(const int *in, int *out) { // the compiler unrolls the loop, so it compares with constants
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = in[blockIdx.x * 64 + t];
+    __syncthreads();
+#pragma unroll
+    for (int k = 32; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
+
 // ---- Some do -------------------------------------------------------------------------------------------------------------
 
 __global__ void shifts(int *p) {
@@ -120,6 +135,27 @@ __global__ void parts(int *out) { // all threads come to a barrier, but not to t
     out[threadIdx.x] = v;
 }
 
+__global__ void touches(const int *in, int *out) { // the last of those that write is the first that is read
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = in[t] + 1;
+    __syncthreads();
+    if (t <= 32)
+        s[t] += s[(t + 32) & 63]; // RACE
+    __syncthreads();
+    out[t] = s[t];
+}
+
+__global__ void others(int *out) {
+    if (threadIdx.x != 0)
+        out[0] = threadIdx.x; // RACE
+}
+
+__global__ void leaders(int *out) { // one thread of each block
+    if (threadIdx.x == 0)
+        out[blockIdx.x / 2] = 1 + blockIdx.x; // RACE
+}
+
 int main(int, char **words) {
     int *p, *q, *at, start[N];
     for (int k = 0; k < N; k++)
@@ -138,6 +174,7 @@ int main(int, char **words) {
         halves<<<2, 64>>>(p, 128);
         phases<<<2, 64>>>(at, q, 3);
         counts<<<2, 64>>>(at, q);
+        tree<<<2, 64>>>(at, q);
     } else {
         axpy<<<2, 64>>>(N, p, p + 1); // races like shifts
         shifts<<<2, 64>>>(p);
@@ -149,6 +186,9 @@ int main(int, char **words) {
         indexed<<<2, 64>>>(p, at);
         loops<<<2, 64>>>(at, q, 3);
         parts<<<1, 64>>>(q);
+        touches<<<1, 64>>>(at, q);
+        others<<<1, 64>>>(q);
+        leaders<<<2, 64>>>(p);
     }
     std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
 }
