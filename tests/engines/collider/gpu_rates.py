@@ -177,7 +177,8 @@ def jobs_of(options):
                 binaries[where, alone].append(Command(p, twin, times))
     sets = [s.partition("=")[::2] for s in options.sets or ["default=", "poisoned=--poison-writes"]]
     for seed in range(options.first_seed, options.first_seed + options.seeds):
-        for (where, _), commands in binaries.items():
+        # In no order of families: what is there after S seconds is of all of them.
+        for (where, _), commands in sorted(binaries.items(), key=lambda item: zlib.crc32(item[0][0].encode()[-40:])):
             for s in sets:
                 yield seed, s, where, sorted(commands, key=lambda c: not c.twin)
 

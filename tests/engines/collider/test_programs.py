@@ -117,14 +117,15 @@ add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 4; @%p3 bra LOOP;""",
 class Hoisted(unittest.TestCase):
     """A load whose value its thread may throw away is an access of the threads that use the value, and of no others."""
 
-    def found(self, use, keep):
+    def found(self, use, keep, windows="sampled"):
         text = HOISTED % use.replace("KEEP %p2", "mad.lo.u32 %%r4, %%r3, 100, %%r1; setp.eq.u32 %%p2, %%r4, %d" % keep)
-        return any(races(text, seed, "--watchpoints", "no") for seed in (1, 2, 3))
+        return any(races(text, seed, "--watchpoints", "no", "--windows", windows) for seed in (1, 2, 3))
 
     def test_used(self):
         for name, use in USES.items():
-            with self.subTest(name):
-                self.assertTrue(self.found(use, 3))
+            for windows in ("sampled", "inserted"):  # the second is the code of a GPU
+                with self.subTest(name, windows=windows):
+                    self.assertTrue(self.found(use, 3, windows))
 
     def test_read_before_a_fence(self):
         """The source has it: the compiler moves no load up over the fence. A sequence lock reads so, and throws away."""
@@ -132,8 +133,9 @@ class Hoisted(unittest.TestCase):
 
     def test_not_used(self):
         for name, use in USES.items():
-            with self.subTest(name):
-                self.assertFalse(self.found(use, 999))
+            for windows in ("sampled", "inserted"):
+                with self.subTest(name, windows=windows):
+                    self.assertFalse(self.found(use, 999, windows))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,20 @@
 #include "engines/collider/pass/collider_poison.h"
 #include "engines/collider/pass/collider_time.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 // ---- Pieces ------------------------------------------------------------------------------------------------
+
+const char *gr_collider_seed(const ColliderWork *w, const char *into, char *buf, size_t size) {
+    if (w->o->seed_at_load)
+        gr_format(buf, size, "ld.global.nc.u32 %s, [__gr%s_control+%u];", into, w->o->suffix,
+                  (unsigned)offsetof(GrControl, seed));
+    else
+        gr_format(buf, size, "mov.u32 %s, %u;", into, w->o->seed);
+    return buf;
+}
 
 gr_status gr_collider_own_guard(Access *a) {
     if (!a->guard || a->guard != a->stmt->instr->guard)

@@ -28,6 +28,9 @@ typedef struct ColliderWork {
         *hoisted; // of the load under rewriting, if threads may throw its value away (collider_hoisted.h)
 } ColliderWork;
 
+// Code that leaves the seed in the register `into` (ColliderOptions.seed_at_load), written to buf.
+const char *gr_collider_seed(const ColliderWork *w, const char *into, char *buf, size_t size);
+
 // Insert the checks around the access; *a was filled by gr_access_read. `spec` tells which lanes use a speculated load's value; NULL: all.
 gr_status gr_collider_load(ColliderWork *w, Access *a, const Speculation *spec);
 gr_status gr_collider_store(ColliderWork *w, Access *a);

@@ -94,10 +94,11 @@ static const uint32_t factor = 0x9E3779B1;
 
 // What the seed adds. ptxas must not know that all lanes have the same.
 static gr_status put_phase(const Pace *p, ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    const char *x = p->phase->name;
-    char text[160];
-    gr_format(text, sizeof text, "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; add.u32 %s, %s, %u;",
-              x, x, x, x, x, w->o->seed * 0x85EBCA6Bu);
+    const char *x = p->phase->name, *lane = gr_ptx_new_reg(f, PTX_U32)->name;
+    char text[256], seed[96];
+    gr_format(text, sizeof text,
+              "mov.u32 %s, %%lanemask_lt; and.b32 %s, %s, 0x80000000; %s mad.lo.u32 %s, %s, %u, %s;", lane,
+              lane, lane, gr_collider_seed(w, x, seed, sizeof seed), x, x, 0x85EBCA6Bu, lane);
     return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
 }
 

@@ -151,22 +151,45 @@ done:
     return st;
 }
 
-// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special.
+// The launch and the seed say how long the waits are: 2 of WAIT_CYCLE are special. A budget leaves no time for these, and makes waits
+// shorter as it makes windows fewer: a kernel ends with its last warp, and so takes as long with one window as with many.
 static gr_status begin_length(ColliderWork *w, PtxFunc *f, PtxStmt *at) {
-    char text[512];
+    gr_status st = GR_OK;
+    char text[640], seed[96];
     PtxReg *grid = gr_ptx_new_reg(f, PTX_U64), *t = gr_ptx_new_reg(f, PTX_U32);
     PtxReg *longer = gr_ptx_new_reg(f, PTX_PRED), *longest = gr_ptx_new_reg(f, PTX_PRED);
+    PtxReg *quick = gr_ptx_new_reg(f, PTX_PRED), *later = gr_ptx_new_reg(f, PTX_PRED);
     uint32_t all = f->is_entry ? UINT32_MAX : UINT32_MAX / WAIT_CALLED;
-    const char *length = w->length->name;
+    const char *length = w->length->name, *r = w->random->name;
+    if (w->pace->shut) {
+        gr_format(text, sizeof text, "mov.u32 %s, %u; mul.hi.u32 %s, %s, %s;", length, all / WAIT_LONGEST,
+                  length, length, w->pace->shut->name);
+        return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+    }
     gr_format(text, sizeof text,
-              "mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %u; rem.u32 %s, %s, %u;"
+              "%s mov.u64 %s, %%gridid; cvt.u32.u64 %s, %s; add.u32 %s, %s, %s; and.b32 %s, %s, %u;"
+              "setp.gt.u64 %s, %s, %u; setp.ne.and.u32 %s, %s, 0, %s; rem.u32 %s, %s, %u;",
+              gr_collider_seed(w, length, seed, sizeof seed), grid->name, t->name, grid->name, t->name,
+              t->name, length, length, t->name, WAIT_RARELY - 1u, later->name, grid->name,
+              (unsigned)WAIT_LAUNCHES, later->name, length, later->name, t->name, t->name,
+              (unsigned)WAIT_CYCLE);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    gr_format(text, sizeof text,
               "setp.eq.u32 %s, %s, 2; setp.eq.u32 %s, %s, 4;"
-              "selp.b32 %s, %u, %u, %s; selp.b32 %s, %u, %s, %s;",
-              grid->name, t->name, grid->name, t->name, t->name, w->o->seed % WAIT_CYCLE, t->name, t->name,
-              (unsigned)WAIT_CYCLE, longer->name, t->name, longest->name, t->name, length,
-              all / WAIT_LONGEST * WAIT_LONGER, all / WAIT_LONGEST, longer->name, length, all, length,
-              longest->name);
-    return gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+              "selp.b32 %s, %u, %u, %s; selp.b32 %s, %u, %s, %s; @%s mov.u32 %s, %u;",
+              longer->name, t->name, longest->name, t->name, length, all / WAIT_LONGEST * WAIT_LONGER,
+              all / WAIT_LONGEST, longer->name, length, all, length, longest->name, later->name, length,
+              all / WAIT_LONGEST / WAIT_CALLED);
+    GR_TRY(gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err));
+    gr_format(text, sizeof text,
+              "or.pred %s, %s, %s; @%s setp.ne.u32 %s, 0, 0; mul.lo.u32 %s, %s, %u; setp.lt.and.s32 %s, %s, "
+              "0, %s; @%s shr.u32 %s, %s, %u;",
+              longer->name, longer->name, longest->name, later->name, longer->name, r, r, (unsigned)STEP,
+              quick->name, r, longer->name, quick->name, length, length,
+              (unsigned)__builtin_ctz(WAIT_QUICKER));
+    st = gr_ptx_insert(f, at, 0, text, NULL, 0, NULL, w->err);
+done:
+    return st;
 }
 
 gr_status gr_collider_begin_waits(ColliderWork *w, PtxFunc *f, PtxStmt *at) {

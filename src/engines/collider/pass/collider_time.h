@@ -18,6 +18,9 @@
 //     WAIT_POISON   between a poisoned store and the store: up to L
 //     a kernel's beginning: up to L
 //
+// A program that launches often would wait often. Behind the first WAIT_LAUNCHES launches (counted by %gridid), L begins at an eighth of the
+// maximum, but in one launch in WAIT_RARELY.
+//
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
 //
@@ -25,8 +28,8 @@
 // watched long, and long ones not for long at each of many places. In a function that is called, which may be often, L begins at an eighth.
 //
 // Where one side is far, because a whole other kernel or a barrier of the grid comes between, the maximum is too short. So of WAIT_CYCLE launches
-// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. Larger waits lose nothing
-// where the sides are near, but time.
+// in a row, or of as many seeds for one launch, one has WAIT_LONGER times the maximum, and one WAIT_LONGEST times. In these every second warp
+// waits WAIT_QUICKER times less than the others: it comes to what is far while one window of theirs is open.
 //
 // An H100 sleeps for the next power of two above what nanosleep is told (measured: docs/detection-gpu.md). So that two warps do not
 // wait for the same time, a wait there is several sleeps, one for each of the WAIT_PARTS highest bits that are set.
@@ -42,9 +45,12 @@ enum {
     WAIT_LEAST_NS = 250,
     WAIT_CALLED = 8,
     WAIT_PARTS = 3,
+    WAIT_LAUNCHES = 20, // of each kind of WAIT_CYCLE four
+    WAIT_RARELY = 16,
     WAIT_CYCLE = 5,
     WAIT_LONGER = 4,
-    WAIT_LONGEST = 16
+    WAIT_LONGEST = 16,
+    WAIT_QUICKER = 4
 };
 
 typedef enum ColliderWait { WAIT_WINDOW, WAIT_STORED, WAIT_LATE, WAIT_POISON } ColliderWait;

@@ -214,10 +214,10 @@ typedef struct GrPrivControl {
     uint32_t privates, round;
     uint64_t divide;
     uint32_t threads;    // GR_OF_WARPS: of a unit: 32 or 1
+    uint32_t alone;      // likewise: each thread of a block has private copies that no other has
     uint32_t all;        // all memory that is known has private copies
     uint32_t most_notes; // bytes; a thread that wants more waits
     uint32_t cluster[3]; // GR_OF_BLOCKS: how many blocks a unit has
-    uint32_t alone;      // GR_OF_WARPS: each thread of a block has private copies that no other has
     uint32_t granule;    // of `own`, as a power of two: each access is to one. 0: it is not used
     // Likewise: each region runs once, and what its units wrote is merged in their order: the launch is the program's (section 4.6). There is one slot more, whose
     // bases are for the atomic operations of all blocks.

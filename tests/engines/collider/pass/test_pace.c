@@ -32,6 +32,7 @@ typedef struct Options {
     bool budget;
     double share; // of the windows, with a budget
     uint32_t grid, seed;
+    bool seed_at_load;
 } Options;
 
 static char *rewritten(const char *body, const Options *of) {
@@ -42,6 +43,7 @@ static char *rewritten(const char *body, const Options *of) {
     ColliderOptions o = {
         .seed = of->seed, .read_delay_ns = 5000, .write_delay_ns = 5000, .thinned = true, .suffix = ""};
     o.budget = of->budget;
+    o.seed_at_load = of->seed_at_load;
     gr_str_addf(&program, "%s%s ret; }\n", head, body);
     if (gr_ptx_parse(program.data, program.len, "k", &m, &err) != GR_OK)
         fail_msg("%s: %s", body, err.msg);
@@ -227,6 +229,22 @@ static void loads_share(void **state) {
     }
 }
 
+// Where the code reads the seed, no text depends on it.
+static void one_text_for_all_seeds(void **state) {
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        Options o = {.budget = way & 1, .seed_at_load = way & 2, .seed = 1};
+        const char *body =
+            "ld.global.u32 %r5, [%rd1]; " LOOP("ld.shared.u32 %r8, [%r2]; st.shared.u32 [%r2], %r8;");
+        char *one = rewritten(body, &o);
+        o.seed = 2;
+        char *two = rewritten(body, &o);
+        assert_int_equal(!strcmp(one, two), o.seed_at_load);
+        free(one);
+        free(two);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_ones_open),
@@ -235,6 +253,7 @@ int main(void) {
         cmocka_unit_test(later_blocks_open_fewer),
         cmocka_unit_test(budget_shuts_them),
         cmocka_unit_test(loads_share),
+        cmocka_unit_test(one_text_for_all_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
