@@ -441,9 +441,13 @@ uint64_t __gr_at(uint64_t a, uint32_t copy, uint32_t what, uint64_t unmade) {
         return outside ? 0 : a;
     if (what & GR_AT_STORE) {
         uint32_t row = gr_priv_row(&s, line);
-        if (row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy))
-            return row_at(&s, row) + ROW_OWN + low;
-        uint64_t to = row ? gr_priv_make(&s, row, copy, unmade) : 0;
+        uint64_t to = row && s.granule && gr_priv_own(&s, row, (uint32_t)low, copy)
+                          ? row_at(&s, row) + ROW_OWN
+                      : row ? gr_priv_make(&s, row, copy, unmade)
+                            : 0;
+        // Another multiprocessor may have made these. Loads that inserted code does by itself have to find them, not what this one's cache had before.
+        if (CONTROL.mode == GR_OF_BLOCKS)
+            fence();
         return to ? to + low : 0;
     }
     uint32_t v = gr_load32(entry_of(&s, line));
