@@ -15,7 +15,8 @@ columns   plain      the program alone, if --device is gpu
           tracker    --engine tracker
           paper      --engine tracker --rules paper
           privatizer --engine privatizer
-          pr_warps   --engine privatizer --units warps
+          pr_all     --engine privatizer --prove no: every launch is run on private copies
+          pr_warps   --engine privatizer --prove no --units warps
           calls      --engine tracker --measure calls: inserted code returns at once
           lookups    --engine tracker --measure lookups: inserted code finds the metadata, and does nothing with it
           racecheck  compute-sanitizer --tool racecheck, if that is on PATH and --device is gpu
@@ -32,7 +33,7 @@ import threading
 import time
 
 ENGINES = {"none": ["none"], "collider": ["collider"], "tracker": ["tracker"], "paper": ["tracker", "--rules", "paper"],
-           "privatizer": ["privatizer"], "pr_warps": ["privatizer", "--units", "warps"],
+           "privatizer": ["privatizer"], "pr_all": ["privatizer", "--prove", "no"], "pr_warps": ["privatizer", "--prove", "no", "--units", "warps"],
            "calls": ["tracker", "--measure", "calls"], "lookups": ["tracker", "--measure", "lookups"]}
 MAIN = ("plain", "none", "collider", "tracker", "paper", "racecheck")
 PARTS = {"kernels": ("plain", *ENGINES, "racecheck"), "contention": MAIN, "wide": MAIN, "memory": MAIN, "launches": MAIN, "big": MAIN, "reset": MAIN}
