@@ -9,7 +9,7 @@ each SET: registers, spills and bytes of machine code of its kernels before and 
 Identical modules count once. A second table: time and memory that `gpurace ptx` takes for modules of more and more small kernels
 (--kernels). --option adds an option of `gpurace ptx`, as in --option=--read-delay=1.
 
-How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--program NAME]... [--rounds N]
+How time and memory grow with a run: growth.py GPURACE --runs FOLDER [--engine NAME] [--option=OPTION]... [--program NAME]... [--rounds N]
 
 Each program of bench/programs that says `// GROWS: ARGS | ARGS | ...` (each with about twice as much to do: launches, rounds of copies in several streams, modules,
 accesses) runs with each of these under `exact`, or the engine of --engine; a program may have several such lines. Lines `// GROWS ENGINE: ...` are for an engine that needs longer. FOLDER holds the programs. The table has the processor time of the device's work and the largest resident set, the
@@ -140,11 +140,11 @@ def summary(name, modules):
             "inserted_per_site": sum(m["beside"] for m in modules) / max(sites, 1), "out_of_line_per_site": sum(m["away"] for m in modules) / max(sites, 1)}
 
 
-def run_once(gpurace, engine, program, words):
+def run_once(gpurace, engine, options, program, words):
     """Milliseconds of the device's work, KiB resident."""
     with tempfile.TemporaryDirectory(prefix="gpurace-bench-") as folder:
         errors = os.path.join(folder, "errors")
-        command = [gpurace, "run", "--device", "cpu", "--engine", engine, "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--", str(program), *words]
+        command = [gpurace, "run", "--device", "cpu", "--engine", engine, *options, "--error-exitcode", "0", "--output", os.path.join(folder, "report"), "--", str(program), *words]
         with open(errors, "w") as e:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=e, env=dict(os.environ, GPURACE_CPU_DEVICE="times=1"))
             _, status, usage = os.wait4(child.pid, 0)
@@ -156,19 +156,20 @@ def run_once(gpurace, engine, program, words):
     return sum(map(float, found)), usage.ru_maxrss
 
 
-def runs(gpurace, engine, folder, chosen, rounds, file):
+def runs(gpurace, engine, options, folder, chosen, rounds, file):
     """The table of programs that grow; all their numbers, to `file` too."""
     rows = []
+    print(f"| program | arguments | {engine}, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
     for source in sorted((pathlib.Path(__file__).resolve().parent / "programs").glob("*.cu")):
         text = source.read_text(encoding="utf-8")
         steps = re.findall(rf"^// GROWS {engine}: (.*)", text, re.M) or re.findall(r"^// GROWS: (.*)", text, re.M)
         for line, words in [(line, s.strip()) for line in steps for s in line.split("|") if source.stem in (chosen or [source.stem])]:
-            of = [run_once(gpurace, engine, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
-            rows.append({"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)})
-    print(f"| program | arguments | {engine}, ms | times as much | resident, MiB | times as much |\n|---|---|---|---|---|---|")
-    for before, r in zip([{}, *rows], rows):
-        more = [f"{r[k] / before[k]:.2f}" if (before.get("program"), before.get("line")) == (r["program"], r["line"]) else "" for k in ("ms", "kib")]
-        print(f"| {r['program']} | {r['args']} | {r['ms']:.1f} | {more[0]} | {r['kib'] / 1024:.1f} | {more[1]} |")
+            of = [run_once(gpurace, engine, options, pathlib.Path(folder, source.stem), words.split()) for _ in range(rounds)]
+            r = {"program": source.stem, "line": line, "args": words, "ms": min(m for m, _ in of), "kib": min(k for _, k in of)}
+            before = rows[-1] if rows and (rows[-1]["program"], rows[-1]["line"]) == (r["program"], r["line"]) else None
+            more = [f"{r[k] / before[k]:.2f}" if before else "" for k in ("ms", "kib")]
+            print(f"| {r['program']} | {r['args']} | {r['ms']:.1f} | {more[0]} | {r['kib'] / 1024:.1f} | {more[1]} |", flush=True)
+            rows.append(r)
     if file:
         pathlib.Path(file).write_text(json.dumps({"rows": rows}, indent=1))
     return 0 if rows else 1
@@ -211,9 +212,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--option", action="append", default=[])
     o = parser.parse_args()
-    if o.runs:
-        return runs(o.gpurace, o.engine, o.runs, o.program, o.rounds, o.json)
     options = [word for option in o.option for word in option.split("=", 1)]
+    if o.runs:
+        return runs(o.gpurace, o.engine, options, o.runs, o.program, o.rounds, o.json)
     rows, failed, seen = [], [], set()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         sets = {}

@@ -11,7 +11,7 @@ import engines  # of tests/race
 from machine import ROOT
 
 PLACES = "arena"  # src/options/caps.def
-MODES = ("racy", "fixed")
+MODES = {"racy": "at once", "fixed": "one after the other"}
 APART, TOGETHER = "one gpurace run each", "one gpurace run of both"
 SOURCE = ROOT / "tests/gpu/shared_memory.cu"
 KERNEL = "own_stores"
@@ -97,7 +97,9 @@ def judge(result, engine, mode):
         result.problems += [f"verdict {r['verdict']}: {r['reasons']}" for r in result.reports if r["verdict"] not in ("clean", "inconclusive")]
     lines = lines_of_race()
     result.problems += [f"reported at line {a['line']}: {race['class']}" for race in races for a in race["accesses"] if a["line"] not in lines]
-    verdicts = ", ".join(r["verdict"] for r in result.reports)
+    verdicts = " and ".join(sorted({r["verdict"] for r in result.reports}))
     reasons = sorted({reason for r in result.reports for reason in r.get("reasons", ())})
-    result.says = (f"{verdicts}" + (f" ({'; '.join(reasons)[:300]})" if reasons else "") + ("" if mode == "fixed" else f"; {met}")) if engine else \
-        ("both PASS" if not result.problems else "not as expected") if mode == "fixed" else met
+    if not engine:
+        result.says = "both PASS" if mode == "fixed" else met
+    else:
+        result.says = verdicts + (f" ({'; '.join(reasons)[:300]})" if reasons else "") + ("" if mode == "fixed" else f", {met}")

@@ -69,7 +69,7 @@ class Setting:
 
     def some(self):
         """Of what: to be told in a row."""
-        return f", each {self.every}th" if self.every > 1 else ""
+        return f", one in {self.every}" if self.every > 1 else ""
 
     def map(self, function, items):
         """function(item) of all items, as many at a time as there are jobs."""
@@ -349,10 +349,14 @@ def processes(setting):
     """Two processes with one piece of device memory (cudaIpcGetMemHandle), each under gpurace."""
     outcome, cases = Outcome(), [(None, ipc.APART, mode) for mode in ipc.MODES]
     cases += [(engine, how, mode) for engine in ("none", *ENGINES) for how in (ipc.APART, ipc.TOGETHER) for mode in ipc.MODES]
+    said = {}
     for (engine, how, mode), result in zip(cases, setting.map(lambda case: ipc.run(setting, *case), cases)):
-        outcome.problems += [f"{engine or 'without gpurace'}, {how}, {mode}: {p}" for p in result.problems]
-        setting.log(f"processes.{engine}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
-        outcome.row(f"tests/gpu/shared_memory.cu, {mode}, {engine or 'without gpurace'}" + (f", {how}" if engine else ""), result.says)
+        name = engine or "without gpurace"
+        outcome.problems += [f"{name}, {how}, {mode}: {p}" for p in result.problems]
+        setting.log(f"processes.{name}.{how}.{mode}", "".join(result.texts) + json.dumps(result.reports, indent=1))
+        said.setdefault(name, {}).setdefault(ipc.MODES[mode], set()).add(result.says)
+    for name, modes in said.items():
+        outcome.row(f"tests/gpu/shared_memory.cu: memory of two processes, {name}", "; ".join(f"{mode}: {', or '.join(sorted(says))}" for mode, says in modes.items()))
     return outcome
 
 
@@ -379,7 +383,7 @@ def soak(setting):
                 problems = [str(error)]
             outcome.problems += [f"{engine}, {program}, seed {seed}: {p}" for p in problems]
         bad = sum(p.startswith(f"{engine}, ") for p in outcome.problems)
-        outcome.row(f"{len(SOAKED)} programs, {setting.runs} runs each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
+        outcome.row(f"{len(SOAKED)} programs, {setting.runs} run{'s' if setting.runs > 1 else ''} each, {engine}", f"{len(runs)} runs, {bad or 'no'} crash, hang or false report; runs with races: "
                     + (joined((f"{p.split('/')[-1]} {n}" for p, n in raced.items() if n), 10) or "none"))
     return outcome
 

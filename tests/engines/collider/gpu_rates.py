@@ -226,6 +226,8 @@ def found_within(rows, race, k):
 
 
 def table(options):
+    if options.by == "processes":
+        return processes(options)
     todo = programs()
     data = load(options.raw_files)
     group_of = {"half": lambda p: "held out" if held_out(p.key) else "tuning", "family": lambda p: p.family}[options.by]
@@ -257,6 +259,23 @@ def table(options):
         missed = [f"{p.key} {race}" for p in todo for race in p.races
                   if of[p.key][0] and can_show(p, race, options.poisons) and found_within(of[p.key][0], race, options.missed) < 0.5]
         print(f"{name}: not in {options.missed} runs: {', '.join(missed)}")
+
+
+def processes(options):
+    """As tables 1 and 2 of the SuperCollider paper: how many of N processes, each with a seed of its own, saw a race."""
+    data = load(options.raw_files)
+    most = max(len(pair[0]) for of in data.values() for pair in of.values())
+    print("| options | races | " + " | ".join(f"{n}/{most}" for n in range(1, most + 1)) + f" | missed | mean | CR | LU | ILU |\n|---" + "|---" * (most + 6) + "|")
+    for name, of in data.items():
+        hits, kinds = collections.Counter(), collections.Counter()
+        for p in programs():
+            for race in p.races:
+                if of[p.key][0] and can_show(p, race, options.poisons):
+                    hits[sum(str(race) in row["first"] for row in of[p.key][0])] += 1
+                    kinds.update(kind for row in of[p.key][0] for kind in set(row["kinds"].get(str(race), ())))
+        races = sum(hits.values())
+        print(f"| {name} | {races} | " + " | ".join(str(hits[n]) for n in range(1, most + 1)) + f" | {hits[0]} | {share(sum(n * k for n, k in hits.items()), races * most)} | " +
+              " | ".join(share(kinds[k], sum(kinds.values())) for k in ("CR", "LU", "ILU")) + " |")
 
 
 def derive(options):
@@ -297,7 +316,7 @@ def main():
     runs.set_defaults(do=run)
     tables = commands.add_parser("table")
     tables.add_argument("raw_files", nargs="+")
-    tables.add_argument("--by", default="half", choices=("half", "family"))
+    tables.add_argument("--by", default="half", choices=("half", "family", "processes"))
     tables.add_argument("--poisons", action="store_true", help="of what shows with poisoned writes")
     tables.add_argument("--ends", action="store_true", help="how the runs ended, and false reports")
     tables.add_argument("--missed", type=int, metavar="RUNS", help="name the races that so many runs did not find")

@@ -55,6 +55,12 @@ class Counted(unittest.TestCase):
         share = lambda found: f"{100 * found / races:.1f} %"
         self.assertEqual(line, f"| x | graph | {races} | 0.0 % | {share(0.5)} | {share(1)} | {share(1)} | {share(1)} | 33.3 % | 66.7 % | 0.0 % |")
 
+    def test_processes(self):
+        """Race 1 in both, the others in none."""
+        rows = [{"program": "graph/visited_bits", "twin": False, "seed": seed, "runs": 1, "first": {"1": 1}, "kinds": {"1": ["LU"]}} for seed in (1, 2)]
+        races = len(next(p for p in gpu_rates.programs() if p.key == "graph/visited_bits").races)
+        self.assertIn(f"| x | {races} | 0 | 1 | {races - 1} | {100 / races:.1f} % | 0.0 % | 100.0 % | 0.0 % |", self.table(rows, by="processes"))
+
     def test_ends(self):
         rows = [{"program": "graph/visited_bits", "twin": True, "runs": 3, "first": {}, "statuses": [0, 1, 0], "false": ["lost update at x"]},
                 {"program": "graph/visited_bits", "twin": False, "runs": 1, "first": {}, "ended": "status 139: died"}]

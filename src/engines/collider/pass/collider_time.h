@@ -46,7 +46,7 @@ enum {
     WAIT_CALLED = 8,
     WAIT_PARTS = 3,
     WAIT_LAUNCHES = 20, // of each kind of WAIT_CYCLE four
-    WAIT_RARELY = 16,
+    WAIT_RARELY = 64,
     WAIT_CYCLE = 5,
     WAIT_LONGER = 4,
     WAIT_LONGEST = 16,
