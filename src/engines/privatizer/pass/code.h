@@ -91,7 +91,7 @@ gr_status gr_code_copy(const Code *c, PtxStmt *s, const PtxSite *site);
 gr_status gr_code_call(const Code *c, PtxStmt *s);
 gr_status gr_code_clock(const Code *c, PtxStmt *s, unsigned half);
 
-// stops.c: whether a thread can stop, with no other one waiting for it but at barriers of the block. And the code, in code for blocks that has exits of its own; it sets c->stops.
+// stops.c: whether a thread can stop, with no other one waiting for it. And the code, in code for blocks that has exits of its own; it sets c->stops.
 bool gr_can_stop(const PtxFunc *f);
 gr_status gr_code_stops(Code *c);
 

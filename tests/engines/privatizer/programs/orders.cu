@@ -51,7 +51,7 @@ __global__ void hands_over(int *p) { // one thread of the block tells another on
     }
 }
 
-__global__ void last_block(int *parts, unsigned *came, int *out) { // the blocks' ways until they come
+__global__ void last_block(int *parts, unsigned *came, int *out) { // threads are checked
     __shared__ bool last;
     int t = threadIdx.x;
     parts[blockIdx.x * THREADS + t] = t;
@@ -190,17 +190,14 @@ __global__ void then_locks(Cell *cells, int *p) {
     add_locked(cells, t);
 }
 
-__global__ void then_last_block(int *p, unsigned *came) {
-    __shared__ bool last;
+__global__ void then_last(int *p, unsigned *came) {
     int t = threadIdx.x;
     p[t] = blockIdx.x + 1; // RACE
     __threadfence();
-    __syncthreads();
-    if (t == 0)
-        last = atomicAdd(came, 1) == gridDim.x - 1;
-    __syncthreads();
-    if (last)
-        p[THREADS + t] = p[t] + blockIdx.x;
+    if (atomicAdd(came, 1) == N - 1) {
+        __threadfence();
+        p[THREADS] = p[t];
+    }
 }
 
 __global__ void then_grid(int *p, int *q) {
@@ -240,7 +237,7 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(word, "partly")) {
         then_locks<<<1, THREADS>>>(cells, p);
-        then_last_block<<<BLOCKS, THREADS>>>(q, came);
+        then_last<<<BLOCKS, THREADS>>>(q, came);
         cudaLaunchCooperativeKernel(then_grid, BLOCKS, THREADS, both, 0, 0);
         return cudaDeviceSynchronize() != cudaSuccess;
     }
